@@ -1,0 +1,80 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::message::StoredMessage;
+
+/// `POST /v1/sessions/{id}/compact`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct CompactRequest {
+    /// What the summary should look at above all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// `session_memory`, `full` or `embedded`; the cheapest that works when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// Upper bound of the summary, 4 bytes a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_tokens: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Covers {
+    pub first_seq: u64,
+    pub last_seq: u64,
+}
+
+/// Something that stands after the summary because the view would have lost it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RestoredItem {
+    /// `file`, `plan`, `skill`, `agent`, `tool`, `instructions` or `hook`.
+    pub kind: String,
+    pub name: String,
+    pub tokens: u64,
+    /// Only named, since its content was over its budget.
+    pub truncated: bool,
+}
+
+/// What the fidelity score was made from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct FidelityDetail {
+    /// Names that the covered stretch used again after their first mention.
+    pub names: u64,
+    pub kept: u64,
+    /// The heaviest names that the new prompt no longer holds.
+    pub lost: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Compaction {
+    pub id: Uuid,
+    /// `auto`, `manual`, `reactive` or `recorded`.
+    pub trigger: String,
+    /// `session_memory`, `full`, `embedded` or `recorded`.
+    pub level: String,
+    pub covers: Covers,
+    pub kept_from_seq: u64,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+    pub summary: String,
+    pub summary_tokens: u64,
+    /// Share, from 0 to 1, of the names in use that can still be read after the cut.
+    pub fidelity: f64,
+    pub fidelity_detail: FidelityDetail,
+    pub restored: Vec<RestoredItem>,
+    pub created_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone_at: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Compactions {
+    pub compactions: Vec<Compaction>,
+}
+
+/// `GET …/expand?q=`: the messages behind a summary, or those that a line of it is about.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Expanded {
+    pub messages: Vec<StoredMessage>,
+    pub next_cursor: Option<String>,
+}

@@ -1,0 +1,52 @@
+//! The wire types of the HTTP surface, shared by the daemon and every client.
+//!
+//! Owns the JSON shapes and nothing else: no behaviour, no transport. Field names are the public
+//! contract; more fields may be added, none is renamed.
+//!
+//! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
+//! spelling survive.
+
+pub mod compaction;
+pub mod context;
+pub mod job;
+pub mod message;
+pub mod problem;
+pub mod session;
+pub mod state;
+
+pub use compaction::{
+    CompactRequest, Compaction, Compactions, Covers, Expanded, FidelityDetail, RestoredItem,
+};
+pub use context::{
+    ContextReport, ContextRequest, LastCompaction, PartTokens, StageReport, SystemPart, Thresholds,
+};
+pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
+pub use message::{
+    AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits, StoredMessage,
+};
+pub use problem::Problem;
+pub use session::{CreateSession, ForkRequest, ModelSpec, PatchSession, Session, SessionsPage};
+pub use state::{
+    Agent, Agents, FileRead, Files, Instruction, Instructions, Plan, Skill, Skills, Todo,
+    TodoPriority, TodoStatus, Todos, Tools,
+};
+
+/// `GET /health`.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+pub struct Health {
+    /// `ok`, or `degraded` with a `detail`.
+    pub status: String,
+    pub version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// `$BETHINK_HOME/daemon.json`: where the daemon that owns this home serves.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct DaemonFile {
+    pub url: String,
+    pub pid: u32,
+    pub version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<String>,
+}

@@ -1,0 +1,66 @@
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+/// `POST /v1/sessions/{id}/messages`.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct AppendRequest {
+    /// `{id?, role, content, assistant_message_id?, model?, usage?, created_at?}`, kept as sent.
+    #[schema(value_type = Vec<Object>)]
+    pub messages: Vec<Box<RawValue>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Appended {
+    /// Messages that were new; a message id met before counts no second time.
+    pub appended: u64,
+    /// First and last position of the messages in this request, repeated ones included.
+    pub first_seq: u64,
+    pub last_seq: u64,
+    pub context: ContextLevel,
+}
+
+/// How full the window is, in brief.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct ContextLevel {
+    /// Estimated tokens of the messages that the next prompt shows, system and tools left out.
+    pub tokens: u64,
+    /// `comfortable`, `degrading`, `warning`, `auto` or `blocking`.
+    pub level: String,
+    /// Tokens before a compaction is due.
+    pub remaining: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct StoredMessage {
+    pub seq: u64,
+    pub id: String,
+    pub role: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// The message object exactly as it was appended.
+    #[schema(value_type = Object)]
+    pub message: Box<RawValue>,
+}
+
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct MessagesPage {
+    pub messages: Vec<StoredMessage>,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SearchHit {
+    pub seq: u64,
+    pub message_id: String,
+    pub role: String,
+    /// Higher is better; comparable within one answer only.
+    pub score: f64,
+    pub snippet: String,
+    pub created_at: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SearchHits {
+    pub hits: Vec<SearchHit>,
+}

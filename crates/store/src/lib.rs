@@ -1,0 +1,102 @@
+//! The port through which the daemon keeps sessions: what a store promises, not how it keeps it.
+//!
+//! Promises that every implementation makes, and that the `conformance` suite checks:
+//!
+//! * What was answered is durable: it survives `kill -9` and power loss.
+//! * History is append-only: no method changes or removes a stored message of a living session.
+//! * `seq` is given by the store, from 1, without gaps, in order of commit.
+//! * A message id is stored once a session; a [`Receipt`] is honoured once.
+//! * An append is searchable when it is answered.
+//! * Readers never wait for the writer.
+//! * Every method is all or nothing.
+
+mod error;
+mod job;
+mod message;
+mod record;
+mod session;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use bethink_transcript::{CompactionId, JobId, SessionId, UnixMicros};
+
+pub use error::StoreError;
+pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
+pub use message::{Append, Appended, Hit, NewMessage, SearchQuery, SeqRange, StoredMessage, Terms};
+pub use record::{ImportBatch, NewRecord, Record};
+pub use session::{
+    Compaction, Created, Decision, NewDecision, NewSession, Page, Receipt, Session, SessionChange,
+    SessionFilter, StoredReceipt,
+};
+
+pub type Result<T> = std::result::Result<T, StoreError>;
+pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// Where sessions live.
+pub trait Store: Send + Sync + std::fmt::Debug + 'static {
+    // sessions
+    fn create_session(&self, new: NewSession, receipt: Option<Receipt>) -> Reply<'_, Created>;
+    /// A deleted session is `NotFound`.
+    fn session(&self, id: SessionId) -> Reply<'_, Session>;
+    /// Newest first, by `updated_at` then id.
+    fn sessions(&self, filter: SessionFilter, page: Page) -> Reply<'_, (Vec<Session>, Option<String>)>;
+    fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, Session>;
+    /// Removes the session with its messages, records, decisions, compactions and index entries.
+    fn delete_session(&self, id: SessionId) -> Reply<'_, ()>;
+    /// Distinct project directories with the number of their sessions, in order of name.
+    fn projects(&self) -> Reply<'_, Vec<(String, u64)>>;
+
+    // history
+    /// Concurrent appends, of one session or many, share a commit.
+    fn append(&self, append: Append) -> Reply<'_, Appended>;
+    /// In ascending order of seq.
+    fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>>;
+    /// Best first.
+    fn search(&self, query: SearchQuery) -> Reply<'_, Vec<Hit>>;
+
+    // decisions and compactions
+    fn decisions(&self, id: SessionId) -> Reply<'_, Vec<Decision>>;
+    fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> Reply<'_, ()>;
+    /// Oldest first, undone ones included.
+    fn compactions(&self, id: SessionId) -> Reply<'_, Vec<Compaction>>;
+    /// One transaction: the boundary with all that belongs to it, and the decisions made with it.
+    fn add_compaction(&self, compaction: Compaction, with: Vec<NewDecision>) -> Reply<'_, ()>;
+    /// Undoing what is undone changes nothing and answers the same.
+    fn undo_compaction(
+        &self,
+        session: SessionId,
+        id: CompactionId,
+        at: UnixMicros,
+    ) -> Reply<'_, Compaction>;
+
+    // records of imported files
+    /// One transaction: the records, the messages among them, and the job's progress.
+    fn import(&self, batch: ImportBatch) -> Reply<'_, ()>;
+    /// Records of an imported session from `after_line` on, in order of line.
+    fn records(&self, id: SessionId, after_line: u64, limit: usize) -> Reply<'_, Vec<Record>>;
+    /// The session that was imported from a file with this content hash, if it still lives.
+    fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>>;
+
+    // jobs
+    fn enqueue(&self, new: NewJob) -> Reply<'_, ()>;
+    fn job(&self, id: JobId) -> Reply<'_, Job>;
+    /// Takes the oldest job that is queued, or whose lease ran out before `now`.
+    fn lease(&self, lease: Lease) -> Reply<'_, Option<Job>>;
+    /// Extends the lease and notes progress. `Conflict` if another owner has it.
+    fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> Reply<'_, ()>;
+    fn finish(&self, id: JobId, owner: String, outcome: JobOutcome, at: UnixMicros) -> Reply<'_, ()>;
+    /// Hands unfinished work of this owner back, so that the next daemon need not wait for a lease.
+    fn release(&self, owner: String) -> Reply<'_, ()>;
+
+    // idempotency of what is neither an append nor a new session
+    fn receipt(&self, key: String) -> Reply<'_, Option<StoredReceipt>>;
+    fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> Reply<'_, ()>;
+
+    /// Flushes what is pending and closes; later calls answer `Closed`.
+    fn close(&self) -> Reply<'_, ()>;
+}
+

@@ -1,0 +1,87 @@
+use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
+use bytes::Bytes;
+
+use crate::session::Receipt;
+
+/// Words to index a message under, already analysed: lower case, split, separated by spaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    pub user: String,
+    pub assistant: String,
+    pub tool_input: String,
+    pub tool_result: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMessage {
+    pub id: MessageId,
+    pub role: Role,
+    /// The message object exactly as it arrived.
+    pub raw: Bytes,
+    pub terms: Terms,
+    pub created_at: UnixMicros,
+}
+
+#[derive(Clone, Debug)]
+pub struct Append {
+    pub session: SessionId,
+    pub messages: Vec<NewMessage>,
+    pub receipt: Option<Receipt>,
+    pub at: UnixMicros,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Seq of every message of the request, in its order, and whether it was new.
+    pub places: Vec<(Seq, bool)>,
+    /// Newest seq of the session after the append.
+    pub last_seq: Seq,
+    /// The receipt had been honoured before; `places` are those given then.
+    pub repeated: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredMessage {
+    pub seq: Seq,
+    pub id: MessageId,
+    pub role: Role,
+    pub raw: Bytes,
+    /// The message came in an imported file, as its recorder wrote it.
+    pub recorded: bool,
+    pub created_at: UnixMicros,
+}
+
+/// `after < seq < before`, at most `limit`, from the lower end (`newest` takes the upper end; the
+/// answer is ascending either way).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeqRange {
+    pub after: Option<Seq>,
+    pub before: Option<Seq>,
+    pub limit: usize,
+    pub newest: bool,
+}
+
+impl SeqRange {
+    pub fn all() -> Self {
+        Self { after: None, before: None, limit: usize::MAX, newest: false }
+    }
+
+    pub fn from(seq: Seq) -> Self {
+        Self { after: Some(Seq(seq.0.saturating_sub(1))), ..Self::all() }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct SearchQuery {
+    pub session: SessionId,
+    /// Analysed terms; a message with any of them matches, one with more and rarer ones ranks higher.
+    pub terms: Vec<String>,
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    pub message: StoredMessage,
+    /// Higher is better.
+    pub score: f64,
+}

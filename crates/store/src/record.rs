@@ -1,0 +1,38 @@
+use bethink_transcript::{JobId, Seq, SessionId};
+use bytes::Bytes;
+
+use crate::job::Progress;
+use crate::message::NewMessage;
+
+/// One line of an imported file, cut around the message that it carries, so that
+/// `head + message.raw + tail` is the line again, its end included. A line without a message is all
+/// head.
+#[derive(Clone, Debug)]
+pub struct NewRecord {
+    /// From 1.
+    pub line: u64,
+    pub head: Bytes,
+    pub tail: Bytes,
+    /// The session that the message belongs to: the file's own, or a child made from a sidechain.
+    pub message: Option<(SessionId, NewMessage)>,
+}
+
+/// A stored line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub line: u64,
+    pub head: Bytes,
+    /// Raw bytes of the message between head and tail.
+    pub raw: Bytes,
+    pub tail: Bytes,
+    pub message: Option<(SessionId, Seq)>,
+}
+
+/// A stretch of an import. Messages that repeat an id of their session are kept as a record alone.
+#[derive(Clone, Debug)]
+pub struct ImportBatch {
+    /// The session that owns the file.
+    pub session: SessionId,
+    pub records: Vec<NewRecord>,
+    pub progress: Option<(JobId, Progress)>,
+}

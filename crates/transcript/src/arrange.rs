@@ -1,0 +1,307 @@
+//! From messages as they were recorded to messages as the Messages API accepts them.
+//!
+//! Joins the chunks of one assistant message, merges neighbours of one role, puts tool results first
+//! in the user message after their call, and repairs what arrived broken: in the view only, and
+//! every repair is reported. Deterministic, and stable when the history grows at its end.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::ids::{AssistantMessageId, Seq, ToolUseId};
+use crate::json;
+use crate::message::{BlockKind, Role};
+use crate::prompt::{Origin, PromptBlock, PromptMessage, Shown, Variant};
+
+/// Most images and documents in one prompt, by the Messages API.
+pub const MAX_MEDIA: usize = 100;
+/// Media beyond the limit are dropped so many at a time, so that the prompt's beginning changes once
+/// in twenty images and not at each.
+const MEDIA_STEP: usize = 20;
+
+/// What stands for a result that never came.
+pub const NO_RESULT: &str =
+    "No result was recorded for this tool call: it was interrupted. Call it again if its result is needed.";
+const HEAD_MISSING: &str = "(The conversation begins with the assistant's message below.)";
+const MEDIA_LEFT_OUT: &str = "[image or document left out: a prompt holds at most 100]";
+
+/// One mend of the view. The history keeps what arrived.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "repair", rename_all = "snake_case")]
+pub enum Repair {
+    /// A call without a result got an error result.
+    ResultSynthesised { tool_use_id: ToolUseId, seq: Seq },
+    /// A result whose call is not in the view was left out.
+    OrphanResultDropped { tool_use_id: ToolUseId, seq: Seq },
+    /// A second result of one call was left out.
+    DuplicateResultDropped { tool_use_id: ToolUseId, seq: Seq },
+    /// A second call with an id already used was left out.
+    DuplicateCallDropped { tool_use_id: ToolUseId, seq: Seq },
+    /// A result that came late was moved up to its call.
+    LateResultMoved { tool_use_id: ToolUseId, seq: Seq },
+    /// A block in a message of the wrong role was left out.
+    MisplacedBlockDropped { seq: Seq },
+    /// A text without content was left out.
+    EmptyTextDropped { seq: Seq },
+    /// The view would have begun with the assistant.
+    HeadAdded { seq: Seq },
+    /// Images or documents beyond the limit were left out, oldest first.
+    MediaDropped { count: usize },
+}
+
+/// Arranges `shown` into prompt messages and says what had to be mended.
+pub fn arrange(shown: impl IntoIterator<Item = Shown>) -> (Vec<PromptMessage>, Vec<Repair>) {
+    let mut table = Table::default();
+    for message in shown {
+        match message.role {
+            Role::Assistant => table.assistant(message),
+            Role::User => table.user(message),
+        }
+    }
+    table.finish()
+}
+
+/// An assistant message and the user message after it.
+#[derive(Default)]
+struct Turn {
+    ids: Vec<AssistantMessageId>,
+    speech: Vec<PromptBlock>,
+    results: Vec<PromptBlock>,
+    rest: Vec<PromptBlock>,
+    /// The user has said something of their own, so no more chunks of the message before belong here.
+    user_spoke: bool,
+    /// A user message, even one of results only, has begun.
+    answered: bool,
+}
+
+#[derive(Default)]
+struct Table {
+    turns: Vec<Turn>,
+    /// Every call met so far: its turn, and whether its result is there.
+    calls: HashMap<ToolUseId, (usize, bool)>,
+    repairs: Vec<Repair>,
+}
+
+impl Table {
+    fn assistant(&mut self, message: Shown) {
+        let joins = self.turns.last().is_some_and(|turn| {
+            !turn.speech.is_empty()
+                && (!turn.answered
+                    || (!turn.user_spoke
+                        && message.assistant_message_id.as_ref().is_some_and(|id| turn.ids.contains(id))))
+        });
+        if !joins {
+            self.turns.push(Turn::default());
+        }
+        let place = self.turns.len() - 1;
+        for block in message.blocks {
+            let seq = block.origin.seq();
+            if block.blank {
+                self.repairs.push(Repair::EmptyTextDropped { seq });
+                continue;
+            }
+            match &block.kind {
+                BlockKind::ToolResult { .. } => {
+                    self.repairs.push(Repair::MisplacedBlockDropped { seq });
+                    continue;
+                }
+                BlockKind::ToolUse { id, .. } => {
+                    if self.calls.contains_key(id) {
+                        let tool_use_id = id.clone();
+                        self.repairs.push(Repair::DuplicateCallDropped { tool_use_id, seq });
+                        continue;
+                    }
+                    self.calls.insert(id.clone(), (place, false));
+                }
+                _ => {}
+            }
+            if let Some(turn) = self.turns.last_mut() {
+                turn.speech.push(block);
+            }
+        }
+        if let (Some(turn), Some(id)) = (self.turns.last_mut(), message.assistant_message_id)
+            && !turn.ids.contains(&id)
+        {
+            turn.ids.push(id);
+        }
+    }
+
+    fn user(&mut self, message: Shown) {
+        if self.turns.is_empty() {
+            self.turns.push(Turn::default());
+        }
+        for block in message.blocks {
+            let seq = block.origin.seq();
+            if block.blank {
+                self.repairs.push(Repair::EmptyTextDropped { seq });
+                continue;
+            }
+            match &block.kind {
+                BlockKind::ToolUse { .. } | BlockKind::Thinking | BlockKind::RedactedThinking => {
+                    self.repairs.push(Repair::MisplacedBlockDropped { seq });
+                }
+                BlockKind::ToolResult { tool_use_id, .. } => {
+                    let tool_use_id = tool_use_id.clone();
+                    self.result(tool_use_id, block);
+                }
+                _ => {
+                    if let Some(turn) = self.turns.last_mut() {
+                        // What the daemon appended is no word of the user's.
+                        turn.user_spoke |= matches!(block.origin, Origin::Stored { .. });
+                        turn.answered = true;
+                        turn.rest.push(block);
+                    }
+                }
+            }
+        }
+    }
+
+    fn result(&mut self, tool_use_id: ToolUseId, block: PromptBlock) {
+        let seq = block.origin.seq();
+        let newest = self.turns.len() - 1;
+        match self.calls.get_mut(&tool_use_id) {
+            None => self.repairs.push(Repair::OrphanResultDropped { tool_use_id, seq }),
+            Some((_, true)) => {
+                self.repairs.push(Repair::DuplicateResultDropped { tool_use_id, seq });
+            }
+            Some((place, answered)) => {
+                *answered = true;
+                let place = *place;
+                if place != newest {
+                    self.repairs.push(Repair::LateResultMoved { tool_use_id, seq });
+                }
+                if let Some(turn) = self.turns.get_mut(place) {
+                    turn.results.push(block);
+                    turn.answered = true;
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> (Vec<PromptMessage>, Vec<Repair>) {
+        self.answer_open_calls();
+        let mut messages: Vec<PromptMessage> = Vec::with_capacity(self.turns.len() * 2);
+        for turn in self.turns {
+            if !turn.speech.is_empty() {
+                push(&mut messages, Role::Assistant, turn.speech);
+            }
+            let mut blocks = turn.results;
+            blocks.extend(turn.rest);
+            if !blocks.is_empty() {
+                push(&mut messages, Role::User, blocks);
+            }
+        }
+        if let Some(first) = messages.first()
+            && first.role == Role::Assistant
+        {
+            let seq = first.blocks.first().map_or(Seq::ZERO, |b| b.origin.seq());
+            self.repairs.push(Repair::HeadAdded { seq });
+            let head = PromptBlock::written(HEAD_MISSING, Seq::ZERO, 16);
+            messages.insert(0, PromptMessage { role: Role::User, blocks: vec![head] });
+        }
+        trim_end(&mut messages);
+        let dropped = drop_media(&mut messages);
+        if dropped > 0 {
+            self.repairs.push(Repair::MediaDropped { count: dropped });
+        }
+        (messages, self.repairs)
+    }
+
+    fn answer_open_calls(&mut self) {
+        for turn in &mut self.turns {
+            for block in &turn.speech {
+                let BlockKind::ToolUse { id, .. } = &block.kind else { continue };
+                if self.calls.get(id).is_some_and(|(_, answered)| !answered) {
+                    let seq = block.origin.seq();
+                    turn.results.push(missing_result(id, seq));
+                    self.repairs.push(Repair::ResultSynthesised { tool_use_id: id.clone(), seq });
+                }
+            }
+        }
+    }
+}
+
+/// Appends, joining what an emptied message in between left side by side.
+fn push(messages: &mut Vec<PromptMessage>, role: Role, blocks: Vec<PromptBlock>) {
+    match messages.last_mut() {
+        Some(last) if last.role == role => last.blocks.extend(blocks),
+        _ => messages.push(PromptMessage { role, blocks }),
+    }
+}
+
+fn missing_result(id: &ToolUseId, seq: Seq) -> PromptBlock {
+    let json = format!(
+        r#"{{"type":"tool_result","tool_use_id":{},"is_error":true,"content":{}}}"#,
+        json::encode_string(id.as_str()),
+        json::encode_string(NO_RESULT),
+    );
+    PromptBlock {
+        kind: BlockKind::ToolResult { tool_use_id: id.clone(), is_error: true },
+        json: Bytes::from(json),
+        ..PromptBlock::written(NO_RESULT, seq, 60)
+    }
+}
+
+/// The API refuses trailing white space at the end of a final assistant message.
+fn trim_end(messages: &mut [PromptMessage]) {
+    let Some(last) = messages.last_mut().filter(|m| m.role == Role::Assistant) else { return };
+    let Some(block) = last.blocks.last_mut().filter(|b| b.kind == BlockKind::Text) else { return };
+    let source = crate::message::Block {
+        json: block.json.clone(),
+        kind: BlockKind::Text,
+        media: 0,
+        has_cache_control: false,
+    };
+    let text = source.text();
+    if text.ends_with(char::is_whitespace) {
+        let literal = json::encode_string(text.trim_end());
+        if let Some(json) = json::with_member(source.as_str(), "text", &literal) {
+            block.json = json;
+            if let Origin::Stored { variant, .. } = &mut block.origin {
+                *variant = Variant::Trimmed;
+            }
+        }
+    }
+}
+
+fn drop_media(messages: &mut [PromptMessage]) -> usize {
+    let all: usize =
+        messages.iter().flat_map(|m| &m.blocks).map(|b| usize::from(b.media)).sum();
+    if all <= MAX_MEDIA {
+        return 0;
+    }
+    let wanted = (all - MAX_MEDIA).div_ceil(MEDIA_STEP) * MEDIA_STEP;
+    let mut dropped = 0;
+    for block in messages.iter_mut().flat_map(|m| &mut m.blocks) {
+        if dropped >= wanted {
+            break;
+        }
+        if block.media > 0 {
+            dropped += usize::from(block.media);
+            without_media(block);
+        }
+    }
+    dropped
+}
+
+/// The block with its images and documents replaced by a word that says so.
+pub fn without_media(block: &mut PromptBlock) {
+    let text = std::str::from_utf8(&block.json).unwrap_or_default();
+    block.json = match &block.kind {
+        BlockKind::ToolResult { .. } => {
+            let literal = json::encode_string(MEDIA_LEFT_OUT);
+            let content = format!(r#"[{{"type":"text","text":{literal}}}]"#);
+            json::with_member(text, "content", &content).unwrap_or_else(|| block.json.clone())
+        }
+        _ => {
+            block.kind = BlockKind::Text;
+            json::text_block(MEDIA_LEFT_OUT)
+        }
+    };
+    block.media = 0;
+    block.tokens = 24;
+    if let Origin::Stored { variant, .. } = &mut block.origin {
+        *variant = Variant::WithoutMedia;
+    }
+}

@@ -1,0 +1,164 @@
+//! Where a history may be cut: on the boundaries of API rounds, and nowhere else.
+//!
+//! An API round is one assistant message with all its chunks, plus the user message that carries its
+//! tool results. A cut inside one would separate a call from its result, or thinking from its
+//! siblings.
+
+use std::collections::HashMap;
+
+use crate::ids::{AssistantMessageId, ToolUseId};
+use crate::message::Message;
+
+/// The places at which `messages` may be cut, in ascending order: `i` keeps `messages[i..]`.
+///
+/// `0` and `messages.len()` are among them, the latter unless the last round still waits for a
+/// result.
+pub fn cut_points<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<usize> {
+    let mut spans = Spans::default();
+    let mut count = 0;
+    for (i, message) in messages.into_iter().enumerate() {
+        spans.observe(i, message);
+        count = i + 1;
+    }
+    spans.open_places(count)
+}
+
+/// The newest place at or before `wanted` at which the history may be cut.
+pub fn at_or_before(points: &[usize], wanted: usize) -> usize {
+    match points.partition_point(|p| *p <= wanted) {
+        0 => 0,
+        n => points.get(n - 1).copied().unwrap_or(0),
+    }
+}
+
+/// Stretches that must not be cut: `blocked[a..b]` holds the places `a+1..=b`.
+#[derive(Default)]
+struct Spans<'a> {
+    calls: HashMap<&'a ToolUseId, usize>,
+    chunks: HashMap<&'a AssistantMessageId, usize>,
+    waiting: HashMap<&'a ToolUseId, usize>,
+    last_speech: Option<usize>,
+    stretches: Vec<(usize, usize)>,
+}
+
+impl<'a> Spans<'a> {
+    fn observe(&mut self, i: usize, message: &'a Message) {
+        if let Some(id) = &message.assistant_message_id {
+            // Only what follows within the same round belongs together; an id met again after the
+            // user spoke starts anew (see `arrange`).
+            match self.chunks.get(id) {
+                Some(&first) if self.last_speech.is_none_or(|spoke| spoke < first) => {
+                    self.stretches.push((first, i));
+                }
+                _ => {
+                    self.chunks.insert(id, i);
+                }
+            }
+        }
+        for (id, _, _) in message.tool_uses() {
+            if !self.calls.contains_key(id) {
+                self.calls.insert(id, i);
+                self.waiting.insert(id, i);
+            }
+        }
+        let mut only_results = !message.blocks.is_empty();
+        for block in &message.blocks {
+            only_results &= matches!(block.kind, crate::message::BlockKind::ToolResult { .. });
+        }
+        for (id, _, _) in message.tool_results() {
+            if let Some(called) = self.waiting.remove(id) {
+                self.stretches.push((called, i));
+            }
+        }
+        if message.role == crate::message::Role::User && !only_results {
+            self.last_speech = Some(i);
+        }
+    }
+
+    fn open_places(&self, count: usize) -> Vec<usize> {
+        let mut open = vec![true; count + 1];
+        let mut block = |first: usize, last: usize| {
+            for place in open.iter_mut().take(last + 1).skip(first + 1) {
+                *place = false;
+            }
+        };
+        for &(first, last) in &self.stretches {
+            block(first, last);
+        }
+        // A call that nobody has answered yet is still under way if nothing was said since.
+        for &called in self.waiting.values() {
+            if self.last_speech.is_none_or(|spoke| spoke < called) {
+                block(called, count);
+            }
+        }
+        open.iter().enumerate().filter(|(_, open)| **open).map(|(i, _)| i).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{MessageId, Seq};
+    use crate::message::{MessageMeta, Source, UnixMicros};
+    use bytes::Bytes;
+
+    /// `u` speech, `r1,r2` results, `a` words, `a#1` a chunk with id 1, `a#1+t1` with a call.
+    fn check(history: &str, expect: &[usize]) {
+        let messages: Vec<Message> = history
+            .split_whitespace()
+            .enumerate()
+            .map(|(i, word)| message(i, word))
+            .collect();
+        assert_eq!(cut_points(&messages), expect, "{history}");
+    }
+
+    fn message(i: usize, word: &str) -> Message {
+        let raw = if let Some(ids) = word.strip_prefix('r') {
+            let blocks: Vec<String> = ids
+                .split(",r")
+                .map(|id| format!(r#"{{"type":"tool_result","tool_use_id":"t{id}","content":"ok"}}"#))
+                .collect();
+            format!(r#"{{"role":"user","content":[{}]}}"#, blocks.join(","))
+        } else if word == "u" {
+            r#"{"role":"user","content":"x"}"#.to_owned()
+        } else {
+            let mut parts = word.split('+');
+            let id = parts.next().and_then(|a| a.split_once('#')).map(|(_, id)| id);
+            let mut blocks = vec![r#"{"type":"text","text":"x"}"#.to_owned()];
+            blocks.extend(
+                parts.map(|t| format!(r#"{{"type":"tool_use","id":"{t}","name":"n","input":{{}}}}"#)),
+            );
+            let id = id.map_or(String::new(), |id| format!(r#""assistant_message_id":"{id}","#));
+            format!(r#"{{"role":"assistant",{id}"content":[{}]}}"#, blocks.join(","))
+        };
+        let meta = MessageMeta {
+            seq: Seq(i as u64 + 1),
+            id: MessageId::new(&format!("m{i}")).unwrap(),
+            created_at: UnixMicros(0),
+        };
+        Message::parse(meta, Bytes::from(raw), Source::Client).unwrap()
+    }
+
+    #[test]
+    fn cuts_fall_on_round_boundaries() {
+        check("", &[0]);
+        check("u a u a", &[0, 1, 2, 3, 4]);
+        check("u a+t1 r1 a", &[0, 1, 3, 4]);
+        check("u a#1 a#1+t1 r1 a#2", &[0, 1, 4, 5]);
+        check("u a#1+t1 r1 a#1+t2 r2 a#2", &[0, 1, 5, 6]);
+        check("u a+t1+t2 r1 r2 u", &[0, 1, 4, 5]);
+        check("u a+t1+t2 r1,r2 u", &[0, 1, 3, 4]);
+    }
+
+    #[test]
+    fn a_call_under_way_stays_whole_and_an_abandoned_one_does_not_hold_up_the_rest() {
+        check("u a+t1", &[0, 1]);
+        check("u a+t1+t2 r1", &[0, 1]);
+        check("u a+t1 u a", &[0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn an_id_met_again_after_speech_starts_anew() {
+        check("a#1 u a#1 u", &[0, 1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,152 @@
+//! Every id is its own type, validated at birth.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+/// Longest id that a client may give, in bytes. Provider ids are about 30; a hash fits in 128.
+pub const MAX_ID_BYTES: usize = 256;
+
+/// Position of a message in its session, from 1, without gaps, never reused.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    pub const ZERO: Seq = Seq(0);
+
+    pub fn next(self) -> Seq {
+        Seq(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An id that is not one: what was wrong, in words that name the limit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    #[error("an id may not be empty")]
+    Empty,
+    #[error("an id has at most {MAX_ID_BYTES} bytes, this one has {0}")]
+    TooLong(usize),
+    #[error("an id may not contain control characters")]
+    Control,
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            pub fn new(text: &str) -> Result<Self, IdError> {
+                if text.is_empty() {
+                    return Err(IdError::Empty);
+                }
+                if text.len() > MAX_ID_BYTES {
+                    return Err(IdError::TooLong(text.len()));
+                }
+                if text.chars().any(char::is_control) {
+                    return Err(IdError::Control);
+                }
+                Ok(Self(text.into()))
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                Self::new(&text).map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// One stored record of a session; given by the client or made by the daemon.
+    MessageId
+);
+text_id!(
+    /// The provider's id of one assistant message, shared by all its chunks.
+    AssistantMessageId
+);
+text_id!(
+    /// Joins a `tool_use` with its `tool_result`.
+    ToolUseId
+);
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                Uuid::parse_str(text).map(Self)
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// One conversation of one agent in one project.
+    SessionId
+);
+uuid_id!(
+    /// One compaction of a session.
+    CompactionId
+);
+uuid_id!(
+    /// One piece of background work.
+    JobId
+);

@@ -1,0 +1,21 @@
+//! The vocabulary of a conversation: messages, the structure between them, and what makes a prompt valid.
+//!
+//! Owns the shapes of the Anthropic Messages API as bethink stores and shows them, the rules of
+//! structure that every prompt must obey, and the view-only repair of histories that break them.
+//! Leaves to others what is *shown* of a message (`bethink-context`) and where it is kept
+//! (`bethink-store`).
+//!
+//! Reading order: [`ids`] → [`json`] → [`message`] → [`cuts`] → [`prompt`] → [`arrange`] → [`validate`].
+
+pub mod arrange;
+pub mod cuts;
+pub mod ids;
+pub mod json;
+pub mod message;
+pub mod prompt;
+pub mod validate;
+
+pub use ids::{AssistantMessageId, CompactionId, JobId, MessageId, Seq, SessionId, ToolUseId};
+pub use message::{Block, BlockKind, Message, MessageMeta, ParseError, Role, UnixMicros, Usage};
+pub use prompt::{Origin, PromptBlock, PromptMessage, Variant};
+pub use validate::{Fault, ValidPrompt};

@@ -1,0 +1,172 @@
+//! The structural validator. [`ValidPrompt`] can be made nowhere else, so that a prompt that breaks a
+//! rule can't be expressed.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use crate::arrange::MAX_MEDIA;
+use crate::ids::ToolUseId;
+use crate::message::{BlockKind, Role};
+use crate::prompt::PromptMessage;
+
+/// A rule of structure that a prompt breaks; `at` is the message's index in the prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "fault", rename_all = "snake_case")]
+pub enum Fault {
+    #[error("the prompt has no messages")]
+    NoMessages,
+    #[error("message 0 is not the user's")]
+    FirstNotUser,
+    #[error("message {at} has the role of the message before it")]
+    RolesDoNotAlternate { at: usize },
+    #[error("message {at} is empty")]
+    EmptyMessage { at: usize },
+    #[error("message {at} holds an empty text block")]
+    EmptyText { at: usize },
+    #[error("message {at}: tool_use {id} has no result in the next message")]
+    CallWithoutResult { at: usize, id: ToolUseId },
+    #[error("message {at}: tool_result {id} has no call in the message before")]
+    ResultWithoutCall { at: usize, id: ToolUseId },
+    #[error("message {at}: a second result for {id}")]
+    DuplicateResult { at: usize, id: ToolUseId },
+    #[error("message {at}: tool_use id {id} was used before")]
+    DuplicateCall { at: usize, id: ToolUseId },
+    #[error("message {at}: a tool_result does not come first")]
+    ResultNotFirst { at: usize },
+    #[error("message {at} holds a block that its role may not have")]
+    MisplacedBlock { at: usize },
+    #[error("the last message ends in white space")]
+    TrailingWhitespace,
+    #[error("{count} images and documents; at most {MAX_MEDIA} are allowed")]
+    TooMuchMedia { count: usize },
+}
+
+/// Messages that the Messages API accepts, as far as structure goes.
+#[derive(Clone, Debug)]
+pub struct ValidPrompt(Vec<PromptMessage>);
+
+impl ValidPrompt {
+    /// Checks every rule; all faults are returned, not just the first.
+    pub fn check(messages: Vec<PromptMessage>) -> Result<Self, Vec<Fault>> {
+        let faults = faults(&messages);
+        if faults.is_empty() { Ok(Self(messages)) } else { Err(faults) }
+    }
+
+    pub fn messages(&self) -> &[PromptMessage] {
+        &self.0
+    }
+
+    pub fn tokens(&self) -> u64 {
+        self.0.iter().map(PromptMessage::tokens).sum()
+    }
+}
+
+fn faults(messages: &[PromptMessage]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    match messages.first() {
+        None => return vec![Fault::NoMessages],
+        Some(first) if first.role != Role::User => faults.push(Fault::FirstNotUser),
+        Some(_) => {}
+    }
+    let mut used: HashSet<&ToolUseId> = HashSet::new();
+    let mut open: Vec<&ToolUseId> = Vec::new();
+    let mut before: Option<Role> = None;
+    let mut media = 0;
+    for (at, message) in messages.iter().enumerate() {
+        if before == Some(message.role) {
+            faults.push(Fault::RolesDoNotAlternate { at });
+        }
+        if message.blocks.is_empty() {
+            faults.push(Fault::EmptyMessage { at });
+        }
+        if message.blocks.iter().any(|b| b.blank) {
+            faults.push(Fault::EmptyText { at });
+        }
+        media += message.blocks.iter().map(|b| usize::from(b.media)).sum::<usize>();
+        match message.role {
+            Role::User => answers(at, message, &mut open, &mut faults),
+            Role::Assistant => calls(at, message, &mut used, &mut open, &mut faults),
+        }
+        before = Some(message.role);
+    }
+    faults.extend(
+        open.iter().map(|id| Fault::CallWithoutResult { at: messages.len() - 1, id: (*id).clone() }),
+    );
+    if media > MAX_MEDIA {
+        faults.push(Fault::TooMuchMedia { count: media });
+    }
+    if messages.last().is_some_and(ends_in_white_space) {
+        faults.push(Fault::TrailingWhitespace);
+    }
+    faults
+}
+
+fn calls<'a>(
+    at: usize,
+    message: &'a PromptMessage,
+    used: &mut HashSet<&'a ToolUseId>,
+    open: &mut Vec<&'a ToolUseId>,
+    faults: &mut Vec<Fault>,
+) {
+    faults.extend(open.drain(..).map(|id| Fault::CallWithoutResult { at, id: id.clone() }));
+    for block in &message.blocks {
+        match &block.kind {
+            BlockKind::ToolUse { id, .. } => {
+                if !used.insert(id) {
+                    faults.push(Fault::DuplicateCall { at, id: id.clone() });
+                }
+                open.push(id);
+            }
+            BlockKind::ToolResult { .. } => faults.push(Fault::MisplacedBlock { at }),
+            _ => {}
+        }
+    }
+}
+
+fn answers<'a>(
+    at: usize,
+    message: &'a PromptMessage,
+    open: &mut Vec<&'a ToolUseId>,
+    faults: &mut Vec<Fault>,
+) {
+    let mut answered: HashSet<&ToolUseId> = HashSet::new();
+    let mut others = false;
+    for block in &message.blocks {
+        match &block.kind {
+            BlockKind::ToolResult { tool_use_id: id, .. } => {
+                if others {
+                    faults.push(Fault::ResultNotFirst { at });
+                }
+                if !answered.insert(id) {
+                    faults.push(Fault::DuplicateResult { at, id: id.clone() });
+                } else if let Some(place) = open.iter().position(|o| *o == id) {
+                    open.swap_remove(place);
+                } else {
+                    faults.push(Fault::ResultWithoutCall { at, id: id.clone() });
+                }
+            }
+            BlockKind::ToolUse { .. } | BlockKind::Thinking | BlockKind::RedactedThinking => {
+                faults.push(Fault::MisplacedBlock { at });
+            }
+            _ => others = true,
+        }
+    }
+    faults.extend(open.drain(..).map(|id| Fault::CallWithoutResult { at, id: id.clone() }));
+}
+
+fn ends_in_white_space(message: &PromptMessage) -> bool {
+    // Every way to write white space at the end of a JSON string: as itself or as an escape.
+    message.role == Role::Assistant
+        && message.blocks.last().is_some_and(|block| {
+            block.kind == BlockKind::Text
+                && crate::message::Block {
+                    json: block.json.clone(),
+                    kind: BlockKind::Text,
+                    media: 0,
+                    has_cache_control: false,
+                }
+                .text()
+                .ends_with(char::is_whitespace)
+        })
+}
