@@ -21,8 +21,7 @@ pub const MAX_MEDIA: usize = 100;
 const MEDIA_STEP: usize = 20;
 
 /// What stands for a result that never came.
-pub const NO_RESULT: &str =
-    "No result was recorded for this tool call: it was interrupted. Call it again if its result is needed.";
+pub const NO_RESULT: &str = "No result was recorded for this tool call: it was interrupted. Call it again if its result is needed.";
 const HEAD_MISSING: &str = "(The conversation begins with the assistant's message below.)";
 const MEDIA_LEFT_OUT: &str = "[image or document left out: a prompt holds at most 100]";
 
@@ -89,7 +88,10 @@ impl Table {
             !turn.speech.is_empty()
                 && (!turn.answered
                     || (!turn.user_spoke
-                        && message.assistant_message_id.as_ref().is_some_and(|id| turn.ids.contains(id))))
+                        && message
+                            .assistant_message_id
+                            .as_ref()
+                            .is_some_and(|id| turn.ids.contains(id))))
         });
         if !joins {
             self.turns.push(Turn::default());
@@ -266,8 +268,7 @@ fn trim_end(messages: &mut [PromptMessage]) {
 }
 
 fn drop_media(messages: &mut [PromptMessage]) -> usize {
-    let all: usize =
-        messages.iter().flat_map(|m| &m.blocks).map(|b| usize::from(b.media)).sum();
+    let all: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| usize::from(b.media)).sum();
     if all <= MAX_MEDIA {
         return 0;
     }

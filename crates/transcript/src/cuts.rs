@@ -104,11 +104,8 @@ mod tests {
 
     /// `u` speech, `r1,r2` results, `a` words, `a#1` a chunk with id 1, `a#1+t1` with a call.
     fn check(history: &str, expect: &[usize]) {
-        let messages: Vec<Message> = history
-            .split_whitespace()
-            .enumerate()
-            .map(|(i, word)| message(i, word))
-            .collect();
+        let messages: Vec<Message> =
+            history.split_whitespace().enumerate().map(|(i, word)| message(i, word)).collect();
         assert_eq!(cut_points(&messages), expect, "{history}");
     }
 
@@ -116,7 +113,9 @@ mod tests {
         let raw = if let Some(ids) = word.strip_prefix('r') {
             let blocks: Vec<String> = ids
                 .split(",r")
-                .map(|id| format!(r#"{{"type":"tool_result","tool_use_id":"t{id}","content":"ok"}}"#))
+                .map(|id| {
+                    format!(r#"{{"type":"tool_result","tool_use_id":"t{id}","content":"ok"}}"#)
+                })
                 .collect();
             format!(r#"{{"role":"user","content":[{}]}}"#, blocks.join(","))
         } else if word == "u" {
@@ -126,7 +125,9 @@ mod tests {
             let id = parts.next().and_then(|a| a.split_once('#')).map(|(_, id)| id);
             let mut blocks = vec![r#"{"type":"text","text":"x"}"#.to_owned()];
             blocks.extend(
-                parts.map(|t| format!(r#"{{"type":"tool_use","id":"{t}","name":"n","input":{{}}}}"#)),
+                parts.map(|t| {
+                    format!(r#"{{"type":"tool_use","id":"{t}","name":"n","input":{{}}}}"#)
+                }),
             );
             let id = id.map_or(String::new(), |id| format!(r#""assistant_message_id":"{id}","#));
             format!(r#"{{"role":"assistant",{id}"content":[{}]}}"#, blocks.join(","))

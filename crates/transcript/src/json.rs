@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn members_keep_bytes_and_order() {
-        let object = r#"{"z": 1e2,"type":"text" , "cache_control":{"type":"ephemeral"},"a":"\u0041"}"#;
+        let object =
+            r#"{"z": 1e2,"type":"text" , "cache_control":{"type":"ephemeral"},"a":"\u0041"}"#;
         let bare = without_key(object, "cache_control").unwrap();
         assert_eq!(bare, r#"{"z":1e2,"type":"text","a":"\u0041"}"#);
         assert_eq!(with_member(r#"{"a":1}"#, "b", "2").unwrap(), r#"{"a":1,"b":2}"#);

@@ -68,8 +68,14 @@ impl Usage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Text,
-    ToolUse { id: ToolUseId, name: Arc<str> },
-    ToolResult { tool_use_id: ToolUseId, is_error: bool },
+    ToolUse {
+        id: ToolUseId,
+        name: Arc<str>,
+    },
+    ToolResult {
+        tool_use_id: ToolUseId,
+        is_error: bool,
+    },
     Thinking,
     RedactedThinking,
     Image,
@@ -200,7 +206,9 @@ impl Message {
         let head: Head<'_> = serde_json::from_str(text).map_err(|e| explain(text, &e))?;
         let role = role_of(head.role)?;
         let blocks = match head.content {
-            None => return Err(ParseError::at("content", "missing: a string or an array of blocks")),
+            None => {
+                return Err(ParseError::at("content", "missing: a string or an array of blocks"));
+            }
             Some(content) => blocks_of(&raw, content)?,
         };
         let own_id = match (source, role) {
@@ -300,7 +308,10 @@ fn role_of(raw: Option<&RawValue>) -> Result<Role, ParseError> {
         Some(r#""assistant""#) => Ok(Role::Assistant),
         Some(other) => {
             let shown: String = other.chars().take(40).collect();
-            Err(ParseError::at("role", format!("{shown} is not a role: use \"user\" or \"assistant\"")))
+            Err(ParseError::at(
+                "role",
+                format!("{shown} is not a role: use \"user\" or \"assistant\""),
+            ))
         }
         None => Err(ParseError::at("role", "missing: \"user\" or \"assistant\"")),
     }
@@ -333,7 +344,10 @@ fn usage_of(raw: Option<&RawValue>) -> Result<Option<Usage>, ParseError> {
     let figure = |key: &str| match object.get(key) {
         None | Some(serde_json::Value::Null) => Ok(0),
         Some(value) => value.as_u64().filter(|n| *n <= u64::from(u32::MAX)).ok_or_else(|| {
-            ParseError::at(format!("usage.{key}"), format!("must be a whole number from 0 to {}", u32::MAX))
+            ParseError::at(
+                format!("usage.{key}"),
+                format!("must be a whole number from 0 to {}", u32::MAX),
+            )
         }),
     };
     Ok(Some(Usage {
@@ -392,16 +406,20 @@ fn block_of(raw: &Bytes, index: usize, value: &RawValue) -> Result<Block, ParseE
     let at = |member: &str| format!("content[{index}].{member}");
     let text = value.get();
     if !text.starts_with('{') {
-        return Err(ParseError::at(format!("content[{index}]"), "a block is an object with a `type`"));
+        return Err(ParseError::at(
+            format!("content[{index}]"),
+            "a block is an object with a `type`",
+        ));
     }
     let head: BlockHead<'_> = serde_json::from_str(text)
         .map_err(|e| ParseError::at(format!("content[{index}]"), format!("not a block: {e}")))?;
-    let need = |member: &str, raw: Option<&RawValue>, make: fn(&str) -> Result<ToolUseId, IdError>| {
-        match raw {
-            None => Err(ParseError::at(at(member), "missing")),
-            Some(raw) => id_of(&at(member), raw, make),
-        }
-    };
+    let need =
+        |member: &str, raw: Option<&RawValue>, make: fn(&str) -> Result<ToolUseId, IdError>| {
+            match raw {
+                None => Err(ParseError::at(at(member), "missing")),
+                Some(raw) => id_of(&at(member), raw, make),
+            }
+        };
     let Some(kind) = head.kind else { return Err(ParseError::at(at("type"), "missing")) };
     let mut media = 0;
     let kind = match &*text_of(&at("type"), kind)? {
@@ -452,10 +470,8 @@ fn nested_media(content: &RawValue) -> u16 {
         return 0;
     }
     let kinds: Vec<Kind<'_>> = serde_json::from_str(content.get()).unwrap_or_default();
-    let media = kinds
-        .iter()
-        .filter(|k| matches!(k.kind.as_deref(), Some("image" | "document")))
-        .count();
+    let media =
+        kinds.iter().filter(|k| matches!(k.kind.as_deref(), Some("image" | "document"))).count();
     u16::try_from(media).unwrap_or(u16::MAX)
 }
 
@@ -464,11 +480,7 @@ mod tests {
     use super::*;
 
     fn meta() -> MessageMeta {
-        MessageMeta {
-            seq: Seq(1),
-            id: MessageId::new("m1").unwrap(),
-            created_at: UnixMicros(0),
-        }
+        MessageMeta { seq: Seq(1), id: MessageId::new("m1").unwrap(), created_at: UnixMicros(0) }
     }
 
     fn parse(text: &str) -> Result<Message, ParseError> {
@@ -523,7 +535,10 @@ mod tests {
             (r#"{"role":"user","content":[{"type":"tool_result"}]}"#, "content[0].tool_use_id"),
             (r#"{"role":"assistant","content":[{"type":"tool_use","id":""}]}"#, "content[0].id"),
             (r#"{"role":"user","content":"x","usage":{"input_tokens":-1}}"#, "usage.input_tokens"),
-            (r#"{"role":"user","content":"x","usage":{"output_tokens":1e99}}"#, "usage.output_tokens"),
+            (
+                r#"{"role":"user","content":"x","usage":{"output_tokens":1e99}}"#,
+                "usage.output_tokens",
+            ),
         ] {
             assert_eq!(parse(text).unwrap_err().field, field, "{text}");
         }
@@ -535,6 +550,8 @@ mod tests {
         let bytes = Bytes::from_static(text.as_bytes());
         let recorded = Message::parse(meta(), bytes.clone(), Source::Provider).unwrap();
         assert_eq!(recorded.assistant_message_id.unwrap().as_str(), "msg_1");
-        assert!(Message::parse(meta(), bytes, Source::Client).unwrap().assistant_message_id.is_none());
+        assert!(
+            Message::parse(meta(), bytes, Source::Client).unwrap().assistant_message_id.is_none()
+        );
     }
 }

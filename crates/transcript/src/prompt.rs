@@ -32,9 +32,16 @@ pub enum Variant {
 /// Where a prompt's block came from. Two blocks of equal origin have equal bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    Stored { seq: Seq, block: u32, variant: Variant },
+    Stored {
+        seq: Seq,
+        block: u32,
+        variant: Variant,
+    },
     /// Written by the daemon after message `after`; `hash` tells its bytes apart.
-    Written { after: Seq, hash: u64 },
+    Written {
+        after: Seq,
+        hash: u64,
+    },
 }
 
 impl Origin {

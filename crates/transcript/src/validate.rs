@@ -91,7 +91,8 @@ fn faults(messages: &[PromptMessage]) -> Vec<Fault> {
         before = Some(message.role);
     }
     faults.extend(
-        open.iter().map(|id| Fault::CallWithoutResult { at: messages.len() - 1, id: (*id).clone() }),
+        open.iter()
+            .map(|id| Fault::CallWithoutResult { at: messages.len() - 1, id: (*id).clone() }),
     );
     if media > MAX_MEDIA {
         faults.push(Fault::TooMuchMedia { count: media });
