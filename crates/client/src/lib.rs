@@ -1,1 +1,25 @@
-//! placeholder
+//! The daemon as its clients see it: where it is, how to start and stop it, what to ask of it.
+//!
+//! Owns the HTTP transport, the typed routes, the reading of problems and of server-sent events.
+//! Leaves the meaning of an answer to the caller, and the wire types to `bethink-api`. Knows no
+//! engine, no store, no terminal; the environment arrives as a lookup function.
+//!
+//! Reading order: [`places`] → [`client`] → [`routes`] → [`error`] → [`sse`] → [`events`] →
+//! [`start`] → [`stop`].
+
+pub mod client;
+pub mod error;
+pub mod events;
+pub mod places;
+pub mod routes;
+pub mod sse;
+pub mod start;
+pub mod stop;
+
+pub use client::Client;
+pub use error::ClientError;
+pub use events::Events;
+pub use places::Places;
+pub use routes::{Bytes, Context, MessageQuery, SessionQuery, StateKind};
+pub use start::{Environment, StartError, Started, Starter};
+pub use stop::StopError;

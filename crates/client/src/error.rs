@@ -1,0 +1,88 @@
+//! Why a request brought nothing: nobody there, a refusal, or an answer that makes no sense.
+
+use bethink_api::Problem;
+
+use crate::start::StartError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody serves there, or the connection broke.
+    #[error("we could not reach the daemon at {url}: {reason}")]
+    Unreachable { url: String, reason: String },
+    /// Nothing says where a daemon would be.
+    #[error("no daemon serves {home}")]
+    NotRunning { home: String },
+    #[error("we could not start the daemon")]
+    Start(#[from] StartError),
+    /// The daemon answered with a problem.
+    #[error("{}", .0.detail)]
+    Refused(Box<Problem>),
+    /// The daemon did not answer in time; what was asked may still be done.
+    #[error("the daemon at {url} did not answer within {seconds} s")]
+    Late { url: String, seconds: u64 },
+    /// An answer in another shape than agreed, of another version perhaps.
+    #[error("we could not read the daemon's answer to {what}: {reason}")]
+    Garbled { what: String, reason: String },
+    #[error("{url:?} is not an address of a daemon: {reason}; write it as http://HOST:PORT")]
+    Address { url: String, reason: String },
+}
+
+impl ClientError {
+    /// No daemon was there to ask, whatever the reason.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::NotRunning { .. } | Self::Start(_))
+    }
+
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::Refused(problem) => Some(problem),
+            _ => None,
+        }
+    }
+}
+
+/// The problem in a failed answer's body, or one made from the status when the body holds none.
+pub(crate) fn problem(status: u16, body: &[u8]) -> Problem {
+    let told = serde_json::from_slice::<Problem>(body).ok();
+    told.unwrap_or_else(|| Problem {
+        kind: "unknown".into(),
+        title: format!("HTTP {status}"),
+        status,
+        detail: without_body(status, body),
+        ..Problem::default()
+    })
+}
+
+/// Characters of an unexpected body that are worth showing.
+const GLIMPSE: usize = 200;
+
+fn without_body(status: u16, body: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(body).trim().chars().take(GLIMPSE).collect();
+    match text.is_empty() {
+        true => format!("the daemon answered {status} and gave no reason"),
+        false => format!("the daemon answered {status}: {text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_keeps_its_fields() {
+        let body = br#"{"type":"invalid","title":"Invalid","status":422,"detail":"no","field":"a.b","limit":3,"actual":4,"hint":"less","new":1}"#;
+        let told = problem(422, body);
+        assert_eq!((told.kind.as_str(), told.field.as_deref()), ("invalid", Some("a.b")));
+        assert_eq!(
+            (told.limit, told.actual, told.hint.as_deref()),
+            (Some(3), Some(4), Some("less"))
+        );
+    }
+
+    #[test]
+    fn any_other_body_becomes_a_problem_too() {
+        assert_eq!(problem(502, b"<html>").detail, "the daemon answered 502: <html>");
+        assert_eq!(problem(404, b"").status, 404);
+        assert_eq!(problem(404, b"\xff\xfe").kind, "unknown");
+    }
+}

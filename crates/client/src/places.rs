@@ -1,0 +1,131 @@
+//! Where the daemon's home is, and what a client finds in it.
+
+use std::path::{Path, PathBuf};
+
+use bethink_api::DaemonFile;
+
+/// Where a daemon is looked for when nothing says otherwise.
+pub const DEFAULT_URL: &str = "http://127.0.0.1:4747";
+
+/// The home of a daemon, and what the environment says instead of it.
+#[derive(Clone)]
+pub struct Places {
+    pub home: PathBuf,
+    /// `BETHINK_URL`: a daemon that somebody else looks after; never started or stopped from here.
+    pub url: Option<String>,
+    /// `BETHINK_TOKEN`.
+    token: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "we could not tell where bethink keeps its state: none of BETHINK_HOME, XDG_DATA_HOME and HOME is an absolute path; set BETHINK_HOME"
+)]
+pub struct NoHome;
+
+impl Places {
+    /// Reads `BETHINK_HOME`, `BETHINK_URL` and `BETHINK_TOKEN`; an empty variable counts as absent.
+    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, NoHome> {
+        let set = |name: &str| lookup(name).filter(|value| !value.is_empty());
+        let absolute = |name: &str| set(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = set("BETHINK_HOME")
+            .and_then(|home| std::path::absolute(home).ok())
+            .or_else(|| absolute("XDG_DATA_HOME").map(|data| data.join("bethink")))
+            .or_else(|| absolute("HOME").map(|home| home.join(".local/share/bethink")))
+            .ok_or(NoHome)?;
+        Ok(Self { home, url: set("BETHINK_URL"), token: set("BETHINK_TOKEN") })
+    }
+
+    /// A home of its own, whatever the environment says.
+    pub fn at(home: PathBuf) -> Self {
+        Self { home, url: None, token: None }
+    }
+
+    pub fn daemon_file(&self) -> PathBuf {
+        self.home.join("daemon.json")
+    }
+
+    pub fn token_file(&self) -> PathBuf {
+        self.home.join("token")
+    }
+
+    pub fn log_file(&self) -> PathBuf {
+        self.home.join("daemon.log")
+    }
+
+    /// Held by a client while it starts a daemon, so that two of them start one.
+    pub fn start_lock(&self) -> PathBuf {
+        self.home.join("start.lock")
+    }
+
+    /// What the running daemon wrote about itself; it may be gone by now.
+    pub fn daemon(&self) -> Option<DaemonFile> {
+        serde_json::from_slice(&std::fs::read(self.daemon_file()).ok()?).ok()
+    }
+
+    pub fn token(&self) -> Option<String> {
+        self.token.clone().or_else(|| read_token(&self.token_file()))
+    }
+
+    /// The address to try. The default one only with a token to show: without a token in this home
+    /// the daemon that answers there, if any, is another home's.
+    pub fn address(&self) -> Option<String> {
+        self.url
+            .clone()
+            .or_else(|| self.daemon().map(|daemon| daemon.url))
+            .or_else(|| self.token().map(|_| DEFAULT_URL.to_owned()))
+    }
+}
+
+fn read_token(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let token = text.trim();
+    (!token.is_empty()).then(|| token.to_owned())
+}
+
+impl std::fmt::Debug for Places {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Places").field("home", &self.home).field("url", &self.url).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home(pairs: &[(&str, &str)]) -> Option<String> {
+        let found = Places::from_env(|name| {
+            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        });
+        found.ok().map(|places| places.home.display().to_string())
+    }
+
+    #[test]
+    fn the_nearest_variable_decides_the_home() {
+        let check = |pairs: &[(&str, &str)], expect: &str| {
+            assert_eq!(home(pairs).as_deref(), Some(expect), "{pairs:?}");
+        };
+        check(&[("HOME", "/h")], "/h/.local/share/bethink");
+        check(&[("HOME", "/h"), ("XDG_DATA_HOME", "/d")], "/d/bethink");
+        check(&[("HOME", "/h"), ("XDG_DATA_HOME", "relative")], "/h/.local/share/bethink");
+        check(&[("HOME", "/h"), ("BETHINK_HOME", "/b"), ("XDG_DATA_HOME", "/d")], "/b");
+        check(&[("HOME", "/h"), ("BETHINK_HOME", "")], "/h/.local/share/bethink");
+        assert_eq!(home(&[]), None);
+    }
+
+    #[test]
+    fn the_default_address_needs_a_token() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = Places::at(dir.path().to_owned());
+        assert_eq!(places.address(), None);
+        std::fs::write(places.token_file(), "secret\n").unwrap();
+        assert_eq!(places.address().as_deref(), Some(DEFAULT_URL));
+        std::fs::write(
+            places.daemon_file(),
+            r#"{"url":"http://127.0.0.1:9","pid":1,"version":"0","later":true}"#,
+        )
+        .unwrap();
+        assert_eq!(places.address().as_deref(), Some("http://127.0.0.1:9"));
+        assert!(!format!("{places:?}").contains("secret"));
+    }
+}

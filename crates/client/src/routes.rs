@@ -1,0 +1,259 @@
+//! One method a route, in the order of the contract. Each is a sentence: what to ask, of what, and
+//! the type of the answer.
+
+use bethink_api as api;
+use reqwest::{Method, Response};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::client::Client;
+use crate::error::ClientError;
+
+type Result<T> = std::result::Result<T, ClientError>;
+
+/// Which sessions to list; newest first.
+#[derive(Clone, Debug, Default)]
+pub struct SessionQuery {
+    pub project_dir: Option<String>,
+    pub q: Option<String>,
+    pub tag: Option<String>,
+    pub limit: Option<usize>,
+    pub cursor: Option<String>,
+}
+
+/// Which messages of a session to read.
+#[derive(Clone, Debug, Default)]
+pub struct MessageQuery {
+    pub after_seq: Option<u64>,
+    pub before_seq: Option<u64>,
+    pub limit: Option<usize>,
+}
+
+/// `POST …/context`: the body of the next model call, and what it was made of.
+#[derive(Debug, Deserialize)]
+pub struct Context {
+    pub system: Option<Box<RawValue>>,
+    pub messages: Box<RawValue>,
+    pub tools: Option<Box<RawValue>>,
+    pub report: api::ContextReport,
+}
+
+/// What of a session is kept across compactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateKind {
+    Plan,
+    Skills,
+    Agents,
+    Tools,
+    Files,
+    Instructions,
+    Hooks,
+}
+
+impl StateKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Skills => "skills",
+            Self::Agents => "agents",
+            Self::Tools => "tools",
+            Self::Files => "files",
+            Self::Instructions => "instructions",
+            Self::Hooks => "hooks",
+        }
+    }
+}
+
+impl Client {
+    /// Prometheus text.
+    pub async fn metrics(&self) -> Result<String> {
+        let body = self.body(self.request(Method::GET, self.at(&["metrics"]))).await?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
+    pub async fn openapi(&self) -> Result<Value> {
+        self.get(&["openapi.json"], &[]).await
+    }
+
+    // sessions
+
+    pub async fn create_session(&self, session: &api::CreateSession) -> Result<api::Session> {
+        self.send(Method::POST, &["v1", "sessions"], session).await
+    }
+
+    pub async fn sessions(&self, query: &SessionQuery) -> Result<api::SessionsPage> {
+        let query = query.clone();
+        let parameters = [
+            ("project_dir", query.project_dir),
+            ("q", query.q),
+            ("tag", query.tag),
+            ("limit", query.limit.map(|n| n.to_string())),
+            ("cursor", query.cursor),
+        ];
+        self.get(&["v1", "sessions"], &parameters).await
+    }
+
+    pub async fn session(&self, id: Uuid) -> Result<api::Session> {
+        self.get(&["v1", "sessions", &id.to_string()], &[]).await
+    }
+
+    pub async fn patch_session(&self, id: Uuid, patch: &api::PatchSession) -> Result<api::Session> {
+        self.send(Method::PATCH, &["v1", "sessions", &id.to_string()], patch).await
+    }
+
+    pub async fn delete_session(&self, id: Uuid) -> Result<()> {
+        let url = self.at(&["v1", "sessions", &id.to_string()]);
+        self.body(self.request(Method::DELETE, url)).await.map(drop)
+    }
+
+    pub async fn fork(&self, id: Uuid, fork: &api::ForkRequest) -> Result<api::Session> {
+        self.send(Method::POST, &["v1", "sessions", &id.to_string(), "fork"], fork).await
+    }
+
+    pub async fn projects(&self) -> Result<Value> {
+        self.get(&["v1", "projects"], &[]).await
+    }
+
+    // messages
+
+    /// Durable when this returns.
+    pub async fn append(&self, id: Uuid, messages: &api::AppendRequest) -> Result<api::Appended> {
+        self.send(Method::POST, &["v1", "sessions", &id.to_string(), "messages"], messages).await
+    }
+
+    pub async fn messages(&self, id: Uuid, query: &MessageQuery) -> Result<api::MessagesPage> {
+        let parameters = [
+            ("after_seq", query.after_seq.map(|n| n.to_string())),
+            ("before_seq", query.before_seq.map(|n| n.to_string())),
+            ("limit", query.limit.map(|n| n.to_string())),
+        ];
+        self.get(&["v1", "sessions", &id.to_string(), "messages"], &parameters).await
+    }
+
+    pub async fn search(&self, id: Uuid, q: &str, limit: Option<usize>) -> Result<api::SearchHits> {
+        let parameters = [("q", Some(q.to_owned())), ("limit", limit.map(|n| n.to_string()))];
+        self.get(&["v1", "sessions", &id.to_string(), "search"], &parameters).await
+    }
+
+    // context
+
+    pub async fn context(&self, id: Uuid, request: &api::ContextRequest) -> Result<Context> {
+        self.send(Method::POST, &["v1", "sessions", &id.to_string(), "context"], request).await
+    }
+
+    /// Changes nothing.
+    pub async fn report(&self, id: Uuid) -> Result<api::ContextReport> {
+        self.get(&["v1", "sessions", &id.to_string(), "context", "report"], &[]).await
+    }
+
+    // compactions
+
+    pub async fn compact(&self, id: Uuid, how: &api::CompactRequest) -> Result<api::Compaction> {
+        self.send(Method::POST, &["v1", "sessions", &id.to_string(), "compact"], how).await
+    }
+
+    pub async fn compactions(&self, id: Uuid) -> Result<api::Compactions> {
+        self.get(&["v1", "sessions", &id.to_string(), "compactions"], &[]).await
+    }
+
+    pub async fn undo(&self, id: Uuid, compaction: Uuid) -> Result<api::Compaction> {
+        let (id, compaction) = (id.to_string(), compaction.to_string());
+        let url = self.at(&["v1", "sessions", &id, "compactions", &compaction, "undo"]);
+        self.json("POST …/undo", self.request(Method::POST, url)).await
+    }
+
+    /// The messages behind a summary; with `q` those that it is about.
+    pub async fn expand(
+        &self,
+        id: Uuid,
+        compaction: Uuid,
+        q: Option<&str>,
+        cursor: Option<&str>,
+    ) -> Result<api::Expanded> {
+        let (id, compaction) = (id.to_string(), compaction.to_string());
+        let parameters = [("q", q.map(str::to_owned)), ("cursor", cursor.map(str::to_owned))];
+        self.get(&["v1", "sessions", &id, "compactions", &compaction, "expand"], &parameters).await
+    }
+
+    // state
+
+    pub async fn todos(&self, id: Uuid) -> Result<api::Todos> {
+        self.get(&["v1", "sessions", &id.to_string(), "todos"], &[]).await
+    }
+
+    pub async fn put_todos(&self, id: Uuid, todos: &api::Todos) -> Result<api::Todos> {
+        self.send(Method::PUT, &["v1", "sessions", &id.to_string(), "todos"], todos).await
+    }
+
+    /// `T` is the kind's type in `bethink_api::state`; the answer is what is kept now.
+    pub async fn put_state<T>(&self, id: Uuid, kind: StateKind, state: &T) -> Result<T>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let path = ["v1", "sessions", &id.to_string(), "state", kind.as_str()];
+        self.send(Method::PUT, &path, state).await
+    }
+
+    // files and jobs
+
+    /// The daemon reads the file itself: `path` is absolute and on the daemon's machine.
+    pub async fn import_path(&self, import: &api::ImportRequest) -> Result<api::Job> {
+        self.send(Method::POST, &["v1", "import"], import).await
+    }
+
+    pub async fn import_body(&self, jsonl: Vec<u8>) -> Result<api::Job> {
+        let request = self
+            .request(Method::POST, self.at(&["v1", "import"]))
+            .header("Content-Type", "application/x-ndjson")
+            .body(jsonl);
+        self.json("POST /v1/import", request).await
+    }
+
+    pub async fn export(&self, id: Uuid) -> Result<Bytes> {
+        let url = self.at(&["v1", "sessions", &id.to_string(), "export"]);
+        let response = self.open(self.stream(Method::GET, url)).await?;
+        Ok(Bytes { client: self.clone(), response })
+    }
+
+    pub async fn job(&self, id: Uuid) -> Result<api::Job> {
+        self.get(&["v1", "jobs", &id.to_string()], &[]).await
+    }
+
+    async fn get<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &[(&str, Option<String>)],
+    ) -> Result<T> {
+        let request = self.request(Method::GET, self.asking(path, query));
+        self.json(&format!("GET /{}", path.join("/")), request).await
+    }
+
+    async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T> {
+        let what = format!("{method} /{}", path.join("/"));
+        self.json(&what, self.request(method, self.at(path)).json(body)).await
+    }
+}
+
+/// A long body, read as it comes.
+#[derive(Debug)]
+pub struct Bytes {
+    client: Client,
+    response: Response,
+}
+
+impl Bytes {
+    /// The next stretch; `None` at the end. A connection that breaks early is an error, so that
+    /// half an export is never taken for a whole one.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let chunk = self.response.chunk().await.map_err(|error| self.client.broken(&error))?;
+        Ok(chunk.map(Into::into))
+    }
+}

@@ -1,0 +1,250 @@
+//! Starting the daemon from a client: one of them even when many clients want it, and in a session
+//! of its own, so that it outlives the terminal it was started from.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use bethink_api::DaemonFile;
+use tokio::time::Instant;
+
+use crate::client::Client;
+use crate::places::Places;
+
+/// How long a daemon may take to serve; recovery of a damaged database included.
+const SERVES_WITHIN: Duration = Duration::from_secs(10);
+/// Between two looks; a healthy daemon serves after some tens of milliseconds.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Bytes of the log that are shown when a daemon dies at once.
+const LOG_GLIMPSE: u64 = 2_000;
+/// The hidden command of the launcher; see [`detach`].
+pub const LAUNCH: &str = "launch-daemon";
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("no bethinkd was found in {}", looked.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "))]
+    NotFound { looked: Vec<PathBuf> },
+    #[error("{} could not be made ready", path.display())]
+    Home { path: PathBuf, source: io::Error },
+    #[error("{} did not run", path.display())]
+    Spawn { path: PathBuf, source: io::Error },
+    #[error("it stopped at once ({status}); the end of {}:\n{tail}", log.display())]
+    Stopped { status: ExitStatus, log: PathBuf, tail: String },
+    #[error("it did not serve within {} s; see {}", SERVES_WITHIN.as_secs(), log.display())]
+    Late { log: PathBuf },
+}
+
+/// What a started daemon sees of this process's environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Environment {
+    Inherited,
+    /// None of the `BETHINK_…` variables, and no config file: a daemon on plain defaults.
+    Isolated,
+}
+
+/// How to start a daemon.
+#[derive(Clone, Debug)]
+pub struct Starter {
+    /// A program that answers the command [`LAUNCH`] by calling [`detach`].
+    pub launcher: PathBuf,
+    pub daemon: PathBuf,
+    /// Passed on as `--listen`.
+    pub listen: Option<String>,
+    pub environment: Environment,
+}
+
+/// A daemon that serves.
+#[derive(Debug)]
+pub struct Started {
+    pub file: DaemonFile,
+    /// Absent when another client's daemon came first.
+    pub child: Option<Child>,
+}
+
+impl Starter {
+    /// Takes the `bethinkd` that lies beside the running program, else the first in `PATH`.
+    pub fn beside(program: PathBuf, path: Option<&OsStr>) -> Result<Self, StartError> {
+        let own = program.parent().map(Path::to_owned);
+        let looked: Vec<PathBuf> =
+            own.into_iter().chain(path.into_iter().flat_map(std::env::split_paths)).collect();
+        let found = looked.iter().map(|dir| dir.join("bethinkd")).find(|file| file.is_file());
+        let Some(daemon) = found else { return Err(StartError::NotFound { looked }) };
+        Ok(Self { launcher: program, daemon, listen: None, environment: Environment::Inherited })
+    }
+
+    /// Starts a daemon on this home unless one serves by now, and waits until it does.
+    pub async fn start(&self, places: &Places) -> Result<Started, StartError> {
+        make_home(&places.home)?;
+        let until = Instant::now() + SERVES_WITHIN;
+        let lock = lock(places, until).await?;
+        if let Some(file) = serving(places).await {
+            return Ok(Started { file, child: None });
+        }
+        let child = self.spawn(places)?;
+        let started = wait(places, child, until).await;
+        drop(lock);
+        started
+    }
+
+    fn spawn(&self, places: &Places) -> Result<Child, StartError> {
+        let log = open_log(places)?;
+        let mut command = Command::new(&self.launcher);
+        if self.environment == Environment::Isolated {
+            let ours = std::env::vars_os().map(|(name, _)| name);
+            for name in ours.filter(|name| name.as_encoded_bytes().starts_with(b"BETHINK_")) {
+                command.env_remove(name);
+            }
+            command.env("BETHINK_CONFIG", places.home.join("config.toml"));
+        }
+        command.arg(LAUNCH).arg(&self.daemon);
+        if let Some(listen) = &self.listen {
+            command.args(["--listen", listen]);
+        }
+        command
+            .env("BETHINK_HOME", &places.home)
+            .current_dir(&places.home)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|source| StartError::Spawn { path: self.launcher.clone(), source })
+    }
+}
+
+/// Becomes the daemon: leaves the terminal's session and replaces this process. Returns only when
+/// that failed. A process can leave its session without unsafe code only from within, which is why
+/// the client launches itself first.
+pub fn detach(daemon: &OsStr, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Error {
+    // fails only for a process that leads a group already; being in another session is then given
+    let _session = rustix::process::setsid();
+    Command::new(daemon).args(arguments).exec()
+}
+
+async fn wait(places: &Places, mut child: Child, until: Instant) -> Result<Started, StartError> {
+    loop {
+        let ended = child.try_wait().ok().flatten();
+        if let Some(file) = serving(places).await {
+            if file.pid == child.id() {
+                return Ok(Started { file, child: Some(child) });
+            }
+            // somebody else's daemon took the home's lock; ours saw that and left
+            if ended.is_some() {
+                return Ok(Started { file, child: None });
+            }
+        }
+        let log = places.log_file();
+        if let Some(status) = ended {
+            let tail = tail(&log);
+            return Err(StartError::Stopped { status, log, tail });
+        }
+        if Instant::now() > until {
+            return Err(StartError::Late { log });
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// What `daemon.json` says, when it is true.
+async fn serving(places: &Places) -> Option<DaemonFile> {
+    let file = places.daemon()?;
+    let client = Client::new(&file.url, None).ok()?;
+    client.health().await.ok().map(|_| file)
+}
+
+async fn lock(places: &Places, until: Instant) -> Result<File, StartError> {
+    let path = places.start_lock();
+    let failed = |source| StartError::Home { path: path.clone(), source };
+    let file =
+        OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(std::fs::TryLockError::Error(source)) => return Err(failed(source)),
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() > until => {
+                return Err(StartError::Late { log: places.log_file() });
+            }
+            Err(std::fs::TryLockError::WouldBlock) => tokio::time::sleep(LOOK_EVERY).await,
+        }
+    }
+}
+
+fn make_home(home: &Path) -> Result<(), StartError> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(home)
+        .map_err(|source| StartError::Home { path: home.to_owned(), source })
+}
+
+fn open_log(places: &Places) -> Result<File, StartError> {
+    let path = places.log_file();
+    let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+    opened.map_err(|source| StartError::Home { path, source })
+}
+
+fn tail(log: &Path) -> String {
+    use std::io::{Read, Seek, SeekFrom};
+    let read = || -> io::Result<String> {
+        let mut file = File::open(log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LOG_GLIMPSE)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+    };
+    read().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(dir: &Path, text: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = dir.join("launcher");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn starter(launcher: PathBuf) -> Starter {
+        let environment = Environment::Isolated;
+        Starter { daemon: launcher.clone(), launcher, listen: None, environment }
+    }
+
+    #[test]
+    fn the_daemon_beside_the_program_comes_before_the_path() {
+        let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = other.path().as_os_str();
+        let find = || Starter::beside(own.path().join("bethink"), Some(path));
+        assert!(matches!(find(), Err(StartError::NotFound { looked }) if looked.len() == 2));
+        std::fs::write(other.path().join("bethinkd"), "").unwrap();
+        assert_eq!(find().unwrap().daemon, other.path().join("bethinkd"));
+        std::fs::write(own.path().join("bethinkd"), "").unwrap();
+        assert_eq!(find().unwrap().daemon, own.path().join("bethinkd"));
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_dies_at_once_is_quoted() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = Places::at(dir.path().join("home"));
+        let dies = script(dir.path(), "#!/bin/sh\necho the disk is on fire >&2\nexit 7\n");
+        let error = starter(dies).start(&places).await.unwrap_err();
+        let StartError::Stopped { status, tail, .. } = error else { panic!("{error}") };
+        assert_eq!((status.code(), tail.as_str()), (Some(7), "the disk is on fire"));
+    }
+
+    #[tokio::test]
+    async fn a_home_that_cannot_be_made_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        let places = Places::at(dir.path().join("file/home"));
+        let error = starter("/nowhere".into()).start(&places).await.unwrap_err();
+        assert!(matches!(&error, StartError::Home { path, .. } if *path == places.home), "{error}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Stopping the daemon of a home: make sure that it is that daemon, ask it to go, wait until it has.
+
+use std::io;
+use std::process::Child;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use tokio::time::Instant;
+
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::places::Places;
+use crate::routes::SessionQuery;
+
+/// Longer than the daemon's own deadline for work under way.
+const GONE_WITHIN: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    #[error("no daemon runs on {home}")]
+    NotRunning { home: String },
+    #[error(
+        "the daemon at {url} is looked after by somebody else: BETHINK_URL is set; unset it to stop the one of this home"
+    )]
+    NotOurs { url: String },
+    #[error(
+        "what answers at {url} does not take this home's token, so process {pid} is left alone"
+    )]
+    Stranger { url: String, pid: u32, source: Box<ClientError> },
+    #[error("process {pid} could not be told to stop")]
+    Signal { pid: u32, source: io::Error },
+    #[error("process {pid} has not ended {} s after it was told to stop", GONE_WITHIN.as_secs())]
+    Late { pid: u32 },
+}
+
+/// Stops the daemon of this home and returns its process id. `child` is the daemon's process when
+/// this program started it, which then has to be reaped.
+pub async fn stop(places: &Places, mut child: Option<Child>) -> Result<u32, StopError> {
+    if let Some(url) = &places.url {
+        return Err(StopError::NotOurs { url: url.clone() });
+    }
+    let not_running = || StopError::NotRunning { home: places.home.display().to_string() };
+    let file = places.daemon().ok_or_else(not_running)?;
+    match is_ours(places, &file.url).await {
+        Ok(()) => {}
+        Err(error) if error.is_unreachable() => return Err(not_running()),
+        Err(error) => {
+            let (url, pid) = (file.url, file.pid);
+            return Err(StopError::Stranger { url, pid, source: Box::new(error) });
+        }
+    }
+    let Some(pid) = i32::try_from(file.pid).ok().and_then(Pid::from_raw) else {
+        return Err(not_running());
+    };
+    kill_process(pid, Signal::TERM)
+        .map_err(|error| StopError::Signal { pid: file.pid, source: error.into() })?;
+    let until = Instant::now() + GONE_WITHIN;
+    while !is_gone(pid, &mut child) {
+        if Instant::now() > until {
+            return Err(StopError::Late { pid: file.pid });
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(file.pid)
+}
+
+/// A process id alone may have been given to another program since; only the daemon of this home
+/// answers there and takes this home's token.
+async fn is_ours(places: &Places, url: &str) -> Result<(), ClientError> {
+    let client = Client::new(url, places.token())?;
+    client.health().await?;
+    client.sessions(&SessionQuery { limit: Some(1), ..SessionQuery::default() }).await.map(drop)
+}
+
+fn is_gone(pid: Pid, child: &mut Option<Child>) -> bool {
+    if let Some(child) = child {
+        return !matches!(child.try_wait(), Ok(None));
+    }
+    test_kill_process(pid).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stale_file_stops_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = Places::at(dir.path().to_owned());
+        let none = stop(&places, None).await.unwrap_err();
+        assert!(matches!(none, StopError::NotRunning { .. }), "{none}");
+        // our own process id: were it signalled, this test would end here
+        let file =
+            format!(r#"{{"url":"http://127.0.0.1:1","pid":{},"version":"0"}}"#, std::process::id());
+        std::fs::write(places.daemon_file(), file).unwrap();
+        let stale = stop(&places, None).await.unwrap_err();
+        assert!(matches!(stale, StopError::NotRunning { .. }), "{stale}");
+    }
+}
