@@ -1,1 +1,29 @@
-//! placeholder
+//! What the suites against the real daemon share.
+//!
+//! Owns the running `bethinkd` in a home of its own, a small blocking HTTP/1.1 client that can also
+//! send what no decent client would, a second opinion on what a valid prompt is, histories made from
+//! a seed, and the kill loop. Knows the public surface only: none of the house's crates is a
+//! dependency, so that a mistake in them can't be repeated here.
+//!
+//! Reading order: [`daemon`] → [`http`] → [`events`] → [`say`] → [`prompt`] → [`rng`] → [`history`] →
+//! [`kill_loop`] → [`disk`] → [`wait`].
+
+// A harness is test code: a broken expectation ends the test where it stands.
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
+
+pub mod daemon;
+pub mod disk;
+pub mod events;
+pub mod history;
+pub mod http;
+pub mod kill_loop;
+pub mod prompt;
+pub mod rng;
+pub mod say;
+pub mod wait;
+
+pub use daemon::{Daemon, Exit, Home};
+pub use events::EventStream;
+pub use http::{Answer, Client, Request};
+pub use rng::Rng;
+pub use wait::until;

@@ -1,0 +1,46 @@
+//! Disks with limits, for the tests that fill them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// A memory disk of its own size; unmounted when dropped.
+#[derive(Debug)]
+pub struct Disk {
+    dir: TempDir,
+}
+
+impl Disk {
+    /// `None` where mounting is not allowed: the caller says that it skips.
+    pub fn mount(kib: u64) -> Option<Self> {
+        let dir = TempDir::with_prefix("bethink-disk-").ok()?;
+        let size = format!("size={kib}k");
+        let place = dir.path().to_str()?;
+        run("mount", &["-t", "tmpfs", "-o", &size, "tmpfs", place]).then_some(Self { dir })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Another size, or `ro` and `rw`.
+    pub fn remount(&self, options: &str) -> bool {
+        let options = format!("remount,{options}");
+        self.path().to_str().is_some_and(|place| run("mount", &["-o", &options, place]))
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if let Some(place) = self.path().to_str() {
+            run("umount", &["-l", place]);
+        }
+    }
+}
+
+fn run(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
