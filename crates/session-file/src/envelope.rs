@@ -1,0 +1,103 @@
+//! The members of a record that bethink looks at, borrowed from the line in one pass.
+
+use std::borrow::Cow;
+
+use bethink_transcript::{UnixMicros, json};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Every member stays raw, so that one of an unexpected type costs that member and not the line.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Envelope<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(crate) kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) subtype: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) uuid: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) parent_uuid: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) timestamp: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) is_sidechain: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) agent_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) is_compact_summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) is_meta: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) session_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) cwd: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) git_branch: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) version: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) compact_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) leaf_uuid: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) custom_title: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) ai_title: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) tag: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(crate) tags: Option<&'a RawValue>,
+}
+
+impl Envelope<'_> {
+    pub(crate) fn on_sidechain(&self) -> bool {
+        is_true(self.is_sidechain)
+    }
+
+    pub(crate) fn time(&self) -> Option<UnixMicros> {
+        let at: jiff::Timestamp = text(self.timestamp)?.parse().ok()?;
+        Some(UnixMicros(at.as_microsecond()))
+    }
+
+    /// Trigger and tokens of a boundary.
+    pub(crate) fn boundary(&self) -> (String, u64) {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Metadata<'a> {
+            #[serde(borrow)]
+            trigger: Option<&'a RawValue>,
+            #[serde(borrow)]
+            pre_tokens: Option<&'a RawValue>,
+        }
+        let metadata: Metadata<'_> = self
+            .compact_metadata
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default();
+        let trigger = text(metadata.trigger).unwrap_or(Cow::Borrowed("auto")).into_owned();
+        let pre_tokens = metadata.pre_tokens.and_then(|raw| raw.get().parse().ok()).unwrap_or(0);
+        (trigger, pre_tokens)
+    }
+
+    /// `tags` is what bethink writes beside the one `tag` that Claude Code knows.
+    pub(crate) fn all_tags(&self) -> Vec<String> {
+        let many = self.tags.and_then(|raw| serde_json::from_str::<Vec<String>>(raw.get()).ok());
+        let mut tags =
+            many.unwrap_or_else(|| text(self.tag).map(Cow::into_owned).into_iter().collect());
+        tags.retain(|tag| !tag.is_empty());
+        tags
+    }
+}
+
+/// The text of a member that is a string.
+pub(crate) fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    raw.map(RawValue::get).filter(|raw| raw.starts_with('"')).map(json::decode_string)
+}
+
+pub(crate) fn is_true(raw: Option<&RawValue>) -> bool {
+    raw.is_some_and(|raw| raw.get() == "true")
+}

@@ -1,0 +1,159 @@
+//! What a file says of its session as a whole.
+
+use std::borrow::Cow;
+
+use bethink_transcript::{Block, BlockKind, Role, UnixMicros};
+use serde_json::value::RawValue;
+
+use crate::chains::Chains;
+use crate::envelope::{Envelope, text};
+use crate::line::{Kind, MessageLine, RecordedCompaction, Thread};
+
+/// Longest title taken from a first prompt, in characters: a line of a list.
+const PROMPT_TITLE_CHARS: usize = 80;
+
+/// The model name of messages that the recorder made up itself, such as reports of an API error.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// Gathered while the file is read.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// What Claude Code would show: the last `custom-title`, else the last `ai-title`, else the last
+    /// summary that belongs to a message of this file, else the first prompt.
+    pub title: Option<String>,
+    /// The title was given by a person (`custom-title`).
+    pub titled: bool,
+    pub tags: Vec<String>,
+    /// First working directory.
+    pub cwd: Option<String>,
+    /// Newest of the main thread; a resumed session carries its old id at first.
+    pub session_id: Option<String>,
+    pub git_branch: Option<String>,
+    /// Of the recorder.
+    pub version: Option<String>,
+    /// Newest model that answered on the main thread.
+    pub model: Option<String>,
+    pub first_at: Option<UnixMicros>,
+    pub last_at: Option<UnixMicros>,
+    /// Messages of the main thread.
+    pub messages: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// In order of line.
+    pub compactions: Vec<RecordedCompaction>,
+    pending: Option<(u64, String, u64)>,
+    custom_title: Option<String>,
+    ai_title: Option<String>,
+    /// Summaries with the uuid of the message that each belongs to. Claude Code used to write those
+    /// of other sessions into a file as well.
+    summaries: Vec<(String, String)>,
+    first_prompt: Option<String>,
+}
+
+impl Facts {
+    pub(crate) fn envelope(&mut self, record: &Envelope<'_>, thread: &Thread) {
+        if let Some(at) = record.time() {
+            self.first_at = Some(self.first_at.map_or(at, |first| first.min(at)));
+            self.last_at = Some(self.last_at.map_or(at, |last| last.max(at)));
+        }
+        if self.cwd.is_none() {
+            note(&mut self.cwd, record.cwd);
+        }
+        if *thread == Thread::Main {
+            note(&mut self.session_id, record.session_id);
+            note(&mut self.git_branch, record.git_branch);
+            note(&mut self.version, record.version);
+        }
+    }
+
+    pub(crate) fn boundary(&mut self, line: u64, trigger: &str, pre_tokens: u64) {
+        self.pending = Some((line, trigger.to_owned(), pre_tokens));
+    }
+
+    pub(crate) fn metadata(&mut self, record: &Envelope<'_>) -> Option<Kind> {
+        let slot = match text(record.kind).as_deref()? {
+            "tag" => {
+                self.tags = record.all_tags();
+                return Some(Kind::Tags(self.tags.clone()));
+            }
+            "summary" => {
+                let summary = text(record.summary)?.into_owned();
+                let leaf = text(record.leaf_uuid).unwrap_or_default().into_owned();
+                self.summaries.push((leaf, summary.clone()));
+                return Some(Kind::Title(summary));
+            }
+            "custom-title" => (&mut self.custom_title, record.custom_title),
+            _ => (&mut self.ai_title, record.ai_title),
+        };
+        let title = text(slot.1)?.into_owned();
+        *slot.0 = Some(title.clone());
+        Some(Kind::Title(title))
+    }
+
+    pub(crate) fn message(&mut self, number: u64, line: &MessageLine) {
+        if line.thread != Thread::Main {
+            return;
+        }
+        self.messages += 1;
+        let message = &line.message;
+        if let Some(model) = message.model.as_deref().filter(|model| *model != SYNTHETIC)
+            && self.model.as_deref() != Some(model)
+        {
+            self.model = Some(model.to_owned());
+        }
+        let pending = self.pending.take();
+        if line.is_summary {
+            if let Some((boundary_line, trigger, pre_tokens)) = pending {
+                self.compactions.push(RecordedCompaction {
+                    trigger,
+                    pre_tokens,
+                    summary: texts(&message.blocks),
+                    summary_id: message.id.clone(),
+                    created_at: message.created_at,
+                    boundary_line,
+                    summary_line: number,
+                });
+            }
+        } else if self.first_prompt.is_none() && message.role == Role::User && !line.is_meta {
+            self.first_prompt = prompt_title(&texts(&message.blocks));
+        }
+    }
+
+    pub(crate) fn settle_title(&mut self, chains: &Chains) {
+        let named = |title: &mut Option<String>| title.take().filter(|title| !title.is_empty());
+        let custom = named(&mut self.custom_title);
+        self.titled = custom.is_some();
+        self.title = custom
+            .or_else(|| named(&mut self.ai_title))
+            .or_else(|| {
+                let own = self.summaries.drain(..).rev().find(|(leaf, _)| chains.knows(leaf));
+                own.map(|(_, summary)| summary)
+            })
+            .or_else(|| self.first_prompt.take());
+    }
+}
+
+/// Keeps the newest value without allocating for one that is the same.
+fn note(slot: &mut Option<String>, raw: Option<&RawValue>) {
+    if let Some(value) = text(raw).filter(|value| !value.is_empty())
+        && slot.as_deref() != Some(&*value)
+    {
+        *slot = Some(value.into_owned());
+    }
+}
+
+fn texts(blocks: &[Block]) -> String {
+    let texts: Vec<Cow<'_, str>> =
+        blocks.iter().filter(|block| block.kind == BlockKind::Text).map(Block::text).collect();
+    texts.join("\n")
+}
+
+/// First line of a prompt; none for a tool result or for what the recorder wraps in tags.
+fn prompt_title(prompt: &str) -> Option<String> {
+    let line = prompt.lines().map(str::trim).find(|line| !line.is_empty())?;
+    if line.starts_with('<') {
+        return None;
+    }
+    let cut = line.char_indices().nth(PROMPT_TITLE_CHARS).map_or(line.len(), |(at, _)| at);
+    Some(line[..cut].trim_end().to_owned())
+}
