@@ -1,64 +1,20 @@
-//! Settings of the daemon: defaults, then the config file, then the environment, each value typed.
+//! Settings of the daemon: defaults, then the config file, then the environment, then arguments.
+//!
+//! Owns the names, defaults and bounds of every setting, and where the files of a home lie. Leaves
+//! the meaning of a setting to the crate that obeys it, and later sections to later crates: they
+//! are known here only so that a file that has them is not complained about.
+//!
+//! A project's own files are never read: only the user's config file, the environment and the
+//! arguments decide.
+//!
+//! Reading order: [`settings`] → [`defaults`] → `keys` → [`load`] → [`home`].
 
-use std::path::PathBuf;
+pub mod defaults;
+pub mod home;
+mod keys;
+pub mod load;
+pub mod settings;
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// All state lives below it.
-    pub home: PathBuf,
-    pub daemon: DaemonSettings,
-    pub context: ContextSettings,
-    pub compact: CompactSettings,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct DaemonSettings {
-    pub listen: String,
-    /// Unix socket beside TCP: `$BETHINK_HOME/daemon.sock`.
-    pub socket: bool,
-    pub max_body_bytes: u64,
-    pub max_import_bytes: u64,
-    pub max_depth: u64,
-    pub max_messages: u64,
-    pub max_connections: u64,
-    pub header_timeout_ms: u64,
-    pub drain_ms: u64,
-    pub allowed_hosts: Vec<String>,
-    pub allowed_origins: Vec<String>,
-    /// Bytes of messages kept ready in memory over all sessions.
-    pub hot_bytes: u64,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct ContextSettings {
-    /// Window and output of a session that names none.
-    pub window: u64,
-    pub max_output: u64,
-    pub result_chars: u64,
-    pub results_chars: u64,
-    pub snip: bool,
-    pub microcompact_idle_minutes: u64,
-    pub microcompact_keep: u64,
-    /// Clears by count too when more re-obtainable results than this are shown; 0 is off.
-    pub microcompact_above: u64,
-    pub microcompact_tools: Vec<String>,
-    /// Lowers `auto` to this share of the effective window, in percent; 0 is off.
-    pub auto_percent: f64,
-    pub auto_compact: bool,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct CompactSettings {
-    pub keep_min_tokens: u64,
-    pub keep_min_messages: u64,
-    pub keep_max_tokens: u64,
-    pub user_message_tokens: u64,
-    pub restore_files: u64,
-    pub restore_file_tokens: u64,
-    pub restore_files_tokens: u64,
-    pub restore_skill_tokens: u64,
-    pub restore_skills_tokens: u64,
-    pub max_failures: u64,
-    pub thrash_turns: u64,
-    pub thrash_times: u64,
-}
+pub use home::Home;
+pub use load::{ConfigError, Loaded, Origin, Overrides, Warning};
+pub use settings::{CompactSettings, ContextSettings, DaemonSettings, Settings};

@@ -1,0 +1,95 @@
+//! Where the files of a home lie; shared by the daemon and its clients.
+
+use std::path::{Path, PathBuf};
+
+use crate::load::ConfigError;
+
+/// `$BETHINK_HOME`: the directory that holds all state of one daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home(PathBuf);
+
+impl Home {
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// The home that was named, else `BETHINK_HOME`, else `$XDG_DATA_HOME/bethink`, else
+    /// `~/.local/share/bethink`; always absolute.
+    pub fn find(
+        env: &dyn Fn(&str) -> Option<String>,
+        named: Option<&Path>,
+    ) -> Result<Self, ConfigError> {
+        let variable = || env("BETHINK_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = named.map(Path::to_path_buf).or_else(variable).or_else(|| default_home(env));
+        let path = path.ok_or(ConfigError::NoHome)?;
+        // An empty path is the only one that cannot be made absolute.
+        std::path::absolute(path).map(Self).map_err(|_| ConfigError::NoHome)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The bearer token of every client, 0600.
+    pub fn token(&self) -> PathBuf {
+        self.0.join("token")
+    }
+
+    /// Where the running daemon serves: url, pid, version, socket.
+    pub fn daemon_file(&self) -> PathBuf {
+        self.0.join("daemon.json")
+    }
+
+    /// Unix socket with the same routes as TCP.
+    pub fn socket(&self) -> PathBuf {
+        self.0.join("daemon.sock")
+    }
+
+    /// What a daemon that was started by a client says on stderr.
+    pub fn log_file(&self) -> PathBuf {
+        self.0.join("daemon.log")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.0.join("bethink.db")
+    }
+}
+
+fn default_home(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let data = match env("XDG_DATA_HOME").filter(|path| Path::new(path).is_absolute()) {
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(env("HOME").filter(|home| !home.is_empty())?).join(".local/share"),
+    };
+    Some(data.join("bethink"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(vars: &[(&str, &str)], named: Option<&str>, expect: &str) {
+        let env = |name: &str| {
+            vars.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
+        };
+        let home = Home::find(&env, named.map(Path::new)).unwrap();
+        assert_eq!(home.path(), Path::new(expect), "{vars:?}");
+    }
+
+    #[test]
+    fn the_nearest_name_wins() {
+        let all = [("BETHINK_HOME", "/b"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")];
+        check(&all, Some("/n"), "/n");
+        check(&all, None, "/b");
+        check(&all[1..], None, "/x/bethink");
+        check(&all[2..], None, "/h/.local/share/bethink");
+        check(&[("BETHINK_HOME", ""), ("HOME", "/h")], None, "/h/.local/share/bethink");
+        check(&[("XDG_DATA_HOME", "relative"), ("HOME", "/h")], None, "/h/.local/share/bethink");
+    }
+
+    #[test]
+    fn files_lie_in_the_home() {
+        let home = Home::new("/b");
+        let files = [home.token(), home.daemon_file(), home.socket(), home.log_file()];
+        assert!(files.iter().chain([&home.database()]).all(|file| file.starts_with("/b")));
+    }
+}

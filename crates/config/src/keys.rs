@@ -1,0 +1,167 @@
+//! Every key by its section and name: where its value goes, and what is allowed there.
+
+use crate::settings::Settings;
+
+/// Sections of later crates; a file that has them is right.
+pub(crate) const LATER_SECTIONS: [&str; 5] =
+    ["model", "session_memory", "memory", "team", "gateway"];
+
+/// The sections that are read here.
+pub(crate) const SECTIONS: [&str; 3] = ["daemon", "context", "compact"];
+
+pub(crate) struct Key {
+    pub(crate) section: &'static str,
+    pub(crate) name: &'static str,
+    place: Place,
+}
+
+/// Where a value goes, by its type.
+#[derive(Clone, Copy)]
+enum Place {
+    /// A whole number between the two bounds, both allowed.
+    Whole(fn(&mut Settings) -> &mut u64, u64, u64),
+    /// A share in percent, from 0 to 100.
+    Percent(fn(&mut Settings) -> &mut f64),
+    Flag(fn(&mut Settings) -> &mut bool),
+    Text(fn(&mut Settings) -> &mut String),
+    Names(fn(&mut Settings) -> &mut Vec<String>),
+}
+
+impl Key {
+    pub(crate) fn find(section: &str, name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.section == section && key.name == name)
+    }
+
+    /// `BETHINK_<SECTION>__<KEY>`.
+    pub(crate) fn variable(&self) -> String {
+        format!("BETHINK_{}__{}", self.section, self.name).to_uppercase()
+    }
+
+    /// What is allowed, in words.
+    pub(crate) fn allowed(&self) -> String {
+        match self.place {
+            Place::Whole(_, low, high) => format!("a whole number from {low} to {high}"),
+            Place::Percent(_) => "a number from 0 to 100".into(),
+            Place::Flag(_) => "true or false".into(),
+            Place::Text(_) => "a text that is not empty".into(),
+            Place::Names(_) => "a list of texts (in the environment: joined by commas)".into(),
+        }
+    }
+
+    /// Puts a value from a file in its place; `false` when it is not allowed.
+    pub(crate) fn put(&self, settings: &mut Settings, value: &toml::Value) -> bool {
+        match self.place {
+            Place::Whole(place, low, high) => {
+                let whole = value.as_integer().and_then(|n| u64::try_from(n).ok());
+                set(place(settings), whole.filter(|n| (low..=high).contains(n)))
+            }
+            Place::Percent(place) => {
+                let number = value.as_float().or(value.as_integer().map(|n| n as f64));
+                set(place(settings), number.filter(|n| (0.0..=100.0).contains(n)))
+            }
+            Place::Flag(place) => set(place(settings), value.as_bool()),
+            Place::Text(place) => {
+                let text = value.as_str().map(str::trim).filter(|text| !text.is_empty());
+                set(place(settings), text.map(str::to_owned))
+            }
+            Place::Names(place) => set(place(settings), names(value)),
+        }
+    }
+
+    /// The same for the text of an environment variable or argument.
+    pub(crate) fn put_text(&self, settings: &mut Settings, text: &str) -> bool {
+        let text = text.trim();
+        let value = match self.place {
+            Place::Whole(..) => text.parse().ok().map(toml::Value::Integer),
+            Place::Percent(_) => text.parse().ok().map(toml::Value::Float),
+            Place::Flag(_) => match text {
+                "true" | "1" | "on" => Some(toml::Value::Boolean(true)),
+                "false" | "0" | "off" => Some(toml::Value::Boolean(false)),
+                _ => None,
+            },
+            Place::Text(_) => Some(toml::Value::String(text.to_owned())),
+            Place::Names(_) => {
+                let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+                Some(toml::Value::Array(names.map(Into::into).collect()))
+            }
+        };
+        value.is_some_and(|value| self.put(settings, &value))
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) -> bool {
+    match value {
+        Some(value) => {
+            *place = value;
+            true
+        }
+        None => false,
+    }
+}
+
+fn names(value: &toml::Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+macro_rules! keys {
+    ($($section:ident { $($name:ident: $kind:ident $(($low:expr, $high:expr))?,)* })*) => {
+        /// In the order of the settings.
+        pub(crate) const KEYS: &[Key] = &[$($(Key {
+            section: stringify!($section),
+            name: stringify!($name),
+            place: Place::$kind(|settings| &mut settings.$section.$name $(, $low, $high)?),
+        },)*)*];
+    };
+}
+
+/// No prompt is smaller, none larger is sold; keeps sums of a few of them far from overflow.
+const TOKENS: (u64, u64) = (0, 100_000_000);
+/// Counts of things that a person configures.
+const MANY: u64 = 1_000_000;
+/// A day: longer waits are a misplaced unit.
+const DAY_MS: u64 = 86_400_000;
+
+keys! {
+    daemon {
+        listen: Text,
+        socket: Flag,
+        log: Text,
+        max_body_bytes: Whole(1_024, 1 << 32),
+        max_import_bytes: Whole(1_024, 1 << 40),
+        max_depth: Whole(8, 1_000),
+        max_messages: Whole(1, MANY),
+        max_connections: Whole(1, 65_536),
+        header_timeout_ms: Whole(100, DAY_MS),
+        drain_ms: Whole(0, DAY_MS),
+        allowed_hosts: Names,
+        allowed_origins: Names,
+        hot_bytes: Whole(0, 1 << 40),
+    }
+    context {
+        window: Whole(1_000, TOKENS.1),
+        max_output: Whole(1, TOKENS.1),
+        result_chars: Whole(100, TOKENS.1),
+        results_chars: Whole(100, TOKENS.1),
+        snip: Flag,
+        microcompact_idle_minutes: Whole(0, MANY),
+        microcompact_keep: Whole(0, MANY),
+        microcompact_above: Whole(0, MANY),
+        microcompact_tools: Names,
+        auto_percent: Percent,
+        auto_compact: Flag,
+    }
+    compact {
+        keep_min_tokens: Whole(TOKENS.0, TOKENS.1),
+        keep_min_messages: Whole(0, MANY),
+        keep_max_tokens: Whole(TOKENS.0, TOKENS.1),
+        user_message_tokens: Whole(TOKENS.0, TOKENS.1),
+        restore_files: Whole(0, MANY),
+        restore_file_tokens: Whole(TOKENS.0, TOKENS.1),
+        restore_files_tokens: Whole(TOKENS.0, TOKENS.1),
+        restore_skill_tokens: Whole(TOKENS.0, TOKENS.1),
+        restore_skills_tokens: Whole(TOKENS.0, TOKENS.1),
+        max_failures: Whole(1, MANY),
+        thrash_turns: Whole(1, MANY),
+        thrash_times: Whole(1, MANY),
+    }
+}

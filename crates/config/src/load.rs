@@ -1,0 +1,337 @@
+//! Layers the sources of settings, the later one winning: defaults, file, environment, arguments.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::home::Home;
+use crate::keys::{KEYS, Key, LATER_SECTIONS, SECTIONS};
+use crate::settings::Settings;
+
+/// What the command line says; it wins over everything else.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    pub home: Option<PathBuf>,
+    pub config: Option<PathBuf>,
+    pub listen: Option<String>,
+}
+
+/// The settings, and what in the file was not understood and therefore has no effect.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub settings: Settings,
+    pub warnings: Vec<Warning>,
+}
+
+/// A key or section that nothing reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    pub file: PathBuf,
+    /// `section` or `section.key`.
+    pub key: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: `{}` is not a setting and has no effect", self.file.display(), self.key)
+    }
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    File(PathBuf),
+    Variable(String),
+    Argument(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Variable(name) => write!(f, "the environment variable {name}"),
+            Self::Argument(name) => write!(f, "the argument {name}"),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("no place for the state: set BETHINK_HOME, or HOME")]
+    NoHome,
+    #[error("could not read the config file {file}")]
+    Read {
+        file: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("{file} is not TOML")]
+    Syntax {
+        file: PathBuf,
+        #[source]
+        source: Box<toml::de::Error>,
+    },
+    #[error("{origin}: `{key}` is {given}; allowed is {allowed}")]
+    Value { origin: Origin, key: String, given: String, allowed: String },
+    #[error("`{low}` ({low_value}) may not be more than `{high}` ({high_value})")]
+    Order { low: &'static str, low_value: u64, high: &'static str, high_value: u64 },
+}
+
+impl Settings {
+    /// Reads `config.toml` where `overrides`, `BETHINK_CONFIG` or XDG place it; only a file that
+    /// was named has to exist.
+    pub fn load(
+        env: &dyn Fn(&str) -> Option<String>,
+        overrides: &Overrides,
+    ) -> Result<Loaded, ConfigError> {
+        let home = Home::find(env, overrides.home.as_deref())?;
+        let mut settings = Settings::at(home.path());
+        let mut warnings = Vec::new();
+        if let Some((file, text)) = config_text(env, overrides.config.as_deref())? {
+            warnings = read_file(&mut settings, &file, &text)?;
+        }
+        read_environment(&mut settings, env)?;
+        if let Some(listen) = &overrides.listen {
+            put_text(&mut settings, "daemon", "listen", listen, Origin::Argument("--listen"))?;
+        }
+        check_order(&settings)?;
+        Ok(Loaded { settings, warnings })
+    }
+}
+
+/// Where the config file is looked for when nothing names one.
+pub fn default_config(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let base = match env("XDG_CONFIG_HOME").filter(|path| Path::new(path).is_absolute()) {
+        Some(path) => PathBuf::from(path),
+        None => PathBuf::from(env("HOME").filter(|home| !home.is_empty())?).join(".config"),
+    };
+    Some(base.join("bethink").join("config.toml"))
+}
+
+fn config_text(
+    env: &dyn Fn(&str) -> Option<String>,
+    named: Option<&Path>,
+) -> Result<Option<(PathBuf, String)>, ConfigError> {
+    let variable = env("BETHINK_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let named = named.map(Path::to_path_buf).or(variable);
+    let must_exist = named.is_some();
+    let Some(file) = named.or_else(|| default_config(env)) else { return Ok(None) };
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok(Some((file, text))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => Ok(None),
+        Err(source) => Err(ConfigError::Read { file, source }),
+    }
+}
+
+fn read_file(
+    settings: &mut Settings,
+    file: &Path,
+    text: &str,
+) -> Result<Vec<Warning>, ConfigError> {
+    let table: toml::Table = text.parse().map_err(|source| ConfigError::Syntax {
+        file: file.to_path_buf(),
+        source: Box::new(source),
+    })?;
+    let mut warnings = Vec::new();
+    let mut warn = |key: String| warnings.push(Warning { file: file.to_path_buf(), key });
+    for (section, value) in &table {
+        if LATER_SECTIONS.contains(&section.as_str()) {
+            continue;
+        }
+        if !SECTIONS.contains(&section.as_str()) {
+            warn(section.clone());
+            continue;
+        }
+        let Some(entries) = value.as_table() else {
+            return Err(ConfigError::Value {
+                origin: Origin::File(file.to_path_buf()),
+                key: section.clone(),
+                given: value.to_string(),
+                allowed: format!("a section: [{section}]"),
+            });
+        };
+        for (name, value) in entries {
+            match Key::find(section, name) {
+                Some(key) if key.put(settings, value) => {}
+                Some(key) => {
+                    let origin = Origin::File(file.to_path_buf());
+                    return Err(refused(key, origin, value.to_string()));
+                }
+                None => warn(format!("{section}.{name}")),
+            }
+        }
+    }
+    Ok(warnings)
+}
+
+fn read_environment(
+    settings: &mut Settings,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<(), ConfigError> {
+    for key in KEYS {
+        let variable = key.variable();
+        if let Some(text) = env(&variable) {
+            put_text(settings, key.section, key.name, &text, Origin::Variable(variable))?;
+        }
+    }
+    Ok(())
+}
+
+fn put_text(
+    settings: &mut Settings,
+    section: &str,
+    name: &str,
+    text: &str,
+    origin: Origin,
+) -> Result<(), ConfigError> {
+    match Key::find(section, name) {
+        Some(key) if !key.put_text(settings, text) => {
+            Err(refused(key, origin, format!("{text:?}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refused(key: &Key, origin: Origin, given: String) -> ConfigError {
+    let name = format!("{}.{}", key.section, key.name);
+    ConfigError::Value { origin, key: name, given, allowed: key.allowed() }
+}
+
+/// Pairs of which the one is a lower bound of the other.
+fn check_order(settings: &Settings) -> Result<(), ConfigError> {
+    let compact = &settings.compact;
+    let pairs = [(
+        ("compact.keep_min_tokens", compact.keep_min_tokens),
+        ("compact.keep_max_tokens", compact.keep_max_tokens),
+    )];
+    for ((low, low_value), (high, high_value)) in pairs {
+        if low_value > high_value {
+            return Err(ConfigError::Order { low, low_value, high, high_value });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Case {
+        dir: tempfile::TempDir,
+        vars: Vec<(&'static str, String)>,
+    }
+
+    impl Case {
+        fn new(file: &str) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let config = dir.path().join("config.toml");
+            std::fs::write(&config, file).unwrap();
+            let vars = vec![
+                ("HOME", dir.path().display().to_string()),
+                ("BETHINK_CONFIG", config.display().to_string()),
+            ];
+            Self { dir, vars }
+        }
+
+        fn with(mut self, name: &'static str, value: &str) -> Self {
+            self.vars.push((name, value.to_owned()));
+            self
+        }
+
+        fn load(&self, overrides: &Overrides) -> Result<Loaded, ConfigError> {
+            let env = |name: &str| {
+                self.vars.iter().rev().find(|(n, _)| *n == name).map(|(_, value)| value.clone())
+            };
+            Settings::load(&env, overrides)
+        }
+    }
+
+    #[test]
+    fn defaults_when_nothing_is_set() {
+        let case = Case::new("");
+        let loaded = case.load(&Overrides::default()).unwrap();
+        assert_eq!(loaded.settings, Settings::at(case.dir.path().join(".local/share/bethink")));
+        assert_eq!(loaded.warnings, []);
+    }
+
+    #[test]
+    fn later_layers_win() {
+        let file = "[daemon]\nlisten = '127.0.0.1:1'\nmax_depth = 64\nsocket = false\n\
+                    [context]\nwindow = 1000\nmicrocompact_tools = ['Read']\n";
+        let case = Case::new(file)
+            .with("BETHINK_DAEMON__LISTEN", "127.0.0.1:2")
+            .with("BETHINK_CONTEXT__WINDOW", "30000")
+            .with("BETHINK_CONTEXT__AUTO_PERCENT", "80")
+            .with("BETHINK_DAEMON__ALLOWED_HOSTS", "a:1, b:2");
+        let overrides = Overrides { listen: Some("127.0.0.1:3".into()), ..Overrides::default() };
+        let settings = case.load(&overrides).unwrap().settings;
+        assert_eq!(settings.daemon.listen, "127.0.0.1:3");
+        assert_eq!(settings.daemon.max_depth, 64);
+        assert!(!settings.daemon.socket);
+        assert_eq!(settings.daemon.allowed_hosts, ["a:1", "b:2"]);
+        assert_eq!(settings.context.window, 30_000);
+        assert_eq!(settings.context.auto_percent, 80.0);
+        assert_eq!(settings.context.microcompact_tools, ["Read"]);
+    }
+
+    #[test]
+    fn every_key_goes_to_its_own_place_and_back() {
+        for key in KEYS {
+            let mut settings = Settings::at("/home");
+            let taken = ["77777", "50", "false", "true"]
+                .iter()
+                .filter(|text| {
+                    let before = settings.clone();
+                    key.put_text(&mut settings, text) && settings != before
+                })
+                .count();
+            assert!(taken > 0, "{}", key.variable());
+        }
+    }
+
+    #[test]
+    fn a_bad_value_names_place_key_and_what_is_allowed() {
+        for (file, expect) in [
+            ("[daemon]\nmax_depth = -1", "`daemon.max_depth` is -1; allowed is a whole number"),
+            ("[daemon]\nsocket = 'yes'", "`daemon.socket` is \"yes\"; allowed is true or false"),
+            ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; allowed is a text"),
+            ("[context]\nauto_percent = 101", "allowed is a number from 0 to 100"),
+            ("[context]\nmicrocompact_tools = [1]", "allowed is a list of texts"),
+            ("daemon = 3", "`daemon` is 3; allowed is a section"),
+            ("[compact]\nkeep_min_tokens = 50000", "may not be more than"),
+            ("[daemon", "is not TOML"),
+        ] {
+            let error = Case::new(file).load(&Overrides::default()).unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_bad_variable_is_named() {
+        let case = Case::new("").with("BETHINK_DAEMON__MAX_DEPTH", "99999999999999999999");
+        let error = case.load(&Overrides::default()).unwrap_err().to_string();
+        assert!(error.contains("BETHINK_DAEMON__MAX_DEPTH"), "{error}");
+        assert!(error.contains("from 8 to 1000"), "{error}");
+    }
+
+    #[test]
+    fn what_is_unknown_warns_and_later_sections_do_not() {
+        let case = Case::new("[daemon]\nlisen = 'x'\n[model]\nprovider = 'none'\n[colour]\na = 1");
+        let warnings = case.load(&Overrides::default()).unwrap().warnings;
+        let keys: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
+        assert_eq!(keys, ["colour", "daemon.lisen"]);
+    }
+
+    #[test]
+    fn only_a_named_file_has_to_exist() {
+        let case = Case::new("");
+        let missing = case.dir.path().join("missing.toml");
+        let overrides = Overrides { config: Some(missing), ..Overrides::default() };
+        assert!(matches!(case.load(&overrides), Err(ConfigError::Read { .. })));
+        let no_file = |name: &str| (name == "HOME").then(|| "/nonexistent".to_owned());
+        assert!(Settings::load(&no_file, &Overrides::default()).is_ok());
+        assert!(matches!(
+            Settings::load(&|_| None, &Overrides::default()),
+            Err(ConfigError::NoHome)
+        ));
+    }
+}
