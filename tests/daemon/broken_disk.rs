@@ -1,0 +1,166 @@
+//! A disk that is full, read-only or damaged.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use bethink_harness::disk::Disk;
+use bethink_harness::{Daemon, Home, kill_loop, say};
+use serde_json::json;
+
+/// Room for a daemon that has hardly begun.
+const SMALL_KIB: u64 = 4 * 1024;
+
+fn skips(what: &str) {
+    println!("skipped: {what} needs leave to mount a tmpfs");
+}
+
+#[test]
+fn a_full_disk_is_507_reads_go_on_and_service_heals() {
+    let Some(disk) = Disk::mount(SMALL_KIB) else { return skips("a full disk") };
+    let mut daemon = Home::at(&disk.path().join("home")).start();
+    let session = daemon.session(200_000);
+    let path = format!("/v1/sessions/{session}/messages");
+    let mut kept = 0;
+    let full = (0..200).find_map(|n| {
+        let message = say::with_id(&format!("m{n}"), say::user(&"fill the disk ".repeat(4000)));
+        let answer = daemon.client().post(&path, &json!({"messages": [message]}));
+        kept += usize::from(answer.status == 200);
+        (answer.status != 200).then_some(answer)
+    });
+    let problem = full.expect("the disk fills").problem();
+    assert_eq!(problem["status"], 507, "{problem}");
+    assert!(problem["hint"].is_string(), "{problem}");
+    let health = daemon.client().get("/health").ok();
+    assert!(health["status"] == "ok" || health["detail"].is_string(), "{health}");
+    assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), kept, "reads go on");
+    daemon.client().post(&format!("/v1/sessions/{session}/context"), &json!({"compact": "never"}));
+
+    assert!(disk.remount("size=64m"));
+    daemon.append(&session, &[say::with_id("after", say::user("there is room again"))]);
+    daemon.is_well();
+    daemon.kill9();
+    daemon.start();
+    assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), kept + 1);
+}
+
+#[test]
+fn a_home_on_a_disk_without_any_room_is_told_at_once() {
+    let Some(disk) = Disk::mount(64) else { return skips("a disk without room") };
+    fs::write(disk.path().join("ballast"), vec![0; 60 * 1024]).unwrap();
+    let home = Home::at(&disk.path().join("home"));
+    let exit = home.try_start().expect_err("no room to start in");
+    assert!(exit.status.is_some_and(|s| !s.success()), "{exit:?}");
+    assert!(exit.stderr.contains("home"), "names the place: {}", exit.stderr);
+    assert!(!exit.stderr.contains("panicked"), "{}", exit.stderr);
+}
+
+#[test]
+fn a_read_only_home_is_told_at_once() {
+    let Some(disk) = Disk::mount(SMALL_KIB) else { return skips("a read-only disk") };
+    let place = disk.path().join("home");
+    let mut daemon = Home::at(&place).start();
+    let session = daemon.session(200_000);
+    daemon.append(&session, &[say::user("before")]);
+    assert!(daemon.terminate().success());
+    assert!(disk.remount("ro"));
+    let exit = Home::at(&place).try_start().expect_err("a home that can't be written to");
+    assert!(exit.status.is_some_and(|s| !s.success()), "{exit:?}");
+    assert!(exit.stderr.contains(place.to_str().unwrap()), "names the place: {}", exit.stderr);
+    assert!(!exit.stderr.contains("panicked"), "{}", exit.stderr);
+    assert!(disk.remount("rw"));
+    daemon.start();
+    assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), 1);
+}
+
+#[test]
+fn a_home_that_is_a_file_or_forbidden_is_told_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("home");
+    fs::write(&file, "not a directory").unwrap();
+    let exit = Home::at(&file).try_start().expect_err("a file is no home");
+    assert!(exit.stderr.contains(file.to_str().unwrap()), "{}", exit.stderr);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "not a directory");
+}
+
+#[test]
+fn a_disk_that_turns_read_only_refuses_writes_and_goes_on_reading() {
+    let Some(disk) = Disk::mount(SMALL_KIB) else { return skips("a read-only disk") };
+    let daemon = Home::at(&disk.path().join("home")).start();
+    let session = daemon.session(200_000);
+    daemon.append(&session, &[say::user("before")]);
+    // A file held open for writing forbids the remount on some kernels.
+    if !disk.remount("ro") {
+        return skips("a disk that turns read-only under an open database");
+    }
+    let path = format!("/v1/sessions/{session}/messages");
+    let answer = daemon.client().post(&path, &json!({"messages": [say::user("x")]}));
+    answer.problem();
+    assert_eq!(kill_loop::stored(&mut daemon.client(), &session).len(), 1);
+    assert!(disk.remount("rw"));
+    daemon.is_well();
+}
+
+#[test]
+fn a_damaged_database_is_copied_aside_and_the_daemon_serves() {
+    let mut daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    for n in 0..50 {
+        daemon.append(&session, &say::work(n, 2000));
+    }
+    assert!(daemon.terminate().success());
+    let database = databases(daemon.home.path()).pop().expect("a database");
+    let mut bytes = fs::read(&database).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 20_000].fill(0xa5);
+    fs::write(&database, &bytes).unwrap();
+    daemon.start();
+    daemon.is_well();
+    let aside = files(daemon.home.path())
+        .into_iter()
+        .filter(|f| *f != database)
+        .any(|f| fs::read(&f).is_ok_and(|copy| copy == bytes));
+    assert!(aside, "the damaged file is kept: {:?}", files(daemon.home.path()));
+}
+
+#[test]
+fn a_file_that_is_no_database_is_copied_aside_and_the_daemon_serves() {
+    let mut daemon = Daemon::fresh();
+    daemon.session(200_000);
+    assert!(daemon.terminate().success());
+    let database = databases(daemon.home.path()).pop().expect("a database");
+    let garbage = b"this was a database once\n".repeat(1000);
+    fs::write(&database, &garbage).unwrap();
+    daemon.start();
+    daemon.is_well();
+    let aside =
+        files(daemon.home.path()).into_iter().any(|f| fs::read(f).is_ok_and(|c| c == garbage));
+    assert!(aside, "the damaged file is kept: {:?}", files(daemon.home.path()));
+}
+
+#[test]
+fn a_home_keeps_to_its_owner() {
+    let daemon = Daemon::fresh();
+    for place in databases(daemon.home.path()).iter().chain([&daemon.home.path().to_path_buf()]) {
+        let mode = fs::metadata(place).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}: {mode:o}", place.display());
+    }
+}
+
+fn databases(home: &Path) -> Vec<PathBuf> {
+    let is_database = |f: &PathBuf| fs::read(f).is_ok_and(|b| b.starts_with(b"SQLite format 3"));
+    files(home).into_iter().filter(is_database).collect()
+}
+
+/// All files below a directory.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        match entry.file_type().unwrap() {
+            kind if kind.is_dir() => found.extend(files(&entry.path())),
+            kind if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
+    found
+}

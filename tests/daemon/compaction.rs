@@ -1,0 +1,219 @@
+//! Compactions: made, listed, looked behind, taken back.
+
+use bethink_harness::{Daemon, prompt, say};
+use serde_json::{Value, json};
+
+struct Compacted {
+    daemon: Daemon,
+    session: String,
+    before: Value,
+    made: Value,
+}
+
+impl Compacted {
+    /// A session of 40 turns, compacted by hand.
+    fn new(body: &Value) -> Self {
+        let daemon = Daemon::fresh();
+        let session = daemon.session(200_000);
+        for n in 0..40 {
+            daemon.append(&session, &say::work(n, 3000));
+        }
+        daemon.append(&session, &[say::user("Go on with case 40.")]);
+        let before = context(&daemon, &session);
+        let path = format!("/v1/sessions/{session}/compact");
+        let made = daemon.client().post(&path, body).ok();
+        Self { daemon, session, before, made }
+    }
+
+    fn path(&self, what: &str) -> String {
+        let id = self.made["id"].as_str().unwrap();
+        format!("/v1/sessions/{}/compactions/{id}/{what}", self.session)
+    }
+}
+
+fn context(daemon: &Daemon, session: &str) -> Value {
+    let answer = daemon.client().post(&format!("/v1/sessions/{session}/context"), &json!({})).ok();
+    assert_eq!(prompt::faults_of(&answer), [""; 0]);
+    answer
+}
+
+#[test]
+fn a_compaction_makes_the_prompt_smaller_and_tells_what_it_covers() {
+    let c = Compacted::new(&json!({}));
+    let after = context(&c.daemon, &c.session);
+    assert!(prompt::tokens(&after) < prompt::tokens(&c.before) * 7 / 10);
+    let made = &c.made;
+    assert_eq!((&made["trigger"], &made["level"]), (&json!("manual"), &json!("embedded")));
+    assert_eq!(made["covers"]["first_seq"], 1);
+    let kept = made["kept_from_seq"].as_u64().unwrap();
+    assert_eq!(made["covers"]["last_seq"].as_u64(), Some(kept - 1));
+    assert!(kept > 1 && kept <= 161, "{kept}");
+    assert!(made["tokens_after"].as_u64() < made["tokens_before"].as_u64());
+    assert!((0.0..=1.0).contains(&made["fidelity"].as_f64().unwrap()), "{made}");
+    let summary = made["summary"].as_str().unwrap();
+    for section in [
+        "Primary Request",
+        "Files and Code",
+        "Errors and Fixes",
+        "All User Messages",
+        "Pending Tasks",
+        "Current Work",
+    ] {
+        assert!(summary.contains(section), "{section} in {summary}");
+    }
+    assert!(summary.contains("Please look at src/module_3/handler_3.rs and mend case 3."));
+    let text = prompt::readable(&after);
+    assert!(text.contains("Go on with case 40.") && text.contains("handler_39"));
+    assert_eq!(after["report"]["last_compaction"]["id"], made["id"]);
+    let listed = c.daemon.client().get(&format!("/v1/sessions/{}/compactions", c.session)).ok();
+    assert_eq!(listed["compactions"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["compactions"][0]["id"], made["id"]);
+}
+
+#[test]
+fn nothing_of_history_is_lost_by_it() {
+    let c = Compacted::new(&json!({}));
+    let mut client = c.daemon.client();
+    assert_eq!(bethink_harness::kill_loop::stored(&mut client, &c.session).len(), 161);
+    let hits = client.get(&format!("/v1/sessions/{}/search?q=handler_2", c.session)).ok();
+    assert!(
+        hits["hits"].as_array().unwrap().iter().any(|h| h["seq"].as_u64() < Some(13)),
+        "{hits}"
+    );
+}
+
+#[test]
+fn expand_leads_to_the_messages_behind_the_summary() {
+    let c = Compacted::new(&json!({}));
+    let mut client = c.daemon.client();
+    let mut seqs = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = client.get(&format!("{}?limit=30{cursor}", c.path("expand"))).ok();
+        let messages = page["messages"].as_array().unwrap();
+        seqs.extend(messages.iter().map(|m| m["seq"].as_u64().unwrap()));
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    let last = c.made["covers"]["last_seq"].as_u64().unwrap();
+    assert_eq!(seqs, (1..=last).collect::<Vec<u64>>());
+    let some = client.get(&format!("{}?q=handler_5", c.path("expand"))).ok();
+    let some = some["messages"].as_array().unwrap();
+    assert!(!some.is_empty() && some.len() < 30, "{}", some.len());
+    assert!(some.iter().any(|m| m.to_string().contains("handler_5")));
+}
+
+#[test]
+fn undo_gives_the_old_prompt_back_for_good() {
+    let mut c = Compacted::new(&json!({}));
+    let undone = c.daemon.client().post(&c.path("undo"), &json!({})).ok();
+    assert!(undone["undone_at"].is_string(), "{undone}");
+    assert_eq!(context(&c.daemon, &c.session)["messages"], c.before["messages"]);
+    let again = c.daemon.client().post(&c.path("undo"), &json!({})).ok();
+    assert_eq!(again["undone_at"], undone["undone_at"]);
+    c.daemon.kill9();
+    c.daemon.start();
+    assert_eq!(context(&c.daemon, &c.session)["messages"], c.before["messages"]);
+    let listed = c.daemon.client().get(&format!("/v1/sessions/{}/compactions", c.session)).ok();
+    assert!(listed["compactions"][0]["undone_at"].is_string(), "undone ones stay listed");
+}
+
+#[test]
+fn a_compaction_survives_a_kill_byte_for_byte() {
+    let mut c = Compacted::new(&json!({}));
+    let after = context(&c.daemon, &c.session);
+    c.daemon.kill9();
+    c.daemon.start();
+    assert_eq!(context(&c.daemon, &c.session)["messages"], after["messages"]);
+}
+
+#[test]
+fn the_next_prompts_keep_the_summary_where_it_is() {
+    let c = Compacted::new(&json!({}));
+    let mut before = context(&c.daemon, &c.session);
+    for n in 41..50 {
+        c.daemon.append(&c.session, &say::work(n, 1000)[1..]);
+        c.daemon.append(&c.session, &say::work(n, 1000)[..1]);
+        let now = context(&c.daemon, &c.session);
+        let head = |answer: &Value| {
+            let first = &prompt::blocks(&answer["messages"][0])[0];
+            first["text"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(head(&before), head(&now));
+        assert_eq!(now["report"]["first_changed"], Value::Null);
+        before = now;
+    }
+}
+
+#[test]
+fn compacting_again_covers_what_came_since() {
+    let c = Compacted::new(&json!({}));
+    for n in 41..80 {
+        c.daemon.append(&c.session, &say::work(n, 3000));
+    }
+    c.daemon.append(&c.session, &[say::user("And now case 80.")]);
+    let path = format!("/v1/sessions/{}/compact", c.session);
+    let second = c.daemon.client().post(&path, &json!({})).ok();
+    assert!(second["kept_from_seq"].as_u64() > c.made["kept_from_seq"].as_u64());
+    context(&c.daemon, &c.session);
+    // Taking back the newest leads to the one before it.
+    let undo =
+        format!("/v1/sessions/{}/compactions/{}/undo", c.session, second["id"].as_str().unwrap());
+    c.daemon.client().post(&undo, &json!({})).ok();
+    assert_eq!(context(&c.daemon, &c.session)["report"]["last_compaction"]["id"], c.made["id"]);
+}
+
+#[test]
+fn the_summary_keeps_to_its_budget_and_its_focus() {
+    let c = Compacted::new(
+        &json!({"summary_tokens": 1500, "instructions": "Look at handler_7 above all"}),
+    );
+    let summary = c.made["summary"].as_str().unwrap();
+    assert!(summary.len() <= 1500 * 4, "{} bytes", summary.len());
+    assert!(summary.contains("handler_7"), "{summary}");
+}
+
+#[test]
+fn what_can_not_be_compacted_is_refused_and_nothing_changes() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let path = format!("/v1/sessions/{session}/compact");
+    daemon.client().post(&path, &json!({})).problem();
+    daemon.append(&session, &[say::user("hello")]);
+    daemon.client().post(&path, &json!({})).problem();
+    let before = context(&daemon, &session);
+    let unknown = daemon.client().post(&path, &json!({"level": "magic"})).problem();
+    assert_eq!(unknown["field"], "level", "{unknown}");
+    assert_eq!(context(&daemon, &session)["messages"], before["messages"]);
+    let listed = daemon.client().get(&format!("/v1/sessions/{session}/compactions")).ok();
+    assert_eq!(listed["compactions"], json!([]));
+}
+
+#[test]
+fn appends_during_a_compaction_neither_wait_nor_get_lost() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(60_000);
+    for n in 0..60 {
+        daemon.append(&session, &say::work(n, 3000));
+    }
+    std::thread::scope(|scope| {
+        let (daemon, session) = (&daemon, &session);
+        scope.spawn(move || {
+            for n in 60..100 {
+                daemon.append(session, &say::work(n, 300));
+            }
+        });
+        for _ in 0..6 {
+            let path = format!("/v1/sessions/{session}/compact");
+            let answer = daemon.client().post(&path, &json!({}));
+            assert!(answer.status < 500, "{}", answer.brief());
+            context(daemon, session);
+        }
+    });
+    daemon.append(&session, &[say::user("the end")]);
+    let text = prompt::readable(&context(&daemon, &session));
+    assert!(text.contains("handler_99") && text.contains("the end"));
+    assert_eq!(bethink_harness::kill_loop::stored(&mut daemon.client(), &session).len(), 401);
+}

@@ -1,0 +1,123 @@
+//! Server-sent events, with resume.
+
+use bethink_harness::{Daemon, EventStream, say};
+use serde_json::json;
+
+fn path(session: &str) -> String {
+    format!("/v1/sessions/{session}/events")
+}
+
+fn seqs(stream: &mut EventStream, count: usize) -> Vec<u64> {
+    (0..count).map(|_| stream.next_of("message").json()["seq"].as_u64().expect("seq")).collect()
+}
+
+#[test]
+fn every_append_is_told_in_order() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let other = daemon.session(200_000);
+    let mut stream = daemon.client().events(&path(&session), None);
+    for n in 0..5 {
+        daemon.append(&other, &[say::user("elsewhere")]);
+        daemon.append(&session, &say::work(n, 50));
+    }
+    assert_eq!(seqs(&mut stream, 20), (1..=20).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_reader_that_was_away_gets_what_it_missed_once() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let mut stream = daemon.client().events(&path(&session), None);
+    daemon.append(&session, &say::work(0, 50));
+    let event = (0..3).map(|_| stream.next_of("message")).last().unwrap();
+    assert_eq!(event.json()["seq"], 3);
+    drop(stream);
+    daemon.append(&session, &say::work(1, 50));
+    let mut stream = daemon.client().events(&path(&session), Some(&event.id));
+    daemon.append(&session, &say::work(2, 50));
+    assert_eq!(seqs(&mut stream, 9), (4..=12).collect::<Vec<u64>>());
+}
+
+#[test]
+fn the_place_in_the_stream_survives_a_kill() {
+    let mut daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let mut stream = daemon.client().events(&path(&session), None);
+    daemon.append(&session, &say::work(0, 50));
+    let last = stream.next_of("message");
+    assert_eq!(last.json()["seq"], 1);
+    daemon.kill9();
+    assert!(stream.find(|e| e.kind == "never").is_none(), "the stream ends");
+    daemon.start();
+    daemon.append(&session, &[say::user("after")]);
+    let mut stream = daemon.client().events(&path(&session), Some(&last.id));
+    assert_eq!(seqs(&mut stream, 4), [2, 3, 4, 5]);
+}
+
+#[test]
+fn a_repeated_append_is_not_told_again() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let mut stream = daemon.client().events(&path(&session), None);
+    let one = say::with_id("one", say::user("x"));
+    daemon.append(&session, std::slice::from_ref(&one));
+    daemon.append(&session, std::slice::from_ref(&one));
+    daemon.append(&session, &[say::user("y")]);
+    assert_eq!(seqs(&mut stream, 2), [1, 2]);
+}
+
+#[test]
+fn a_compaction_is_told() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    for n in 0..40 {
+        daemon.append(&session, &say::work(n, 3000));
+    }
+    let mut stream = daemon.client().events(&path(&session), None);
+    let made = daemon.client().post(&format!("/v1/sessions/{session}/compact"), &json!({})).ok();
+    let told = stream.next_of("compaction").json();
+    assert!(told.to_string().contains(made["id"].as_str().unwrap()), "{told}");
+}
+
+#[test]
+fn an_id_that_is_none_is_refused() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    daemon.append(&session, &[say::user("x")]);
+    let request = bethink_harness::Request::new("GET", &path(&session));
+    let mut client = daemon.client();
+    // Read only as far as the head: a stream has no end.
+    let answer = {
+        let bad = request.header("Last-Event-ID", "-7 or so").header("Accept", "text/event-stream");
+        client.must(&bad.header("Connection", "close"))
+    };
+    assert_eq!(
+        answer.problem()["field"].as_str().map(str::to_lowercase).as_deref(),
+        Some("last-event-id")
+    );
+    daemon.is_well();
+}
+
+#[test]
+fn a_removed_session_ends_its_streams() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let stream = daemon.client().events(&path(&session), None);
+    assert!(daemon.client().delete(&format!("/v1/sessions/{session}")).status < 300);
+    assert_eq!(stream.filter(|e| e.kind == "message").count(), 0);
+}
+
+#[test]
+fn readers_that_do_not_read_hold_up_nobody() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let idle: Vec<EventStream> =
+        (0..20).map(|_| daemon.client().events(&path(&session), None)).collect();
+    for n in 0..100 {
+        daemon.append(&session, &say::work(n, 2000));
+    }
+    daemon.is_well();
+    drop(idle);
+    daemon.is_well();
+}

@@ -1,0 +1,17 @@
+//! The daemon as its clients meet it: the real program, in a home of its own, over HTTP.
+
+// What is broken ends the test where it stands.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod bad_input;
+mod broken_disk;
+mod compaction;
+mod context;
+mod events;
+mod files;
+mod guard;
+mod lifecycle;
+mod messages;
+mod routes;
+mod sessions;
+mod state;

@@ -1,0 +1,76 @@
+//! Every route of the contract, ready to be called on a session: what the sweeping tests go over.
+
+/// One route, with a body that it takes.
+pub struct Route {
+    pub method: &'static str,
+    /// `{id}` is a session, `{cid}` a compaction, `{job}` a job.
+    pub path: &'static str,
+    /// `None` for a route without a body.
+    pub body: Option<&'static str>,
+    /// All of the body's members may be left out, so an empty body means the defaults.
+    pub optional: bool,
+}
+
+const fn bare(method: &'static str, path: &'static str) -> Route {
+    Route { method, path, body: None, optional: true }
+}
+
+const fn with(method: &'static str, path: &'static str, body: &'static str) -> Route {
+    Route { method, path, body: Some(body), optional: false }
+}
+
+const fn maybe(method: &'static str, path: &'static str, body: &'static str) -> Route {
+    Route { method, path, body: Some(body), optional: true }
+}
+
+/// Routes of one session.
+pub const OF_A_SESSION: &[Route] = &[
+    bare("GET", "/v1/sessions/{id}"),
+    maybe("PATCH", "/v1/sessions/{id}", r#"{"title":"t"}"#),
+    maybe("POST", "/v1/sessions/{id}/fork", "{}"),
+    with(
+        "POST",
+        "/v1/sessions/{id}/messages",
+        r#"{"messages":[{"role":"user","content":"hello"}]}"#,
+    ),
+    bare("GET", "/v1/sessions/{id}/messages"),
+    bare("GET", "/v1/sessions/{id}/search?q=hello"),
+    maybe("POST", "/v1/sessions/{id}/context", "{}"),
+    bare("GET", "/v1/sessions/{id}/context/report"),
+    maybe("POST", "/v1/sessions/{id}/compact", "{}"),
+    bare("GET", "/v1/sessions/{id}/compactions"),
+    bare("POST", "/v1/sessions/{id}/compactions/{cid}/undo"),
+    bare("GET", "/v1/sessions/{id}/compactions/{cid}/expand"),
+    bare("GET", "/v1/sessions/{id}/todos"),
+    with("PUT", "/v1/sessions/{id}/todos", r#"{"todos":[]}"#),
+    maybe("PUT", "/v1/sessions/{id}/state/plan", r#"{"content":"p","active":true}"#),
+    with("PUT", "/v1/sessions/{id}/state/skills", r#"{"skills":[]}"#),
+    with("PUT", "/v1/sessions/{id}/state/agents", r#"{"agents":[]}"#),
+    with("PUT", "/v1/sessions/{id}/state/tools", r#"{"tools":[]}"#),
+    with("PUT", "/v1/sessions/{id}/state/files", r#"{"files":[]}"#),
+    bare("GET", "/v1/sessions/{id}/events"),
+    bare("GET", "/v1/sessions/{id}/export"),
+    bare("DELETE", "/v1/sessions/{id}"),
+];
+
+/// The others.
+pub const OF_ALL: &[Route] = &[
+    with("POST", "/v1/sessions", r#"{"project_dir":"/work/garden"}"#),
+    bare("GET", "/v1/sessions"),
+    bare("GET", "/v1/projects"),
+    with("POST", "/v1/import", r#"{"path":"/nowhere/at/all.jsonl"}"#),
+    bare("GET", "/v1/jobs/{job}"),
+    bare("GET", "/metrics"),
+    bare("GET", "/openapi.json"),
+];
+
+/// A well-formed id of nothing.
+pub const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+pub fn path(route: &Route, session: &str) -> String {
+    route.path.replace("{id}", session).replace("{cid}", NOBODY).replace("{job}", NOBODY)
+}
+
+pub fn all() -> impl Iterator<Item = &'static Route> {
+    OF_A_SESSION.iter().chain(OF_ALL)
+}
