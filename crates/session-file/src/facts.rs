@@ -148,12 +148,21 @@ fn texts(blocks: &[Block]) -> String {
     texts.join("\n")
 }
 
-/// First line of a prompt; none for a tool result or for what the recorder wraps in tags.
+/// Start of a prompt on one line; none for a tool result or for what the recorder wraps in tags.
 fn prompt_title(prompt: &str) -> Option<String> {
-    let line = prompt.lines().map(str::trim).find(|line| !line.is_empty())?;
-    if line.starts_with('<') {
+    if prompt.trim_start().starts_with('<') {
         return None;
     }
-    let cut = line.char_indices().nth(PROMPT_TITLE_CHARS).map_or(line.len(), |(at, _)| at);
-    Some(line[..cut].trim_end().to_owned())
+    let mut title = String::new();
+    for word in prompt.split_whitespace().take(PROMPT_TITLE_CHARS) {
+        title.push_str(if title.is_empty() { "" } else { " " });
+        title.push_str(word);
+        if title.len() > 4 * PROMPT_TITLE_CHARS {
+            break;
+        }
+    }
+    let cut = title.char_indices().nth(PROMPT_TITLE_CHARS).map_or(title.len(), |(at, _)| at);
+    title.truncate(cut);
+    title.truncate(title.trim_end().len());
+    Some(title).filter(|title| !title.is_empty())
 }

@@ -1,0 +1,134 @@
+//! Index terms of a message, by who said it.
+
+use bethink_transcript::{BlockKind, Message, Role, json};
+
+use crate::terms::Analyzer;
+
+/// Terms separated by spaces, as [`analyze`](crate::analyze) gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields {
+    pub user: String,
+    /// What the assistant said and thought.
+    pub assistant: String,
+    /// Tool names and the values of their input; the names of input members are the same each time.
+    pub tool_input: String,
+    pub tool_result: String,
+}
+
+pub fn fields(message: &Message) -> Fields {
+    let mut said = Analyzer::default();
+    let mut input = Analyzer::default();
+    let mut result = Analyzer::default();
+    for block in &message.blocks {
+        match &block.kind {
+            BlockKind::Text | BlockKind::Thinking => said.add(&block.text()),
+            BlockKind::ToolUse { name, .. } => {
+                input.add(name);
+                for_each_json_string(block.input(), |text| input.add(text));
+            }
+            BlockKind::ToolResult { .. } => result.add(&block.text()),
+            BlockKind::RedactedThinking
+            | BlockKind::Image
+            | BlockKind::Document
+            | BlockKind::Other(_) => {}
+        }
+    }
+    let said = said.finish();
+    let (user, assistant) = match message.role {
+        Role::User => (said, String::new()),
+        Role::Assistant => (String::new(), said),
+    };
+    Fields { user, assistant, tool_input: input.finish(), tool_result: result.finish() }
+}
+
+/// Every string value in a JSON text, decoded, in order; names of members are passed over. Walks
+/// without recursion, and reads as far as the text is JSON.
+pub fn for_each_json_string(text: &str, mut each: impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'"', &bytes[at..]) {
+        let start = at + found;
+        let Some(end) = string_end(bytes, start) else { return };
+        let next = bytes[end..].iter().find(|byte| !byte.is_ascii_whitespace());
+        if next != Some(&b':') {
+            each(&json::decode_string(&text[start..end]));
+        }
+        at = end;
+    }
+}
+
+/// Just behind the closing quote of the string that opens at `start`.
+fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_transcript::message::Source;
+    use bethink_transcript::{MessageId, MessageMeta, Seq, UnixMicros};
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn message(raw: &str) -> Message {
+        let meta = MessageMeta {
+            seq: Seq(1),
+            id: MessageId::new("m").unwrap(),
+            created_at: UnixMicros(0),
+        };
+        Message::parse(meta, Bytes::copy_from_slice(raw.as_bytes()), Source::Client).unwrap()
+    }
+
+    #[test]
+    fn each_block_goes_to_its_field() {
+        let user = fields(&message(
+            r#"{"role":"user","content":[{"type":"text","text":"Deploy tomorrow"},
+            {"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"exit\nstatus"}]}]}"#,
+        ));
+        assert_eq!(
+            (user.user.as_str(), user.tool_result.as_str()),
+            ("deploy tomorrow", "exit status")
+        );
+        assert_eq!((user.assistant.as_str(), user.tool_input.as_str()), ("", ""));
+
+        let assistant = fields(&message(
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"maybe lock"},{"type":"text","text":"look"},
+            {"type":"redacted_thinking","data":"secret"},
+            {"type":"tool_use","id":"t","name":"Bash","input":{"command":"cat a\\b\ncargo","n":[{"deep":"yes"}]}}]}"#,
+        ));
+        assert_eq!(assistant.assistant, "mayb lock look");
+        assert_eq!(assistant.tool_input, "bash cat cargo yes");
+        assert_eq!((assistant.user.as_str(), assistant.tool_result.as_str()), ("", ""));
+    }
+
+    #[test]
+    fn repeats_are_counted_over_the_blocks_of_a_field() {
+        let text = r#"{"type":"text","text":"panic panic"}"#;
+        let message = message(&format!(r#"{{"role":"user","content":[{text},{text},{text}]}}"#));
+        assert_eq!(fields(&message).user, "panic panic panic");
+    }
+
+    #[test]
+    fn string_values_are_found_without_their_names() {
+        let check = |json: &str, expect: &[&str]| {
+            let mut found = Vec::new();
+            for_each_json_string(json, |text| found.push(text.to_owned()));
+            assert_eq!(found, expect, "{json}");
+        };
+        check(r#"{"a":"b","c" : ["d","e\"\nf"],"g":1}"#, &["b", "d", "e\"\nf"]);
+        check(r#""alone""#, &["alone"]);
+        check(r#"{"a":"b\\"}"#, &["b\\"]);
+        check(r#"{"a":"\ud83d"}"#, &["\u{FFFD}"]);
+        check("{}", &[]);
+        check(r#"{"a":"cut"#, &[]);
+        check(r#"{"a":"cut\"#, &[]);
+        check(&"[".repeat(100_000), &[]);
+    }
+}

@@ -1,0 +1,278 @@
+//! Words to index terms: lower case, split where names are put together, endings stripped.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
+
+use crate::stop::is_stop;
+use crate::words::{
+    CLASS, DIGIT, LETTER, LOWER, UNDERSCORE, UPPER, WIDE, Word, for_each_word, is_blob, is_hex,
+};
+
+/// Most times that one term counts in one field of one message: a fourth mention says nothing new,
+/// and logs would otherwise fill the index.
+pub const MAX_REPEATS: u8 = 3;
+
+/// Shortest term, except in scripts where one letter is a word.
+const MIN_TERM_BYTES: usize = 2;
+
+/// Index terms of a text, in order, separated by spaces.
+pub fn analyze(text: &str) -> String {
+    let mut analyzer = Analyzer::default();
+    analyzer.add(text);
+    analyzer.finish()
+}
+
+/// Gathers the terms of one field, which may consist of several texts.
+#[derive(Debug, Default)]
+pub struct Analyzer {
+    out: String,
+    seen: HashMap<u64, u8, BuildHasherDefault<Hashed>>,
+}
+
+impl Analyzer {
+    pub fn add(&mut self, text: &str) {
+        let (out, seen) = (&mut self.out, &mut self.seen);
+        for_each_term(text, |term, _| {
+            let count = seen.entry(hash(term.as_bytes())).or_default();
+            if *count < MAX_REPEATS {
+                *count += 1;
+                if !out.is_empty() {
+                    out.push(' ');
+                }
+                out.push_str(term);
+            }
+        });
+    }
+
+    pub fn finish(self) -> String {
+        self.out
+    }
+}
+
+/// How a term came about, which hints at how rare it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Plain,
+    /// One of the words that a name is put together from.
+    Part,
+    /// A whole name, joined.
+    Joined,
+}
+
+/// Every term of a text with the range of the word that it comes from, stop words left out.
+pub(crate) fn for_each_term(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
+    for_each_shaped_term(text, |term, _, range| each(term, range));
+}
+
+pub(crate) fn for_each_shaped_term(text: &str, mut each: impl FnMut(&str, Shape, Range<usize>)) {
+    let mut buffer = String::with_capacity(2 * crate::words::MAX_WORD_BYTES);
+    let mut before: Option<Range<usize>> = None;
+    for_each_word(text, |word| {
+        let range = word.range.clone();
+        if word.classes & WIDE == 0 && is_blob(&text.as_bytes()[range.clone()]) {
+            before = None;
+            return;
+        }
+        word_terms(text, &word, &mut buffer, &mut each);
+        if let Some(left) = before.replace(range.clone())
+            && is_dotted(text, &left, &range)
+        {
+            buffer.clear();
+            push_lower(&mut buffer, &text[left.clone()]);
+            push_lower(&mut buffer, &text[range.clone()]);
+            // Not stripped: the end of a file's name is no ending.
+            each(&buffer, Shape::Joined, left.start..range.end);
+        }
+    });
+}
+
+/// `lib` and `rs` of `lib.rs`: two words with one dot between them, neither a number.
+fn is_dotted(text: &str, left: &Range<usize>, right: &Range<usize>) -> bool {
+    let bytes = text.as_bytes();
+    left.end + 1 == right.start
+        && bytes[left.end] == b'.'
+        && CLASS[bytes[left.start] as usize] & (LETTER | UNDERSCORE) != 0
+        && CLASS[bytes[right.start] as usize] & (LETTER | UNDERSCORE) != 0
+}
+
+fn word_terms(
+    text: &str,
+    word: &Word,
+    buffer: &mut String,
+    each: &mut impl FnMut(&str, Shape, Range<usize>),
+) {
+    let source = &text[word.range.clone()];
+    if word.classes == LOWER {
+        // Most of all text: nothing to convert, nothing to split.
+        if source.len() >= MIN_TERM_BYTES && !is_stop(source) {
+            stemmed(source, |term| each(term, Shape::Plain, word.range.clone()));
+        }
+        return;
+    }
+    if word.classes & WIDE != 0 {
+        return wide_terms(source, word.range.start, buffer, each);
+    }
+    let mut parts = 0;
+    if is_put_together(source.as_bytes(), word.classes) {
+        for_each_part(source.as_bytes(), |part| {
+            parts += 1;
+            let part = word.range.start + part.start..word.range.start + part.end;
+            plain_term(&text[part.clone()], Shape::Part, part, buffer, each);
+        });
+    }
+    // The one part of `__init__` is all of it.
+    if parts != 1 {
+        let shape = if parts == 0 { Shape::Plain } else { Shape::Joined };
+        plain_term(source, shape, word.range.clone(), buffer, each);
+    }
+}
+
+fn plain_term(
+    source: &str,
+    shape: Shape,
+    range: Range<usize>,
+    buffer: &mut String,
+    each: &mut impl FnMut(&str, Shape, Range<usize>),
+) {
+    buffer.clear();
+    push_lower(buffer, source);
+    if buffer.len() >= MIN_TERM_BYTES && !is_stop(buffer) {
+        stemmed(buffer, |term| each(term, shape, range));
+    }
+}
+
+/// Words with letters beyond ASCII; a stretch without spaces gives each pair of neighbours.
+fn wide_terms(
+    source: &str,
+    start: usize,
+    buffer: &mut String,
+    each: &mut impl FnMut(&str, Shape, Range<usize>),
+) {
+    let spaceless = source.chars().next().is_some_and(crate::words::is_spaceless);
+    if !spaceless {
+        if source.len() > crate::words::MAX_WORD_BYTES {
+            return;
+        }
+        buffer.clear();
+        buffer.extend(source.chars().filter(|c| *c != '_').flat_map(char::to_lowercase));
+        return each(buffer, Shape::Plain, start..start + source.len());
+    }
+    let places: Vec<usize> = source.char_indices().map(|(at, _)| at).collect();
+    let pair_end = |i: usize| places.get(i + 2).copied().unwrap_or(source.len());
+    let pairs = places.len().saturating_sub(1).max(1);
+    for (i, first) in places.iter().enumerate().take(pairs) {
+        let range = *first..pair_end(i);
+        each(&source[range.clone()], Shape::Plain, start + range.start..start + range.end);
+    }
+}
+
+/// Has an inner capital, an underscore, or letters and digits: worth its parts as well as itself.
+fn is_put_together(word: &[u8], classes: u8) -> bool {
+    match classes {
+        LOWER | UPPER | DIGIT => false,
+        _ if classes & UNDERSCORE != 0 => true,
+        _ if classes & DIGIT != 0 => !is_hex(word) || word.len() < 7,
+        _ => word[1..].iter().any(u8::is_ascii_uppercase),
+    }
+}
+
+/// Parts between underscores, at a capital, and between letters and digits.
+fn for_each_part(word: &[u8], mut each: impl FnMut(Range<usize>)) {
+    let class = |at: usize| word.get(at).map_or(0, |byte| CLASS[*byte as usize]);
+    let mut start = 0;
+    for at in 1..=word.len() {
+        let (left, right) = (class(at - 1), class(at));
+        let inside = match (left, right) {
+            (UPPER, UPPER) => class(at + 1) != LOWER || is_plural(word, at + 1),
+            (UPPER, LOWER) => true,
+            _ => left == right,
+        };
+        if !inside {
+            if left != UNDERSCORE && !(start == 0 && at == word.len()) {
+                each(start..at);
+            }
+            start = at;
+        }
+    }
+}
+
+/// The `s` of `URLs`.
+fn is_plural(word: &[u8], at: usize) -> bool {
+    word[at] == b's' && word.get(at + 1).is_none_or(|byte| CLASS[*byte as usize] != LOWER)
+}
+
+/// Appends the word in lower case, its underscores left out.
+fn push_lower(buffer: &mut String, source: &str) {
+    if !source.is_ascii() {
+        return buffer.extend(source.chars().filter(|c| *c != '_').flat_map(char::to_lowercase));
+    }
+    let start = buffer.len();
+    source.split('_').for_each(|part| buffer.push_str(part));
+    buffer[start..].make_ascii_lowercase();
+}
+
+/// Strips the endings by which English words of one kind differ (`files`, `filed`, `filing`, `file`),
+/// roughly: what matters is that question and answer are stripped alike.
+fn stemmed(term: &str, each: impl FnOnce(&str)) {
+    let word = term.as_bytes();
+    if word.len() < 4 || !word[word.len() - 3..].iter().all(u8::is_ascii_lowercase) {
+        return each(term);
+    }
+    if word.len() > 4 && word.ends_with(b"ies") {
+        return each(&format!("{}y", &term[..word.len() - 3]));
+    }
+    let [.., before, b's'] = word else { return each(&term[..verb_stem(word)]) };
+    let keep = word.len() - usize::from(!matches!(before, b's' | b'u' | b'i'));
+    each(&term[..verb_stem(&word[..keep])]);
+}
+
+/// Length of the word without `ing`, `ed` or `e`, and without the letter doubled before them.
+fn verb_stem(word: &[u8]) -> usize {
+    let ending = match word {
+        [.., b'i', b'n', b'g'] => 3,
+        [.., b'e', b'd'] => 2,
+        _ => 0,
+    };
+    let mut keep = word.len();
+    let rest = &word[..keep - ending];
+    if ending > 0 && rest.len() >= 3 && rest.iter().any(|b| b"aeiouy".contains(b)) {
+        keep = rest.len();
+        if keep > 3 && rest[keep - 1] == rest[keep - 2] && !b"lsz".contains(&rest[keep - 1]) {
+            keep -= 1;
+        }
+    }
+    if keep > 3 && word[keep - 1] == b'e' { keep - 1 } else { keep }
+}
+
+/// Eight bytes a step; a collision merges the counts of two terms of one message, which costs nothing
+/// that anyone would notice.
+fn hash(term: &[u8]) -> u64 {
+    const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut hash = term.len() as u64;
+    for chunk in term.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash = (hash.rotate_left(23) ^ u64::from_le_bytes(word)).wrapping_mul(MULTIPLIER);
+    }
+    hash ^ (hash >> 32)
+}
+
+/// The key is a hash already.
+#[derive(Debug, Default)]
+pub struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = hash(bytes);
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+#[cfg(test)]
+mod tests;
