@@ -54,8 +54,11 @@ pub fn for_each_name<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
         }
         if at == start {
             at += text[at..].chars().next().map_or(1, char::len_utf8);
-        } else if may_be_name(classes) && (MIN_NAME_BYTES..=MAX_RUN_BYTES).contains(&(at - start)) {
-            Run { text, start, end: at }.names(&mut each);
+        } else if may_be_name(classes) {
+            let start = start + usize::from(ends_escape(bytes, start));
+            if (MIN_NAME_BYTES..=MAX_RUN_BYTES).contains(&(at - start)) {
+                Run { text, start, end: at }.names(&mut each);
+            }
         }
     }
 }
@@ -69,6 +72,19 @@ pub fn last_part(name: &str) -> &str {
 fn may_be_name(classes: u8) -> bool {
     classes & (UNDERSCORE | DOT | JOINT) != 0
         || (classes & UPPER != 0 && classes & (LOWER | DIGIT) != 0)
+}
+
+/// The run starts with the letter of an escape: `"\n\tshort_id"` in code that is quoted in a text. A
+/// backslash between letters separates the parts of a path.
+fn ends_escape(bytes: &[u8], start: usize) -> bool {
+    let is_escape = |at: usize| bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b't' | b'r');
+    if start == 0 || !is_escape(start) {
+        return false;
+    }
+    match start.checked_sub(2).map(|at| (at, bytes[at])) {
+        Some((at, byte)) if byte.is_ascii_alphanumeric() => at > 0 && is_escape(at),
+        _ => true,
+    }
 }
 
 /// A run of name characters, with the text around it.
@@ -128,14 +144,21 @@ impl<'a> Run<'a> {
 
     /// What stands between slashes, or alone: `lib.rs`, `fmt.Println`, `read_line`, `ParseError`.
     fn part(&self, part: &'a str, each: &mut impl FnMut(&'a str)) {
-        let part = part.trim_matches(['.', '-']);
-        if part.contains('.') && is_dotted(part) && !self.is_sentence_end(part) {
-            if part.len() >= MIN_NAME_BYTES {
-                each(part);
+        let whole = part.trim_matches(['.', '-']);
+        let mut rest = whole;
+        // A version before a file's name keeps it from being one as a whole: `v1.2-arm64.tar.gz`.
+        while let Some((head, tail)) = rest.split_once('.') {
+            let starts_name = rest.len() == whole.len() || rest.starts_with(char::is_alphabetic);
+            if starts_name && is_dotted(rest) && !self.is_sentence_end(rest) {
+                if rest.len() >= MIN_NAME_BYTES {
+                    each(rest);
+                }
+                return;
             }
-            return;
+            head.split('-').filter(|word| is_symbol(word)).for_each(&mut *each);
+            rest = tail;
         }
-        part.split(['.', '-']).filter(|word| is_symbol(word)).for_each(each);
+        rest.split('-').filter(|word| is_symbol(word)).for_each(each);
     }
 
     /// `done.Then` of two sentences without a space between them, unlike `strings.Builder`.

@@ -88,6 +88,10 @@ fn dotted_names_and_files() {
     check("It ends in main.go.", &["main.go"]);
     check("foo.bar...", &["foo.bar"]);
     check("main..HEAD", &[]);
+    check("docs...foo.bar", &["foo.bar"]);
+    check("v1.2-arm64.tar.gz", &["tar.gz"]);
+    check("linux_arm64-1.2.tar.gz", &["linux_arm64", "tar.gz"]);
+    assert_eq!(names("in diff.Before and diff.After too"), ["diff.Before", "diff.After"]);
 }
 
 #[test]
@@ -145,6 +149,14 @@ fn symbols() {
     ] {
         check(name, &[name]);
     }
+    for long in [
+        "IsOnDefaultBranch",
+        "NewRepoWithCommit",
+        "TestGetGitDirInPath_NotARepo",
+        "runHookInRepoDir",
+    ] {
+        check(long, &[long]);
+    }
     check("foo::bar_baz::QuxQuux", &["bar_baz", "QuxQuux"]);
     check("some-kebab-case", &[]);
     check("kebab-with_snake", &["with_snake"]);
@@ -153,6 +165,14 @@ fn symbols() {
     {
         check(prose, &[]);
     }
+}
+
+#[test]
+fn escapes_in_quoted_code_are_no_part_of_a_name() {
+    check(r"\n\tshort_id", &["short_id"]);
+    check(r"{\nfoo_bar();\r\nbar_baz", &["foo_bar", "bar_baz"]);
+    check(r"src\tests\new_names.rs", &["new_names.rs"]);
+    check(r"\section_one", &["section_one"]);
 }
 
 #[test]
