@@ -174,7 +174,6 @@ impl<'a> Run<'a> {
 /// Words that often start a sentence and seldom are the name of anything.
 const STARTERS: &[&str] = &[
     "A",
-    "After",
     "All",
     "Also",
     "An",
@@ -183,7 +182,6 @@ const STARTERS: &[&str] = &[
     "As",
     "At",
     "Because",
-    "Before",
     "Both",
     "But",
     "By",
