@@ -152,7 +152,7 @@ fn wrong_messages_are_refused_by_field() {
     ] {
         let body = json!({"messages": [message]}).to_string();
         let problem = bench.append_raw(body.as_bytes()).problem();
-        assert_eq!(problem["field"], field, "{:.200}: {problem}", body);
+        assert_eq!(problem["field"], field, "{body:.200}: {problem}");
     }
     for (body, field) in [
         (r#"{"messages":{}}"#, "messages"),

@@ -1,14 +1,14 @@
 //! Every route of the contract, ready to be called on a session: what the sweeping tests go over.
 
 /// One route, with a body that it takes.
-pub struct Route {
-    pub method: &'static str,
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
     /// `{id}` is a session, `{cid}` a compaction, `{job}` a job.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// `None` for a route without a body.
-    pub body: Option<&'static str>,
+    pub(crate) body: Option<&'static str>,
     /// All of the body's members may be left out, so an empty body means the defaults.
-    pub optional: bool,
+    pub(crate) optional: bool,
 }
 
 const fn bare(method: &'static str, path: &'static str) -> Route {
@@ -24,7 +24,7 @@ const fn maybe(method: &'static str, path: &'static str, body: &'static str) -> 
 }
 
 /// Routes of one session.
-pub const OF_A_SESSION: &[Route] = &[
+pub(crate) const OF_A_SESSION: &[Route] = &[
     bare("GET", "/v1/sessions/{id}"),
     maybe("PATCH", "/v1/sessions/{id}", r#"{"title":"t"}"#),
     maybe("POST", "/v1/sessions/{id}/fork", "{}"),
@@ -54,7 +54,7 @@ pub const OF_A_SESSION: &[Route] = &[
 ];
 
 /// The others.
-pub const OF_ALL: &[Route] = &[
+pub(crate) const OF_ALL: &[Route] = &[
     with("POST", "/v1/sessions", r#"{"project_dir":"/work/garden"}"#),
     bare("GET", "/v1/sessions"),
     bare("GET", "/v1/projects"),
@@ -65,12 +65,12 @@ pub const OF_ALL: &[Route] = &[
 ];
 
 /// A well-formed id of nothing.
-pub const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+pub(crate) const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-pub fn path(route: &Route, session: &str) -> String {
+pub(crate) fn path(route: &Route, session: &str) -> String {
     route.path.replace("{id}", session).replace("{cid}", NOBODY).replace("{job}", NOBODY)
 }
 
-pub fn all() -> impl Iterator<Item = &'static Route> {
+pub(crate) fn all() -> impl Iterator<Item = &'static Route> {
     OF_A_SESSION.iter().chain(OF_ALL)
 }

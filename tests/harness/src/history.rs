@@ -58,6 +58,9 @@ impl Maker<'_> {
             1 => self.answer(),
             _ => self.round(),
         }
+        if self.rng.one_in(50) {
+            self.gallery();
+        }
         if self.shape.broken && self.rng.one_in(3) {
             self.mishap();
         }
@@ -73,6 +76,12 @@ impl Maker<'_> {
             _ => Value::from(self.words()),
         };
         self.out.push(json!({"role": "user", "content": content}));
+    }
+
+    /// More images than two of its kind may be shown of.
+    fn gallery(&mut self) {
+        let images = vec![image(); 70 + self.rng.below(60)];
+        self.out.push(json!({"role": "user", "content": images}));
     }
 
     /// The assistant says something and calls nothing.

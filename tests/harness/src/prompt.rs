@@ -83,10 +83,17 @@ fn read(block: &Value, out: &mut String) {
 
 /// Thinking of a prompt is that of its history, unchanged and in order.
 pub fn thinking_kept(history: &[Value], prompt: &[Value]) -> bool {
-    let is_thinking =
-        |b: &Value| matches!(b["type"].as_str(), Some("thinking" | "redacted_thinking"));
     let mut source = history.iter().flat_map(blocks).filter(is_thinking);
     prompt.iter().flat_map(blocks).filter(is_thinking).all(|shown| source.any(|s| s == shown))
+}
+
+/// Any of the messages holds thinking.
+pub fn thinks(messages: &[Value]) -> bool {
+    messages.iter().flat_map(blocks).any(|b| is_thinking(&b))
+}
+
+fn is_thinking(block: &Value) -> bool {
+    matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }
 
 fn one(i: usize, message: &Value, before: Option<&Value>, out: &mut Vec<String>) {

@@ -1,0 +1,125 @@
+//! Prints every figure beside its goal.
+//!
+//! `figures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [FILES…]`
+
+// A program for a terminal.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use bethink_figures::table::{Goal, Row};
+use bethink_figures::{appends, drive, histories, imports, memory, prompts, recording, starts};
+use bethink_harness::kill_loop;
+
+const PARTS: [&str; 8] =
+    ["prompts", "histories", "appends", "imports", "drive", "memory", "starts", "kills"];
+
+struct Wanted {
+    parts: Vec<String>,
+    kill_cycles: usize,
+    histories: usize,
+    seed: u64,
+    files: Vec<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let wanted = match wanted(std::env::args().skip(1)) {
+        Ok(wanted) => wanted,
+        Err(wrong) => {
+            eprintln!(
+                "{wrong}\nfigures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [FILES…]\nparts: {}",
+                PARTS.join(" ")
+            );
+            return ExitCode::from(2);
+        }
+    };
+    if cfg!(debug_assertions) {
+        eprintln!("warning: a debug build measures nothing; build with --release");
+    }
+    let mut missed = 0;
+    for part in &wanted.parts {
+        for row in rows(part, &wanted) {
+            println!("{}", row.line());
+            missed += usize::from(!row.is_met());
+        }
+    }
+    println!("{missed} missed");
+    if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
+    let files = recording::files(&wanted.files);
+    let none = files.is_empty();
+    match part {
+        "prompts" => prompts::rows(&files),
+        "histories" => generated(wanted),
+        "appends" => appends::rows(),
+        "imports" | "drive" | "memory" if none => {
+            eprintln!("{part}: no recorded sessions given, left out");
+            Vec::new()
+        }
+        "imports" => imports::rows(&files),
+        "drive" => drive::rows(&files),
+        "memory" => memory::rows(&files),
+        "starts" => starts::rows(),
+        _ => kills(wanted),
+    }
+}
+
+fn generated(wanted: &Wanted) -> Vec<Row> {
+    let all = histories::run(wanted.histories, wanted.seed);
+    for (seed, fault) in all.invalid.iter().take(5) {
+        eprintln!("seed {seed}: {fault}");
+    }
+    let detail = format!("cut {}, changed {}, seed {}", all.cut, all.changed, wanted.seed);
+    vec![
+        Row::new("generated histories", all.tried as f64, "", Goal::AtLeast(200_000.0))
+            .detail(detail),
+        Row::new("invalid among them", all.invalid.len() as f64, "", Goal::AtMost(0.0)),
+    ]
+}
+
+fn kills(wanted: &Wanted) -> Vec<Row> {
+    let tally = kill_loop::run(wanted.kill_cycles, wanted.seed);
+    let wrong = tally.lost + tally.doubled + tally.gaps + tally.torn + tally.refused.len();
+    vec![
+        Row::new("kill -9 cycles", tally.cycles as f64, "", Goal::AtLeast(500.0)),
+        Row::new("acknowledged messages lost or doubled", wrong as f64, "", Goal::AtMost(0.0))
+            .detail(tally.to_string()),
+    ]
+}
+
+fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String> {
+    let all: Vec<String> = PARTS.map(str::to_owned).to_vec();
+    let mut wanted =
+        Wanted { parts: all, kill_cycles: 500, histories: 200_000, seed: 1, files: Vec::new() };
+    while let Some(argument) = arguments.next() {
+        if !argument.starts_with("--") {
+            wanted.files.push(argument.into());
+            continue;
+        }
+        let value = arguments.next().ok_or(format!("{argument} wants a value"))?;
+        let number = || value.parse::<u64>().map_err(|e| format!("{argument} {value}: {e}"));
+        match argument.as_str() {
+            "--only" => wanted.parts = parts(&value)?,
+            "--skip" => {
+                let out = parts(&value)?;
+                wanted.parts.retain(|part| !out.contains(part));
+            }
+            "--kill-cycles" => wanted.kill_cycles = number()? as usize,
+            "--histories" => wanted.histories = number()? as usize,
+            "--seed" => wanted.seed = number()?,
+            _ => return Err(format!("{argument} is not known")),
+        }
+    }
+    Ok(wanted)
+}
+
+fn parts(list: &str) -> Result<Vec<String>, String> {
+    let parts: Vec<String> = list.split(',').map(str::to_owned).collect();
+    match parts.iter().find(|p| !PARTS.contains(&p.as_str())) {
+        Some(unknown) => Err(format!("{unknown} is no part")),
+        None => Ok(parts),
+    }
+}

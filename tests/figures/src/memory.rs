@@ -1,0 +1,63 @@
+//! What the daemon takes when it does nothing, and when it has done much.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bethink_harness::{Daemon, until};
+
+use crate::drive;
+use crate::table::{Goal, Row};
+
+/// How long processor time is watched.
+const WATCH: Duration = Duration::from_secs(2);
+const WINDOW: u64 = 60_000;
+
+/// A fresh daemon, then the same after all of `files`.
+pub fn rows(files: &[PathBuf]) -> Vec<Row> {
+    let daemon = Daemon::fresh();
+    daemon.client().get("/health").ok();
+    let idle = resident(&daemon);
+    let ticks = idle_ticks(&daemon);
+    for file in files {
+        drive::drive(&daemon, file, WINDOW);
+    }
+    let driven = resident(&daemon);
+    let after = idle_ticks(&daemon);
+    vec![
+        Row::new("memory, idle", idle, "MB", Goal::AtMost(25.0)),
+        Row::new("memory, after driving all files", driven, "MB", Goal::AtMost(120.0))
+            .detail(format!("{} files, peak {:.1} MB", files.len(), status(&daemon, "VmHWM:"))),
+        Row::new("processor ticks in 2 s, idle", ticks, "", Goal::AtMost(0.0)),
+        Row::new("processor ticks in 2 s, idle after driving", after, "", Goal::AtMost(0.0)),
+    ]
+}
+
+fn resident(daemon: &Daemon) -> f64 {
+    status(daemon, "VmRSS:")
+}
+
+/// A size of `/proc/PID/status`, in MB.
+fn status(daemon: &Daemon, what: &str) -> f64 {
+    let pid = daemon.pid().expect("a running daemon");
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix(what)).unwrap_or_default();
+    let kib: f64 = line.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(f64::NAN);
+    kib * 1024.0 / 1e6
+}
+
+fn idle_ticks(daemon: &Daemon) -> f64 {
+    let before = ticks(daemon);
+    let _ = until(WATCH, || None::<()>);
+    ticks(daemon) - before
+}
+
+/// User and system time of `/proc/PID/stat`.
+fn ticks(daemon: &Daemon) -> f64 {
+    let pid = daemon.pid().expect("a running daemon");
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before may hold spaces; the fields after its bracket are 3 and on.
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or("").split(' ').collect();
+    let field =
+        |n: usize| fields.get(n - 3).and_then(|f| f.parse::<f64>().ok()).unwrap_or(f64::NAN);
+    field(14) + field(15)
+}
