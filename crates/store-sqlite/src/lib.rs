@@ -1,1 +1,40 @@
-//! placeholder
+//! Sessions in one SQLite file: the [`bethink_store::Store`] port through sqlx.
+//!
+//! Owns the file with its schema, the one connection that writes, the few that read, what happens to
+//! a file that is damaged, newer or on a full disk. Leaves to others what the rows mean.
+//!
+//! An answer means fsynced. Writes queue up before one task that owns the one writing connection; it
+//! takes what waits and commits it together, so that concurrent appends share an fsync. Readers use
+//! connections of their own, which WAL mode never makes wait.
+//!
+//! Reading order: `options` → `open` (`files`, `probe`, `connect`, `recover`) → `store` → `writer` →
+//! `append` (`hot`, `plan`, `rows`) → `import` → one file for each other table.
+
+mod append;
+mod check;
+mod compactions;
+mod connect;
+mod convert;
+mod decisions;
+mod error;
+mod files;
+mod hot;
+mod import;
+mod jobs;
+mod messages;
+mod open;
+mod options;
+mod plan;
+mod probe;
+mod receipts;
+mod recover;
+mod rows;
+mod salvage;
+mod search;
+mod sessions;
+mod store;
+mod writer;
+
+pub use open::{Damage, OpenError, OpenReport, RecoveredTable};
+pub use options::Options;
+pub use store::SqliteStore;

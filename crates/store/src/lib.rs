@@ -43,7 +43,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// A deleted session is `NotFound`.
     fn session(&self, id: SessionId) -> Reply<'_, Session>;
     /// Newest first, by `updated_at` then id.
-    fn sessions(&self, filter: SessionFilter, page: Page) -> Reply<'_, (Vec<Session>, Option<String>)>;
+    fn sessions(
+        &self,
+        filter: SessionFilter,
+        page: Page,
+    ) -> Reply<'_, (Vec<Session>, Option<String>)>;
     fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, Session>;
     /// Removes the session with its messages, records, decisions, compactions and index entries.
     fn delete_session(&self, id: SessionId) -> Reply<'_, ()>;
@@ -88,7 +92,13 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn lease(&self, lease: Lease) -> Reply<'_, Option<Job>>;
     /// Extends the lease and notes progress. `Conflict` if another owner has it.
     fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> Reply<'_, ()>;
-    fn finish(&self, id: JobId, owner: String, outcome: JobOutcome, at: UnixMicros) -> Reply<'_, ()>;
+    fn finish(
+        &self,
+        id: JobId,
+        owner: String,
+        outcome: JobOutcome,
+        at: UnixMicros,
+    ) -> Reply<'_, ()>;
     /// Hands unfinished work of this owner back, so that the next daemon need not wait for a lease.
     fn release(&self, owner: String) -> Reply<'_, ()>;
 
@@ -99,4 +109,3 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Flushes what is pending and closes; later calls answer `Closed`.
     fn close(&self) -> Reply<'_, ()>;
 }
-

@@ -1,0 +1,101 @@
+//! Connections: one that writes, a few that read.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
+
+use crate::options::{
+    CHECKPOINT_PAGES, OLDEST_SQLITE, READER_CACHE_KIB, READERS, STATEMENTS, WAL_KEPT_BYTES,
+    WRITER_CACHE_KIB,
+};
+
+pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+
+/// Waiting for a lock that another process holds (a backup, a person with a shell).
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Newest schema that this program knows.
+pub(crate) fn known_schema() -> i64 {
+    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
+}
+
+/// The connection that writes. The file must exist.
+pub(crate) async fn writer(path: &Path, max_pages: Option<u32>) -> sqlx::Result<SqliteConnection> {
+    let mut options = basics(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES.to_string())
+        .pragma("journal_size_limit", WAL_KEPT_BYTES.to_string())
+        .pragma("cache_size", format!("-{WRITER_CACHE_KIB}"));
+    if let Some(pages) = max_pages {
+        options = options.pragma("max_page_count", pages.to_string());
+    }
+    options.connect().await
+}
+
+/// Opened when first needed: a start does not wait for them.
+pub(crate) fn readers(path: &Path) -> SqlitePool {
+    let options = basics(path)
+        .pragma("query_only", "ON")
+        .pragma("cache_size", format!("-{READER_CACHE_KIB}"));
+    SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .test_before_acquire(false)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_lazy_with(options)
+}
+
+/// For looking at a file without changing a byte of it.
+pub(crate) async fn looker(path: &Path) -> sqlx::Result<SqliteConnection> {
+    basics(path).read_only(true).connect().await
+}
+
+/// The version of SQLite that is linked, and whether it is one to trust a file to.
+pub(crate) async fn engine(connection: &mut SqliteConnection) -> sqlx::Result<(String, bool)> {
+    let version: String =
+        sqlx::query_scalar("SELECT sqlite_version()").fetch_one(connection).await?;
+    let sound = parse_version(&version).is_some_and(|version| version >= OLDEST_SQLITE);
+    Ok((version, sound))
+}
+
+fn parse_version(version: &str) -> Option<(u32, u32, u32)> {
+    let mut parts = version.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}
+
+fn basics(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        // The writer keeps references whole; checking them again would cost lookups on every append.
+        .foreign_keys(false)
+        .busy_timeout(BUSY)
+        .statement_cache_capacity(STATEMENTS)
+        .pragma("temp_store", "MEMORY")
+        .disable_statement_logging()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_numbers() {
+        assert_eq!(parse_version("3.51.3"), Some((3, 51, 3)));
+        assert!(parse_version("3.9.0") < Some(OLDEST_SQLITE));
+        assert_eq!(parse_version("3.51"), None);
+    }
+
+    #[tokio::test]
+    async fn the_linked_sqlite_has_the_wal_reset_correction() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("db");
+        std::fs::write(&path, []).unwrap();
+        let mut connection = writer(&path, None).await.unwrap();
+        let (version, sound) = engine(&mut connection).await.unwrap();
+        assert!(sound, "{version}");
+    }
+}

@@ -1,0 +1,71 @@
+//! SQLite's result codes in the words of the port.
+
+use bethink_store::StoreError;
+
+// Primary result codes, https://www.sqlite.org/rescode.html.
+const PERM: u32 = 3;
+const READONLY: u32 = 8;
+const IOERR: u32 = 10;
+const CORRUPT: u32 = 11;
+const FULL: u32 = 13;
+const CANTOPEN: u32 = 14;
+const AUTH: u32 = 23;
+const NOTADB: u32 = 26;
+
+pub(crate) fn from_sqlx(error: sqlx::Error) -> StoreError {
+    match error {
+        sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => StoreError::Closed,
+        sqlx::Error::Database(cause) => from_code(primary_code(cause.as_ref()), cause.to_string()),
+        sqlx::Error::Io(cause) => from_io(&cause),
+        other => StoreError::Failed(other.to_string()),
+    }
+}
+
+pub(crate) fn from_io(error: &std::io::Error) -> StoreError {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::Full,
+        std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
+            StoreError::ReadOnly(error.to_string())
+        }
+        _ => StoreError::Failed(error.to_string()),
+    }
+}
+
+/// Two unequal rows under one key: the caller says what that means.
+pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
+}
+
+/// One failed commit answers many callers.
+pub(crate) fn copy(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::NotFound { what, id } => StoreError::NotFound { what, id: id.clone() },
+        StoreError::Conflict(why) => StoreError::Conflict(why.clone()),
+        StoreError::Full => StoreError::Full,
+        StoreError::ReadOnly(why) => StoreError::ReadOnly(why.clone()),
+        StoreError::Damaged(why) => StoreError::Damaged(why.clone()),
+        StoreError::Newer { found, known } => StoreError::Newer { found: *found, known: *known },
+        StoreError::Closed => StoreError::Closed,
+        StoreError::Failed(why) => StoreError::Failed(why.clone()),
+    }
+}
+
+/// The trouble is the disk's or the file's: the same request alone would meet it again.
+pub(crate) fn is_of_the_disk(error: &StoreError) -> bool {
+    !matches!(error, StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Failed(_))
+}
+
+fn primary_code(error: &dyn sqlx::error::DatabaseError) -> u32 {
+    let extended = error.code().and_then(|code| code.parse::<u32>().ok()).unwrap_or_default();
+    extended & 0xff
+}
+
+fn from_code(code: u32, message: String) -> StoreError {
+    match code {
+        FULL => StoreError::Full,
+        READONLY | PERM | AUTH | CANTOPEN => StoreError::ReadOnly(message),
+        CORRUPT | NOTADB => StoreError::Damaged(message),
+        IOERR => StoreError::Failed(format!("the disk did not take it: {message}")),
+        _ => StoreError::Failed(message),
+    }
+}

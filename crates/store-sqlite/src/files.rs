@@ -1,0 +1,179 @@
+//! The database's file and what lies beside it.
+//!
+//! | name | what |
+//! |---|---|
+//! | `NAME`, `NAME-wal`, `NAME-shm` | SQLite's own |
+//! | `NAME.clean` | the last stop was clean; holds the size of the file then |
+//! | `NAME.suspect` | a check found damage: recover at the next start |
+//! | `NAME.new`, `NAME.recovering`, `NAME.salvage` | unfinished, thrown away at the next start |
+//! | `NAME.recovered` | finished, on its way to become `NAME` |
+//! | `NAME.damaged-TIME` | copies of damaged files, never removed |
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bethink_transcript::UnixMicros;
+
+const UNFINISHED: [&str; 3] = [".new", ".recovering", ".salvage"];
+/// What SQLite keeps beside a database.
+const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// A directory for this user's eyes only, unless it is there already.
+pub(crate) fn make_home(path: &Path) -> io::Result<()> {
+    let Some(home) = path.parent().filter(|home| !home.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(home)
+}
+
+/// An empty file for this user's eyes only. SQLite gives its companions the same mode.
+pub(crate) fn create(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
+}
+
+/// Whether the file may be written, found out without writing.
+pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path).map(drop)
+}
+
+/// Size of a file; `None` if there is none.
+pub(crate) fn size(path: &Path) -> io::Result<Option<u64>> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata.len())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+pub(crate) fn wal_size(path: &Path) -> io::Result<u64> {
+    Ok(size(&beside(path, "-wal"))?.unwrap_or_default())
+}
+
+pub(crate) fn mark_clean(path: &Path) -> io::Result<()> {
+    let size = size(path)?.unwrap_or_default();
+    write_synced(&beside(path, ".clean"), size.to_string().as_bytes())?;
+    sync_directory(path)
+}
+
+/// Size of the file at the last clean stop, if that was the last stop.
+pub(crate) fn clean_size(path: &Path) -> Option<u64> {
+    fs::read_to_string(beside(path, ".clean")).ok()?.parse().ok()
+}
+
+/// Before the first write: from now on a stop is unclean until it is clean.
+pub(crate) fn unmark_clean(path: &Path) -> io::Result<()> {
+    remove(&beside(path, ".clean"))?;
+    sync_directory(path)
+}
+
+pub(crate) fn mark_suspect(path: &Path, why: &str) -> io::Result<()> {
+    write_synced(&beside(path, ".suspect"), why.as_bytes())?;
+    sync_directory(path)
+}
+
+pub(crate) fn suspicion(path: &Path) -> Option<String> {
+    fs::read_to_string(beside(path, ".suspect")).ok()
+}
+
+pub(crate) fn remove_unfinished(path: &Path) -> io::Result<()> {
+    UNFINISHED.iter().try_for_each(|suffix| remove_database(&beside(path, suffix)))
+}
+
+/// A database with its companions.
+pub(crate) fn remove_database(path: &Path) -> io::Result<()> {
+    for companion in COMPANIONS {
+        remove(&beside(path, companion))?;
+    }
+    remove(path)
+}
+
+/// Copies the file and its companions to a name of their own, and answers with that name.
+pub(crate) fn copy_aside(path: &Path, now: UnixMicros) -> io::Result<PathBuf> {
+    let name = (0..u32::MAX)
+        .map(|again| match again {
+            0 => beside(path, &format!(".damaged-{}", now.0)),
+            again => beside(path, &format!(".damaged-{}-{again}", now.0)),
+        })
+        .find(|name| ["", "-wal", "-shm"].iter().all(|end| !beside(name, end).exists()))
+        .unwrap_or_else(|| beside(path, ".damaged"));
+    copy_database(path, &name)?;
+    sync_directory(path)?;
+    Ok(name)
+}
+
+/// What there is of a database, companions included.
+pub(crate) fn copy_database(from: &Path, to: &Path) -> io::Result<()> {
+    for end in ["", "-wal", "-shm"] {
+        let source = beside(from, end);
+        if source.exists() {
+            copy_synced(&source, &beside(to, end))?;
+        }
+    }
+    Ok(())
+}
+
+/// A finished database takes the name that it was made for. Companions of its own it has none.
+pub(crate) fn rename_finished(from: &Path, to: &Path) -> io::Result<()> {
+    File::open(from)?.sync_all()?;
+    for companion in COMPANIONS {
+        remove(&beside(from, companion))?;
+    }
+    fs::rename(from, to)?;
+    sync_directory(to)
+}
+
+/// Puts a recovered database, if there is one, in the place of the damaged one. Done again after a
+/// crash at any point, it ends the same.
+pub(crate) fn swap_in_recovered(path: &Path) -> io::Result<()> {
+    let recovered = beside(path, ".recovered");
+    if !recovered.exists() {
+        return Ok(());
+    }
+    // The damaged file's log must not be taken for the new file's.
+    for companion in COMPANIONS {
+        remove(&beside(path, companion))?;
+    }
+    remove(&beside(path, ".suspect"))?;
+    remove(&beside(path, ".clean"))?;
+    sync_directory(path)?;
+    fs::rename(&recovered, path)?;
+    sync_directory(path)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn copy_synced(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    io::copy(&mut source, &mut target)?;
+    target.sync_all()
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// A name is as durable as its directory.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    match path.parent().filter(|home| !home.as_os_str().is_empty()) {
+        Some(home) => File::open(home)?.sync_all(),
+        None => File::open(".")?.sync_all(),
+    }
+}

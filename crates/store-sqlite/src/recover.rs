@@ -1,0 +1,97 @@
+//! Making a whole database of what is whole in a damaged one.
+//!
+//! The damaged file is copied aside first and never touched again by us. Rows go into a fresh file
+//! as they can be read; those whose checksum tells that their bytes changed are left out; the index
+//! is made anew from the messages. A place in a session that was lost stays empty: numbers that were
+//! handed out keep their meaning, so a recovered session may have gaps in its `seq`.
+
+use std::path::Path;
+
+use sqlx::{Connection, SqliteConnection};
+
+use crate::error::from_sqlx;
+use crate::files;
+use crate::open::{Damage, OpenError, RecoveredTable, checkpoint, make_empty};
+use crate::options::Options;
+use crate::probe::TABLES;
+use crate::salvage;
+
+const REMAKE_SESSIONS: &str = "
+    INSERT INTO sessions (
+        id, project_dir, title, title_key, model, created_at, updated_at
+    )
+    SELECT session, '', 'recovered', 'recovered', '{}', min(created_at), max(created_at)
+    FROM (
+        SELECT session, created_at FROM messages
+        UNION ALL
+        SELECT session, created_at FROM decisions
+        UNION ALL
+        SELECT session, created_at FROM compactions
+        UNION ALL
+        SELECT session, ?1 FROM records
+    )
+    WHERE session NOT IN (SELECT id FROM sessions)
+      AND length(session) = 16
+    GROUP BY session";
+
+/// A number that was handed out is not handed out again, even if its message is lost.
+const RECOUNT_SESSIONS: &str = "
+    UPDATE sessions
+    SET last_seq = max(
+        last_seq,
+        coalesce((SELECT max(seq) FROM messages WHERE session = sessions.id), 0),
+        coalesce((SELECT max(made_after) FROM decisions WHERE session = sessions.id), 0),
+        coalesce((SELECT max(made_after) FROM compactions WHERE session = sessions.id), 0)
+    )";
+
+pub(crate) async fn recover(
+    path: &Path,
+    options: Options,
+    reason: String,
+) -> Result<Damage, OpenError> {
+    let copy = files::copy_aside(path, options.now)?;
+    tracing::warn!(%reason, copy = %copy.display(), "the database is damaged; recovering");
+    let unfinished = files::beside(path, ".recovering");
+    let mut target = make_empty(&unfinished).await?;
+    let recovered = fill(&mut target, path, options).await?;
+    checkpoint(&mut target).await?;
+    target.close().await.map_err(from_sqlx)?;
+    files::rename_finished(&unfinished, &files::beside(path, ".recovered"))?;
+    files::swap_in_recovered(path)?;
+    files::remove_unfinished(path)?;
+    Ok(Damage { reason, copy, recovered })
+}
+
+async fn fill(
+    target: &mut SqliteConnection,
+    path: &Path,
+    options: Options,
+) -> Result<Vec<RecoveredTable>, OpenError> {
+    let file_bytes = files::size(path)?.unwrap_or_default() + files::wal_size(path)?;
+    let readable = salvage::attach(target, path).await?;
+    if readable {
+        for table in TABLES {
+            salvage::copy_rows(target, table, file_bytes).await?;
+        }
+        salvage::detach(target).await?;
+    }
+    let mut recovered = Vec::with_capacity(TABLES.len());
+    for table in TABLES {
+        let spoiled = salvage::drop_spoiled(target, table, options).await?;
+        recovered.push(RecoveredTable { table, rows: 0, spoiled });
+    }
+    put_in_order(target, options).await?;
+    for table in &mut recovered {
+        table.rows = salvage::count(target, table.table).await?;
+    }
+    Ok(recovered)
+}
+
+async fn put_in_order(target: &mut SqliteConnection, options: Options) -> Result<(), OpenError> {
+    let run = async {
+        sqlx::query(REMAKE_SESSIONS).bind(options.now.0).execute(&mut *target).await?;
+        sqlx::query(RECOUNT_SESSIONS).execute(&mut *target).await
+    };
+    run.await.map_err(from_sqlx)?;
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! The port, method by method: writes to the writer's queue, reads to the readers.
+
+use std::path::PathBuf;
+
+use bethink_store::{
+    Append, Appended, Compaction, Created, Decision, Hit, ImportBatch, Job, JobOutcome, Lease,
+    NewDecision, NewJob, NewSession, Page, Progress, Receipt, Record, Reply, Result, SearchQuery,
+    SeqRange, Session, SessionChange, SessionFilter, Store, StoreError, StoredMessage,
+    StoredReceipt,
+};
+use bethink_transcript::{CompactionId, JobId, SessionId, UnixMicros};
+use sqlx::SqlitePool;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::options::QUEUE;
+use crate::writer::{Desk, Request, Task, Working, run};
+use crate::{compactions, decisions, import, jobs, messages, receipts, search, sessions};
+
+/// Sessions in one SQLite file. Clones are handles of the same store.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    writer: mpsc::Sender<Request>,
+    pub(crate) readers: SqlitePool,
+    pub(crate) path: PathBuf,
+}
+
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Request")
+    }
+}
+
+impl SqliteStore {
+    pub(crate) fn start(desk: Desk, readers: SqlitePool) -> Self {
+        let path = desk.path.clone();
+        let (writer, queue) = mpsc::channel(QUEUE);
+        tokio::spawn(run(desk, queue));
+        Self { writer, readers, path }
+    }
+
+    /// Does `work` in the writer's next transaction.
+    fn write<T, F>(&self, work: F) -> Reply<'_, T>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut Desk) -> Working<'a, T> + Send + 'static,
+    {
+        self.ask(|reply| Request::Work(Box::new(Task { work: Some(work), answer: None, reply })))
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<Result<T>>) -> Request + Send + 'static,
+    ) -> Reply<'_, T> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            self.writer.send(request(reply)).await.map_err(|_| StoreError::Closed)?;
+            answer.await.map_err(|_| StoreError::Closed)?
+        })
+    }
+}
+
+impl Store for SqliteStore {
+    fn create_session(&self, new: NewSession, receipt: Option<Receipt>) -> Reply<'_, Created> {
+        self.write(move |desk| Box::pin(sessions::create(desk, new, receipt)))
+    }
+
+    fn session(&self, id: SessionId) -> Reply<'_, Session> {
+        Box::pin(sessions::read(&self.readers, id))
+    }
+
+    fn sessions(
+        &self,
+        filter: SessionFilter,
+        page: Page,
+    ) -> Reply<'_, (Vec<Session>, Option<String>)> {
+        Box::pin(sessions::list(&self.readers, filter, page))
+    }
+
+    fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, Session> {
+        self.write(move |desk| Box::pin(sessions::update(desk, id, change)))
+    }
+
+    fn delete_session(&self, id: SessionId) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(sessions::delete(desk, id)))
+    }
+
+    fn projects(&self) -> Reply<'_, Vec<(String, u64)>> {
+        Box::pin(sessions::projects(&self.readers))
+    }
+
+    fn append(&self, append: Append) -> Reply<'_, Appended> {
+        self.ask(move |reply| Request::Append(append, reply))
+    }
+
+    fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>> {
+        Box::pin(messages::read(&self.readers, id, range))
+    }
+
+    fn search(&self, query: SearchQuery) -> Reply<'_, Vec<Hit>> {
+        Box::pin(search::search(&self.readers, query))
+    }
+
+    fn decisions(&self, id: SessionId) -> Reply<'_, Vec<Decision>> {
+        Box::pin(decisions::read(&self.readers, id))
+    }
+
+    fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(decisions::add(desk, id, new)))
+    }
+
+    fn compactions(&self, id: SessionId) -> Reply<'_, Vec<Compaction>> {
+        Box::pin(compactions::read(&self.readers, id))
+    }
+
+    fn add_compaction(&self, compaction: Compaction, with: Vec<NewDecision>) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(compactions::add(desk, compaction, with)))
+    }
+
+    fn undo_compaction(
+        &self,
+        session: SessionId,
+        id: CompactionId,
+        at: UnixMicros,
+    ) -> Reply<'_, Compaction> {
+        self.write(move |desk| Box::pin(compactions::undo(desk, session, id, at)))
+    }
+
+    fn import(&self, batch: ImportBatch) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(import::import(desk, batch)))
+    }
+
+    fn records(&self, id: SessionId, after_line: u64, limit: usize) -> Reply<'_, Vec<Record>> {
+        Box::pin(import::read(&self.readers, id, after_line, limit))
+    }
+
+    fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>> {
+        Box::pin(sessions::imported(&self.readers, content_hash.to_owned()))
+    }
+
+    fn enqueue(&self, new: NewJob) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(jobs::enqueue(desk, new)))
+    }
+
+    fn job(&self, id: JobId) -> Reply<'_, Job> {
+        Box::pin(jobs::read(&self.readers, id))
+    }
+
+    fn lease(&self, lease: Lease) -> Reply<'_, Option<Job>> {
+        self.write(move |desk| Box::pin(jobs::lease(desk, lease)))
+    }
+
+    fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(jobs::heartbeat(desk, id, lease, progress)))
+    }
+
+    fn finish(
+        &self,
+        id: JobId,
+        owner: String,
+        outcome: JobOutcome,
+        at: UnixMicros,
+    ) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(jobs::finish(desk, id, owner, outcome, at)))
+    }
+
+    fn release(&self, owner: String) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(jobs::release(desk, owner)))
+    }
+
+    fn receipt(&self, key: String) -> Reply<'_, Option<StoredReceipt>> {
+        Box::pin(async move { receipts::read(&self.readers, &key).await })
+    }
+
+    fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> Reply<'_, ()> {
+        self.write(move |desk| {
+            Box::pin(async move { receipts::put(desk, &receipt, &answer, at).await })
+        })
+    }
+
+    fn close(&self) -> Reply<'_, ()> {
+        Box::pin(async move {
+            // Readers first: a checkpoint can't empty the WAL under an open read.
+            self.readers.close().await;
+            self.ask(Request::Close).await
+        })
+    }
+}

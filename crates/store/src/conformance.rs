@@ -1,0 +1,170 @@
+//! What the port promises, as tests that every implementation runs.
+//!
+//! [`store_conformance!`](crate::store_conformance) makes one test of each promise, given a function
+//! that opens an empty store.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "these are tests, compiled only for tests"
+)]
+
+#[path = "conformance_appends.rs"]
+pub mod appends;
+#[path = "conformance_imports.rs"]
+pub mod imports;
+#[path = "conformance_jobs.rs"]
+pub mod jobs;
+#[path = "conformance_sessions.rs"]
+pub mod sessions;
+
+use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
+use bytes::Bytes;
+use uuid::Uuid;
+
+use crate::{
+    Append, Appended, NewMessage, NewSession, Receipt, SeqRange, Store, StoreError, StoredMessage,
+    Terms,
+};
+
+/// One test of each promise. `$make` is an `async fn() -> impl Store` that opens an empty store.
+#[macro_export]
+macro_rules! store_conformance {
+    ($make:path) => {
+        $crate::store_conformance!(@tests $make;
+            appends: seqs_have_no_gaps_under_concurrent_appenders,
+            appends: an_id_is_stored_once,
+            appends: an_id_twice_in_one_request_is_stored_once,
+            appends: an_id_is_new_in_another_session,
+            appends: a_receipt_is_honoured_once,
+            appends: a_receipt_with_another_request_is_refused,
+            appends: concurrent_requests_under_one_receipt_are_one,
+            appends: a_refused_append_spoils_no_neighbour,
+            appends: an_append_to_no_session_is_not_found,
+            appends: an_empty_append_changes_nothing,
+            appends: a_long_append_is_whole,
+            appends: bytes_come_back_as_they_came,
+            appends: ranges_are_open_and_limited,
+            appends: an_answered_append_is_found,
+            appends: a_search_stays_in_its_session,
+            appends: rarer_and_more_terms_rank_higher,
+            appends: a_search_term_is_never_syntax,
+            sessions: a_session_comes_back_as_made,
+            sessions: a_session_is_made_once,
+            sessions: creation_is_repeated_under_its_receipt,
+            sessions: what_is_some_changes,
+            sessions: pages_cover_the_list_once,
+            sessions: filters_select,
+            sessions: a_cursor_of_elsewhere_is_refused,
+            sessions: projects_are_counted,
+            sessions: a_deleted_session_is_gone_everywhere,
+            sessions: decisions_come_in_order,
+            sessions: a_compaction_comes_with_its_decisions_or_not_at_all,
+            sessions: undoing_twice_is_undoing_once,
+            sessions: other_receipts_are_kept,
+            sessions: a_closed_store_says_so,
+            imports: lines_come_back_byte_for_byte,
+            imports: imported_messages_are_recorded_and_found,
+            imports: a_repeated_id_is_a_record_alone,
+            imports: an_import_is_all_or_nothing,
+            imports: a_child_that_is_deleted_leaves_its_lines,
+            imports: a_file_is_known_by_its_hash,
+            jobs: a_job_comes_back_as_queued,
+            jobs: the_oldest_job_is_leased_once,
+            jobs: a_lease_that_ran_out_is_taken_over,
+            jobs: a_heartbeat_keeps_the_lease,
+            jobs: only_the_owner_finishes,
+            jobs: released_work_is_queued_again,
+            jobs: an_import_notes_its_progress,
+        );
+    };
+    (@tests $make:path; $($module:ident : $promise:ident),* $(,)?) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $promise() {
+                let store = $make().await;
+                $crate::conformance::$module::$promise(&store).await;
+            }
+        )*
+    };
+}
+
+pub(crate) const NOW: UnixMicros = UnixMicros(1_700_000_000_000_000);
+
+pub(crate) fn session_id(number: u128) -> SessionId {
+    SessionId(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + number))
+}
+
+pub(crate) fn new_session(number: u128) -> NewSession {
+    NewSession {
+        id: session_id(number),
+        project_dir: "/project".into(),
+        title: None,
+        tags: Vec::new(),
+        parent: None,
+        forked_at: None,
+        model: r#"{"name":"none"}"#.into(),
+        created_at: NOW,
+        content_hash: None,
+    }
+}
+
+pub(crate) async fn make_session(store: &impl Store, number: u128) -> SessionId {
+    store.create_session(new_session(number), None).await.unwrap().session.id
+}
+
+pub(crate) fn message_id(id: &str) -> MessageId {
+    MessageId::new(id).unwrap()
+}
+
+/// A message that says `text`, indexed under the words of it.
+pub(crate) fn message(id: &str, text: &str) -> NewMessage {
+    NewMessage {
+        id: message_id(id),
+        role: Role::User,
+        raw: Bytes::from(format!(r#"{{"role":"user","content":"{text}"}}"#)),
+        terms: Terms { user: text.to_owned(), ..Terms::default() },
+        created_at: NOW,
+    }
+}
+
+pub(crate) fn append(session: SessionId, messages: Vec<NewMessage>) -> Append {
+    Append { session, messages, receipt: None, at: NOW }
+}
+
+pub(crate) fn receipt(key: &str, fingerprint: &str) -> Receipt {
+    Receipt { key: key.into(), fingerprint: fingerprint.into() }
+}
+
+pub(crate) async fn say(store: &impl Store, session: SessionId, ids: &[&str]) -> Appended {
+    let messages = ids.iter().map(|id| message(id, id)).collect();
+    store.append(append(session, messages)).await.unwrap()
+}
+
+pub(crate) async fn history(store: &impl Store, session: SessionId) -> Vec<StoredMessage> {
+    store.messages(session, SeqRange::all()).await.unwrap()
+}
+
+pub(crate) async fn ids(store: &impl Store, session: SessionId) -> Vec<String> {
+    history(store, session).await.iter().map(|message| message.id.to_string()).collect()
+}
+
+pub(crate) fn places(appended: &Appended) -> Vec<(u64, bool)> {
+    appended.places.iter().map(|(seq, new)| (seq.0, *new)).collect()
+}
+
+pub(crate) fn seqs(messages: &[StoredMessage]) -> Vec<Seq> {
+    messages.iter().map(|message| message.seq).collect()
+}
+
+#[track_caller]
+pub(crate) fn assert_not_found<T: std::fmt::Debug>(answer: crate::Result<T>) {
+    assert!(matches!(answer, Err(StoreError::NotFound { .. })), "{answer:?}");
+}
+
+#[track_caller]
+pub(crate) fn assert_conflict<T: std::fmt::Debug>(answer: crate::Result<T>) {
+    assert!(matches!(answer, Err(StoreError::Conflict(_))), "{answer:?}");
+}
