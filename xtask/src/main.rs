@@ -1,1 +1,79 @@
-fn main() {}
+//! The front door for developers: `cargo xtask TASK`.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "\
+cargo xtask demo [OPTIONS]   build bethink and bethinkd for release, run the demo
+cargo xtask ci               what a change has to pass
+cargo xtask figures          build for release and measure
+cargo xtask kill-loop [N]    kill the daemon at random moments, N times, and count what is lost";
+
+/// Cycles that a change has to pass; a release runs more.
+const KILLS: &str = "50";
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["demo", options @ ..] => demo(options),
+        ["ci"] => run(&root().join(".ci/run"), &[] as &[&str]),
+        ["figures", options @ ..] => figures(options),
+        ["kill-loop"] => kill_loop(KILLS),
+        ["kill-loop", cycles] => kill_loop(cycles),
+        _ => bail!("{USAGE}"),
+    }
+}
+
+fn demo(options: &[&str]) -> Result<()> {
+    build()?;
+    let program = target().join("release/bethink");
+    let arguments: Vec<&str> = std::iter::once("demo").chain(options.iter().copied()).collect();
+    run(&program, &arguments)
+}
+
+/// The program of `tests/figures` drives the release binaries from outside.
+fn figures(options: &[&str]) -> Result<()> {
+    build()?;
+    let head = ["run", "--release", "-p", "bethink-figures", "--bin", "figures", "--"];
+    let arguments: Vec<&str> = head.iter().chain(options).copied().collect();
+    cargo(&arguments)
+}
+
+fn kill_loop(cycles: &str) -> Result<()> {
+    figures(&["--only", "kills", "--kill-cycles", cycles])
+}
+
+fn build() -> Result<()> {
+    cargo(&["build", "--release", "-p", "bethink", "-p", "bethinkd"])
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    run(Path::new(&cargo), arguments)
+}
+
+fn run(program: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
+    let status = Command::new(program)
+        .args(arguments)
+        .current_dir(root())
+        .status()
+        .with_context(|| format!("{} did not run", program.display()))?;
+    if !status.success() {
+        bail!("{} failed: {status}", program.display());
+    }
+    Ok(())
+}
+
+fn root() -> &'static Path {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own)
+}
+
+fn target() -> PathBuf {
+    let elsewhere = std::env::var_os("CARGO_TARGET_DIR");
+    root().join(elsewhere.unwrap_or_else(|| "target".into()))
+}

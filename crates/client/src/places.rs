@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bethink_api::DaemonFile;
+use bethink_config::Home;
 
 /// Where a daemon is looked for when nothing says otherwise.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:4747";
@@ -17,22 +18,17 @@ pub struct Places {
     token: Option<String>,
 }
 
+/// Nothing says where bethink keeps its state.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "we could not tell where bethink keeps its state: none of BETHINK_HOME, XDG_DATA_HOME and HOME is an absolute path; set BETHINK_HOME"
-)]
-pub struct NoHome;
+#[error("we could not tell where bethink keeps its state; set BETHINK_HOME")]
+pub struct NoHome(#[source] bethink_config::ConfigError);
 
 impl Places {
     /// Reads `BETHINK_HOME`, `BETHINK_URL` and `BETHINK_TOKEN`; an empty variable counts as absent.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, NoHome> {
+        let home = Home::find(&lookup, None).map_err(NoHome)?;
         let set = |name: &str| lookup(name).filter(|value| !value.is_empty());
-        let absolute = |name: &str| set(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = set("BETHINK_HOME")
-            .and_then(|home| std::path::absolute(home).ok())
-            .or_else(|| absolute("XDG_DATA_HOME").map(|data| data.join("bethink")))
-            .or_else(|| absolute("HOME").map(|home| home.join(".local/share/bethink")))
-            .ok_or(NoHome)?;
+        let home = home.path().to_owned();
         Ok(Self { home, url: set("BETHINK_URL"), token: set("BETHINK_TOKEN") })
     }
 
@@ -42,15 +38,15 @@ impl Places {
     }
 
     pub fn daemon_file(&self) -> PathBuf {
-        self.home.join("daemon.json")
+        Home::new(&self.home).daemon_file()
     }
 
     pub fn token_file(&self) -> PathBuf {
-        self.home.join("token")
+        Home::new(&self.home).token()
     }
 
     pub fn log_file(&self) -> PathBuf {
-        self.home.join("daemon.log")
+        Home::new(&self.home).log_file()
     }
 
     /// Held by a client while it starts a daemon, so that two of them start one.

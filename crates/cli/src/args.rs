@@ -1,0 +1,283 @@
+//! The command line: nouns, verbs and what they take. The words are the public contract.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+const AFTER_HELP: &str = "\
+A SESSION is an id, the beginning of one that no other has, or `last`: the newest session of the
+project, else the newest of all.
+
+Exit codes: 0 done, 1 failed, 2 wrong use, 3 daemon unreachable.";
+
+/// Memory for coding agents: sessions that never overflow their window
+#[derive(Debug, Parser)]
+#[command(name = "bethink", version, after_help = AFTER_HELP, propagate_version = false)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Print JSON instead of words
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print only what was asked for: no hints, no progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// The project's directory [default: the current one]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// The session to work on [default: last]
+    #[arg(long, global = true, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Watch a recorded session play into a small window, start to finish
+    Demo(Demo),
+    /// Start the daemon
+    Up,
+    /// Stop the daemon
+    Down,
+    /// Say whether the daemon runs, and where
+    Status,
+    /// Look for what is wrong, and say what to do about it
+    Doctor,
+    /// Show the daemon's log
+    Logs(Logs),
+    /// Make, list and change sessions
+    #[command(subcommand, arg_required_else_help = true)]
+    Session(SessionCommand),
+    /// Show what fills the window, as a bar
+    Context,
+    /// Summarise the older part of a session now
+    Compact(Compact),
+    /// List the compactions of a session
+    Compactions,
+    /// Take a compaction back: the prompt shows the messages again
+    Undo(Which),
+    /// Show the messages behind a compaction's summary
+    Expand(Expand),
+    /// Show a session's messages, all of them kept
+    History(History),
+    /// Search all of a session, before and after compactions
+    Search(Search),
+    /// Show a session's todo list
+    Todo,
+    /// Take in recorded sessions: JSONL files, or directories of them
+    Import(Import),
+    /// Write a session as JSONL
+    Export(Export),
+    /// Play a recorded session through the daemon, turn by turn, and measure
+    Replay(Replay),
+    /// Print a completion script for a shell
+    Completions { shell: Shell },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Tokens of the window that the session has to fit
+    #[arg(long, default_value_t = 24_000, value_name = "TOKENS")]
+    pub(crate) window: u64,
+    /// Keep the demo's daemon and home, to look around in
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    /// Go on showing what is added
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// How many of the last lines
+    #[arg(long, short = 'n', default_value_t = 50, value_name = "LINES")]
+    pub(crate) lines: usize,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// Begin a session in the project
+    New(NewSession),
+    /// List sessions, newest first
+    Ls(ListSessions),
+    /// Show one session
+    Show { session: Option<String> },
+    /// Give a session a title
+    Rename { session: String, title: String },
+    /// Add tags to a session, or take them away
+    Tag(TagSession),
+    /// Go on from a session in a new one; the old one stays as it is
+    Fork(ForkSession),
+    /// Show where a session stands, to go on with it
+    Resume { session: Option<String> },
+    /// Delete sessions with all their messages, for ever
+    Rm {
+        #[arg(required = true, value_name = "SESSION")]
+        sessions: Vec<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewSession {
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
+    /// The session that this one explores for
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) parent: Option<String>,
+    /// The model's name; its window decides when to compact
+    #[arg(long, requires = "window")]
+    pub(crate) model: Option<String>,
+    /// Tokens of the model's window
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) window: Option<u64>,
+    /// Tokens that one answer may have
+    #[arg(long, value_name = "TOKENS", requires = "window")]
+    pub(crate) max_output: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListSessions {
+    /// Of all projects, not this one alone
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// With these words in the title
+    #[arg(long, short = 's', value_name = "WORDS")]
+    pub(crate) search: Option<String>,
+    #[arg(long)]
+    pub(crate) tag: Option<String>,
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TagSession {
+    pub(crate) session: String,
+    #[arg(value_name = "TAG", required_unless_present = "remove")]
+    pub(crate) add: Vec<String>,
+    /// Take this tag away
+    #[arg(long, value_name = "TAG")]
+    pub(crate) remove: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForkSession {
+    pub(crate) session: Option<String>,
+    /// The last message to share, by its number [default: the newest]
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) at: Option<u64>,
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    /// What the summary should look at above all
+    #[arg(long)]
+    pub(crate) instructions: Option<String>,
+    /// [default: the cheapest that works]
+    #[arg(long, value_parser = ["session_memory", "full", "embedded"])]
+    pub(crate) level: Option<String>,
+    /// Tokens that the summary may have
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) summary_tokens: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// A compaction's id, or the beginning of one [default: the newest]
+    pub(crate) compaction: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Expand {
+    /// A compaction's id, or the beginning of one [default: the newest]
+    pub(crate) compaction: Option<String>,
+    /// Only what is about these words, such as a line of the summary
+    #[arg(long, short = 's', value_name = "WORDS")]
+    pub(crate) search: Option<String>,
+    /// Whole messages, not their beginnings
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// Go on showing messages as they come
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// How many of the last messages; 0 is all
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
+    pub(crate) last: u64,
+    /// Whole messages, not their beginnings
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT")]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// [default: --session, else last]
+    #[arg(value_name = "SESSION")]
+    pub(crate) which: Option<String>,
+    /// Write to this file instead of stdout; it appears when it is whole
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    pub(crate) file: PathBuf,
+    /// Tokens of the model's window
+    #[arg(long, default_value_t = 200_000, value_name = "TOKENS")]
+    pub(crate) window: u64,
+    /// Tokens that one answer may have
+    #[arg(long, default_value_t = 8_000, value_name = "TOKENS")]
+    pub(crate) max_output: u64,
+    /// Ask for the prompt at every Nth turn alone
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) every: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn global_options_stand_anywhere() {
+        for line in
+            ["bethink --json --session last context", "bethink context --session last --json"]
+        {
+            let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+            assert!(cli.global.json && cli.global.session.as_deref() == Some("last"), "{line}");
+        }
+    }
+}

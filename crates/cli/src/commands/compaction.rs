@@ -1,0 +1,131 @@
+//! `bethink compact`, `compactions`, `undo`, `expand`.
+
+use bethink_api::{CompactRequest, Compaction};
+use serde_json::json;
+
+use super::Done;
+use crate::app::{self, App};
+use crate::args::{Compact, Expand, Which};
+use crate::draw::compaction as draw;
+use crate::draw::message::{self, Extent};
+use crate::screen::words::{ago, count};
+use crate::screen::{Align, Table, Text, Tone};
+
+/// Lines of a summary shown after a compaction.
+const SUMMARY_LINES: usize = 12;
+
+pub(crate) async fn compact(app: &mut App, how: Compact) -> Done {
+    let client = app.client().await?;
+    let session = app.session(&client, None).await?;
+    let Compact { instructions, level, summary_tokens } = how;
+    let request = CompactRequest { instructions, level, summary_tokens };
+    let compaction = client.compact(session.id, &request).await?;
+    show(app, &compaction, session.model.context_window)?;
+    app.screen.note(
+        Text::new().dim("  bethink undo takes it back, bethink expand shows what it covers"),
+    )?;
+    Ok(())
+}
+
+fn show(app: &mut App, compaction: &Compaction, window: u64) -> Done {
+    if app.screen.json {
+        return Ok(app.screen.value(compaction)?);
+    }
+    if app.screen.quiet {
+        return Ok(app.screen.line(compaction.id.to_string())?);
+    }
+    let look = app.screen.look;
+    app.screen.line(
+        Text::new()
+            .strong(format!("{} compaction, {}", compaction.trigger, compaction.level))
+            .dim(format!("  {}", compaction.id)),
+    )?;
+    app.screen.lines(draw::panel(compaction, window, look))?;
+    app.screen.lines(draw::summary(compaction, SUMMARY_LINES, look))?;
+    Ok(())
+}
+
+pub(crate) async fn list(app: &mut App) -> Done {
+    let client = app.client().await?;
+    let session = app.session(&client, None).await?;
+    let compactions = client.compactions(session.id).await?;
+    if app.screen.json {
+        return Ok(app.screen.value(&compactions)?);
+    }
+    if compactions.compactions.is_empty() {
+        return Ok(app.screen.note("no compaction so far")?);
+    }
+    let ids: Vec<_> = compactions.compactions.iter().map(|one| one.id).collect();
+    let mut table = Table::new(&[
+        ("compaction", Align::Left),
+        ("level", Align::Left),
+        ("messages", Align::Left),
+        ("before", Align::Right),
+        ("after", Align::Right),
+        ("fidelity", Align::Right),
+        ("when", Align::Left),
+    ]);
+    for (one, id) in compactions.compactions.iter().zip(app::short_ids(&ids)) {
+        let when = Text::from(ago(&one.created_at, app.now));
+        let undone = if one.undone_at.is_some() { ", undone" } else { "" };
+        table.row(vec![
+            id.into(),
+            format!("{} ({})", one.level, one.trigger).into(),
+            format!("{}–{}", one.covers.first_seq, one.covers.last_seq).into(),
+            count(one.tokens_before).into(),
+            count(one.tokens_after).into(),
+            format!("{:.2}", one.fidelity).into(),
+            when.put(Tone::Warn, undone),
+        ]);
+    }
+    let lines = table.lines(app.screen.look.width);
+    app.screen.lines(lines)?;
+    Ok(())
+}
+
+pub(crate) async fn undo(app: &mut App, which: &Which) -> Done {
+    let client = app.client().await?;
+    let session = app.session(&client, None).await?;
+    let all = client.compactions(session.id).await?.compactions;
+    let chosen = app::compaction(which.compaction.as_deref(), all)?;
+    let undone = client.undo(session.id, chosen.id).await?;
+    if app.screen.json {
+        return Ok(app.screen.value(&undone)?);
+    }
+    let covers = &undone.covers;
+    app.screen.line(format!(
+        "undone: the prompt shows messages {}–{} again instead of their summary",
+        covers.first_seq, covers.last_seq
+    ))?;
+    Ok(())
+}
+
+pub(crate) async fn expand(app: &mut App, how: &Expand) -> Done {
+    let client = app.client().await?;
+    let session = app.session(&client, None).await?;
+    let all = client.compactions(session.id).await?.compactions;
+    let chosen = app::compaction(how.compaction.as_deref(), all)?;
+    let extent = if how.full { Extent::Whole } else { Extent::Beginning };
+    let (mut cursor, mut messages) = (None, Vec::new());
+    loop {
+        let query = how.search.as_deref();
+        let page = client.expand(session.id, chosen.id, query, cursor.as_deref()).await?;
+        match app.screen.json {
+            true => messages.extend(page.messages),
+            false => {
+                for one in &page.messages {
+                    let lines = message::message(one, extent, app.screen.look, app.now);
+                    app.screen.lines(lines)?;
+                }
+            }
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if app.screen.json {
+        app.screen.value(&json!({ "compaction": chosen.id, "messages": messages }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,304 @@
+//! `bethink doctor`: one line for each thing that can be wrong, and what to do about it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use bethink_client::{Client, ClientError};
+use serde::Serialize;
+
+use super::Done;
+use crate::app::App;
+use crate::failure::Failure;
+use crate::screen::words::bytes;
+use crate::screen::{Text, Tone};
+
+/// Below this a write may fail any day.
+const LITTLE_SPACE: u64 = 1_000_000_000;
+/// Below this one will.
+const NO_SPACE: u64 = 100_000_000;
+/// A log that nobody looks at any more.
+const LARGE_LOG: u64 = 100_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Ok,
+    Warn,
+    Fail,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    check: &'static str,
+    verdict: Verdict,
+    found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    todo: Option<String>,
+}
+
+impl Finding {
+    fn ok(check: &'static str, found: impl Into<String>) -> Self {
+        Self { check, verdict: Verdict::Ok, found: found.into(), todo: None }
+    }
+
+    fn warn(check: &'static str, found: impl Into<String>, todo: impl Into<String>) -> Self {
+        Self { check, verdict: Verdict::Warn, found: found.into(), todo: Some(todo.into()) }
+    }
+
+    fn fail(check: &'static str, found: impl Into<String>, todo: impl Into<String>) -> Self {
+        Self { check, verdict: Verdict::Fail, found: found.into(), todo: Some(todo.into()) }
+    }
+}
+
+pub(crate) async fn doctor(app: &mut App) -> Done {
+    let daemon = Client::find(&app.places).await;
+    let mut findings = vec![program(app)];
+    findings.extend(self::daemon(app, &daemon).await);
+    findings.push(home(&app.places.home));
+    findings.push(token(&app.places.token_file()));
+    findings.push(listens(app));
+    findings.push(database(&app.places.home));
+    findings.push(disk(&app.places.home));
+    findings.extend(unclean(app, daemon.is_ok()));
+    show(app, &findings)?;
+    match findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
+        true => Err(Failure::Said),
+        false => Ok(()),
+    }
+}
+
+fn show(app: &mut App, findings: &[Finding]) -> Done {
+    if app.screen.json {
+        let ok = findings.iter().all(|finding| finding.verdict != Verdict::Fail);
+        return Ok(app.screen.value(&serde_json::json!({ "ok": ok, "checks": findings }))?);
+    }
+    for finding in findings {
+        let (tone, word) = match finding.verdict {
+            Verdict::Ok => (Tone::Good, "ok  "),
+            Verdict::Warn => (Tone::Warn, "warn"),
+            Verdict::Fail => (Tone::Bad, "fail"),
+        };
+        if app.screen.quiet && finding.verdict == Verdict::Ok {
+            continue;
+        }
+        let check = Text::from(" ").put(tone, word).dim(format!("  {:<9}", finding.check));
+        app.screen.line(check.plain(finding.found.clone()))?;
+        if let Some(todo) = &finding.todo {
+            app.screen.line(Text::from(" ".repeat(16)).put(Tone::Accent, format!("→ {todo}")))?;
+        }
+    }
+    Ok(())
+}
+
+fn program(app: &App) -> Finding {
+    match app.starter() {
+        Ok(starter) => Finding::ok("program", starter.daemon.display().to_string()),
+        Err(error) => Finding::fail(
+            "program",
+            error.to_string(),
+            "install bethinkd beside bethink, or put it into PATH",
+        ),
+    }
+}
+
+async fn daemon(app: &App, found: &Result<Client, ClientError>) -> Vec<Finding> {
+    let client = match found {
+        Ok(client) => client,
+        Err(error) if error.is_unreachable() && app.places.url.is_none() => {
+            let todo = "bethink up starts it; so does any command that needs it";
+            return vec![Finding::warn("daemon", "not running", todo)];
+        }
+        Err(error) => {
+            let todo = "is BETHINK_URL right? unset it to use the daemon of this home";
+            return vec![Finding::fail("daemon", error.to_string(), todo)];
+        }
+    };
+    let mut findings = Vec::new();
+    match client.health().await {
+        Ok(health) if health.status == "ok" => {
+            findings.push(Finding::ok("daemon", format!("serves at {}", client.url())));
+            findings.push(version(&health.version));
+        }
+        Ok(health) => {
+            let detail = health.detail.unwrap_or(health.status);
+            findings.push(Finding::warn("daemon", detail, "bethink logs tells more"));
+        }
+        Err(error) => {
+            findings.push(Finding::fail("daemon", error.to_string(), "bethink logs tells more"));
+        }
+    }
+    if let Err(error) = client.projects().await {
+        let todo = "is BETHINK_TOKEN, or the file token in the home, that daemon's own?";
+        findings.push(Finding::fail("access", error.to_string(), todo));
+    }
+    findings
+}
+
+fn version(daemon: &str) -> Finding {
+    let own = env!("CARGO_PKG_VERSION");
+    match daemon == own {
+        true => Finding::ok("version", own),
+        false => Finding::warn(
+            "version",
+            format!("bethink is {own}, the daemon {daemon}"),
+            "bethink down, then bethink up: the new daemon takes over",
+        ),
+    }
+}
+
+fn mode(path: &Path) -> Option<u32> {
+    path.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o777)
+}
+
+fn home(home: &Path) -> Finding {
+    let shown = home.display();
+    match mode(home) {
+        None => Finding::warn(
+            "home",
+            format!("{shown} is not there yet"),
+            "it is made when the daemon first starts",
+        ),
+        Some(_) if !home.is_dir() => {
+            Finding::fail("home", format!("{shown} is not a directory"), "set BETHINK_HOME to one")
+        }
+        Some(mode) if mode & 0o077 != 0 => Finding::warn(
+            "home",
+            format!("{shown} is open to others (mode {mode:03o})"),
+            format!("chmod 700 {shown}"),
+        ),
+        Some(mode) => Finding::ok("home", format!("{shown} (mode {mode:03o})")),
+    }
+}
+
+fn token(file: &Path) -> Finding {
+    let shown = file.display();
+    match mode(file) {
+        None => Finding::warn(
+            "token",
+            format!("{shown} is not there yet"),
+            "it is made when the daemon first starts",
+        ),
+        Some(mode) if mode & 0o077 != 0 => Finding::fail(
+            "token",
+            format!("others can read {shown} (mode {mode:03o})"),
+            format!("bethink down; rm {shown}; bethink up makes a new one"),
+        ),
+        Some(mode) => Finding::ok("token", format!("only yours (mode {mode:03o})")),
+    }
+}
+
+fn listens(app: &App) -> Finding {
+    let Some(url) = app.places.address() else {
+        return Finding::ok("listens", "nowhere: no daemon has run here yet");
+    };
+    let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
+    let local = ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local));
+    match local {
+        true => Finding::ok("listens", format!("{host}, this machine only")),
+        false => Finding::warn(
+            "listens",
+            format!(
+                "{host}, reachable from other machines, and the token crosses the network in the clear"
+            ),
+            "listen on 127.0.0.1, and reach it from elsewhere through ssh",
+        ),
+    }
+}
+
+/// Files of the home, by name.
+fn files(home: &Path) -> Vec<(String, PathBuf, u64)> {
+    let entries = home.read_dir().into_iter().flatten().flatten();
+    let named = entries.map(|entry| {
+        let size = entry.metadata().map_or(0, |metadata| metadata.len());
+        (entry.file_name().to_string_lossy().into_owned(), entry.path(), size)
+    });
+    let mut files: Vec<_> = named.collect();
+    files.sort();
+    files
+}
+
+fn database(home: &Path) -> Finding {
+    let is_part =
+        |name: &str| [".db", ".sqlite", "-wal", "-shm"].iter().any(|end| name.ends_with(end));
+    let parts: Vec<_> = files(home).into_iter().filter(|(name, _, _)| is_part(name)).collect();
+    match parts.is_empty() {
+        true => Finding::ok("database", "none yet"),
+        false => {
+            let size = parts.iter().map(|(_, _, size)| size).sum();
+            let first = parts.first().map(|(name, _, _)| name.clone()).unwrap_or_default();
+            Finding::ok("database", format!("{first}, {}", bytes(size)))
+        }
+    }
+}
+
+fn disk(home: &Path) -> Finding {
+    // the nearest directory that is there: a home that is still to be made has its parent's disk
+    let there = home.ancestors().find(|dir| dir.exists()).unwrap_or(home);
+    let free = rustix::fs::statvfs(there).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    let todo = "make room; reads go on when the disk is full, writes are refused";
+    match free {
+        Ok(free) if free < NO_SPACE => Finding::fail("disk", format!("{} free", bytes(free)), todo),
+        Ok(free) if free < LITTLE_SPACE => {
+            Finding::warn("disk", format!("{} free", bytes(free)), todo)
+        }
+        Ok(free) => Finding::ok("disk", format!("{} free", bytes(free))),
+        Err(error) => Finding::warn(
+            "disk",
+            format!("unknown: {error}"),
+            format!("look at {}", home.display()),
+        ),
+    }
+}
+
+/// What a crash or an accident leaves behind.
+fn unclean(app: &App, running: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(file) = app.places.daemon().filter(|_| !running) {
+        findings.push(Finding::warn(
+            "leftover",
+            format!(
+                "daemon.json names process {}, which does not serve: it did not end cleanly",
+                file.pid
+            ),
+            "nothing is lost; bethink up starts a new one, bethink logs tells what happened",
+        ));
+    }
+    for (name, path, size) in files(&app.places.home) {
+        let set_aside = ["damaged", "corrupt", "aside"].iter().any(|word| name.contains(word));
+        if set_aside {
+            findings.push(Finding::warn(
+                "leftover",
+                format!("{} is a copy of a damaged database ({})", path.display(), bytes(size)),
+                "what was whole was recovered; delete the copy when you miss nothing",
+            ));
+        }
+    }
+    let log = app.places.log_file();
+    let size = log.metadata().map_or(0, |metadata| metadata.len());
+    if size > LARGE_LOG {
+        let found = format!("{} has {}", log.display(), bytes(size));
+        findings.push(Finding::warn("log", found, format!("truncate -s 0 {}", log.display())));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_judged() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("token");
+        assert_eq!(token(&file).verdict, Verdict::Warn);
+        std::fs::write(&file, "t").unwrap();
+        let judged = |mode| {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            token(&file).verdict
+        };
+        assert_eq!((judged(0o600), judged(0o640)), (Verdict::Ok, Verdict::Fail));
+        assert_eq!(home(&file).verdict, Verdict::Fail);
+        assert_eq!(home(&dir.path().join("none")).verdict, Verdict::Warn);
+    }
+}

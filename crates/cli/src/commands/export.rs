@@ -1,0 +1,51 @@
+//! `bethink export`: a session as JSONL, to stdout or into a file that is whole or not there.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use bethink_client::Bytes;
+use serde_json::json;
+
+use super::Done;
+use crate::app::App;
+use crate::args::Export;
+use crate::failure::Failure;
+use crate::screen::words;
+
+pub(crate) async fn export(app: &mut App, what: &Export) -> Done {
+    let client = app.client().await?;
+    let session = app.session(&client, what.which.as_deref()).await?;
+    let mut bytes = client.export(session.id).await?;
+    let Some(file) = &what.output else {
+        while let Some(chunk) = bytes.next().await? {
+            app.screen.jsonl(&chunk)?;
+        }
+        return Ok(app.screen.settle()?);
+    };
+    let written = write(file, &mut bytes).await?;
+    if app.screen.json {
+        let told = json!({ "session_id": session.id, "file": file, "bytes": written });
+        return Ok(app.screen.value(&told)?);
+    }
+    app.screen.note(format!("{} written to {}", words::bytes(written), file.display()))?;
+    Ok(())
+}
+
+/// Written beside its place and moved there when whole and on disk, so that a file of that name is
+/// never half an export.
+async fn write(file: &Path, bytes: &mut Bytes) -> Result<u64, Failure> {
+    let failed = |error: std::io::Error| Failure::file("write", file, &error);
+    let dir = match file.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let mut temporary = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;
+    let mut written = 0;
+    while let Some(chunk) = bytes.next().await? {
+        temporary.write_all(&chunk).map_err(failed)?;
+        written += chunk.len() as u64;
+    }
+    temporary.as_file().sync_all().map_err(failed)?;
+    temporary.persist(file).map_err(|error| failed(error.error))?;
+    Ok(written)
+}

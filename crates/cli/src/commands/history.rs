@@ -1,0 +1,111 @@
+//! `bethink history` and `bethink search`: all of a session, compactions or not.
+
+use bethink_api::{Session, StoredMessage};
+use bethink_client::{Client, MessageQuery};
+use serde_json::json;
+
+use super::Done;
+use crate::app::App;
+use crate::args::{History, Search};
+use crate::draw::message::{self, Extent};
+use crate::failure::Failure;
+use crate::screen::words::{ago, plural};
+use crate::screen::{Text, Tone};
+
+/// Messages fetched in one request.
+const PAGE: usize = 100;
+
+pub(crate) async fn history(app: &mut App, how: &History) -> Done {
+    let client = app.client().await?;
+    let session = app.session(&client, None).await?;
+    // subscribed before the first look, so that nothing falls between the two
+    let events = match how.follow {
+        true => Some(client.events(session.id, None).await?),
+        false => None,
+    };
+    let first = if how.last == 0 { 0 } else { session.last_seq.saturating_sub(how.last) };
+    let Some(mut events) = events else {
+        let messages = after(&client, &session, first).await?;
+        return show(app, how, &messages);
+    };
+    let mut seen = first;
+    loop {
+        let messages = after(&client, &session, seen).await?;
+        seen = messages.last().map_or(seen, |last| last.seq);
+        show_each(app, how, &messages)?;
+        if events.next().await?.is_none() {
+            return Err(Failure::hinted("the daemon ended the stream", "run the command again"));
+        }
+    }
+}
+
+/// All messages behind a number.
+async fn after(
+    client: &Client,
+    session: &Session,
+    mut seq: u64,
+) -> Result<Vec<StoredMessage>, Failure> {
+    let mut all = Vec::new();
+    loop {
+        let query =
+            MessageQuery { after_seq: Some(seq), limit: Some(PAGE), ..MessageQuery::default() };
+        let page = client.messages(session.id, &query).await?;
+        let Some(last) = page.messages.last() else { return Ok(all) };
+        seq = last.seq;
+        all.extend(page.messages);
+        if page.next_cursor.is_none() {
+            return Ok(all);
+        }
+    }
+}
+
+fn show(app: &mut App, how: &History, messages: &[StoredMessage]) -> Done {
+    match app.screen.json {
+        true => Ok(app.screen.value(&json!({ "messages": messages }))?),
+        false => show_each(app, how, messages),
+    }
+}
+
+/// With `--json` one object a line: a stream has no end to close an array at.
+fn show_each(app: &mut App, how: &History, messages: &[StoredMessage]) -> Done {
+    let extent = if how.full { Extent::Whole } else { Extent::Beginning };
+    for one in messages {
+        match app.screen.json {
+            true => app.screen.record(one)?,
+            false => {
+                let lines = message::message(one, extent, app.screen.look, app.now);
+                app.screen.lines(lines)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(crate) async fn search(app: &mut App, how: &Search) -> Done {
+    let client = app.client().await?;
+    let session = app.session(&client, None).await?;
+    let query = how.query.join(" ");
+    let found = client.search(session.id, &query, Some(how.limit)).await?;
+    if app.screen.json {
+        return Ok(app.screen.value(&found)?);
+    }
+    for hit in &found.hits {
+        app.screen.line(
+            Text::new()
+                .strong(format!("#{}", hit.seq))
+                .plain(" ")
+                .put(Tone::Accent, hit.role.clone())
+                .dim(format!("  {}  score {:.2}", ago(&hit.created_at, app.now), hit.score)),
+        )?;
+        for line in hit.snippet.lines().filter(|line| !line.trim().is_empty()) {
+            let line = line.replace('\t', "    ");
+            let line = Text::from(format!("    {line}")).fitted(app.screen.look.width);
+            app.screen.line(line)?;
+        }
+    }
+    let hits = plural(found.hits.len() as u64, "hit", "hits");
+    app.screen.note(
+        Text::new().dim(format!("{hits} in {}", plural(session.messages, "message", "messages"))),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! `bethink import`: recorded sessions, file by file, with progress.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bethink_api::{ImportFile, ImportRequest, Job};
+use bethink_client::{Client, ClientError};
+
+use super::Done;
+use crate::app::App;
+use crate::args::Import;
+use crate::failure::Failure;
+use crate::screen::progress::Progress;
+use crate::screen::words::plural;
+use crate::screen::{Text, Tone};
+
+/// A small file is done before the first look; a large one is not asked about all the time.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+const SLOWEST_LOOK: Duration = Duration::from_millis(200);
+/// Skipped lines that are shown for each file.
+const SKIPPED: usize = 3;
+
+pub(crate) async fn import(app: &mut App, what: &Import) -> Done {
+    let files = files(&what.paths)?;
+    let client = app.client().await?;
+    let mut failed = 0;
+    for file in &files {
+        match one(app, &client, file).await {
+            Ok(imported) => imported.iter().try_for_each(|one| show(app, one))?,
+            Err(failure) if failure.exit_code() != 1 => return Err(failure),
+            Err(failure) => {
+                failed += 1;
+                let named = Failure::new(format!("{}: {failure}", file.display()));
+                named.tell(&mut app.screen)?;
+            }
+        }
+    }
+    if failed > 0 { Err(Failure::Said) } else { Ok(()) }
+}
+
+/// The files meant: a directory means the JSONL files in it.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        let missing = |error| Failure::file("read", path, &error);
+        let absolute = path.canonicalize().map_err(missing)?;
+        if !absolute.is_dir() {
+            files.push(absolute);
+            continue;
+        }
+        let entries = absolute.read_dir().map_err(missing)?;
+        let entries = entries.collect::<Result<Vec<_>, _>>().map_err(missing)?;
+        let is_session =
+            |path: &PathBuf| path.extension().is_some_and(|e| e == "jsonl") && path.is_file();
+        let mut inside: Vec<_> =
+            entries.iter().map(std::fs::DirEntry::path).filter(is_session).collect();
+        if inside.is_empty() {
+            return Err(Failure::new(format!("{} holds no .jsonl file", absolute.display())));
+        }
+        inside.sort();
+        files.extend(inside);
+    }
+    Ok(files)
+}
+
+async fn one(app: &App, client: &Client, file: &Path) -> Result<Vec<ImportFile>, Failure> {
+    let project_dir = app.project_given.then(|| app.project.display().to_string());
+    let path = file.to_str().map(str::to_owned).ok_or_else(|| {
+        Failure::new("the path is not UTF-8, which JSON cannot carry; rename the file")
+    })?;
+    let job = client.import_path(&ImportRequest { path, project_dir }).await?;
+    let label = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let progress = Progress::new(&app.screen, &label);
+    let job = finished(client, job, &progress).await?;
+    if job.state == "failed" {
+        let reason = job.error.unwrap_or_else(|| "the import failed".into());
+        return Err(Failure::new(reason));
+    }
+    serde_json::from_value(job.result.unwrap_or_default())
+        .map_err(|error| Failure::new(format!("the import's result is not readable: {error}")))
+}
+
+async fn finished(client: &Client, mut job: Job, progress: &Progress) -> Result<Job, ClientError> {
+    let mut pause = FIRST_LOOK;
+    while !matches!(job.state.as_str(), "done" | "failed") {
+        progress.at(job.progress.done, job.progress.total);
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(SLOWEST_LOOK);
+        job = client.job(job.id).await?;
+    }
+    Ok(job)
+}
+
+fn show(app: &mut App, file: &ImportFile) -> Result<(), Failure> {
+    if app.screen.json {
+        return Ok(app.screen.record(file)?);
+    }
+    if app.screen.quiet {
+        return Ok(app.screen.line(file.session_id.to_string())?);
+    }
+    let name = Path::new(&file.file).file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut what = plural(file.messages, "message", "messages");
+    if !file.children.is_empty() {
+        let children =
+            plural(file.children.len() as u64, "side conversation", "side conversations");
+        what.push_str(&format!(", {children}"));
+    }
+    let again = if file.already_imported { "  was here already" } else { "" };
+    app.screen.line(
+        Text::new()
+            .strong(name.unwrap_or_else(|| file.file.clone()))
+            .plain(format!("  {what}"))
+            .dim(again),
+    )?;
+    app.screen.line(Text::new().dim(format!("    session {}", file.session_id)))?;
+    for line in file.skipped.iter().take(SKIPPED) {
+        let told = format!("    line {} is kept, but takes no part: {}", line.line, line.reason);
+        app.screen.line(Text::new().put(Tone::Warn, told))?;
+    }
+    if let Some(more) = file.skipped.len().checked_sub(SKIPPED).filter(|&more| more > 0) {
+        app.screen.line(Text::new().put(Tone::Warn, format!("    and {more} more lines")))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_means_its_session_files_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["b.jsonl", "a.jsonl", "notes.txt"] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        let found = files(&[dir.path().to_owned()]).unwrap();
+        let names: Vec<_> = found.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+        assert_eq!(names, ["a.jsonl", "b.jsonl"]);
+        let empty = tempfile::tempdir().unwrap();
+        assert_eq!(files(&[empty.path().to_owned()]).unwrap_err().exit_code(), 1);
+        assert!(files(&[dir.path().join("missing")]).unwrap_err().to_string().contains("missing"));
+    }
+}

@@ -1,0 +1,59 @@
+//! One file a noun; each function is one command: resolve, ask, show.
+
+mod compaction;
+mod context;
+mod daemon;
+mod demo;
+mod doctor;
+mod export;
+mod history;
+mod import;
+mod replay;
+mod session;
+mod todo;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::app::App;
+use crate::args::{Cli, Command};
+use crate::failure::Failure;
+
+type Done = Result<(), Failure>;
+
+pub(crate) async fn run(app: &mut App, command: Command) -> Done {
+    match command {
+        Command::Demo(how) => Box::pin(demo::demo(app, &how)).await,
+        Command::Up => daemon::up(app).await,
+        Command::Down => daemon::down(app).await,
+        Command::Status => daemon::status(app).await,
+        Command::Doctor => doctor::doctor(app).await,
+        Command::Logs(how) => daemon::logs(app, &how).await,
+        Command::Session(command) => Box::pin(session::run(app, command)).await,
+        Command::Context => context::context(app).await,
+        Command::Compact(how) => compaction::compact(app, how).await,
+        Command::Compactions => compaction::list(app).await,
+        Command::Undo(which) => compaction::undo(app, &which).await,
+        Command::Expand(how) => compaction::expand(app, &how).await,
+        Command::History(how) => Box::pin(history::history(app, &how)).await,
+        Command::Search(how) => history::search(app, &how).await,
+        Command::Todo => todo::todo(app).await,
+        Command::Import(what) => Box::pin(import::import(app, &what)).await,
+        Command::Export(what) => export::export(app, &what).await,
+        Command::Replay(how) => Box::pin(replay::replay(app, &how)).await,
+        Command::Completions { shell } => completions(app, shell),
+    }
+}
+
+fn completions(app: &mut App, shell: Shell) -> Done {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "bethink", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    match app.screen.json {
+        true => {
+            app.screen.value(&serde_json::json!({ "shell": shell.to_string(), "script": script }))
+        }
+        false => app.screen.block(script.trim_end()),
+    }?;
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! A compaction: before and after, what was kept, restored and summarised, how much is still known.
+
+use bethink_api::Compaction;
+
+use crate::screen::words::{count, percent, plural};
+use crate::screen::{Look, Text, Tone};
+
+/// Columns of the names on the left.
+const NAMES: usize = 12;
+/// Lost names and restored things that are named one by one.
+const NAMED: usize = 5;
+
+/// `window` gives the two bars their scale.
+pub(crate) fn panel(compaction: &Compaction, window: u64, look: Look) -> Vec<Text> {
+    let c = compaction;
+    let mut lines = vec![
+        size("before", c.tokens_before, window, look, Tone::Warn),
+        size("after", c.tokens_after, window, look, Tone::Good).dim(format!(
+            "  −{}",
+            percent(c.tokens_before.saturating_sub(c.tokens_after), c.tokens_before)
+        )),
+        name("summarised").plain(format!(
+            "messages {}–{} in {} tokens",
+            count(c.covers.first_seq),
+            count(c.covers.last_seq),
+            count(c.summary_tokens)
+        )),
+        name("kept").plain(format!("word for word from message {} on", count(c.kept_from_seq))),
+        restored(c),
+        fidelity(c),
+    ];
+    if c.undone_at.is_some() {
+        lines.push(name("undone").plain("the prompt shows the messages again"));
+    }
+    lines.into_iter().map(|line| line.fitted(look.width)).collect()
+}
+
+fn name(name: &str) -> Text {
+    Text::from("  ").dim(format!("{name:<NAMES$}"))
+}
+
+fn size(label: &str, tokens: u64, window: u64, look: Look, tone: Tone) -> Text {
+    let room = look.width.saturating_sub(NAMES + 22).clamp(10, 60) as u64;
+    let cells = (tokens.saturating_mul(room) / window.max(1)).clamp(1, room);
+    let block = if look.colour { "█" } else { "#" };
+    let bar = block.repeat(usize::try_from(cells).unwrap_or(1));
+    name(label).plain(format!("{:>9} ", count(tokens))).put(tone, bar)
+}
+
+fn restored(c: &Compaction) -> Text {
+    if c.restored.is_empty() {
+        return name("restored").dim("nothing: all in use is in the kept part");
+    }
+    let shown = c.restored.iter().take(NAMED).map(|item| {
+        let size = if item.truncated { "path only".to_owned() } else { count(item.tokens) };
+        format!("{} {} ({size})", item.kind, item.name)
+    });
+    let mut list = shown.collect::<Vec<_>>().join(", ");
+    if c.restored.len() > NAMED {
+        list.push_str(&format!(" and {} more", c.restored.len() - NAMED));
+    }
+    name("restored").plain(list)
+}
+
+fn fidelity(c: &Compaction) -> Text {
+    let tone = match c.fidelity {
+        f if f >= 0.95 => Tone::Good,
+        f if f >= 0.8 => Tone::Warn,
+        _ => Tone::Bad,
+    };
+    let detail = &c.fidelity_detail;
+    let mut told = format!(
+        ", {} of {} still readable",
+        count(detail.kept),
+        plural(detail.names, "name in use", "names in use")
+    );
+    if !detail.lost.is_empty() {
+        let lost: Vec<_> = detail.lost.iter().take(NAMED).map(String::as_str).collect();
+        told.push_str(&format!("; lost {}", lost.join(", ")));
+    }
+    name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
+}
+
+/// The first lines of the summary that say something.
+pub(crate) fn summary(compaction: &Compaction, lines: usize, look: Look) -> Vec<Text> {
+    let said = compaction.summary.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
+    let all = said.clone().count();
+    let mut out: Vec<Text> = said
+        .take(lines)
+        .map(|line| Text::new().dim("  │ ").plain(line).fitted(look.width))
+        .collect();
+    if all > lines {
+        out.push(
+            Text::new().dim(format!("  │ … and {}", plural((all - lines) as u64, "line", "lines"))),
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_api::{Covers, FidelityDetail, RestoredItem};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::screen::escape::Lines;
+
+    fn compaction() -> Compaction {
+        Compaction {
+            id: Uuid::nil(),
+            trigger: "auto".into(),
+            level: "embedded".into(),
+            covers: Covers { first_seq: 1, last_seq: 92 },
+            kept_from_seq: 93,
+            tokens_before: 16_904,
+            tokens_after: 7_210,
+            summary: "# One\n\ntwo\n\nthree\n".into(),
+            summary_tokens: 2_400,
+            fidelity: 0.97,
+            fidelity_detail: FidelityDetail { names: 145, kept: 141, lost: vec!["a_b".into()] },
+            restored: vec![RestoredItem {
+                kind: "file".into(),
+                name: "src/a.rs".into(),
+                tokens: 1_203,
+                truncated: false,
+            }],
+            created_at: String::new(),
+            undone_at: None,
+        }
+    }
+
+    #[test]
+    fn a_panel_tells_what_became_of_everything() {
+        let look = Look { colour: false, width: 80, live: false, progress: false };
+        let lines: Vec<String> = panel(&compaction(), 24_000, look)
+            .into_iter()
+            .chain(summary(&compaction(), 2, look))
+            .map(|line| line.render(Lines::One, false))
+            .collect();
+        let expect = "  before         16,904 ################################
+  after           7,210 #############  −57.3%
+  summarised  messages 1–92 in 2,400 tokens
+  kept        word for word from message 93 on
+  restored    file src/a.rs (1,203)
+  fidelity    0.97, 141 of 145 names in use still readable; lost a_b
+  │ # One
+  │ two
+  │ … and 1 line";
+        assert_eq!(lines.join("\n"), expect);
+    }
+}

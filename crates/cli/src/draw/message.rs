@@ -1,0 +1,170 @@
+//! A stored message for reading: who, what was said, which tools were used.
+
+use bethink_api::StoredMessage;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::screen::words::{ago, bytes, first_line, plural};
+use crate::screen::{Look, Text, Tone};
+
+/// Lines of a block that are shown unless all are wanted.
+const BEGINNING: usize = 6;
+
+/// How much of a message to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Beginning,
+    Whole,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default)]
+    content: Value,
+}
+
+/// The message, one entry a line.
+pub(crate) fn message(
+    message: &StoredMessage,
+    extent: Extent,
+    look: Look,
+    now: jiff::Timestamp,
+) -> Vec<Text> {
+    let tone = if message.role == "user" { Tone::Accent } else { Tone::Good };
+    let mut lines = vec![
+        Text::new()
+            .strong(format!("#{}", message.seq))
+            .plain(" ")
+            .put(tone, message.role.clone())
+            .dim(format!("  {}", ago(&message.created_at, now))),
+    ];
+    let body = serde_json::from_str::<Body>(message.message.get());
+    let content = body.map(|body| body.content).unwrap_or_default();
+    match &content {
+        Value::String(text) => lines.extend(paragraphs(text, extent)),
+        Value::Array(blocks) => {
+            lines.extend(blocks.iter().flat_map(|block| self::block(block, extent)));
+        }
+        _ => {}
+    }
+    if extent == Extent::Beginning {
+        lines = lines.into_iter().map(|line| line.fitted(look.width)).collect();
+    }
+    lines
+}
+
+fn block(block: &Value, extent: Extent) -> Vec<Text> {
+    let word = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
+    match word("type") {
+        "text" => paragraphs(word("text"), extent),
+        "thinking" => match extent {
+            Extent::Beginning => {
+                vec![Text::new().dim(format!("    thought: {}", first_line(word("thinking"))))]
+            }
+            Extent::Whole => paragraphs(word("thinking"), extent),
+        },
+        "tool_use" => vec![tool_use(word("name"), block.get("input"))],
+        "tool_result" => tool_result(block, extent),
+        other => vec![Text::new().dim(format!("    [{other}]"))],
+    }
+}
+
+fn tool_use(name: &str, input: Option<&Value>) -> Text {
+    let arguments = match input {
+        Some(Value::Object(input)) => {
+            let pairs = input.iter().map(|(key, value)| match value {
+                Value::String(text) => format!("{key}={}", first_line(text)),
+                other => format!("{key}={other}"),
+            });
+            pairs.collect::<Vec<_>>().join("  ")
+        }
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    Text::from("    ").put(Tone::Accent, format!("→ {name}")).dim(format!("  {arguments}"))
+}
+
+fn tool_result(block: &Value, extent: Extent) -> Vec<Text> {
+    let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
+    let text = text_of(block.get("content"));
+    let (tone, word) = if failed { (Tone::Bad, "✗ failed") } else { (Tone::Good, "←") };
+    let lines = plural(text.lines().count() as u64, "line", "lines");
+    let size = format!(" {lines}, {}", bytes(text.len() as u64));
+    let head = Text::from("    ").put(tone, word).dim(size);
+    match extent {
+        Extent::Whole => std::iter::once(head).chain(paragraphs(&text, extent)).collect(),
+        Extent::Beginning => vec![head.dim(format!("  {}", first_line(&text)))],
+    }
+}
+
+/// The text of a tool result, whose content is a string or blocks.
+pub(crate) fn text_of(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => {
+            let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn paragraphs(text: &str, extent: Extent) -> Vec<Text> {
+    let all = text.trim().lines().count();
+    let shown = if extent == Extent::Whole { all } else { BEGINNING };
+    let lines = text.trim().lines().take(shown);
+    let mut out: Vec<Text> =
+        lines.map(|line| Text::from(format!("    {}", untabbed(line)))).collect();
+    if all > shown {
+        let more = plural((all - shown) as u64, "more line", "more lines");
+        out.push(Text::new().dim(format!("    … {more}")));
+    }
+    out
+}
+
+/// Tabs would be shown as pictures on a line of its own; here they only indent.
+fn untabbed(line: &str) -> String {
+    line.replace('\t', "    ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::screen::escape::Lines;
+
+    fn check(message_json: &str, expect: &str) {
+        let stored = StoredMessage {
+            seq: 7,
+            id: "m".into(),
+            role: "assistant".into(),
+            created_at: "1970-01-01T00:00:00Z".into(),
+            message: RawValue::from_string(message_json.to_owned()).unwrap(),
+        };
+        let look = Look { colour: false, width: 60, live: false, progress: false };
+        let lines = message(&stored, Extent::Beginning, look, jiff::Timestamp::UNIX_EPOCH);
+        let lines: Vec<String> =
+            lines.iter().skip(1).map(|line| line.render(Lines::One, false)).collect();
+        assert_eq!(lines.join("\n"), expect);
+    }
+
+    #[test]
+    fn blocks_are_told_in_a_line_or_a_few() {
+        check(r#"{"content":"hi\n\tthere"}"#, "    hi\n        there");
+        check(
+            r#"{"content":"1\n2\n3\n4\n5\n6\n7\n8"}"#,
+            "    1\n    2\n    3\n    4\n    5\n    6\n    … 2 more lines",
+        );
+        check(
+            r#"{"content":[{"type":"tool_use","name":"Bash","input":{"command":"ls\nrm x","n":1}}]}"#,
+            "    → Bash  command=ls  n=1",
+        );
+        check(
+            r#"{"content":[{"type":"tool_result","is_error":true,"content":[{"type":"text","text":"no\u001b[31m"}]}]}"#,
+            "    ✗ failed 1 line, 7 B  no␛[31m",
+        );
+        check(r#"{"content":[{"type":"novel"}]}"#, "    [novel]");
+        check(r#"{"content":5}"#, "");
+    }
+}

@@ -1,0 +1,7 @@
+//! How things look: the window, a compaction, a message. Values in, [`Text`] out.
+//!
+//! [`Text`]: crate::screen::Text
+
+pub(crate) mod compaction;
+pub(crate) mod message;
+pub(crate) mod window;

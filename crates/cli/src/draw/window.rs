@@ -1,0 +1,349 @@
+//! The context window as a bar with its thresholds, a legend, and what is worth knowing beside it.
+
+use anstyle::AnsiColor;
+use bethink_api::{ContextReport, PartTokens, StageReport, Thresholds};
+use jiff::Timestamp;
+
+use crate::screen::words::{ago, count, percent, plural};
+use crate::screen::{Look, Text, Tone};
+
+/// From here on legend and facts stand side by side.
+const WIDE: usize = 120;
+/// Columns left free at both sides.
+const MARGIN: usize = 1;
+/// Rows of threshold labels before one is left to the facts.
+const LABEL_ROWS: usize = 3;
+
+/// A part of the prompt: its name, its mark where there is no colour, its colour.
+struct Part {
+    name: &'static str,
+    mark: char,
+    colour: AnsiColor,
+    tokens: u64,
+}
+
+fn parts(tokens: &PartTokens) -> [Part; 7] {
+    let part = |name, mark, colour, tokens| Part { name, mark, colour, tokens };
+    [
+        part("system", 's', AnsiColor::Blue, tokens.system),
+        part("instructions", 'i', AnsiColor::Magenta, tokens.instructions),
+        part("memory", 'm', AnsiColor::Cyan, tokens.memory),
+        part("tools", 'o', AnsiColor::BrightBlue, tokens.tools),
+        part("summary", '=', AnsiColor::Yellow, tokens.summary),
+        part("tail", '#', AnsiColor::Green, tokens.tail),
+        part("attachments", '+', AnsiColor::BrightMagenta, tokens.attachments),
+    ]
+}
+
+/// The whole picture.
+pub(crate) fn picture(report: &ContextReport, look: Look, now: Timestamp) -> Vec<Text> {
+    let width = look.width - 2 * MARGIN;
+    let mut lines = vec![bar(report, width, look.colour)];
+    lines.extend(labels(&report.thresholds, width));
+    lines = lines.into_iter().map(indented).collect();
+    lines.push(Text::new());
+    let (legend, facts) = (legend(report, look.colour), facts(report, now));
+    match look.width >= WIDE {
+        true => lines.extend(side_by_side(legend, facts, look.width)),
+        false => {
+            lines.extend(legend);
+            lines.push(Text::new());
+            lines.extend(facts);
+        }
+    }
+    lines.into_iter().map(|line| line.fitted(look.width)).collect()
+}
+
+/// The window filled by part: `width` columns, every part with tokens at least one.
+pub(crate) fn bar(report: &ContextReport, width: usize, colour: bool) -> Text {
+    let parts = parts(&report.parts);
+    let window = report.thresholds.window.max(1);
+    let cells = shares(&parts.each_ref().map(|part| part.tokens), window, width);
+    let mut marks: Vec<(Tone, char)> = Vec::with_capacity(width);
+    for (part, cells) in parts.iter().zip(cells) {
+        let mark = if colour { '█' } else { part.mark };
+        marks.extend(std::iter::repeat_n((Tone::Part(part.colour), mark), cells));
+    }
+    marks.resize(width, (Tone::Dim, if colour { '░' } else { '·' }));
+    for (threshold, tone, _) in thresholds(&report.thresholds) {
+        let at = column(threshold, window, width);
+        if let Some(cell) = marks.get_mut(at) {
+            *cell = (tone, '│');
+        }
+    }
+    joined(&marks)
+}
+
+/// Neighbours of one tone become one span.
+fn joined(marks: &[(Tone, char)]) -> Text {
+    marks.chunk_by(|a, b| a.0 == b.0).fold(Text::new(), |text, run| {
+        let tone = run.first().map_or(Tone::Plain, |(tone, _)| *tone);
+        text.put(tone, run.iter().map(|(_, mark)| mark).collect::<String>())
+    })
+}
+
+fn thresholds(t: &Thresholds) -> [(u64, Tone, &'static str); 3] {
+    [
+        (t.warning, Tone::Warn, "warning"),
+        (t.auto, Tone::Accent, "auto"),
+        (t.blocking, Tone::Bad, "blocking"),
+    ]
+}
+
+fn column(tokens: u64, window: u64, width: usize) -> usize {
+    let at = u128::from(tokens) * width as u128 / u128::from(window.max(1));
+    usize::try_from(at).unwrap_or(width).min(width.saturating_sub(1))
+}
+
+/// Columns of each part: its share, rounded so that together they take what they take together,
+/// and one for whatever is there at all.
+fn shares(tokens: &[u64; 7], window: u64, width: usize) -> [usize; 7] {
+    let (mut sum, mut start, mut cells) = (0u64, 0usize, [0usize; 7]);
+    for (i, &part) in tokens.iter().enumerate() {
+        sum = sum.saturating_add(part);
+        let exact = (u128::from(sum) * width as u128 + u128::from(window) / 2) / u128::from(window);
+        let end = usize::try_from(exact).unwrap_or(width).min(width);
+        let least = usize::from(part > 0);
+        let taken = end.saturating_sub(start).max(least).min(width - start);
+        cells[i] = taken;
+        start += taken;
+    }
+    cells
+}
+
+/// The names of the thresholds under their marks, in as many rows as they need.
+fn labels(t: &Thresholds, width: usize) -> Vec<Text> {
+    let mut rows: Vec<Text> = Vec::new();
+    for (threshold, tone, name) in thresholds(t) {
+        let at = column(threshold, t.window, width);
+        let label = format!("▲ {name}");
+        let long = label.chars().count();
+        let (start, label) = match at + long <= width {
+            true => (at, label),
+            false => ((at + 1).saturating_sub(long), format!("{name} ▲")),
+        };
+        let free =
+            rows.iter().position(|row| row.width() < start || (row.width() == 0 && start == 0));
+        let row = free.unwrap_or(rows.len());
+        if row == LABEL_ROWS {
+            continue;
+        }
+        if row == rows.len() {
+            rows.push(Text::new());
+        }
+        if let Some(line) = rows.get_mut(row) {
+            *line = std::mem::take(line).padded(start).put(tone, label);
+        }
+    }
+    rows
+}
+
+fn indented(line: Text) -> Text {
+    Text::from(" ".repeat(MARGIN)).then(line)
+}
+
+/// Every part with its tokens and its share of the window.
+fn legend(report: &ContextReport, colour: bool) -> Vec<Text> {
+    let window = report.thresholds.window;
+    let row = |tone, mark: char, name: &str, tokens: u64| {
+        Text::from("  ").put(tone, mark.to_string()).plain(format!(
+            " {name:<14}{:>11}{:>8}",
+            count(tokens),
+            percent(tokens, window)
+        ))
+    };
+    let parts = parts(&report.parts);
+    let shown = parts.iter().filter(|part| part.tokens > 0);
+    let mut lines: Vec<Text> = shown
+        .map(|part| {
+            let mark = if colour { '■' } else { part.mark };
+            row(Tone::Part(part.colour), mark, part.name, part.tokens)
+        })
+        .collect();
+    let free = window.saturating_sub(report.tokens);
+    lines.push(row(Tone::Dim, if colour { '░' } else { '·' }, "free", free));
+    let total = format!("    {:<14}{:>11}", "prompt", count(report.tokens));
+    lines.push(Text::new().strong(total).dim(format!(
+        "{:>8} of {}",
+        percent(report.tokens, window),
+        count(window)
+    )));
+    lines
+}
+
+pub(crate) fn level(level: &str) -> (Tone, &str) {
+    let tone = match level {
+        "comfortable" => Tone::Good,
+        "degrading" | "warning" => Tone::Warn,
+        _ => Tone::Bad,
+    };
+    (tone, level)
+}
+
+fn facts(report: &ContextReport, now: Timestamp) -> Vec<Text> {
+    let fact = |name: &str| Text::from("  ").dim(format!("{name:<12}"));
+    let t = &report.thresholds;
+    let (tone, name) = level(&report.level);
+    let mut lines = vec![
+        fact("level").put(tone, name).dim(format!(
+            ", {:.0}% of the {} usable",
+            report.percent,
+            count(t.effective)
+        )),
+        fact("compaction")
+            .plain(match report.remaining {
+                0 => "due now".to_owned(),
+                left => format!("in {} tokens", count(left)),
+            })
+            .dim(format!(
+                ", at {}; warning {}, blocking {}",
+                count(t.auto),
+                count(t.warning),
+                count(t.blocking)
+            )),
+        fact("cache").plain(percent_of_one(report.predicted_cache_hit)).dim(
+            match report.first_changed {
+                None => " of the prompt is the same as before".to_owned(),
+                Some(at) => format!(
+                    " kept; changed from message {at}{}",
+                    report.changed_by.as_ref().map(|by| format!(": {by}")).unwrap_or_default()
+                ),
+            },
+        ),
+        fact("messages")
+            .plain(count(report.messages))
+            .dim(format!(", tokens by {}", report.tokens_from)),
+    ];
+    if let Some(last) = &report.last_compaction {
+        lines.push(
+            fact("compacted")
+                .plain(ago(&last.at, now))
+                .dim(format!(", {}, fidelity {:.2}", last.level, last.fidelity)),
+        );
+    }
+    lines.extend(
+        report
+            .stages
+            .iter()
+            .filter(|stage| did_something(stage))
+            .map(|stage| fact("stage").plain(stage.stage.clone()).dim(change(stage))),
+    );
+    lines.extend(report.repairs.iter().map(|repair| fact("repaired").plain(repair.clone())));
+    lines
+        .extend(report.notices.iter().map(|notice| fact("notice").put(Tone::Warn, notice.clone())));
+    lines
+}
+
+fn did_something(stage: &StageReport) -> bool {
+    stage.tokens_before != stage.tokens_after || !stage.touched.is_empty()
+}
+
+fn change(stage: &StageReport) -> String {
+    let touched = plural(stage.touched.len() as u64, "item", "items");
+    let tokens = match stage.tokens_before.checked_sub(stage.tokens_after) {
+        Some(0) => String::new(),
+        Some(saved) => format!("−{} tokens, ", count(saved)),
+        None => format!("+{} tokens, ", count(stage.tokens_after - stage.tokens_before)),
+    };
+    format!(" {tokens}{touched}: {}", stage.why)
+}
+
+fn percent_of_one(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+fn side_by_side(left: Vec<Text>, right: Vec<Text>, width: usize) -> Vec<Text> {
+    let column = left.iter().map(Text::width).max().unwrap_or(0).max(width / 3) + 2;
+    let rows = left.len().max(right.len());
+    let (mut left, mut right) = (left.into_iter(), right.into_iter());
+    (0..rows)
+        .map(|_| {
+            let (left, right) = (left.next().unwrap_or_default(), right.next().unwrap_or_default());
+            if right.is_empty() { left } else { left.padded(column).then(right) }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::escape::Lines;
+
+    fn report() -> ContextReport {
+        let parts = PartTokens { system: 1, summary: 2_400, tail: 12_000, ..PartTokens::default() };
+        ContextReport {
+            tokens: 14_401,
+            parts,
+            thresholds: Thresholds {
+                window: 24_000,
+                effective: 20_000,
+                warning: 11_000,
+                auto: 14_500,
+                blocking: 18_000,
+            },
+            remaining: 99,
+            percent: 72.0,
+            messages: 41,
+            level: "warning".into(),
+            stages: vec![StageReport {
+                stage: "budget".into(),
+                tokens_before: 9_000,
+                tokens_after: 8_000,
+                touched: vec!["toolu_1".into()],
+                why: "over 50,000 characters".into(),
+            }],
+            first_changed: None,
+            changed_by: None,
+            predicted_cache_hit: 0.987,
+            tokens_from: "estimate".into(),
+            repairs: vec![],
+            last_compaction: None,
+            compacted: None,
+            notices: vec!["hostile \x1b[2J".into()],
+        }
+    }
+
+    fn drawn(width: usize, colour: bool) -> Vec<String> {
+        let look = Look { colour, width, live: false, progress: false };
+        let lines = picture(&report(), look, Timestamp::UNIX_EPOCH);
+        lines.iter().map(|line| line.render(Lines::One, false)).collect()
+    }
+
+    #[test]
+    fn every_width_is_kept() {
+        for width in 40..=160 {
+            for colour in [false, true] {
+                for line in drawn(width, colour) {
+                    assert!(crate::screen::text::columns(&line) <= width, "{width}: {line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_bar_says_where_things_are() {
+        let lines = drawn(80, false);
+        let bar: Vec<char> = lines[0].chars().collect();
+        assert_eq!(bar.len(), 79);
+        // one token of the system prompt is seen too
+        assert_eq!(bar[1], 's');
+        for (threshold, name) in [(11_000, "warning"), (14_500, "auto"), (18_000, "blocking")] {
+            let at = 1 + column(threshold, 24_000, 78);
+            assert_eq!(bar[at], '│', "{name}");
+            let label = format!("▲ {name}");
+            let under = lines[1..4].iter().any(|line| {
+                line.find(&label).is_some_and(|found| line[..found].chars().count() == at)
+            });
+            assert!(under, "{name} at {at}:\n{}", lines[..4].join("\n"));
+        }
+        let marks = |mark| bar.iter().filter(|&&c| c == mark).count();
+        assert_eq!((marks('='), marks('·')), (7, 78 - 47 - 2));
+    }
+
+    #[test]
+    fn parts_never_overflow_the_bar() {
+        assert_eq!(shares(&[u64::MAX, 1, 1, 1, 1, 1, u64::MAX], 10, 20).iter().sum::<usize>(), 20);
+        assert_eq!(shares(&[0; 7], 10, 20), [0; 7]);
+        assert_eq!(shares(&[1, 1, 1, 0, 0, 0, 0], 1_000_000, 20), [1, 1, 1, 0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,176 @@
+//! How a command can fail, and the exit code that says so.
+
+use std::io;
+
+use bethink_api::Problem;
+use bethink_client::places::NoHome;
+use bethink_client::{ClientError, StartError, StopError};
+
+use crate::screen::{Screen, Text, Tone};
+
+/// The codes are part of the public contract.
+const FAILED: u8 = 1;
+const WRONG_USE: u8 = 2;
+const UNREACHABLE: u8 = 3;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error(transparent)]
+    Stop(#[from] StopError),
+    #[error(transparent)]
+    Home(#[from] NoHome),
+    /// The command was given something that it does not take.
+    #[error("{0}")]
+    Use(String),
+    #[error("{what}")]
+    Failed { what: String, hint: Option<String> },
+    /// Everything was said already; only the exit code is left.
+    #[error("failed")]
+    Said,
+    #[error("we could not write the output")]
+    Output(#[from] io::Error),
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        Self::Client(error.into())
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self::Failed { what: what.into(), hint: None }
+    }
+
+    pub(crate) fn hinted(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed { what: what.into(), hint: Some(hint.into()) }
+    }
+
+    /// We could not do something with a file.
+    pub(crate) fn file(doing: &str, path: &std::path::Path, error: &io::Error) -> Self {
+        Self::new(format!("we could not {doing} {}: {error}", path.display()))
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Client(error) if error.is_unreachable() => UNREACHABLE,
+            Self::Stop(StopError::NotRunning { .. }) => UNREACHABLE,
+            Self::Use(_) | Self::Home(_) => WRONG_USE,
+            // the reader has seen enough, as in `bethink history | head`
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            _ => FAILED,
+        }
+    }
+
+    pub(crate) fn tell(&self, screen: &mut Screen) -> io::Result<()> {
+        if matches!(self, Self::Said) || self.exit_code() == 0 {
+            return Ok(());
+        }
+        if screen.json {
+            return screen.value_on_stderr(&self.problem());
+        }
+        screen.complain(Text::new().put(Tone::Bad, "error: ").plain(self.sentence()))?;
+        if let Some(hint) = self.hint() {
+            screen.complain(Text::new().put(Tone::Accent, " hint: ").plain(hint))?;
+        }
+        Ok(())
+    }
+
+    /// What failed and why: the error and its causes, each once.
+    fn sentence(&self) -> String {
+        let mut sentence = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !sentence.contains(&text) {
+                sentence.push_str(": ");
+                sentence.push_str(&text);
+            }
+            cause = error.source();
+        }
+        sentence
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Client(ClientError::Refused(problem)) => refusal_hint(problem),
+            Self::Client(ClientError::NotRunning { .. } | ClientError::Unreachable { .. }) => {
+                Some("bethink up starts the daemon, bethink doctor says what is wrong".into())
+            }
+            Self::Client(ClientError::Start(StartError::NotFound { .. })) => {
+                Some("install bethinkd beside bethink, or put it into PATH".into())
+            }
+            Self::Failed { hint, .. } => hint.clone(),
+            _ => None,
+        }
+    }
+
+    fn problem(&self) -> Problem {
+        if let Self::Client(ClientError::Refused(problem)) = self {
+            return (**problem).clone();
+        }
+        let (kind, title) = match self.exit_code() {
+            WRONG_USE => ("wrong_use", "Wrong use"),
+            UNREACHABLE => ("unreachable", "Daemon unreachable"),
+            _ => ("failed", "Failed"),
+        };
+        Problem {
+            kind: kind.into(),
+            title: title.into(),
+            detail: self.sentence(),
+            hint: self.hint(),
+            ..Problem::default()
+        }
+    }
+}
+
+/// The refusal's own hint, and where the request broke which limit.
+fn refusal_hint(problem: &Problem) -> Option<String> {
+    let mut parts = Vec::new();
+    parts.extend(problem.field.as_ref().map(|field| format!("in {field}")));
+    parts.extend(problem.actual.map(|actual| format!("got {actual}")));
+    parts.extend(problem.limit.map(|limit| format!("at most {limit} is allowed")));
+    let place = (!parts.is_empty()).then(|| parts.join(", "));
+    match (place, &problem.hint) {
+        (Some(place), Some(hint)) => Some(format!("{place}; {hint}")),
+        (place, hint) => place.or_else(|| hint.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_the_contract() {
+        let refused = ClientError::Refused(Box::default());
+        let unreachable = ClientError::Unreachable { url: "u".into(), reason: "r".into() };
+        let not_found = StartError::NotFound { looked: vec![] };
+        let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert_eq!(Failure::from(refused).exit_code(), 1);
+        assert_eq!(Failure::new("x").exit_code(), 1);
+        assert_eq!(Failure::Use("x".into()).exit_code(), 2);
+        assert_eq!(Failure::from(unreachable).exit_code(), 3);
+        assert_eq!(Failure::from(not_found).exit_code(), 3);
+        assert_eq!(Failure::from(pipe).exit_code(), 0);
+    }
+
+    #[test]
+    fn a_refusal_says_where_and_what_is_allowed() {
+        let problem = Problem {
+            detail: "too deep".into(),
+            field: Some("messages[2]".into()),
+            limit: Some(128),
+            actual: Some(10_000),
+            ..Problem::default()
+        };
+        let failure = Failure::from(ClientError::Refused(Box::new(problem)));
+        assert_eq!(failure.sentence(), "too deep");
+        assert_eq!(
+            failure.hint().as_deref(),
+            Some("in messages[2], got 10000, at most 128 is allowed")
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! Progress of long work, on stderr, where a person watches.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::Screen;
+use super::escape::{Lines, visible};
+
+/// A bar that is gone when the work is done.
+#[derive(Debug)]
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// Hidden when quiet, with `--json`, and where stderr is no terminal.
+    pub(crate) fn new(screen: &Screen, label: &str) -> Self {
+        let shown = screen.look.progress && !screen.quiet && !screen.json;
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let template = " {msg}  {bar:32}  {percent:>3}%  {elapsed} ";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("█▌░"));
+        }
+        let label: String = label.chars().take(40).collect();
+        bar.set_message(visible(&label, Lines::One).into_owned());
+        Self(bar)
+    }
+
+    pub(crate) fn at(&self, done: u64, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(done.min(total));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,165 @@
+//! Text with tones: what is said, and how it should look where looks are possible.
+
+use anstyle::{AnsiColor, Color, Style};
+use unicode_width::UnicodeWidthStr;
+
+use super::escape::{Lines, visible};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Strong,
+    Dim,
+    Good,
+    Warn,
+    Bad,
+    Accent,
+    /// A part of the prompt, in a colour of the sixteen that every terminal theme makes readable.
+    Part(AnsiColor),
+}
+
+impl Tone {
+    fn style(self) -> Style {
+        let colour = |c: AnsiColor| Style::new().fg_color(Some(Color::Ansi(c)));
+        match self {
+            Self::Plain => Style::new(),
+            Self::Strong => Style::new().bold(),
+            Self::Dim => Style::new().dimmed(),
+            Self::Good => colour(AnsiColor::Green),
+            Self::Warn => colour(AnsiColor::Yellow),
+            Self::Bad => colour(AnsiColor::Red).bold(),
+            Self::Accent => colour(AnsiColor::Cyan),
+            Self::Part(c) => colour(c),
+        }
+    }
+}
+
+/// A piece of output. Says nothing to a terminal by itself; see [`super::Screen`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Text(Vec<(Tone, String)>);
+
+impl Text {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn put(mut self, tone: Tone, text: impl Into<String>) -> Self {
+        self.0.push((tone, text.into()));
+        self
+    }
+
+    pub(crate) fn plain(self, text: impl Into<String>) -> Self {
+        self.put(Tone::Plain, text)
+    }
+
+    pub(crate) fn strong(self, text: impl Into<String>) -> Self {
+        self.put(Tone::Strong, text)
+    }
+
+    pub(crate) fn dim(self, text: impl Into<String>) -> Self {
+        self.put(Tone::Dim, text)
+    }
+
+    pub(crate) fn then(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(|(_, text)| text.is_empty())
+    }
+
+    /// Columns that it takes as one line.
+    pub(crate) fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| columns(text)).sum()
+    }
+
+    /// Filled with spaces up to `width`.
+    pub(crate) fn padded(self, width: usize) -> Self {
+        let missing = width.saturating_sub(self.width());
+        self.plain(" ".repeat(missing))
+    }
+
+    /// Cut to `width` columns, with an ellipsis where something is missing.
+    pub(crate) fn fitted(self, width: usize) -> Self {
+        if self.width() <= width {
+            return self;
+        }
+        let mut room = width.saturating_sub(1);
+        let mut out = Self::new();
+        for (tone, text) in self.0 {
+            let (head, whole) = cut(&text, room);
+            room -= columns(&head);
+            out = out.put(tone, head);
+            if !whole {
+                break;
+            }
+        }
+        out.dim("…")
+    }
+
+    /// The characters to print: escaped, and coloured where `colour` says so.
+    pub(crate) fn render(&self, lines: Lines, colour: bool) -> String {
+        let mut out = String::new();
+        for (tone, text) in &self.0 {
+            let (style, text) = (tone.style(), visible(text, lines));
+            match colour && !style.is_plain() {
+                true => out.push_str(&format!("{style}{text}{style:#}")),
+                false => out.push_str(&text),
+            }
+        }
+        out
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self::new().plain(text)
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self::new().plain(text)
+    }
+}
+
+/// Columns of one line once it is escaped.
+pub(crate) fn columns(text: &str) -> usize {
+    visible(text, Lines::One).width()
+}
+
+/// As much of the escaped text as fits, and whether that is all.
+fn cut(text: &str, room: usize) -> (String, bool) {
+    let text = visible(text, Lines::One);
+    let (mut used, mut out) = (0, String::new());
+    for c in text.chars() {
+        used += c.to_string().width();
+        if used > room {
+            return (out, false);
+        }
+        out.push(c);
+    }
+    (out, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_added_around_escaped_text_alone() {
+        let text = Text::new().strong("\x1b[0m").plain("x");
+        assert_eq!(text.render(Lines::One, false), "␛[0mx");
+        assert_eq!(text.render(Lines::One, true), "\x1b[1m␛[0m\x1b[0mx");
+    }
+
+    #[test]
+    fn fitting_counts_columns_not_characters() {
+        let fitted = |text: &str, width| Text::from(text).fitted(width).render(Lines::One, false);
+        assert_eq!(fitted("abcdef", 6), "abcdef");
+        assert_eq!(fitted("abcdef", 5), "abcd…");
+        assert_eq!(fitted("中文中文", 6), "中文…");
+        assert_eq!(fitted("\u{202e}abc", 6), "\\u{20…");
+    }
+}

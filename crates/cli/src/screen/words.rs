@@ -1,0 +1,94 @@
+//! Figures and times in words.
+
+use jiff::Timestamp;
+
+/// `12,345`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 message`, `2 messages`.
+pub(crate) fn plural(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
+/// Share of a whole, with one decimal; a whole of nothing is 0.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    let share = if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
+    format!("{share:.1}%")
+}
+
+pub(crate) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    let (mut size, mut unit) = (n as f64, "B");
+    for next in UNITS {
+        if size < 1000.0 {
+            break;
+        }
+        (size, unit) = (size / 1000.0, next);
+    }
+    if unit == "B" { format!("{n} B") } else { format!("{size:.1} {unit}") }
+}
+
+/// A length of time: `45 s`, `12 min`, `3 h`, `9 days`.
+pub(crate) fn span(seconds: u64) -> String {
+    match seconds {
+        0..=89 => format!("{seconds} s"),
+        90..=5_399 => format!("{} min", (seconds + 30) / 60),
+        5_400..=129_599 => format!("{} h", (seconds + 1_800) / 3_600),
+        _ => format!("{} days", (seconds + 43_200) / 86_400),
+    }
+}
+
+/// An RFC 3339 time as its distance from now; as it is when it isn't one.
+pub(crate) fn ago(time: &str, now: Timestamp) -> String {
+    let Ok(then) = time.parse::<Timestamp>() else { return time.to_owned() };
+    match u64::try_from(now.as_second() - then.as_second()) {
+        Ok(0..=4) => "just now".into(),
+        Ok(seconds) => format!("{} ago", span(seconds)),
+        Err(_) => time.to_owned(),
+    }
+}
+
+/// The first line with something in it.
+pub(crate) fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well() {
+        for (n, expect) in [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
+            assert_eq!(count(n), expect);
+        }
+        assert_eq!(percent(1, 3), "33.3%");
+        assert_eq!(percent(1, 0), "0.0%");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_500), "1.5 KB");
+        assert_eq!(bytes(34_000_000), "34.0 MB");
+    }
+
+    #[test]
+    fn times_are_distances() {
+        let now: Timestamp = "2026-01-02T00:00:00Z".parse().unwrap();
+        let check = |then: &str, expect: &str| assert_eq!(ago(then, now), expect, "{then}");
+        check("2026-01-01T23:59:58Z", "just now");
+        check("2026-01-01T23:59:00Z", "60 s ago");
+        check("2026-01-01T23:00:00Z", "60 min ago");
+        check("2026-01-01T00:00:00Z", "24 h ago");
+        check("2025-12-20T00:00:00Z", "13 days ago");
+        check("2027-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
+        check("yesterday", "yesterday");
+    }
+}
