@@ -93,7 +93,7 @@ fn the_same_key_appends_once_and_another_request_under_it_is_a_conflict() {
     for member in ["first_seq", "last_seq"] {
         assert_eq!(first[member], again[member]);
     }
-    assert_eq!(daemon.client().must(&append("two")).problem()["status"], 409);
+    assert_eq!(daemon.client().must(&append("two")).problem()["type"], "key_reused");
     daemon.kill9();
     daemon.start();
     assert_eq!(daemon.client().must(&append("one")).ok()["first_seq"], first["first_seq"]);

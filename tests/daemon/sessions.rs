@@ -88,7 +88,7 @@ fn the_same_key_makes_one_session() {
     let again = client.must(&create("one"));
     assert_eq!((first.status, again.status), (201, 201));
     assert_eq!(first.json()["id"], again.json()["id"]);
-    assert_eq!(client.must(&create("another")).problem()["status"], 409);
+    assert_eq!(client.must(&create("another")).problem()["type"], "key_reused");
     assert_eq!(listed(&mut client, "").len(), 1);
 }
 
