@@ -1,1 +1,83 @@
-fn main() {}
+//! The daemon's program: reads arguments and settings, boots, serves until it is told to stop.
+
+mod logging;
+mod signals;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use bethink_config::{Loaded, Overrides, Settings};
+use bethink_daemon::Daemon;
+use clap::Parser;
+use tokio_util::sync::CancellationToken;
+
+use crate::logging::Format;
+
+/// Answers are short and the store has threads of its own: more workers only cost memory.
+const WORKERS: usize = 2;
+
+/// The local memory daemon for coding agents.
+///
+/// Serves one home until it gets SIGTERM or SIGINT, then finishes what is under way.
+#[derive(Debug, Parser)]
+#[command(name = "bethinkd", version)]
+struct Arguments {
+    /// Loopback address to serve on; port 0 takes a free one and writes it to daemon.json
+    #[arg(long, value_name = "IP:PORT")]
+    listen: Option<String>,
+    /// Where all state lives; else BETHINK_HOME, else $XDG_DATA_HOME/bethink
+    #[arg(long, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Config file; else BETHINK_CONFIG, else $XDG_CONFIG_HOME/bethink/config.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// How the log on stderr is written; BETHINK_LOG sets its level
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    log_format: Format,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // One line with every cause; nothing is left to do if stderr itself is gone.
+            let _ = writeln!(std::io::stderr(), "bethinkd: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<()> {
+    // Whatever the daemon writes is the owner's alone, the database's side files included.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let env = |name: &str| std::env::var(name).ok();
+    let overrides =
+        Overrides { home: arguments.home, config: arguments.config, listen: arguments.listen };
+    let Loaded { settings, warnings } = Settings::load(&env, &overrides)?;
+    logging::start(arguments.log_format, env("BETHINK_LOG").as_deref(), &settings.daemon.log)?;
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .enable_all()
+        .build()
+        .context("could not start the runtime")?
+        .block_on(serve(settings))
+}
+
+/// Boots, serves, and leaves the home as the next start wants to find it.
+async fn serve(settings: Settings) -> anyhow::Result<()> {
+    let shutdown = CancellationToken::new();
+    signals::cancel_on_stop(&shutdown).context("could not listen for signals")?;
+    let daemon = tokio::select! {
+        booted = Daemon::boot(settings.clone()) => booted?,
+        () = shutdown.cancelled() => return Ok(()),
+    };
+    let served = bethink_server::serve(daemon.clone(), &settings, shutdown).await;
+    daemon.shutdown().await;
+    Ok(served?)
+}

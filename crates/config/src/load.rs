@@ -77,8 +77,8 @@ pub enum ConfigError {
 }
 
 impl Settings {
-    /// Reads `config.toml` where `overrides`, `BETHINK_CONFIG` or XDG place it; only a file that
-    /// was named has to exist.
+    /// Reads `config.toml` where `overrides`, `BETHINK_CONFIG` or XDG place it. Only the file of an
+    /// argument has to exist: the variable says where one would be.
     pub fn load(
         env: &dyn Fn(&str) -> Option<String>,
         overrides: &Overrides,
@@ -112,9 +112,9 @@ fn config_text(
     named: Option<&Path>,
 ) -> Result<Option<(PathBuf, String)>, ConfigError> {
     let variable = env("BETHINK_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
-    let named = named.map(Path::to_path_buf).or(variable);
     let must_exist = named.is_some();
-    let Some(file) = named.or_else(|| default_config(env)) else { return Ok(None) };
+    let place = named.map(Path::to_path_buf).or(variable).or_else(|| default_config(env));
+    let Some(file) = place else { return Ok(None) };
     match std::fs::read_to_string(&file) {
         Ok(text) => Ok(Some((file, text))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => Ok(None),
@@ -322,8 +322,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_named_file_has_to_exist() {
-        let case = Case::new("");
+    fn only_the_file_of_an_argument_has_to_exist() {
+        let case = Case::new("").with("BETHINK_CONFIG", "/nonexistent/config.toml");
+        assert!(case.load(&Overrides::default()).is_ok());
         let missing = case.dir.path().join("missing.toml");
         let overrides = Overrides { config: Some(missing), ..Overrides::default() };
         assert!(matches!(case.load(&overrides), Err(ConfigError::Read { .. })));

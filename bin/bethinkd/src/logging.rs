@@ -1,0 +1,35 @@
+//! The log on stderr.
+
+use anyhow::anyhow;
+use clap::ValueEnum;
+use tracing_subscriber::EnvFilter;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+/// `variable` is `BETHINK_LOG`; where it is not set, the settings' own filter.
+pub(crate) fn start(format: Format, variable: Option<&str>, default: &str) -> anyhow::Result<()> {
+    let filter = match variable.filter(|filter| !filter.is_empty()) {
+        Some(filter) => parse("BETHINK_LOG", filter)?,
+        None => parse("daemon.log", default)?,
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started = match format {
+        Format::Text => log.with_ansi(is_terminal()).try_init(),
+        Format::Json => log.json().flatten_event(true).try_init(),
+    };
+    started.map_err(|error| anyhow!("could not start the log: {error}"))
+}
+
+fn parse(name: &str, filter: &str) -> anyhow::Result<EnvFilter> {
+    EnvFilter::try_new(filter).map_err(|error| {
+        anyhow!("`{name}` is {filter:?}: {error}; allowed are error, warn, info, debug, trace, off")
+    })
+}
+
+fn is_terminal() -> bool {
+    std::io::IsTerminal::is_terminal(&std::io::stderr())
+}

@@ -1,0 +1,78 @@
+//! What a handler answers: a status and a JSON text, which can be kept for a repeated request.
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
+
+use crate::problem::Failure;
+
+/// What every handler returns.
+pub(crate) type Reply = Result<Answer, Failure>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    /// JSON; empty for 204.
+    body: Bytes,
+}
+
+impl Answer {
+    pub(crate) fn ok<T: Serialize>(value: &T) -> Reply {
+        Self::with(StatusCode::OK, value)
+    }
+
+    pub(crate) fn with<T: Serialize>(status: StatusCode, value: &T) -> Reply {
+        match serde_json::to_vec(value) {
+            Ok(body) => Ok(Self { status, body: body.into() }),
+            Err(error) => Err(Failure::internal(&error)),
+        }
+    }
+
+    /// JSON that is already a text.
+    pub(crate) fn text(body: Bytes) -> Self {
+        Self { status: StatusCode::OK, body }
+    }
+
+    pub(crate) fn nothing() -> Self {
+        Self { status: StatusCode::NO_CONTENT, body: Bytes::new() }
+    }
+
+    /// As it is kept beside an idempotency key: the status in three digits, then the body.
+    pub(crate) fn to_kept(&self) -> String {
+        format!("{}{}", self.status.as_u16(), String::from_utf8_lossy(&self.body))
+    }
+
+    pub(crate) fn from_kept(kept: &str) -> Option<Self> {
+        let (status, body) = kept.split_at_checked(3)?;
+        let status = StatusCode::from_bytes(status.as_bytes()).ok()?;
+        Some(Self { status, body: Bytes::copy_from_slice(body.as_bytes()) })
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        if self.body.is_empty() {
+            return self.status.into_response();
+        }
+        (self.status, [(CONTENT_TYPE, "application/json")], self.body).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_answer_comes_back_as_it_was() {
+        let answers =
+            [Answer::nothing(), Answer::with(StatusCode::CREATED, &["ä", "\"\n"]).unwrap()];
+        for answer in answers {
+            assert_eq!(Answer::from_kept(&answer.to_kept()), Some(answer));
+        }
+        for damaged in ["", "20", "xyz{}", "ä"] {
+            assert_eq!(Answer::from_kept(damaged), None, "{damaged}");
+        }
+    }
+}

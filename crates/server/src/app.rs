@@ -1,0 +1,48 @@
+//! What handlers share.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use axum::extract::FromRef;
+use bethink_config::DaemonSettings;
+use bethink_daemon::Daemon;
+use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
+
+/// State of the router, cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    pub(crate) daemon: Daemon,
+    pub(crate) limits: Limits,
+    /// Cancelled when the daemon stops: streams that would never end by themselves end with it.
+    pub(crate) stopping: CancellationToken,
+    pub(crate) openapi: Bytes,
+    pub(crate) running_keys: RunningKeys,
+}
+
+/// Bounds of a request body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) body_bytes: u64,
+    pub(crate) import_bytes: u64,
+    pub(crate) depth: usize,
+}
+
+/// Idempotency keys whose first request has not been answered yet.
+pub(crate) type RunningKeys = Arc<Mutex<HashSet<String>>>;
+
+impl From<&DaemonSettings> for Limits {
+    fn from(settings: &DaemonSettings) -> Self {
+        Self {
+            body_bytes: settings.max_body_bytes,
+            import_bytes: settings.max_import_bytes,
+            depth: usize::try_from(settings.max_depth).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+impl FromRef<App> for Limits {
+    fn from_ref(app: &App) -> Self {
+        app.limits
+    }
+}

@@ -1,0 +1,101 @@
+//! One connection, from its first request to its end or the daemon's.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use crate::guard::Entrance;
+
+/// After a stop, a connection without a request gets this long for one that is on its way; a head
+/// that never ends would otherwise hold up the stop.
+const IDLE_CLOSE: Duration = Duration::from_millis(250);
+
+/// Serves until the client leaves. At `stop` it takes no further request, at `kill` it drops what is
+/// under way.
+pub(crate) async fn serve_connection<S>(
+    http: http1::Builder,
+    router: Router,
+    stream: S,
+    entrance: Entrance,
+    stop: CancellationToken,
+    kill: CancellationToken,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let busy = Busy::default();
+    let marks = busy.clone();
+    let service = service_fn(move |request: http::Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(entrance);
+        let (answer, mark) = (router.clone().oneshot(request), marks.clone());
+        async move { Ok::<_, Infallible>(answer.await?.map(|body| Marked { body, _mark: mark })) }
+    });
+    let connection = http.serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = kill.cancelled() => return,
+                () = idle(&busy) => return,
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke off");
+    }
+}
+
+/// Held by every request of a connection until its answer is sent, beside the two that wait.
+type Busy = Arc<()>;
+
+async fn idle(busy: &Busy) {
+    let waiting = 2;
+    loop {
+        tokio::time::sleep(IDLE_CLOSE).await;
+        if Arc::strong_count(busy) <= waiting {
+            return;
+        }
+    }
+}
+
+/// A body that marks its connection as busy until it was sent.
+struct Marked {
+    body: Body,
+    _mark: Busy,
+}
+
+impl hyper::body::Body for Marked {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

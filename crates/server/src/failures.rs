@@ -1,0 +1,49 @@
+//! Counts wrong tokens, so that guessing is slow while the right token goes on working.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Wrong tokens that are answered with a plain 401 in one window.
+pub(crate) const MAX_FAILURES: u32 = 20;
+
+pub(crate) const WINDOW: Duration = Duration::from_secs(60);
+
+/// Failures since a window began.
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    since: Option<Instant>,
+    count: u32,
+}
+
+impl Failures {
+    /// Counts one more; the time to wait when there were too many.
+    pub(crate) fn count(&mut self, now: Instant) -> Option<Duration> {
+        let since = match self.since {
+            Some(since) if now.duration_since(since) < WINDOW => since,
+            _ => {
+                self.count = 0;
+                *self.since.insert(now)
+            }
+        };
+        self.count = self.count.saturating_add(1);
+        (self.count > MAX_FAILURES).then(|| WINDOW - now.duration_since(since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn twenty_failures_a_window() {
+        let start = Instant::now();
+        let mut failures = Failures::default();
+        for _ in 0..MAX_FAILURES {
+            assert_eq!(failures.count(start), None);
+        }
+        let later = start + Duration::from_secs(20);
+        assert_eq!(failures.count(later), Some(Duration::from_secs(40)));
+        assert_eq!(failures.count(start + WINDOW), None);
+    }
+}

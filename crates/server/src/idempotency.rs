@@ -1,0 +1,147 @@
+//! `Idempotency-Key`: a repeated mutation is answered as the first one was, and done once.
+
+use std::sync::PoisonError;
+
+use bethink_daemon::IdempotencyKey;
+use http::header::{HeaderValue, RETRY_AFTER};
+use http::{HeaderMap, request::Parts};
+
+use crate::answer::{Answer, Reply};
+use crate::app::{App, RunningKeys};
+use crate::problem::{Failure, Sort};
+
+const HEADER: &str = "idempotency-key";
+
+/// Longest key; a UUID or a hash fits several times.
+const MAX_KEY_BYTES: usize = 255;
+
+/// The key of a request, when it has one.
+pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+    let mut values = headers.get_all(HEADER).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let bytes = value.as_bytes();
+    if values.next().is_some() {
+        return Err(Failure::field("Idempotency-Key", "the key was given more than once"));
+    }
+    if bytes.is_empty() || bytes.len() > MAX_KEY_BYTES {
+        let detail = format!("a key has 1 to {MAX_KEY_BYTES} characters");
+        let failure = Failure::field("Idempotency-Key", detail);
+        return Err(failure.bounded(MAX_KEY_BYTES as u64, bytes.len() as u64));
+    }
+    match value.to_str() {
+        Ok(text) if bytes.iter().all(u8::is_ascii_graphic) => Ok(Some(text.to_owned())),
+        _ => Err(Failure::field("Idempotency-Key", "a key has visible ASCII characters only")),
+    }
+}
+
+/// Joins a key with what the request asked for, so that its reuse for something else is noticed.
+pub(crate) fn with_fingerprint(key: String, parts: &Parts, body: &[u8]) -> IdempotencyKey {
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(parts.method.as_str().as_bytes()).update(b"\0");
+    hasher.update(path.as_bytes()).update(b"\0").update(body);
+    IdempotencyKey { key, fingerprint: hasher.finalize().to_hex().to_string() }
+}
+
+/// Does `work` once a key. Only answers are kept, no refusals: those may be tried again.
+///
+/// With a key the work goes on when the client hangs up, since it will come back for the answer.
+pub(crate) async fn once<F>(app: &App, key: Option<IdempotencyKey>, work: F) -> Reply
+where
+    F: Future<Output = Reply> + Send + 'static,
+{
+    let Some(key) = key else { return work.await };
+    let running = Running::start(&app.running_keys, &key.key)?;
+    let app = app.clone();
+    let task = tokio::spawn(async move {
+        let _running = running;
+        if let Some(kept) = app.daemon.kept_answer(&key).await? {
+            return Answer::from_kept(&kept)
+                .ok_or_else(|| Failure::internal(&"a kept answer could not be read"));
+        }
+        let answer = work.await?;
+        if let Err(error) = app.daemon.keep_answer(key, answer.to_kept()).await {
+            // The work is done and durable; only its repetition is no longer recognised.
+            tracing::warn!(%error, "an answer could not be kept for its idempotency key");
+        }
+        Ok(answer)
+    });
+    task.await.unwrap_or_else(|error| Err(Failure::internal(&error)))
+}
+
+/// Marks a key as being worked on, for as long as it lives.
+#[derive(Debug)]
+struct Running {
+    keys: RunningKeys,
+    key: String,
+}
+
+impl Running {
+    fn start(keys: &RunningKeys, key: &str) -> Result<Self, Failure> {
+        let new = keys.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+        if new {
+            return Ok(Self { keys: keys.clone(), key: key.to_owned() });
+        }
+        let detail = "the first request with this Idempotency-Key is still being worked on";
+        Err(Failure::new(Sort::Conflict, detail).header(RETRY_AFTER, HeaderValue::from(1)))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Request;
+
+    fn headers(values: &[&[u8]]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(HEADER, HeaderValue::from_bytes(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn a_key_is_visible_ascii_of_bounded_length() {
+        assert_eq!(key(&headers(&[])).unwrap(), None);
+        assert_eq!(key(&headers(&[b"a-1"])).unwrap().as_deref(), Some("a-1"));
+        assert!(key(&headers(&[&[b'x'; 255]])).is_ok());
+        let wrong: [&[&[u8]]; 5] = [&[b""], &[&[b'x'; 256]], &[b"a b"], &[b"\xe4"], &[b"a", b"a"]];
+        for values in wrong {
+            let problem = key(&headers(values)).unwrap_err().problem().clone();
+            assert_eq!(problem.status, 422);
+            assert_eq!(problem.field.as_deref(), Some("Idempotency-Key"));
+        }
+    }
+
+    #[test]
+    fn the_fingerprint_knows_method_path_and_body() {
+        let print = |method: &str, path: &str, body: &str| {
+            let (parts, ()) =
+                Request::builder().method(method).uri(path).body(()).unwrap().into_parts();
+            with_fingerprint("k".into(), &parts, body.as_bytes()).fingerprint
+        };
+        let first = print("POST", "/a", "{}");
+        assert_eq!(first, print("POST", "/a", "{}"));
+        for other in
+            [print("PUT", "/a", "{}"), print("POST", "/a?b", "{}"), print("POST", "/a", "")]
+        {
+            assert_ne!(first, other);
+        }
+    }
+
+    #[test]
+    fn a_key_runs_once_at_a_time() {
+        let keys = RunningKeys::default();
+        let running = Running::start(&keys, "k").unwrap();
+        assert_eq!(Running::start(&keys, "k").unwrap_err().slug(), "conflict");
+        assert!(Running::start(&keys, "other").is_ok());
+        drop(running);
+        assert!(Running::start(&keys, "k").is_ok());
+    }
+}

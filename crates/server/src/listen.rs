@@ -1,0 +1,105 @@
+//! The two listeners: TCP on a loopback address, and a Unix socket in the home.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::Path;
+
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    #[error("`{0}` is not an address to listen on; allowed is IP:PORT or localhost:PORT")]
+    NotAnAddress(String),
+    #[error(
+        "{0} is not a loopback address: sessions hold whatever the agent read, so that only \
+         127.0.0.1, [::1] and localhost are served"
+    )]
+    NotLoopback(SocketAddr),
+    #[error(
+        "could not listen on {address}; is another program there? `--listen 127.0.0.1:0` takes a \
+         free port"
+    )]
+    Bind {
+        address: SocketAddr,
+        #[source]
+        source: io::Error,
+    },
+}
+
+pub(crate) async fn tcp(listen: &str) -> Result<(TcpListener, SocketAddr), ListenError> {
+    let address = loopback(listen)?;
+    let failed = |source| ListenError::Bind { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+/// The home's lock is held by now: a socket that lies there is a dead daemon's.
+pub(crate) fn unix(path: &Path) -> io::Result<UnixListener> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path)?,
+        Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is not a socket")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// The user at the other end is the one that runs this daemon.
+pub(crate) fn is_own_user(stream: &UnixStream) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == own)
+}
+
+fn loopback(listen: &str) -> Result<SocketAddr, ListenError> {
+    let wrong = || ListenError::NotAnAddress(listen.to_owned());
+    let address = match listen.strip_prefix("localhost:") {
+        Some(port) => {
+            SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port.parse().map_err(|_| wrong())?)
+        }
+        None => listen.parse().map_err(|_| wrong())?,
+    };
+    if address.ip().is_loopback() { Ok(address) } else { Err(ListenError::NotLoopback(address)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_is_served() {
+        for listen in ["127.0.0.1:0", "127.0.0.2:80", "[::1]:4747", "localhost:4747"] {
+            assert!(loopback(listen).is_ok(), "{listen}");
+        }
+        for listen in ["0.0.0.0:4747", "[::]:4747", "192.168.1.2:1", "10.0.0.1:1"] {
+            let error = loopback(listen).unwrap_err();
+            assert!(matches!(error, ListenError::NotLoopback(_)), "{listen}");
+        }
+        for listen in ["", "4747", "127.0.0.1", "localhost:x", "localhost:99999", "example.org:80"]
+        {
+            let error = loopback(listen).unwrap_err();
+            assert!(matches!(error, ListenError::NotAnAddress(_)), "{listen}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_dead_daemons_socket_is_replaced_and_a_file_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("daemon.sock");
+        drop(unix(&path).unwrap());
+        assert!(path.exists());
+        let listener = unix(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let (client, accepted) = tokio::join!(UnixStream::connect(&path), listener.accept());
+        assert!(client.is_ok() && is_own_user(&accepted.unwrap().0));
+        drop(listener);
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "notes").unwrap();
+        assert!(unix(&path).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "notes");
+    }
+}

@@ -1,0 +1,256 @@
+//! Every refusal as `application/problem+json`; the one place that decides an HTTP status.
+
+use axum::response::{IntoResponse, Response};
+use bethink_api::Problem;
+use bethink_daemon::{Kind, Refusal};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, StatusCode};
+
+/// Seconds after which it is worth trying again: another daemon takes the home over, or a
+/// connection becomes free.
+const RETRY_SECONDS: u64 = 1;
+
+/// A refusal on its way out: the problem, and headers that belong to it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    problem: Box<Problem>,
+    headers: HeaderMap,
+}
+
+/// What kind of refusal it is, as far as HTTP can tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    Invalid,
+    InvalidJson,
+    InvalidUtf8,
+    BodyCutOff,
+    TooDeep,
+    TooLarge,
+    BodyTimeout,
+    UnsupportedMediaType,
+    Unauthorized,
+    TooManyFailures,
+    ForbiddenOrigin,
+    Misdirected,
+    NotFound,
+    MethodNotAllowed,
+    Conflict,
+    KeyReused,
+    ContextOverflow,
+    NotCompactable,
+    StorageFull,
+    ReadOnly,
+    ShuttingDown,
+    Busy,
+    Internal,
+}
+
+impl Sort {
+    /// Status, stable slug, title.
+    pub(crate) fn row(self) -> (StatusCode, &'static str, &'static str) {
+        use StatusCode as S;
+        match self {
+            Self::Invalid => (S::UNPROCESSABLE_ENTITY, "invalid", "The request breaks a rule"),
+            Self::InvalidJson => (S::BAD_REQUEST, "invalid_json", "The body is not JSON"),
+            Self::InvalidUtf8 => (S::BAD_REQUEST, "invalid_utf8", "The body is not UTF-8"),
+            Self::BodyCutOff => (S::BAD_REQUEST, "body_cut_off", "The body ended too early"),
+            Self::TooDeep => (S::UNPROCESSABLE_ENTITY, "too_deep", "The JSON is nested too deeply"),
+            Self::TooLarge => (S::PAYLOAD_TOO_LARGE, "too_large", "The request is too large"),
+            Self::BodyTimeout => (S::REQUEST_TIMEOUT, "body_timeout", "The body did not arrive"),
+            Self::UnsupportedMediaType => {
+                (S::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Another content type wanted")
+            }
+            Self::Unauthorized => {
+                (S::UNAUTHORIZED, "unauthorized", "The token is missing or wrong")
+            }
+            Self::TooManyFailures => {
+                (S::TOO_MANY_REQUESTS, "too_many_failures", "Too many wrong tokens")
+            }
+            Self::ForbiddenOrigin => (S::FORBIDDEN, "forbidden_origin", "This origin may not call"),
+            Self::Misdirected => {
+                (S::MISDIRECTED_REQUEST, "misdirected", "The Host is not this daemon's")
+            }
+            Self::NotFound => (S::NOT_FOUND, "not_found", "There is no such thing"),
+            Self::MethodNotAllowed => {
+                (S::METHOD_NOT_ALLOWED, "method_not_allowed", "The route has other methods")
+            }
+            Self::Conflict => (S::CONFLICT, "conflict", "The state is another one"),
+            Self::KeyReused => {
+                (S::UNPROCESSABLE_ENTITY, "key_reused", "The Idempotency-Key was used before")
+            }
+            Self::ContextOverflow => {
+                (S::UNPROCESSABLE_ENTITY, "context_overflow", "The window cannot hold this")
+            }
+            Self::NotCompactable => (S::CONFLICT, "not_compactable", "No compaction would help"),
+            Self::StorageFull => (S::INSUFFICIENT_STORAGE, "storage_full", "The disk is full"),
+            Self::ReadOnly => (S::SERVICE_UNAVAILABLE, "read_only", "The home cannot be written"),
+            Self::ShuttingDown => {
+                (S::SERVICE_UNAVAILABLE, "shutting_down", "The daemon is shutting down")
+            }
+            Self::Busy => (S::SERVICE_UNAVAILABLE, "busy", "Too many connections"),
+            Self::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "A fault of the daemon"),
+        }
+    }
+}
+
+impl From<Kind> for Sort {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Invalid => Self::Invalid,
+            Kind::NotFound => Self::NotFound,
+            Kind::Conflict => Self::Conflict,
+            Kind::KeyReused => Self::KeyReused,
+            Kind::TooLarge => Self::TooLarge,
+            Kind::ContextOverflow => Self::ContextOverflow,
+            Kind::NotCompactable => Self::NotCompactable,
+            Kind::StorageFull => Self::StorageFull,
+            Kind::ReadOnly => Self::ReadOnly,
+            Kind::ShuttingDown => Self::ShuttingDown,
+            Kind::Internal => Self::Internal,
+        }
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(sort: Sort, detail: impl Into<String>) -> Self {
+        let (status, slug, title) = sort.row();
+        let problem = Box::new(Problem {
+            kind: slug.to_owned(),
+            title: title.to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            ..Problem::default()
+        });
+        let mut headers = HeaderMap::new();
+        match sort {
+            Sort::Unauthorized => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Sort::ShuttingDown | Sort::Busy => {
+                headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
+            }
+            _ => {}
+        }
+        Self { problem, headers }
+    }
+
+    /// A field or parameter that breaks a rule.
+    pub(crate) fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(Sort::Invalid, detail).at(field)
+    }
+
+    /// Names the place of what was wrong.
+    pub(crate) fn at(mut self, field: impl Into<String>) -> Self {
+        self.problem.field = Some(field.into());
+        self
+    }
+
+    /// A fault of ours: the cause goes to the log, never to the caller.
+    pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
+        tracing::error!(%cause, "a request met a fault of the daemon");
+        Self::new(Sort::Internal, "the daemon met a fault of its own; its log has the cause")
+    }
+
+    pub(crate) fn bounded(mut self, limit: u64, actual: u64) -> Self {
+        self.problem.limit = Some(limit);
+        self.problem.actual = Some(actual);
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.problem.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    pub(crate) fn slug(&self) -> &str {
+        &self.problem.kind
+    }
+
+    #[cfg(test)]
+    pub(crate) fn problem(&self) -> &Problem {
+        &self.problem
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        if refusal.kind == Kind::Internal {
+            return Self::internal(&refusal);
+        }
+        let mut failure = Self::new(refusal.kind.into(), refusal.detail);
+        failure.problem.field = refusal.field;
+        failure.problem.limit = refusal.limit;
+        failure.problem.actual = refusal.actual;
+        failure.problem.hint = refusal.hint;
+        failure.problem.context = refusal.context;
+        failure
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status =
+            StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self.problem).unwrap_or_default();
+        let kind = [(CONTENT_TYPE, "application/problem+json")];
+        (status, kind, self.headers, body).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(kind: Kind) -> Problem {
+        Failure::from(Refusal::new(kind, "why")).problem().clone()
+    }
+
+    #[test]
+    fn every_kind_has_its_status_and_slug() {
+        for (kind, status, slug) in [
+            (Kind::Invalid, 422, "invalid"),
+            (Kind::NotFound, 404, "not_found"),
+            (Kind::Conflict, 409, "conflict"),
+            (Kind::KeyReused, 422, "key_reused"),
+            (Kind::TooLarge, 413, "too_large"),
+            (Kind::ContextOverflow, 422, "context_overflow"),
+            (Kind::NotCompactable, 409, "not_compactable"),
+            (Kind::StorageFull, 507, "storage_full"),
+            (Kind::ReadOnly, 503, "read_only"),
+            (Kind::ShuttingDown, 503, "shutting_down"),
+            (Kind::Internal, 500, "internal"),
+        ] {
+            let problem = of(kind);
+            assert_eq!((problem.status, problem.kind.as_str()), (status, slug));
+        }
+    }
+
+    #[test]
+    fn what_a_refusal_names_reaches_the_caller() {
+        let refusal = Refusal::invalid("messages[3].role", "no such role").bounded(2, 3).hint("do");
+        let problem = Failure::from(refusal).problem().clone();
+        assert_eq!(problem.field.as_deref(), Some("messages[3].role"));
+        assert_eq!((problem.limit, problem.actual), (Some(2), Some(3)));
+        assert_eq!(problem.hint.as_deref(), Some("do"));
+    }
+
+    #[test]
+    fn a_fault_of_ours_tells_nothing() {
+        let problem = Failure::from(Refusal::new(Kind::Internal, "secret path")).problem().clone();
+        assert!(!problem.detail.contains("secret"));
+    }
+
+    #[test]
+    fn headers_that_belong_to_a_status() {
+        let response = Failure::from(Refusal::new(Kind::ShuttingDown, "stop")).into_response();
+        assert_eq!(response.headers()[RETRY_AFTER], "1");
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
+        let response = Failure::new(Sort::Unauthorized, "who").into_response();
+        assert_eq!(response.headers()[WWW_AUTHENTICATE], "Bearer");
+    }
+}

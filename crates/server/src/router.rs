@@ -1,0 +1,171 @@
+//! Puts the routes, their layers and the guard together.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{from_fn, from_fn_with_state};
+use bytes::Bytes;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::guard::{Guard, guard};
+use crate::observe::{dress, observe, panicked};
+use crate::openapi::{Contract, with_problems};
+use crate::problem::{Failure, Sort};
+use crate::routes::{
+    compactions, context, events, export, import, jobs, messages, projects, sessions, state, system,
+};
+
+/// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
+/// the outer one.
+pub(crate) fn router(app: App, guard_state: Arc<Guard>) -> Router {
+    let inner = routes()
+        .split_for_parts()
+        .0
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn(observe))
+        .with_state(app);
+    Router::new()
+        .fallback_service(inner)
+        .layer(from_fn_with_state(guard_state, guard))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn(dress))
+}
+
+/// `GET /openapi.json`, made once.
+pub(crate) fn openapi() -> Bytes {
+    let openapi = with_problems(routes().into_openapi());
+    serde_json::to_vec(&openapi).unwrap_or_default().into()
+}
+
+/// Every route, with its description.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Contract::openapi())
+        .routes(routes!(system::health))
+        .routes(routes!(system::metrics))
+        .routes(routes!(system::openapi))
+        .routes(routes!(sessions::create, sessions::list))
+        .routes(routes!(sessions::get, sessions::patch, sessions::delete))
+        .routes(routes!(sessions::fork))
+        .routes(routes!(messages::append, messages::list))
+        .routes(routes!(messages::search))
+        .routes(routes!(context::context))
+        .routes(routes!(context::report))
+        .routes(routes!(compactions::compact))
+        .routes(routes!(compactions::list))
+        .routes(routes!(compactions::undo))
+        .routes(routes!(compactions::expand))
+        .routes(routes!(state::todos, state::put_todos))
+        .routes(routes!(state::get, state::put))
+        .routes(routes!(events::events))
+        .routes(routes!(projects::list))
+        .routes(routes!(import::import))
+        .routes(routes!(export::export))
+        .routes(routes!(jobs::get))
+}
+
+async fn unknown_route(request: Request) -> Failure {
+    let path: String = request.uri().path().chars().take(200).collect();
+    Failure::new(Sort::NotFound, format!("there is no route {path:?}"))
+        .hint("GET /openapi.json lists the routes")
+}
+
+async fn wrong_method(request: Request) -> Failure {
+    let detail = format!("the route has no method {}; `Allow` lists its methods", request.method());
+    Failure::new(Sort::MethodNotAllowed, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    /// The contract's routes of this surface, in its own words.
+    const CONTRACT: &[(&str, &str)] = &[
+        ("get", "/health"),
+        ("get", "/metrics"),
+        ("get", "/openapi.json"),
+        ("post", "/v1/sessions"),
+        ("get", "/v1/sessions"),
+        ("get", "/v1/sessions/{id}"),
+        ("patch", "/v1/sessions/{id}"),
+        ("delete", "/v1/sessions/{id}"),
+        ("post", "/v1/sessions/{id}/fork"),
+        ("post", "/v1/sessions/{id}/messages"),
+        ("get", "/v1/sessions/{id}/messages"),
+        ("get", "/v1/sessions/{id}/search"),
+        ("post", "/v1/sessions/{id}/context"),
+        ("get", "/v1/sessions/{id}/context/report"),
+        ("post", "/v1/sessions/{id}/compact"),
+        ("get", "/v1/sessions/{id}/compactions"),
+        ("post", "/v1/sessions/{id}/compactions/{cid}/undo"),
+        ("get", "/v1/sessions/{id}/compactions/{cid}/expand"),
+        ("get", "/v1/sessions/{id}/todos"),
+        ("put", "/v1/sessions/{id}/todos"),
+        ("get", "/v1/sessions/{id}/state/{kind}"),
+        ("put", "/v1/sessions/{id}/state/{kind}"),
+        ("get", "/v1/sessions/{id}/events"),
+        ("get", "/v1/projects"),
+        ("post", "/v1/import"),
+        ("get", "/v1/sessions/{id}/export"),
+        ("get", "/v1/jobs/{id}"),
+    ];
+
+    fn document() -> Value {
+        serde_json::from_slice(&openapi()).unwrap()
+    }
+
+    #[test]
+    fn the_document_has_every_route_and_no_other() {
+        let document = document();
+        let paths = document["paths"].as_object().unwrap();
+        for (method, path) in CONTRACT {
+            assert!(paths[*path][*method].is_object(), "{method} {path}");
+        }
+        let count: usize = paths.values().map(|item| item.as_object().unwrap().len()).sum();
+        assert_eq!(count, CONTRACT.len());
+        assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    }
+
+    #[test]
+    fn every_reference_in_the_document_leads_somewhere() {
+        fn check(value: &Value, schemas: &Value) {
+            match value {
+                Value::Object(map) => {
+                    if let Some(Value::String(target)) = map.get("$ref") {
+                        let name = target.strip_prefix("#/components/schemas/").unwrap();
+                        assert!(schemas[name].is_object(), "{target}");
+                    }
+                    map.values().for_each(|value| check(value, schemas));
+                }
+                Value::Array(items) => items.iter().for_each(|value| check(value, schemas)),
+                _ => {}
+            }
+        }
+        let document = document();
+        check(&document, &document["components"]["schemas"]);
+    }
+
+    #[test]
+    fn every_operation_describes_its_path_ids_and_its_problem() {
+        let document = document();
+        for (method, path) in CONTRACT {
+            let operation = &document["paths"][*path][*method];
+            assert!(operation["responses"]["default"].is_object(), "{method} {path}");
+            let named: Vec<_> = operation["parameters"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|parameter| parameter["in"] == "path")
+                .map(|parameter| format!("{{{}}}", parameter["name"].as_str().unwrap()))
+                .collect();
+            let in_path: Vec<_> = path.split('/').filter(|part| part.starts_with('{')).collect();
+            assert_eq!(named, in_path, "{method} {path}");
+        }
+    }
+}

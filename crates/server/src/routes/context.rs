@@ -1,0 +1,37 @@
+//! The prompt, and what fills it.
+
+use axum::extract::State;
+use bethink_api as api;
+
+use crate::answer::{Answer, Reply};
+use crate::app::App;
+use crate::body::Sent;
+use crate::params::SessionPath;
+
+/// The body of the next model call: `{system, messages, tools, report}`.
+///
+/// Asked again without a new message it answers the same prompt, so that an `Idempotency-Key` is
+/// taken and needs no keeping.
+#[utoipa::path(
+    post, path = "/v1/sessions/{id}/context", tag = "context",
+    params(("id" = uuid::Uuid, Path)),
+    request_body = Option<api::ContextRequest>,
+    responses((status = 200, body = Object))
+)]
+pub(crate) async fn context(
+    State(app): State<App>,
+    SessionPath(id): SessionPath,
+    sent: Sent,
+) -> Reply {
+    Ok(Answer::text(app.daemon.context(id, sent.json_or_default()?).await?))
+}
+
+/// The report alone; changes nothing.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/context/report", tag = "context",
+    params(("id" = uuid::Uuid, Path)),
+    responses((status = 200, body = api::ContextReport))
+)]
+pub(crate) async fn report(State(app): State<App>, SessionPath(id): SessionPath) -> Reply {
+    Answer::ok(&app.daemon.report(id).await?)
+}

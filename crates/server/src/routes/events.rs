@@ -1,0 +1,119 @@
+//! Server-sent events of a session.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bethink_daemon::{Event, Events};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, HeaderName};
+
+use crate::app::App;
+use crate::params::SessionPath;
+use crate::problem::Failure;
+
+/// Pause after which a comment shows that both ends still live; proxies and clients give up on
+/// silent streams after thirty seconds at the earliest.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Told at once: the time a client waits before it comes back.
+const GREETING: Bytes = Bytes::from_static(b"retry: 1000\n\n");
+
+/// What happens in a session, as server-sent events; `Last-Event-ID` resumes after that event.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/events", tag = "events",
+    params(
+        ("id" = uuid::Uuid, Path),
+        ("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen"),
+    ),
+    responses((status = 200, body = String, content_type = "text/event-stream"))
+)]
+pub(crate) async fn events(
+    State(app): State<App>,
+    SessionPath(id): SessionPath,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    let events = app.daemon.events(id, last_event_id(&headers)?).await?;
+    let stopped = app.stopping.clone().cancelled_owned();
+    let lines = keep_alive(texts(events)).take_until(stopped).map(Ok::<_, std::io::Error>);
+    let kind = [
+        (CONTENT_TYPE, "text/event-stream"),
+        // Reverse proxies would hold events back until a buffer is full.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    Ok((kind, Body::from_stream(lines)).into_response())
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+    let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
+    match value.to_str() {
+        Ok("") => Ok(None),
+        Ok(id) => Ok(Some(id.to_owned())),
+        Err(_) => Err(Failure::field("Last-Event-ID", "an event id has visible ASCII characters")),
+    }
+}
+
+fn texts(events: Events) -> impl Stream<Item = Bytes> {
+    stream::unfold(events, |mut events| async move {
+        events.next().await.map(|event| (text(&event), events))
+    })
+}
+
+/// Puts a comment wherever `texts` is silent. The pinned stream keeps the wait for the next event
+/// across comments, so that none is lost.
+fn keep_alive(texts: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
+    let texts = stream::once(async { GREETING }).chain(texts);
+    stream::unfold(Box::pin(texts), |mut texts| async move {
+        match tokio::time::timeout(KEEP_ALIVE, texts.next()).await {
+            Ok(text) => text.map(|text| (text, texts)),
+            Err(_) => Some((Bytes::from_static(b":\n\n"), texts)),
+        }
+    })
+}
+
+fn text(event: &Event) -> Bytes {
+    let Event { id, kind, data } = event;
+    Bytes::from(format!("id: {id}\nevent: {kind}\ndata: {data}\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_three_lines() {
+        let event = Event { id: "7".into(), kind: "message", data: r#"{"seq":7}"#.into() };
+        assert_eq!(text(&event), "id: 7\nevent: message\ndata: {\"seq\":7}\n\n");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_is_filled_and_nothing_is_lost() {
+        let (sender, receiver) = tokio::sync::mpsc::channel::<Bytes>(4);
+        let texts = stream::unfold(receiver, |mut receiver| async move {
+            receiver.recv().await.map(|text| (text, receiver))
+        });
+        let mut stream = Box::pin(keep_alive(texts));
+        assert_eq!(stream.next().await.unwrap(), GREETING);
+        assert_eq!(stream.next().await.unwrap(), ":\n\n");
+        sender.send(Bytes::from_static(b"a")).await.unwrap();
+        assert_eq!(stream.next().await.unwrap(), "a");
+        drop(sender);
+        assert_eq!(stream.next().await, None);
+    }
+
+    #[test]
+    fn the_last_event_id_is_text() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(last_event_id(&headers).unwrap(), None);
+        headers.insert(LAST_EVENT_ID, "9".parse().unwrap());
+        assert_eq!(last_event_id(&headers).unwrap().as_deref(), Some("9"));
+        let odd = http::HeaderValue::from_bytes(b"\xff").unwrap();
+        headers.insert(LAST_EVENT_ID, odd);
+        assert_eq!(last_event_id(&headers).unwrap_err().problem().status, 422);
+    }
+}

@@ -1,0 +1,18 @@
+//! Background work that a request started.
+
+use axum::extract::State;
+use bethink_api as api;
+
+use crate::answer::{Answer, Reply};
+use crate::app::App;
+use crate::params::JobPath;
+
+/// State, progress and result of a job.
+#[utoipa::path(
+    get, path = "/v1/jobs/{id}", tag = "jobs",
+    params(("id" = uuid::Uuid, Path)),
+    responses((status = 200, body = api::Job))
+)]
+pub(crate) async fn get(State(app): State<App>, JobPath(id): JobPath) -> Reply {
+    Answer::ok(&app.daemon.job(id).await?)
+}

@@ -1,0 +1,67 @@
+//! The history of a session: append, read, search.
+
+use axum::extract::State;
+use bethink_api as api;
+
+use crate::answer::{Answer, Reply};
+use crate::app::App;
+use crate::body::Sent;
+use crate::params::{Params, SessionPath};
+
+/// Append messages; durable when answered. A message id met before is not appended again.
+#[utoipa::path(
+    post, path = "/v1/sessions/{id}/messages", tag = "messages",
+    params(("id" = uuid::Uuid, Path)),
+    request_body = api::AppendRequest,
+    responses((status = 200, body = api::Appended))
+)]
+pub(crate) async fn append(
+    State(app): State<App>,
+    SessionPath(id): SessionPath,
+    sent: Sent,
+) -> Reply {
+    let body = sent.text()?;
+    Answer::ok(&app.daemon.append(id, body, sent.key).await?)
+}
+
+/// Raw history, untouched by any compaction.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/messages", tag = "messages",
+    params(
+        ("id" = uuid::Uuid, Path),
+        ("after_seq" = Option<u64>, Query, description = "Messages after this position"),
+        ("before_seq" = Option<u64>, Query, description = "Messages before this position"),
+        ("limit" = Option<u64>, Query, description = "At most so many"),
+        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
+    ),
+    responses((status = 200, body = api::MessagesPage))
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    SessionPath(id): SessionPath,
+    params: Params,
+) -> Reply {
+    // The cursor of history is the position of the last message of the page.
+    let after = params.seq("cursor")?.or(params.seq("after_seq")?);
+    let before = params.seq("before_seq")?;
+    Answer::ok(&app.daemon.messages(id, after, before, params.limit()?).await?)
+}
+
+/// Search all history, before and after any boundary.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/search", tag = "messages",
+    params(
+        ("id" = uuid::Uuid, Path),
+        ("q" = String, Query, description = "What to look for"),
+        ("limit" = Option<u64>, Query, description = "At most so many"),
+    ),
+    responses((status = 200, body = api::SearchHits))
+)]
+pub(crate) async fn search(
+    State(app): State<App>,
+    SessionPath(id): SessionPath,
+    params: Params,
+) -> Reply {
+    let q = params.required("q")?;
+    Answer::ok(&app.daemon.search(id, &q, params.limit()?).await?)
+}

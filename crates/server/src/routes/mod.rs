@@ -1,0 +1,13 @@
+//! One file a resource; every handler extracts, calls the daemon and converts.
+
+pub(crate) mod compactions;
+pub(crate) mod context;
+pub(crate) mod events;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod jobs;
+pub(crate) mod messages;
+pub(crate) mod projects;
+pub(crate) mod sessions;
+pub(crate) mod state;
+pub(crate) mod system;

@@ -1,0 +1,86 @@
+//! From a booted daemon to a served one, and back.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bethink_config::{Home, Settings};
+use bethink_daemon::Daemon;
+use tokio::net::UnixListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::accept::Connections;
+use crate::app::{App, RunningKeys};
+use crate::daemon_file::Announcement;
+use crate::guard::Guard;
+use crate::listen::{self, ListenError};
+use crate::router::{openapi, router};
+use crate::token::{Token, TokenError};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error("could not write {path}")]
+    DaemonFile {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Serves until `shutdown`, then finishes the requests under way within the drain deadline.
+///
+/// The daemon itself is left running: the caller shuts it down afterwards.
+pub async fn serve(
+    daemon: Daemon,
+    settings: &Settings,
+    shutdown: CancellationToken,
+) -> Result<(), ServeError> {
+    let home = Home::new(&settings.home);
+    let token = Token::of(&home)?;
+    let (tcp, address) = listen::tcp(&settings.daemon.listen).await?;
+    let unix = if settings.daemon.socket { unix_listener(&home) } else { None };
+
+    let app = App {
+        daemon,
+        limits: (&settings.daemon).into(),
+        stopping: shutdown.clone(),
+        openapi: openapi(),
+        running_keys: RunningKeys::default(),
+    };
+    let guard = Arc::new(Guard::new(address, &settings.daemon, token));
+    let connections = Connections::new(router(app, guard), &settings.daemon, shutdown);
+
+    let socket = unix.is_some().then(|| home.socket());
+    let announcement = Announcement::write(&home, address, socket)
+        .map_err(|source| ServeError::DaemonFile { path: home.daemon_file(), source })?;
+    tracing::info!(url = %format_args!("http://{address}"), socket = unix.is_some(), "serving");
+
+    let accept_unix = async {
+        if let Some(listener) = unix {
+            connections.accept_unix(listener).await;
+        }
+    };
+    tokio::join!(connections.accept_tcp(tcp), accept_unix);
+    // Gone before the drain: a client that looks now should start another daemon, not wait here.
+    drop(announcement);
+    tracing::info!("stopping");
+    connections.drain().await;
+    Ok(())
+}
+
+/// The socket is a convenience beside TCP: without one (a path over 107 bytes, a file system that
+/// has none) the daemon serves all the same.
+fn unix_listener(home: &Home) -> Option<UnixListener> {
+    let path = home.socket();
+    match listen::unix(&path) {
+        Ok(listener) => Some(listener),
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "no Unix socket");
+            None
+        }
+    }
+}

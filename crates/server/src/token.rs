@@ -1,0 +1,188 @@
+//! The bearer token of a home: made at the first start, readable by its owner only.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use bethink_config::Home;
+use rustix::fs::OFlags;
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
+
+/// Shortest token that a file may hold; ours have 64 hexadecimal digits.
+const MIN_BYTES: usize = 32;
+const MAX_BYTES: u64 = 4_096;
+
+/// Never printed.
+pub(crate) struct Token(Vec<u8>);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    #[error("could not {what} {path}")]
+    File {
+        what: &'static str,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{path} {why}; delete it, the next start makes a new one")]
+    Untrusted { path: PathBuf, why: &'static str },
+}
+
+impl Token {
+    pub(crate) fn new(text: &str) -> Self {
+        Self(text.as_bytes().to_vec())
+    }
+
+    /// Takes the same time wherever the first difference is.
+    pub(crate) fn is(&self, given: &[u8]) -> bool {
+        self.0.ct_eq(given).into()
+    }
+
+    /// The token of this home; made when there is none.
+    pub(crate) fn of(home: &Home) -> Result<Self, TokenError> {
+        make_private(home.path())?;
+        let path = home.token();
+        match read(&path) {
+            Err(TokenError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                create(home, &path)?;
+                read(&path)
+            }
+            other => other,
+        }
+    }
+}
+
+/// Makes the home when it is missing, and closes it to others.
+fn make_private(home: &Path) -> Result<(), TokenError> {
+    let failed = |what| move |source| TokenError::File { what, path: home.to_path_buf(), source };
+    DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(failed("make"))?;
+    let mode = fs::metadata(home).map_err(failed("look at"))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        fs::set_permissions(home, Permissions::from_mode(0o700))
+            .map_err(failed("close to others"))?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Token, TokenError> {
+    let failed = |source| TokenError::File { what: "read", path: path.to_path_buf(), source };
+    let untrusted = |why| Err(TokenError::Untrusted { path: path.to_path_buf(), why });
+    let nofollow = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
+    if fs::symlink_metadata(path).map_err(failed)?.is_symlink() {
+        return untrusted("is a symbolic link");
+    }
+    let file = OpenOptions::new().read(true).custom_flags(nofollow).open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return untrusted("is not a file");
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return untrusted("belongs to another user");
+    }
+    if metadata.permissions().mode() & 0o077 != 0 {
+        return untrusted("can be read by others");
+    }
+    let mut text = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(failed)?;
+    let token = text.trim();
+    if token.len() < MIN_BYTES || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return untrusted("does not hold a token");
+    }
+    Ok(Token::new(token))
+}
+
+/// Written whole beside its place and linked into it: a start that is killed leaves no half token,
+/// and a token that someone else made meanwhile is not replaced.
+fn create(home: &Home, path: &Path) -> Result<(), TokenError> {
+    let failed = |source| TokenError::File { what: "make", path: path.to_path_buf(), source };
+    // Two random UUIDs have 244 random bits.
+    let text = format!("{}{}\n", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+    let draft = path.with_extension(Uuid::new_v4().simple().to_string());
+    let written = write_new(&draft, text.as_bytes()).and_then(|()| fs::hard_link(&draft, path));
+    let removed = fs::remove_file(&draft);
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        _ => removed.map_err(failed)?,
+    }
+    File::open(home.path()).and_then(|dir| dir.sync_all()).map_err(failed)
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        (dir, home)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn made_once_and_private() {
+        let (_dir, home) = home();
+        let first = Token::of(&home).unwrap();
+        assert_eq!(first.0.len(), 64);
+        assert!(Token::of(&home).unwrap().is(&first.0));
+        assert_eq!((mode(home.path()), mode(&home.token())), (0o700, 0o600));
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+        assert_eq!(format!("{first:?}"), "Token(…)");
+    }
+
+    #[test]
+    fn another_home_has_another_token() {
+        let ((_a, one), (_b, two)) = (home(), home());
+        assert!(!Token::of(&one).unwrap().is(&Token::of(&two).unwrap().0));
+    }
+
+    #[test]
+    fn only_the_whole_token_is_right() {
+        let token = Token::new("0123456789abcdef0123456789abcdef");
+        assert!(token.is(b"0123456789abcdef0123456789abcdef"));
+        for wrong in [&b""[..], b"0", b"0123456789abcdef0123456789abcdeF"] {
+            assert!(!token.is(wrong));
+        }
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_ours_is_refused() {
+        let check = |prepare: &dyn Fn(&Path), expect: &str| {
+            let (_dir, home) = home();
+            fs::create_dir(home.path()).unwrap();
+            prepare(&home.token());
+            let error = Token::of(&home).unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}");
+        };
+        let good = "0123456789abcdef0123456789abcdef";
+        check(&|path| std::os::unix::fs::symlink("/etc/hostname", path).unwrap(), "symbolic link");
+        check(&|path| fs::create_dir(path).unwrap(), "is not a file");
+        check(
+            &|path| {
+                fs::write(path, good).unwrap();
+                fs::set_permissions(path, Permissions::from_mode(0o640)).unwrap();
+            },
+            "read by others",
+        );
+        check(&|path| write_new(path, b"").unwrap(), "does not hold a token");
+        check(&|path| write_new(path, b"short").unwrap(), "does not hold a token");
+        let spaced = format!("{good} {good}");
+        check(&|path| write_new(path, spaced.as_bytes()).unwrap(), "does not hold a token");
+    }
+}
