@@ -1,15 +1,45 @@
-//! skeleton: signatures are final, bodies are being written
-#![allow(unused_variables, clippy::unused_async)]
+//! The daemon: boots, keeps sessions hot, makes turns, and is the only one that acts.
+//!
+//! Engines decide, the store keeps, this crate carries decisions out and makes them durable. Entrances
+//! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
+//!
+//! Reading order: `boot` → `sessions` → `messages` → `hot` → `turn` → `report` → `compactions` →
+//! `state` → `events` → `jobs` → `import` → `export`.
 
+mod boot;
+mod clock;
+mod compactions;
+mod events;
+mod export;
+mod hot;
+mod import;
+mod jobs;
+mod limits;
+mod messages;
 mod refusal;
+mod report;
+mod sessions;
+mod state;
+mod turn;
 
-use std::sync::Arc;
+use std::fs::File;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bethink_api as api;
-use bethink_transcript::{CompactionId, JobId, SessionId};
-use bytes::Bytes;
+use bethink_config::Settings;
+use bethink_store::{Receipt, Store};
+use bethink_transcript::UnixMicros;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
+pub use boot::BootError;
+pub use clock::{Clock, SystemClock};
+pub use events::{Event, Events};
+pub use export::Export;
 pub use refusal::{Kind, Refusal};
+pub use state::StateKind;
 
 pub type Result<T> = std::result::Result<T, Refusal>;
 
@@ -20,216 +50,113 @@ pub struct IdempotencyKey {
     pub fingerprint: String,
 }
 
-/// One server-sent event.
-#[derive(Clone, Debug)]
-pub struct Event {
-    pub id: String,
-    pub kind: &'static str,
-    /// JSON, one line.
-    pub data: String,
-}
-
-/// Events of one session, missed ones first.
-#[derive(Debug)]
-pub struct Events {}
-
-impl Events {
-    /// `None` when the daemon stops or the session is deleted.
-    pub async fn next(&mut self) -> Option<Event> {
-        None
+impl IdempotencyKey {
+    fn receipt(self) -> Receipt {
+        Receipt { key: self.key, fingerprint: self.fingerprint }
     }
 }
 
-/// An export on its way, a stretch of lines at a time.
-#[derive(Debug)]
-pub struct Export {}
-
-impl Export {
-    pub async fn next(&mut self) -> Option<Result<Bytes>> {
-        None
-    }
-}
-
-/// What of a session is kept across compactions by `PUT …/state/{kind}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateKind {
-    Plan,
-    Skills,
-    Agents,
-    Tools,
-    Files,
-    Instructions,
-    Hooks,
-}
-
+/// A handle to the daemon; clones share it.
 #[derive(Clone, Debug)]
 pub struct Daemon {
-    #[allow(dead_code)]
-    inner: Arc<()>,
+    inner: Arc<Inner>,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum BootError {
-    #[error("{0}")]
-    Any(String),
+struct Inner {
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+    store: Arc<dyn Store>,
+    registry: hot::Registry,
+    hub: events::Hub,
+    metrics: metrics_exporter_prometheus::PrometheusHandle,
+    /// What was found broken; told by `health`.
+    damage: Mutex<Option<String>>,
+    tracker: TaskTracker,
+    wake: Arc<Notify>,
+    stop: CancellationToken,
+    _lock: File,
 }
 
-fn no<T>() -> Result<T> {
-    Err(Refusal::new(Kind::Internal, "not built yet"))
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Daemon").field("home", &self.settings.home).finish_non_exhaustive()
+    }
 }
 
 impl Daemon {
-    /// Takes the home's lock, opens the store, starts the workers.
-    pub async fn boot(settings: bethink_config::Settings) -> std::result::Result<Self, BootError> {
-        Err(BootError::Any("not built yet".into()))
-    }
-    /// Finishes or hands over what is under way; ends all event streams.
-    pub async fn shutdown(&self) {}
-
     pub fn health(&self) -> api::Health {
-        api::Health { status: "ok".into(), version: env!("CARGO_PKG_VERSION").into(), detail: None }
+        let damage = self.inner.damage.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        api::Health {
+            status: if damage.is_some() { "degraded" } else { "ok" }.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            detail: damage,
+        }
     }
+
     /// Prometheus text.
     pub fn metrics(&self) -> String {
-        String::new()
+        self.inner.metrics.render()
     }
 
-    // sessions
-    pub async fn create_session(
-        &self,
-        request: api::CreateSession,
-        key: Option<IdempotencyKey>,
-    ) -> Result<api::Session> {
-        no()
-    }
-    pub async fn session(&self, id: SessionId) -> Result<api::Session> {
-        no()
-    }
-    pub async fn sessions(
-        &self,
-        project_dir: Option<String>,
-        q: Option<String>,
-        tag: Option<String>,
-        limit: Option<usize>,
-        cursor: Option<String>,
-    ) -> Result<api::SessionsPage> {
-        no()
-    }
-    pub async fn patch_session(
-        &self,
-        id: SessionId,
-        request: api::PatchSession,
-    ) -> Result<api::Session> {
-        no()
-    }
-    pub async fn delete_session(&self, id: SessionId) -> Result<()> {
-        no()
-    }
-    pub async fn fork(&self, id: SessionId, request: api::ForkRequest) -> Result<api::Session> {
-        no()
-    }
-    /// `(project_dir, sessions)`
-    pub async fn projects(&self) -> Result<Vec<(String, u64)>> {
-        no()
-    }
-
-    // messages: `body` is the raw request, checked for UTF-8 and depth by the server
-    pub async fn append(
-        &self,
-        id: SessionId,
-        body: Bytes,
-        key: Option<IdempotencyKey>,
-    ) -> Result<api::Appended> {
-        no()
-    }
-    pub async fn messages(
-        &self,
-        id: SessionId,
-        after_seq: Option<u64>,
-        before_seq: Option<u64>,
-        limit: Option<usize>,
-    ) -> Result<api::MessagesPage> {
-        no()
-    }
-    pub async fn search(
-        &self,
-        id: SessionId,
-        q: &str,
-        limit: Option<usize>,
-    ) -> Result<api::SearchHits> {
-        no()
-    }
-
-    // context: the answer is the JSON body, ready to send
-    pub async fn context(&self, id: SessionId, request: api::ContextRequest) -> Result<Bytes> {
-        no()
-    }
-    pub async fn report(&self, id: SessionId) -> Result<api::ContextReport> {
-        no()
-    }
-
-    // compactions
-    pub async fn compact(
-        &self,
-        id: SessionId,
-        request: api::CompactRequest,
-    ) -> Result<api::Compaction> {
-        no()
-    }
-    pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
-        no()
-    }
-    pub async fn undo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
-        no()
-    }
-    pub async fn expand(
-        &self,
-        id: SessionId,
-        compaction: CompactionId,
-        q: Option<String>,
-        limit: Option<usize>,
-        cursor: Option<String>,
-    ) -> Result<api::Expanded> {
-        no()
-    }
-
-    // state
-    pub async fn todos(&self, id: SessionId) -> Result<api::Todos> {
-        no()
-    }
-    pub async fn put_todos(&self, id: SessionId, todos: api::Todos) -> Result<api::Todos> {
-        no()
-    }
-    /// `body` is JSON of the kind's type in `bethink_api::state`; answers what is kept now.
-    pub async fn put_state(&self, id: SessionId, kind: StateKind, body: Bytes) -> Result<Bytes> {
-        no()
-    }
-    pub async fn state(&self, id: SessionId, kind: StateKind) -> Result<Bytes> {
-        no()
-    }
-
-    // events, files, jobs
-    pub async fn events(&self, id: SessionId, last_event_id: Option<String>) -> Result<Events> {
-        no()
-    }
-    pub async fn import_path(&self, request: api::ImportRequest) -> Result<api::Job> {
-        no()
-    }
-    pub async fn import_body(&self, body: Bytes) -> Result<api::Job> {
-        no()
-    }
-    pub async fn export(&self, id: SessionId) -> Result<Export> {
-        no()
-    }
-    pub async fn job(&self, id: JobId) -> Result<api::Job> {
-        no()
-    }
-
-    // idempotency of the other mutations: the server keeps their answers here
+    /// The answer that was given under this key, if there was one.
     pub async fn kept_answer(&self, key: &IdempotencyKey) -> Result<Option<String>> {
-        no()
+        match self.store().receipt(key.key.clone()).await? {
+            None => Ok(None),
+            Some(kept) if kept.fingerprint == key.fingerprint => Ok(Some(kept.answer)),
+            Some(_) => {
+                Err(Refusal::new(Kind::KeyReused, "this Idempotency-Key came with another request")
+                    .hint("use a new key for a new request"))
+            }
+        }
     }
+
     pub async fn keep_answer(&self, key: IdempotencyKey, answer: String) -> Result<()> {
-        no()
+        let now = self.now();
+        Ok(self.store().put_receipt(key.receipt(), answer, now).await?)
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    fn now(&self) -> UnixMicros {
+        self.inner.clock.now()
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.inner.store
+    }
+
+    fn store_handle(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.inner.store)
+    }
+
+    fn registry(&self) -> &hot::Registry {
+        &self.inner.registry
+    }
+
+    fn hub(&self) -> &events::Hub {
+        &self.inner.hub
+    }
+
+    fn hot_budget(&self) -> usize {
+        usize::try_from(self.settings().daemon.hot_bytes).unwrap_or(usize::MAX)
+    }
+
+    fn stopping(&self) -> CancellationToken {
+        self.inner.stop.clone()
+    }
+
+    fn wake_worker(&self) {
+        self.inner.wake.notify_one();
+    }
+
+    fn note_damage(&self, reason: String) {
+        *self.inner.damage.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+    }
+
+    /// Runs beside the requests; waited for at shutdown.
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.inner.tracker.spawn(work);
     }
 }

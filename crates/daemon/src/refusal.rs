@@ -65,3 +65,37 @@ impl Refusal {
         self
     }
 }
+
+impl Refusal {
+    /// A fault of ours: the cause is logged, the caller learns that it is not theirs.
+    pub fn internal(cause: impl std::fmt::Display) -> Self {
+        Self::new(Kind::Internal, cause.to_string())
+    }
+}
+
+/// What a store said to a write that came with an `Idempotency-Key`.
+pub(crate) fn keyed(error: bethink_store::StoreError) -> Refusal {
+    match error {
+        bethink_store::StoreError::Conflict(detail) => Refusal::new(Kind::KeyReused, detail)
+            .hint("use a new Idempotency-Key for a new request"),
+        other => other.into(),
+    }
+}
+
+impl From<bethink_store::StoreError> for Refusal {
+    fn from(error: bethink_store::StoreError) -> Self {
+        use bethink_store::StoreError as E;
+        let detail = error.to_string();
+        match error {
+            E::NotFound { .. } => Self::new(Kind::NotFound, detail),
+            E::Conflict(_) => Self::new(Kind::Conflict, detail),
+            E::Full => Self::new(Kind::StorageFull, "the disk is full; reads go on")
+                .hint("free some space; writes work again at once"),
+            E::ReadOnly(_) => {
+                Self::new(Kind::ReadOnly, detail).hint("check the permissions of bethink's home")
+            }
+            E::Closed => Self::new(Kind::ShuttingDown, "the daemon is stopping"),
+            E::Damaged(_) | E::Newer { .. } | E::Failed(_) => Self::new(Kind::Internal, detail),
+        }
+    }
+}

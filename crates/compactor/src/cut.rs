@@ -1,0 +1,181 @@
+//! Where the kept tail begins.
+
+use bethink_context::decision::{ClearedResult, RESULT_FRAME_TOKENS};
+use bethink_context::{Decisions, Entry, Hints, History};
+use bethink_tokens::Estimator;
+use bethink_transcript::{BlockKind, Seq, cuts};
+
+use crate::limits::CompactLimits;
+
+/// A planned cut: messages before `kept_from` leave the view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    pub kept_from: Seq,
+    pub tail_tokens: u64,
+    /// Results of the tail that must be shortened for it to fit.
+    pub clipped: Vec<ClearedResult>,
+}
+
+/// Plans a cut whose tail has about `target` tokens; `hard` is what it may have at most.
+///
+/// Extends backwards from the newest message until the minima of `limits` are met, as far as `hard`
+/// allows, then on to `target`; always on a boundary of API rounds.
+pub fn plan(
+    history: &History,
+    decisions: &Decisions,
+    limits: &CompactLimits,
+    target: u64,
+    hard: u64,
+    estimator: &dyn Estimator,
+    hints: &Hints,
+) -> Cut {
+    let entries = history.from(decisions.kept_from());
+    let points = cuts::cut_points(entries.iter().map(|e| &*e.message));
+    let suffix = suffix_tokens(entries, decisions);
+    let target = target.min(limits.keep_max_tokens).min(hard);
+    let mut chosen = None;
+    let mut texts = 0;
+    let mut next = entries.len();
+    for &point in points.iter().rev() {
+        texts += entries
+            .get(point..next)
+            .unwrap_or_default()
+            .iter()
+            .filter(|e| e.message.has_text())
+            .count();
+        next = point;
+        let tokens = suffix.get(point).copied().unwrap_or(0);
+        // Point 0 would keep everything.
+        if point == 0 || tokens > hard {
+            break;
+        }
+        let wants_more = texts <= limits.keep_min_messages || tokens <= limits.keep_min_tokens;
+        if tokens > target && (chosen.is_some_and(|c| c < entries.len()) || !wants_more) {
+            break;
+        }
+        chosen = Some(point);
+    }
+    match chosen {
+        Some(point) if point < entries.len() || points.len() < 2 => at(entries, point, &suffix),
+        _ => last_round(entries, &points, decisions, hard, estimator, hints),
+    }
+}
+
+/// A cut that keeps nothing, or only the round under way.
+pub fn nothing_kept(
+    history: &History,
+    decisions: &Decisions,
+    hard: u64,
+    estimator: &dyn Estimator,
+    hints: &Hints,
+) -> Cut {
+    let entries = history.from(decisions.kept_from());
+    let points = cuts::cut_points(entries.iter().map(|e| &*e.message));
+    if points.last() == Some(&entries.len()) {
+        return at(entries, entries.len(), &[]);
+    }
+    last_round(entries, &points, decisions, hard, estimator, hints)
+}
+
+fn at(entries: &[Entry], point: usize, suffix: &[u64]) -> Cut {
+    let end = entries.last().map_or(Seq::ZERO, |e| e.message.seq).next();
+    Cut {
+        kept_from: entries.get(point).map_or(end, |e| e.message.seq),
+        tail_tokens: suffix.get(point).copied().unwrap_or(0),
+        clipped: Vec::new(),
+    }
+}
+
+/// Even the newest round is over the limit: its results are shortened until it fits, and if that is
+/// not enough nothing is kept (its words are in the summary).
+fn last_round(
+    entries: &[Entry],
+    points: &[usize],
+    decisions: &Decisions,
+    hard: u64,
+    estimator: &dyn Estimator,
+    hints: &Hints,
+) -> Cut {
+    let end = entries.len();
+    let start = points.iter().rev().copied().find(|p| *p < end).unwrap_or(0);
+    let tail = entries.get(start..).unwrap_or_default();
+    let suffix = suffix_tokens(entries, decisions);
+    let mut cut = at(entries, start, &suffix);
+    let results: u64 = tail
+        .iter()
+        .flat_map(Entry::blocks)
+        .filter(|(b, _)| is_result(b))
+        .map(|(_, f)| u64::from(f.tokens))
+        .sum();
+    let others = cut.tail_tokens.saturating_sub(results);
+    let count = tail.iter().flat_map(Entry::blocks).filter(|(b, _)| is_result(b)).count() as u64;
+    if count == 0 || others + count * MIN_CLIPPED_TOKENS > hard {
+        let whole = points.last() == Some(&end);
+        return if whole {
+            at(entries, end, &[])
+        } else {
+            clip(cut, tail, decisions, MIN_CLIPPED_TOKENS, estimator, hints)
+        };
+    }
+    let each = (hard - others) / count;
+    cut = clip(cut, tail, decisions, each, estimator, hints);
+    cut
+}
+
+/// A result is never shortened below this: its first lines say what it was.
+const MIN_CLIPPED_TOKENS: u64 = 160;
+
+fn is_result(block: &bethink_transcript::Block) -> bool {
+    matches!(block.kind, BlockKind::ToolResult { .. })
+}
+
+fn clip(
+    mut cut: Cut,
+    tail: &[Entry],
+    decisions: &Decisions,
+    each: u64,
+    estimator: &dyn Estimator,
+    hints: &Hints,
+) -> Cut {
+    for entry in tail {
+        for (block, facts) in entry.blocks() {
+            let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
+            if u64::from(facts.tokens) <= each || decisions.result(tool_use_id).is_some() {
+                continue;
+            }
+            let text = block.text();
+            // Three bytes an estimated token, less what the note around it costs.
+            let keep = usize::try_from(each.saturating_sub(110) * 3).unwrap_or(usize::MAX);
+            let text = hints.clipped(&text, keep, entry.message.seq);
+            let tokens = u64::from(estimator.text(&text) + RESULT_FRAME_TOKENS);
+            cut.tail_tokens = cut.tail_tokens.saturating_sub(u64::from(facts.tokens)) + tokens;
+            cut.clipped.push(ClearedResult {
+                tool_use_id: tool_use_id.clone(),
+                seq: entry.message.seq,
+                text,
+            });
+        }
+    }
+    cut
+}
+
+/// Tokens of `entries[i..]` as they are shown, for every `i`.
+fn suffix_tokens(entries: &[Entry], decisions: &Decisions) -> Vec<u64> {
+    let mut suffix = vec![0; entries.len() + 1];
+    for (i, entry) in entries.iter().enumerate().rev() {
+        let shown: u64 = entry
+            .blocks()
+            .map(|(block, facts)| match &block.kind {
+                BlockKind::ToolResult { tool_use_id, .. } => {
+                    u64::from(decisions.result(tool_use_id).map_or(facts.tokens, |r| r.tokens))
+                }
+                _ => u64::from(facts.tokens),
+            })
+            .sum();
+        let later = suffix.get(i + 1).copied().unwrap_or(0);
+        if let Some(place) = suffix.get_mut(i) {
+            *place = later + shown;
+        }
+    }
+    suffix
+}

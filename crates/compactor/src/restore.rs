@@ -1,0 +1,246 @@
+//! What a cut would lose and the next turn needs: read again, announced again, within budgets.
+//!
+//! Whatever is still visible in the kept tail is not restored a second time.
+
+use std::collections::HashSet;
+
+use bethink_context::Attachment;
+use bethink_context::placeholder::beginning;
+use bethink_tokens::Estimator;
+use bethink_transcript::Seq;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::CompactLimits;
+
+/// What could be restored; gathered by the daemon, newest first in every list.
+#[derive(Clone, Debug, Default)]
+pub struct Restorable {
+    /// Path and content of recently read files, as they are on disk now.
+    pub files: Vec<(String, String)>,
+    /// Name or path, and text, of the plan.
+    pub plan: Option<(String, String)>,
+    pub skills: Vec<(String, String)>,
+    pub agents: Vec<AgentStatus>,
+    /// Definitions of deferred tools: name and JSON.
+    pub tools: Vec<(String, String)>,
+    /// Instructions of agents and MCP servers.
+    pub instructions: Vec<(String, String)>,
+    /// Output of session-start hooks.
+    pub hooks: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentStatus {
+    pub name: String,
+    pub status: String,
+    pub result: Option<String>,
+    pub read: bool,
+}
+
+/// What stands after the summary, for the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestoredItem {
+    pub kind: String,
+    pub name: String,
+    pub tokens: u64,
+    /// Only named or shortened: its content was over its budget.
+    pub truncated: bool,
+}
+
+/// Chooses within the budgets, and within `room` tokens altogether: state first, files last.
+pub fn select(
+    what: &Restorable,
+    visible: &HashSet<String>,
+    after: Seq,
+    limits: &CompactLimits,
+    room: u64,
+    estimator: &dyn Estimator,
+) -> (Vec<Attachment>, Vec<RestoredItem>) {
+    let mut picked = Picked { after, estimator, room, attachments: Vec::new(), items: Vec::new() };
+    if let Some((name, text)) = &what.plan {
+        let text = format!("The plan as of before the compaction ({name}):\n{text}");
+        picked.add("plan", name, &text, room / 2);
+    }
+    let mut agents: Vec<&AgentStatus> = what.agents.iter().collect();
+    agents.sort_by_key(|a| (!(a.result.is_some() && !a.read), a.status == "finished"));
+    for agent in agents {
+        picked.add("agent", &agent.name, &agent_text(agent), limits.skill_tokens);
+    }
+    for (name, text) in what.instructions.iter().filter(|(_, text)| !visible.contains(text)) {
+        picked.add(
+            "instructions",
+            name,
+            &format!("Instructions of {name}:\n{text}"),
+            limits.skills_tokens,
+        );
+    }
+    for (name, json) in &what.tools {
+        let text =
+            format!("Tool {name}, discovered earlier in this session, is available:\n{json}");
+        picked.add("tool", name, &text, limits.skill_tokens);
+    }
+    for (name, text) in &what.hooks {
+        picked.add(
+            "hook",
+            name,
+            &format!("Output of the session-start hook {name}:\n{text}"),
+            limits.skill_tokens,
+        );
+    }
+    let mut skills_left = limits.skills_tokens;
+    for (name, text) in &what.skills {
+        let text = format!("Skill {name}, invoked earlier in this session:\n{text}");
+        skills_left -= picked.add("skill", name, &text, limits.skill_tokens.min(skills_left));
+    }
+    let mut files_left = limits.files_tokens;
+    let files = what.files.iter().filter(|(path, _)| !visible.contains(path));
+    for (path, content) in files.take(limits.files) {
+        files_left -= picked.file(path, content, limits.file_tokens.min(files_left));
+    }
+    (picked.attachments, picked.items)
+}
+
+fn agent_text(agent: &AgentStatus) -> String {
+    let AgentStatus { name, status, result, read } = agent;
+    match result {
+        Some(result) if !read => {
+            format!("Background agent {name}: {status}. Its result, not read yet:\n{result}")
+        }
+        Some(_) => format!("Background agent {name}: {status}; its result was read."),
+        None => format!("Background agent {name}: {status}."),
+    }
+}
+
+struct Picked<'a> {
+    after: Seq,
+    estimator: &'a dyn Estimator,
+    room: u64,
+    attachments: Vec<Attachment>,
+    items: Vec<RestoredItem>,
+}
+
+impl Picked<'_> {
+    /// Adds as much of the text's head as `limit` and the room allow; answers the tokens spent.
+    fn add(&mut self, kind: &str, name: &str, text: &str, limit: u64) -> u64 {
+        let limit = limit.min(self.room);
+        let whole = u64::from(self.estimator.text(text));
+        let truncated = whole + FRAME_TOKENS > limit;
+        if !truncated {
+            return self.push(kind, name, text, false);
+        }
+        if limit < WORTH_TOKENS {
+            return 0;
+        }
+        let bytes = usize::try_from((limit - WORTH_TOKENS / 2) * 3).unwrap_or(usize::MAX);
+        let head = format!("{}\n[Shortened to fit]", beginning(text, bytes));
+        self.push(kind, name, &head, true)
+    }
+
+    /// A file whole, or only its path when it is over its budget.
+    fn file(&mut self, path: &str, content: &str, limit: u64) -> u64 {
+        let text = format!("{path}, read again from disk after the compaction:\n{content}");
+        if u64::from(self.estimator.text(&text)) + FRAME_TOKENS <= limit.min(self.room) {
+            return self.push("file", path, &text, false);
+        }
+        let note = format!(
+            "{path} was read before the compaction; it is too large to restore. Read what you need of it."
+        );
+        if self.room < WORTH_TOKENS {
+            return 0;
+        }
+        self.push("file", path, &note, true)
+    }
+
+    fn push(&mut self, kind: &str, name: &str, text: &str, truncated: bool) -> u64 {
+        let text = format!("<system-reminder>\n{text}\n</system-reminder>");
+        let tokens = self.estimator.text(&text);
+        let spent = u64::from(tokens).min(self.room);
+        self.room -= spent;
+        self.items.push(RestoredItem {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            tokens: u64::from(tokens),
+            truncated,
+        });
+        self.attachments.push(Attachment {
+            after: self.after,
+            what: kind.to_owned(),
+            name: name.to_owned(),
+            text,
+            tokens,
+        });
+        spent
+    }
+}
+
+/// `<system-reminder>` around a text.
+const FRAME_TOKENS: u64 = 20;
+/// Less than this of a text says nothing.
+const WORTH_TOKENS: u64 = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bethink_tokens::ByteEstimator;
+
+    fn names(what: &Restorable, visible: &[&str], room: u64) -> Vec<String> {
+        let visible = visible.iter().map(|v| (*v).to_owned()).collect();
+        let limits = CompactLimits::default();
+        let (attachments, items) = select(what, &visible, Seq(9), &limits, room, &ByteEstimator);
+        let spent: u64 = attachments.iter().map(|a| u64::from(a.tokens)).sum();
+        assert!(spent <= room, "{spent} of {room}");
+        items
+            .iter()
+            .map(|i| format!("{}:{}{}", i.kind, i.name, if i.truncated { "…" } else { "" }))
+            .collect()
+    }
+
+    #[test]
+    fn files_are_few_whole_and_not_seen_twice() {
+        let files = (1..=7).map(|n| (format!("f{n}"), "x".repeat(100))).collect();
+        let what = Restorable { files, ..Restorable::default() };
+        assert_eq!(
+            names(&what, &["f2"], 9_000),
+            ["file:f1", "file:f3", "file:f4", "file:f5", "file:f6"]
+        );
+    }
+
+    #[test]
+    fn a_large_file_is_only_named_and_a_large_skill_keeps_its_head() {
+        let what = Restorable {
+            files: vec![("big".into(), "x".repeat(40_000)), ("small".into(), "y".into())],
+            skills: vec![("s".into(), "z".repeat(40_000))],
+            ..Restorable::default()
+        };
+        assert_eq!(names(&what, &[], 50_000), ["skill:s…", "file:big…", "file:small"]);
+    }
+
+    #[test]
+    fn finished_unread_agents_come_first() {
+        let agent = |name: &str, status: &str, result: Option<&str>, read| AgentStatus {
+            name: name.into(),
+            status: status.into(),
+            result: result.map(Into::into),
+            read,
+        };
+        let what = Restorable {
+            agents: vec![
+                agent("running", "running", None, false),
+                agent("old", "finished", Some("r"), true),
+                agent("new", "finished", Some("r"), false),
+            ],
+            ..Restorable::default()
+        };
+        assert_eq!(names(&what, &[], 9_000), ["agent:new", "agent:running", "agent:old"]);
+    }
+
+    #[test]
+    fn no_room_restores_nothing() {
+        let what = Restorable {
+            plan: Some(("p".into(), "x".repeat(9_000))),
+            files: vec![("f".into(), "y".into())],
+            ..Restorable::default()
+        };
+        assert_eq!(names(&what, &[], 0), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,42 @@
+//! A stretch of a summary that never grows past its limit.
+
+/// Lines up to a number of bytes.
+#[derive(Debug)]
+pub(super) struct Page {
+    text: String,
+    limit: usize,
+}
+
+impl Page {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { text: String::new(), limit }
+    }
+
+    pub(super) fn left(&self) -> usize {
+        self.limit.saturating_sub(self.text.len())
+    }
+
+    /// Adds the line if it fits whole.
+    pub(super) fn line(&mut self, line: &str) -> bool {
+        if line.len() + 1 > self.left() {
+            return false;
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+        true
+    }
+
+    /// Adds the line, shortened at its end if need be; nothing when less than a few words fit.
+    pub(super) fn line_or_part(&mut self, line: &str) -> bool {
+        const FEW_WORDS: usize = 48;
+        if self.line(line) {
+            return true;
+        }
+        let room = self.left().saturating_sub(5);
+        room >= FEW_WORDS && self.line(&crate::facts::shorten(line, room))
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}

@@ -1,0 +1,94 @@
+//! The user's own words, verbatim: newest first, as many as fit, and what was left out is said.
+
+use crate::facts::Said;
+
+use super::page::Page;
+
+/// One message may take at most this share of the section, so that a pasted log does not displace
+/// what was asked.
+const ONE_MESSAGE_PERCENT: usize = 45;
+/// Room for the line that says what was left out.
+const LEFT_OUT_BYTES: usize = 120;
+
+pub(super) fn write(page: &mut Page, said: &[Said]) {
+    let limit = page.left();
+    let one = limit * ONE_MESSAGE_PERCENT / 100;
+    let mut shown = 0;
+    for message in said.iter().rev() {
+        let text = fitted(message, one);
+        if text.len() + 1 + LEFT_OUT_BYTES > page.left() && shown + 1 < said.len() {
+            break;
+        }
+        if !page.line(&text) {
+            break;
+        }
+        shown += 1;
+    }
+    let left_out = said.len() - shown;
+    if left_out > 0
+        && let (Some(first), Some(last)) = (said.first(), said.get(left_out - 1))
+    {
+        page.line(&format!(
+            "({left_out} older messages of the user are left out: messages {} to {}; search or expand to read them)",
+            first.seq, last.seq
+        ));
+    }
+}
+
+/// The message whole, or its beginning and its end when it alone would fill the section.
+fn fitted(message: &Said, limit: usize) -> String {
+    let whole = format!("[{}] {}", message.seq, message.text);
+    if whole.len() <= limit.max(200) {
+        return whole;
+    }
+    let note = format!(
+        "\n… ({} bytes left out here; message {} has them) …\n",
+        message.text.len().saturating_sub(limit),
+        message.seq
+    );
+    let room = limit.max(200).saturating_sub(note.len() + 12);
+    let head = bethink_context::placeholder::beginning(&message.text, room * 2 / 3);
+    let mut from = message.text.len().saturating_sub(room / 3);
+    while !message.text.is_char_boundary(from) {
+        from += 1;
+    }
+    format!("[{}] {head}{note}{}", message.seq, &message.text[from..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bethink_transcript::Seq;
+
+    fn check(limit: usize, texts: &[&str], expect: &str) {
+        let said: Vec<Said> = texts
+            .iter()
+            .enumerate()
+            .map(|(i, text)| Said { seq: Seq(i as u64 + 1), text: (*text).into() })
+            .collect();
+        let mut page = Page::new(limit);
+        write(&mut page, &said);
+        assert_eq!(page.finish(), expect);
+    }
+
+    #[test]
+    fn newest_first_and_what_is_left_out_is_said() {
+        check(1_000, &["one", "two\nlines"], "[2] two\nlines\n[1] one\n");
+        check(
+            180,
+            &["first", "second", &"long ".repeat(20)],
+            &format!("[3] {}\n", "long ".repeat(20)),
+        );
+    }
+
+    #[test]
+    fn a_giant_message_keeps_its_beginning_and_its_end() {
+        let giant = format!("START {} END", "x".repeat(90_000));
+        let said = [Said { seq: Seq(7), text: giant.as_str().into() }];
+        let mut page = Page::new(2_000);
+        write(&mut page, &said);
+        let text = page.finish();
+        assert!(text.starts_with("[7] START") && text.trim_end().ends_with("END"), "{text}");
+        assert!(text.len() <= 2_000 && text.contains("message 7 has them"), "{text}");
+    }
+}

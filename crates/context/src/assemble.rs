@@ -1,0 +1,141 @@
+//! Stage 8: assembly. Puts the system parts in their order, places cache breakpoints, and joins
+//! bytes that already exist.
+
+use bethink_transcript::{BlockKind, PromptMessage, Role, ValidPrompt, json};
+
+/// System parts in the order of the prompt. Those before [`DYNAMIC_FROM`] are the same for every
+/// project and user, so their cache may be shared.
+pub const PARTS: [&str; 11] = [
+    "attribution",
+    "client_prefix",
+    "introduction",
+    "system",
+    "doing_tasks",
+    "tools",
+    "project_context",
+    "output_style",
+    "language",
+    "mcp_instructions",
+    "appended",
+];
+/// Index in [`PARTS`] of the first part after the dynamic boundary.
+pub const DYNAMIC_FROM: usize = 6;
+const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+
+/// A part of the system prompt that is not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no system part {part:?}; parts are {}", PARTS.join(", "))]
+pub struct UnknownPart {
+    pub index: usize,
+    pub part: String,
+}
+
+/// One text of the system prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemBlock {
+    pub part: &'static str,
+    pub text: String,
+}
+
+/// The parts in their order; those of one kind stay in the order given, empty ones are left out.
+pub fn order_system(parts: Vec<(String, String)>) -> Result<Vec<SystemBlock>, UnknownPart> {
+    let mut placed = Vec::with_capacity(parts.len());
+    for (index, (part, text)) in parts.into_iter().enumerate() {
+        let place =
+            PARTS.iter().position(|known| *known == part).ok_or(UnknownPart { index, part })?;
+        if !text.trim().is_empty() {
+            placed.push((place, text));
+        }
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    Ok(placed
+        .into_iter()
+        .map(|(place, text)| SystemBlock {
+            part: PARTS.get(place).copied().unwrap_or("appended"),
+            text,
+        })
+        .collect())
+}
+
+/// The three members of the next model call, as JSON.
+#[derive(Clone, Debug)]
+pub struct Body {
+    pub system: String,
+    pub messages: Vec<u8>,
+}
+
+/// Joins system and messages, with at most four breakpoints: the end of the static system part, the
+/// end of the system, the end of a compaction's summary, and the newest user message.
+pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bool) -> Body {
+    Body { system: system_json(system), messages: messages_json(prompt, after_boundary) }
+}
+
+fn system_json(system: &[SystemBlock]) -> String {
+    let dynamic = |block: &SystemBlock| {
+        PARTS.iter().position(|p| *p == block.part).is_some_and(|place| place >= DYNAMIC_FROM)
+    };
+    let boundary = system.iter().position(dynamic).unwrap_or(system.len());
+    let mut out = String::from("[");
+    for (i, block) in system.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        out.push_str(r#"{"type":"text","text":"#);
+        out.push_str(&json::encode_string(&block.text));
+        if i + 1 == boundary || i + 1 == system.len() {
+            out.push_str(MARK);
+        }
+        out.push('}');
+    }
+    out.push(']');
+    out
+}
+
+fn messages_json(prompt: &ValidPrompt, after_boundary: bool) -> Vec<u8> {
+    let messages = prompt.messages();
+    let bytes: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| b.json.len() + 1).sum();
+    let mut out = Vec::with_capacity(bytes + messages.len() * 40 + 2 * MARK.len() + 2);
+    let newest_user = messages.iter().rposition(|m| m.role == Role::User);
+    out.push(b'[');
+    for (i, message) in messages.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        let newest = (Some(i) == newest_user).then(|| markable(message)).flatten();
+        // The head of a compacted view is its marker and its summary.
+        let summary = (after_boundary && i == 0).then_some(1);
+        push_message(&mut out, message, [newest, summary]);
+    }
+    out.push(b']');
+    out
+}
+
+fn markable(message: &PromptMessage) -> Option<usize> {
+    message
+        .blocks
+        .iter()
+        .rposition(|b| !b.kind.is_thinking() && !matches!(b.kind, BlockKind::Other(_)))
+}
+
+fn push_message(out: &mut Vec<u8>, message: &PromptMessage, marks: [Option<usize>; 2]) {
+    let frame = match message.role {
+        Role::User => r#"{"role":"user","content":["#,
+        Role::Assistant => r#"{"role":"assistant","content":["#,
+    };
+    out.extend_from_slice(frame.as_bytes());
+    for (i, block) in message.blocks.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        match block.json.strip_suffix(b"}") {
+            // A marker goes last into its block, so that the bytes before it stay a prefix.
+            Some(open) if marks.contains(&Some(i)) => {
+                out.extend_from_slice(open);
+                out.extend_from_slice(MARK.as_bytes());
+                out.push(b'}');
+            }
+            _ => out.extend_from_slice(&block.json),
+        }
+    }
+    out.extend_from_slice(b"]}");
+}

@@ -1,0 +1,255 @@
+//! Decision records: everything that makes a prompt differ from its history.
+//!
+//! A decision is frozen once a prompt that used it was handed out. Decisions are only ever added; a
+//! compaction starts a new view, in which those about earlier messages no longer matter.
+
+use std::collections::{HashMap, HashSet};
+
+use bethink_transcript::{Seq, ToolUseId, Variant, json};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::history::History;
+
+/// One record, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Decision {
+    /// Every result up to `through` has been shown; those without another record are frozen.
+    Shown { through: Seq },
+    /// The result is shown as `text` for ever.
+    Replaced { tool_use_id: ToolUseId, seq: Seq, text: String },
+    /// Old results of re-obtainable tools were cleared.
+    Cleared { results: Vec<ClearedResult>, made_after: Seq },
+    /// Payloads that a later event made worthless.
+    Snipped { results: Vec<ClearedResult>, made_after: Seq },
+    /// Text that stands after a message: todos, reminders, restored state.
+    Attached(Attachment),
+}
+
+impl Decision {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Decision::Shown { .. } => "shown",
+            Decision::Replaced { .. } => "replaced",
+            Decision::Cleared { .. } => "cleared",
+            Decision::Snipped { .. } => "snipped",
+            Decision::Attached(_) => "attached",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClearedResult {
+    pub tool_use_id: ToolUseId,
+    /// Where the result stands.
+    pub seq: Seq,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// The message that it stands after.
+    pub after: Seq,
+    /// `todos`, `file`, `plan`, `skill`, `agent`, `tool`, `instructions`, `hook`.
+    pub what: String,
+    #[serde(default)]
+    pub name: String,
+    pub text: String,
+    pub tokens: u32,
+}
+
+/// A compaction as the view needs it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boundary {
+    pub id: String,
+    pub kept_from: Seq,
+    /// Newest message when it was made.
+    pub made_after: Seq,
+    /// First text of the view: says that a compaction took place and how to look behind it.
+    pub marker: String,
+    pub summary: String,
+    pub tokens: u32,
+    pub restored: Vec<Attachment>,
+    /// Results of the kept tail that are shown shortened, since the tail alone would not fit.
+    #[serde(default)]
+    pub clipped: Vec<ClearedResult>,
+}
+
+/// How a stored result is shown instead of its own bytes.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    pub json: Bytes,
+    pub variant: Variant,
+    pub tokens: u32,
+}
+
+/// All decisions of a session's current view, ready to be looked up.
+#[derive(Clone, Debug, Default)]
+pub struct Decisions {
+    pub boundary: Option<Boundary>,
+    shown_through: Seq,
+    results: HashMap<ToolUseId, Shown>,
+    attachments: Vec<Attachment>,
+    edits: Vec<Edit>,
+}
+
+/// The prompt was changed at `from` when `made_after` was the newest message: whatever the model
+/// thought in between was thought over another prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub from: Seq,
+    pub made_after: Seq,
+}
+
+impl Decisions {
+    /// A view that begins at `boundary`, or at the session's start.
+    pub fn new(
+        boundary: Option<Boundary>,
+        history: &History,
+        tokens: &dyn Fn(&str) -> u32,
+    ) -> Self {
+        let mut decisions = Self::default();
+        if let Some(boundary) = &boundary {
+            decisions.edits.push(Edit { from: Seq::ZERO, made_after: boundary.made_after });
+            for clipped in &boundary.clipped {
+                decisions.replace(clipped, Variant::Clipped, history, tokens);
+            }
+            decisions.attachments.extend(boundary.restored.iter().cloned());
+        }
+        decisions.boundary = boundary;
+        decisions
+    }
+
+    /// Takes a record in. One about a message before the boundary changes nothing.
+    pub fn apply(&mut self, record: &Decision, history: &History, tokens: &dyn Fn(&str) -> u32) {
+        match record {
+            Decision::Shown { through } => self.shown_through = self.shown_through.max(*through),
+            Decision::Replaced { tool_use_id, seq, text } => {
+                let result = ClearedResult {
+                    tool_use_id: tool_use_id.clone(),
+                    seq: *seq,
+                    text: text.clone(),
+                };
+                self.replace(&result, Variant::Preview, history, tokens);
+            }
+            Decision::Cleared { results, made_after } => {
+                self.edit(results, *made_after, Variant::Cleared, history, tokens);
+            }
+            Decision::Snipped { results, made_after } => {
+                self.edit(results, *made_after, Variant::Snipped, history, tokens);
+            }
+            Decision::Attached(attachment) => {
+                if self.kept_from() <= attachment.after {
+                    self.attachments.push(attachment.clone());
+                    self.attachments.sort_by_key(|a| a.after);
+                }
+            }
+        }
+    }
+
+    fn edit(
+        &mut self,
+        results: &[ClearedResult],
+        made_after: Seq,
+        variant: Variant,
+        history: &History,
+        tokens: &dyn Fn(&str) -> u32,
+    ) {
+        for result in results {
+            self.replace(result, variant, history, tokens);
+        }
+        let from = results.iter().map(|r| r.seq).filter(|seq| *seq >= self.kept_from()).min();
+        if let Some(from) = from {
+            self.edits.push(Edit { from, made_after });
+        }
+    }
+
+    fn replace(
+        &mut self,
+        result: &ClearedResult,
+        variant: Variant,
+        history: &History,
+        tokens: &dyn Fn(&str) -> u32,
+    ) {
+        // A result that was shortened to fit stays so; only what shows even less of it may follow.
+        let known = self.results.get(&result.tool_use_id).map(|shown| shown.variant);
+        if variant == Variant::Preview && known.is_some() {
+            return;
+        }
+        let Some(block) = history.result(&result.tool_use_id, result.seq) else { return };
+        let literal = json::encode_string(&result.text);
+        if let Some(json) = json::with_member(block.as_str(), "content", &literal) {
+            let shown = Shown { json, variant, tokens: tokens(&result.text) + RESULT_FRAME_TOKENS };
+            self.results.insert(result.tool_use_id.clone(), shown);
+        }
+    }
+
+    /// The same decisions in the view that begins at `boundary`.
+    pub fn rebased(
+        &self,
+        boundary: Boundary,
+        history: &History,
+        tokens: &dyn Fn(&str) -> u32,
+    ) -> Self {
+        let kept_from = boundary.kept_from;
+        let mut rebased = Self {
+            shown_through: self.shown_through,
+            results: self.results.clone(),
+            ..Self::default()
+        };
+        rebased.attachments = self
+            .attachments
+            .iter()
+            .filter(|a| kept_from <= a.after && !self.is_restored(a))
+            .chain(&boundary.restored)
+            .cloned()
+            .collect();
+        rebased.attachments.sort_by_key(|a| a.after);
+        rebased.edits = vec![Edit { from: Seq::ZERO, made_after: boundary.made_after }];
+        for clipped in &boundary.clipped {
+            rebased.replace(clipped, Variant::Clipped, history, tokens);
+        }
+        rebased.boundary = Some(boundary);
+        rebased
+    }
+
+    /// What an earlier compaction restored is chosen anew by the next.
+    fn is_restored(&self, attachment: &Attachment) -> bool {
+        self.boundary.as_ref().is_some_and(|b| b.restored.contains(attachment))
+    }
+
+    pub fn kept_from(&self) -> Seq {
+        self.boundary.as_ref().map_or(Seq::ZERO, |b| b.kept_from)
+    }
+
+    /// Results up to here were shown in a prompt that was handed out.
+    pub fn shown_through(&self) -> Seq {
+        self.shown_through
+    }
+
+    pub fn result(&self, id: &ToolUseId) -> Option<&Shown> {
+        self.results.get(id)
+    }
+
+    pub fn attachments(&self) -> &[Attachment] {
+        &self.attachments
+    }
+
+    pub fn edits(&self) -> &[Edit] {
+        &self.edits
+    }
+
+    /// Newest message that was thought over another prompt than today's.
+    pub fn last_edit(&self) -> Seq {
+        self.edits.iter().map(|e| e.made_after).max().unwrap_or(Seq::ZERO)
+    }
+
+    /// Ids of all results that are not shown as they are.
+    pub fn replaced_ids(&self) -> HashSet<&ToolUseId> {
+        self.results.keys().collect()
+    }
+}
+
+/// A tool result's frame around its text: type, id and braces.
+pub const RESULT_FRAME_TOKENS: u32 = 30;

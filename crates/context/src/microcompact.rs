@@ -1,0 +1,115 @@
+//! Stage 4: microcompact. Old results of tools that can be called again are cleared.
+//!
+//! It runs when the session was idle so long that the provider's cache is cold anyway, or by count
+//! where that is configured; it never touches a warm prefix unless asked to.
+
+use std::collections::HashSet;
+
+use bethink_transcript::{BlockKind, UnixMicros};
+
+use crate::decision::{ClearedResult, Decision, Decisions};
+use crate::history::History;
+use crate::placeholder::Hints;
+use crate::stage::StageReport;
+
+/// Providers keep a cached prefix for an hour at most.
+pub const IDLE_MINUTES: u64 = 60;
+/// Newest results that stay.
+pub const KEEP: usize = 5;
+
+#[derive(Clone, Debug)]
+pub struct MicrocompactLimits {
+    pub idle_minutes: u64,
+    pub keep: usize,
+    /// Clears by count too when more results than this are shown; 0 is off.
+    pub above: usize,
+    /// Tools whose results can be had again.
+    pub tools: HashSet<String>,
+}
+
+/// Why it runs, if it does.
+pub fn due(
+    limits: &MicrocompactLimits,
+    last_activity: Option<UnixMicros>,
+    now: UnixMicros,
+    shown: usize,
+) -> Option<String> {
+    let idle_micros =
+        i64::try_from(limits.idle_minutes).unwrap_or(i64::MAX).saturating_mul(60_000_000);
+    let idle = last_activity.map(|last| now.0.saturating_sub(last.0));
+    match idle {
+        Some(idle) if idle >= idle_micros => {
+            Some(format!("idle for {} minutes, so the provider's cache is cold", idle / 60_000_000))
+        }
+        _ if limits.above > 0 && shown > limits.above => Some(format!(
+            "{shown} results of re-obtainable tools are shown, more than {}",
+            limits.above
+        )),
+        _ => None,
+    }
+}
+
+/// Decides what to clear.
+pub fn decide(
+    history: &History,
+    decisions: &Decisions,
+    limits: &MicrocompactLimits,
+    last_activity: Option<UnixMicros>,
+    now: UnixMicros,
+    hints: &Hints,
+) -> (Vec<Decision>, Option<StageReport>) {
+    let shown = shown_results(history, decisions, limits);
+    let Some(why) = due(limits, last_activity, now, shown.len()) else { return (Vec::new(), None) };
+    let old = shown.len().saturating_sub(limits.keep);
+    let (mut before, mut after) = (0, 0);
+    let mut results = Vec::new();
+    for (result, tokens) in shown.into_iter().take(old) {
+        let text = hints.cleared(result.seq);
+        let cost = text.len() as u64 / 3;
+        // A result shorter than its placeholder stays: clearing it would add tokens.
+        if tokens <= cost {
+            continue;
+        }
+        before += tokens;
+        after += cost;
+        results.push(ClearedResult { text, ..result });
+    }
+    if results.is_empty() {
+        return (Vec::new(), None);
+    }
+    let report = StageReport {
+        stage: "microcompact",
+        tokens_before: before,
+        tokens_after: after,
+        touched: results.iter().map(|r| r.tool_use_id.to_string()).collect(),
+        why,
+    };
+    (vec![Decision::Cleared { results, made_after: history.last_seq() }], Some(report))
+}
+
+fn shown_results(
+    history: &History,
+    decisions: &Decisions,
+    limits: &MicrocompactLimits,
+) -> Vec<(ClearedResult, u64)> {
+    let mut shown = Vec::new();
+    for entry in history.from(decisions.kept_from()) {
+        for (block, facts) in entry.blocks() {
+            let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
+            let again = history.call(tool_use_id).is_some_and(|c| limits.tools.contains(&*c.name));
+            let replaced = decisions.result(tool_use_id);
+            if !again || replaced.is_some_and(|r| r.variant != bethink_transcript::Variant::Preview)
+            {
+                continue;
+            }
+            let tokens = replaced.map_or(facts.tokens, |r| r.tokens);
+            let result = ClearedResult {
+                tool_use_id: tool_use_id.clone(),
+                seq: entry.message.seq,
+                text: String::new(),
+            };
+            shown.push((result, u64::from(tokens)));
+        }
+    }
+    shown
+}

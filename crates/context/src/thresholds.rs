@@ -1,0 +1,138 @@
+//! All thresholds of a window, from one function.
+
+/// Output that a window keeps free, at most: longer answers are rare and continue.
+pub const OUTPUT_RESERVE: u64 = 20_000;
+/// Between `auto` and the effective window: what one turn may still add before a compaction ran.
+pub const AUTO_RESERVE: u64 = 13_000;
+/// Between `warning` and `auto`.
+pub const WARNING_RESERVE: u64 = 20_000;
+/// Between `blocking` and the effective window: the compaction's own instruction.
+pub const BLOCKING_RESERVE: u64 = 3_000;
+/// An effective window from which on the reserves above hold as they stand. Below it they would eat
+/// more than half of the window, so they shrink in proportion.
+pub const FULL_RESERVES_FROM: u64 = 2 * (AUTO_RESERVE + WARNING_RESERVE);
+/// The smallest window to work in: half is output, and a summary, a system prompt and one round must
+/// fit in the rest.
+pub const MIN_WINDOW: u64 = 8_000;
+/// The largest; far above any model, and far below where sums would overflow.
+pub const MAX_WINDOW: u64 = 100_000_000;
+/// Quality slips from here on, in percent of the effective window.
+pub const DEGRADING_PERCENT: u64 = 70;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    pub window: u64,
+    /// The window less the reserve for output.
+    pub effective: u64,
+    pub warning: u64,
+    pub auto: u64,
+    pub blocking: u64,
+}
+
+/// How full the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Comfortable,
+    Degrading,
+    Warning,
+    Auto,
+    Blocking,
+}
+
+impl Level {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Comfortable => "comfortable",
+            Level::Degrading => "degrading",
+            Level::Warning => "warning",
+            Level::Auto => "auto",
+            Level::Blocking => "blocking",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a context window has {MIN_WINDOW} to {MAX_WINDOW} tokens; {0} is outside")]
+pub struct WindowTooSmall(pub u64);
+
+impl Thresholds {
+    /// `auto_percent` (of the effective window, 0 for none) can only lower `auto`.
+    pub fn new(window: u64, max_output: u64, auto_percent: f64) -> Result<Self, WindowTooSmall> {
+        if !(MIN_WINDOW..=MAX_WINDOW).contains(&window) {
+            return Err(WindowTooSmall(window));
+        }
+        let effective = window - max_output.min(OUTPUT_RESERVE).min(window / 2);
+        let scaled = |reserve: u64| {
+            if effective >= FULL_RESERVES_FROM {
+                reserve
+            } else {
+                (reserve * effective / FULL_RESERVES_FROM).max(1)
+            }
+        };
+        let mut auto = effective - scaled(AUTO_RESERVE);
+        if auto_percent > 0.0 && auto_percent < 100.0 {
+            // Never below a quarter: a compaction's own result must stay under it.
+            let lowered = (effective as f64 * auto_percent / 100.0) as u64;
+            auto = auto.min(lowered.max(effective / 4));
+        }
+        let warning = auto.saturating_sub(scaled(WARNING_RESERVE)).max(auto / 2);
+        let blocking = effective - scaled(BLOCKING_RESERVE);
+        Ok(Self { window, effective, warning, auto, blocking })
+    }
+
+    pub fn level(&self, tokens: u64) -> Level {
+        if tokens >= self.blocking {
+            Level::Blocking
+        } else if tokens >= self.auto {
+            Level::Auto
+        } else if tokens >= self.warning {
+            Level::Warning
+        } else if tokens * 100 >= self.effective * DEGRADING_PERCENT {
+            Level::Degrading
+        } else {
+            Level::Comfortable
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_specifications_table() {
+        for (window, effective, warning, auto, blocking) in [
+            (200_000, 180_000, 147_000, 167_000, 177_000),
+            (1_000_000, 980_000, 947_000, 967_000, 977_000),
+        ] {
+            let t = Thresholds::new(window, 64_000, 0.0).unwrap();
+            assert_eq!(t, Thresholds { window, effective, warning, auto, blocking });
+        }
+    }
+
+    #[test]
+    fn too_small_a_window_is_refused() {
+        for window in [0, 1_000, MIN_WINDOW - 1, u64::MAX] {
+            assert_eq!(Thresholds::new(window, 0, 0.0), Err(WindowTooSmall(window)));
+        }
+    }
+
+    #[test]
+    fn an_override_only_lowers() {
+        let plain = Thresholds::new(200_000, 20_000, 0.0).unwrap();
+        assert_eq!(Thresholds::new(200_000, 20_000, 99.0).unwrap().auto, plain.auto);
+        assert_eq!(Thresholds::new(200_000, 20_000, 50.0).unwrap().auto, 90_000);
+    }
+
+    proptest! {
+        #[test]
+        fn order_holds_for_every_window(
+            window in MIN_WINDOW..=MAX_WINDOW, output in 0..u64::MAX, percent in 0.0..150.0f64,
+        ) {
+            let t = Thresholds::new(window, output, percent).unwrap();
+            prop_assert!(0 < t.warning && t.warning < t.auto);
+            prop_assert!(t.auto < t.blocking && t.blocking < t.effective && t.effective <= window);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Todos: read from the agent's own calls, written as the reminder at the tail.
+
+use bethink_transcript::Message;
+use serde::{Deserialize, Serialize};
+
+/// Tools by which agents keep their list.
+const TODO_TOOLS: [&str; 3] = ["TodoWrite", "todo_write", "todowrite"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    High,
+    #[default]
+    Medium,
+    Low,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Todo {
+    #[serde(default)]
+    pub id: String,
+    pub content: String,
+    pub status: Status,
+    #[serde(default)]
+    pub priority: Priority,
+}
+
+/// The list that `message` sets, if it holds a todo call.
+pub fn set_by(message: &Message) -> Option<Vec<Todo>> {
+    #[derive(Deserialize)]
+    struct Input {
+        todos: Vec<Todo>,
+    }
+    let calls = message.tool_uses().filter(|(_, name, _)| TODO_TOOLS.contains(name));
+    let (_, _, block) = calls.last()?;
+    let mut todos = serde_json::from_str::<Input>(block.input()).ok()?.todos;
+    for (i, todo) in todos.iter_mut().enumerate() {
+        if todo.id.is_empty() {
+            todo.id = (i + 1).to_string();
+        }
+    }
+    Some(todos)
+}
+
+/// The reminder that stands after a tool round: the whole list when it is news, else what is open.
+pub fn reminder(todos: &[Todo], changed: bool) -> Option<String> {
+    let open = todos.iter().filter(|t| t.status != Status::Completed).count();
+    if todos.is_empty() || (!changed && open == 0) {
+        return None;
+    }
+    let done = todos.len() - open;
+    let mut text = format!("<system-reminder>Todo list, {done} of {} done", todos.len());
+    text.push_str(if changed { ":" } else { ", unchanged; open:" });
+    for todo in todos.iter().filter(|t| changed || t.status != Status::Completed) {
+        let mark = match todo.status {
+            Status::Pending => "[ ]",
+            Status::InProgress => "[>]",
+            Status::Completed => "[x]",
+        };
+        let urgent = if todo.priority == Priority::High { " (high)" } else { "" };
+        text.push_str(&format!("\n{mark} {}{urgent}", todo.content));
+    }
+    text.push_str("\n</system-reminder>");
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn todo(content: &str, status: Status) -> Todo {
+        Todo { id: "1".into(), content: content.into(), status, priority: Priority::Medium }
+    }
+
+    #[test]
+    fn the_reminder_is_whole_when_it_is_news_and_short_after() {
+        let todos = [todo("read", Status::Completed), todo("write", Status::InProgress)];
+        assert_eq!(
+            reminder(&todos, true).unwrap(),
+            "<system-reminder>Todo list, 1 of 2 done:\n[x] read\n[>] write\n</system-reminder>"
+        );
+        assert_eq!(
+            reminder(&todos, false).unwrap(),
+            "<system-reminder>Todo list, 1 of 2 done, unchanged; open:\n[>] write\n</system-reminder>"
+        );
+        assert_eq!(reminder(&[todo("read", Status::Completed)], false), None);
+        assert_eq!(reminder(&[], true), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! The view: history seen through decisions. Pure and deterministic.
+//!
+//! Slices after the newest boundary, shows every block as its decision says, puts attachments where
+//! they were put first, strips thinking that was thought over another prompt where the model would
+//! notice, and arranges the whole into messages.
+
+use bethink_transcript::arrange::{Repair, arrange};
+use bethink_transcript::prompt::Shown;
+use bethink_transcript::{
+    Block, BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, Variant, json,
+};
+
+use crate::decision::{Attachment, Decisions};
+use crate::history::{BlockFacts, Entry, History};
+use crate::placeholder;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ViewOptions {
+    /// The provider checks thinking against the prompt that it was made from.
+    pub preserved_thinking: bool,
+}
+
+/// What the model would read, not yet validated.
+#[derive(Clone, Debug)]
+pub struct View {
+    pub messages: Vec<PromptMessage>,
+    pub repairs: Vec<Repair>,
+    pub summary_tokens: u64,
+    pub attachment_tokens: u64,
+}
+
+impl View {
+    pub fn tokens(&self) -> u64 {
+        self.messages.iter().map(PromptMessage::tokens).sum()
+    }
+}
+
+/// Looks at `history` through `decisions`.
+pub fn view(history: &History, decisions: &Decisions, options: ViewOptions) -> View {
+    let entries = history.from(decisions.kept_from());
+    let mut shown = Vec::with_capacity(entries.len() + 8);
+    let mut summary_tokens = 0;
+    if let Some(boundary) = &decisions.boundary {
+        let head = head(boundary);
+        summary_tokens = head.blocks.iter().map(|b| u64::from(b.tokens)).sum();
+        shown.push(head);
+    }
+    let first = entries.first().map_or(Seq(u64::MAX), |e| e.message.seq);
+    let mut attachments = decisions.attachments().iter().peekable();
+    while let Some(early) = attachments.next_if(|a| a.after < first) {
+        shown.push(attached(early));
+    }
+    for entry in entries {
+        shown.push(show(entry, decisions, options));
+        while let Some(attachment) = attachments.next_if(|a| a.after <= entry.message.seq) {
+            shown.push(attached(attachment));
+        }
+    }
+    shown.extend(attachments.map(attached));
+    let attachment_tokens = decisions.attachments().iter().map(|a| u64::from(a.tokens)).sum();
+    let (messages, repairs) = arrange(shown);
+    View { messages, repairs, summary_tokens, attachment_tokens }
+}
+
+fn head(boundary: &crate::decision::Boundary) -> Shown {
+    let marker_tokens = u32::try_from(boundary.marker.len() / 3).unwrap_or(u32::MAX);
+    Shown {
+        seq: Seq::ZERO,
+        role: Role::User,
+        assistant_message_id: None,
+        blocks: vec![
+            PromptBlock::written(&boundary.marker, Seq::ZERO, marker_tokens),
+            PromptBlock::written(&boundary.summary, Seq::ZERO, boundary.tokens),
+        ],
+    }
+}
+
+fn attached(attachment: &Attachment) -> Shown {
+    Shown {
+        seq: attachment.after,
+        role: Role::User,
+        assistant_message_id: None,
+        blocks: vec![PromptBlock::written(&attachment.text, attachment.after, attachment.tokens)],
+    }
+}
+
+fn show(entry: &Entry, decisions: &Decisions, options: ViewOptions) -> Shown {
+    let message = &entry.message;
+    let stale = options.preserved_thinking && thought_elsewhere(message.seq, decisions);
+    let blocks = entry
+        .blocks()
+        .enumerate()
+        .filter(|(_, (block, _))| !(stale && block.kind.is_thinking()))
+        .map(|(index, (block, facts))| show_block(message.seq, index, block, facts, decisions))
+        .collect();
+    Shown {
+        seq: message.seq,
+        role: message.role,
+        assistant_message_id: message.assistant_message_id.clone(),
+        blocks,
+    }
+}
+
+/// The prompt before message `seq` is no longer the one that it was made from.
+fn thought_elsewhere(seq: Seq, decisions: &Decisions) -> bool {
+    decisions.edits().iter().any(|edit| edit.from < seq && seq <= edit.made_after)
+}
+
+fn show_block(
+    seq: Seq,
+    index: usize,
+    block: &Block,
+    facts: &BlockFacts,
+    decisions: &Decisions,
+) -> PromptBlock {
+    let mut shown = PromptBlock {
+        json: block.json.clone(),
+        kind: block.kind.clone(),
+        origin: Origin::Stored {
+            seq,
+            block: u32::try_from(index).unwrap_or(u32::MAX),
+            variant: Variant::Whole,
+        },
+        tokens: facts.tokens,
+        media: block.media,
+        blank: facts.blank,
+    };
+    let mut set = |json: Option<bytes::Bytes>, variant: Variant, tokens: u32, media: u16| {
+        if let Some(json) = json {
+            shown.json = json;
+            shown.tokens = tokens;
+            shown.media = media;
+            shown.origin =
+                Origin::Stored { seq, block: u32::try_from(index).unwrap_or(u32::MAX), variant };
+        }
+    };
+    if let BlockKind::ToolResult { tool_use_id, .. } = &block.kind {
+        if let Some(other) = decisions.result(tool_use_id) {
+            set(Some(other.json.clone()), other.variant, other.tokens, 0);
+            return shown;
+        }
+        if facts.empty_result {
+            let literal = placeholder::no_output_literal();
+            let json = json::with_member(block.as_str(), "content", &literal);
+            set(json, Variant::Preview, facts.tokens + 12, 0);
+            return shown;
+        }
+    }
+    if block.has_cache_control {
+        // The prompt places its own breakpoints; a client's would count against the same four.
+        let json = json::without_key(block.as_str(), "cache_control");
+        set(json, Variant::Unmarked, facts.tokens, block.media);
+    }
+    shown
+}

@@ -1,0 +1,184 @@
+//! The daemon comes up, and goes down.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bethink_config::Settings;
+use bethink_store::{StoreError, Terms};
+use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
+use bethink_transcript::message::Source;
+use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
+use bytes::Bytes;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::{Clock, SystemClock};
+use crate::events::Hub;
+use crate::hot::Registry;
+use crate::{Daemon, Inner};
+
+/// Work of a daemon that holds the home's lock; whoever holds the lock next takes it over.
+const OWNER: &str = "home";
+
+/// Why the daemon could not come up.
+#[derive(Debug, thiserror::Error)]
+pub enum BootError {
+    #[error("we could not use {home} as bethink's home: {cause}")]
+    Home { home: PathBuf, cause: std::io::Error },
+    #[error(
+        "another daemon owns {home} ({holder}); stop it, or choose another home with BETHINK_HOME"
+    )]
+    Owned { home: PathBuf, holder: String },
+    #[error("we could not open the database: {0}")]
+    Store(#[from] OpenError),
+    #[error("we could not read the work left by the last daemon: {0}")]
+    Work(#[from] StoreError),
+}
+
+impl Daemon {
+    /// Takes the home's lock, opens the store, starts the workers.
+    pub async fn boot(settings: Settings) -> Result<Self, BootError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let lock = own_home(&settings.home)?;
+        let (store, opened) = open_store(&settings.home, clock.now()).await?;
+        tell(&opened);
+        let stop = CancellationToken::new();
+        let daemon = Daemon {
+            inner: Arc::new(Inner {
+                hub: Hub::new(clock.now().0, stop.clone()),
+                metrics: metrics_recorder(),
+                damage: opened.damage.as_ref().map(|d| d.reason.clone()).into(),
+                tracker: TaskTracker::new(),
+                wake: Arc::default(),
+                registry: Registry::default(),
+                store: Arc::new(store.clone()),
+                _lock: lock,
+                settings,
+                clock,
+                stop,
+            }),
+        };
+        daemon.store().release(OWNER.to_owned()).await?;
+        daemon.spawn(daemon.clone().work(Arc::clone(&daemon.inner.wake)));
+        if opened.check_due {
+            daemon.check_in_background(store);
+        }
+        Ok(daemon)
+    }
+
+    /// Finishes or hands over what is under way; ends all event streams.
+    pub async fn shutdown(&self) {
+        self.inner.stop.cancel();
+        self.inner.tracker.close();
+        self.inner.tracker.wait().await;
+        for result in [self.store().release(OWNER.to_owned()).await, self.store().close().await] {
+            if let Err(error) = result {
+                tracing::error!(%error, "not everything was put away; the next start will look at it");
+            }
+        }
+    }
+
+    pub(crate) fn owner(&self) -> &'static str {
+        OWNER
+    }
+
+    /// A large database that was not closed cleanly is looked through while it serves.
+    fn check_in_background(&self, store: SqliteStore) {
+        let (daemon, stop) = (self.clone(), self.inner.stop.clone());
+        self.spawn(async move {
+            let checked = tokio::select! {
+                checked = store.check() => checked,
+                () = stop.cancelled() => return,
+            };
+            match checked {
+                Ok(None) => {}
+                Ok(Some(fault)) => {
+                    tracing::error!(%fault, "the database is damaged; restart the daemon to recover what is whole");
+                    daemon.note_damage(fault);
+                }
+                Err(error) => tracing::warn!(%error, "the database could not be checked"),
+            }
+        });
+    }
+}
+
+/// The home with its lock, held as long as the file is open.
+fn own_home(home: &Path) -> Result<File, BootError> {
+    let cannot = |cause| BootError::Home { home: home.to_owned(), cause };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(cannot)?;
+    let path = home.join("lock");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(cannot)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let holder = std::fs::read_to_string(&path).unwrap_or_default();
+            let holder = if holder.trim().is_empty() {
+                "just starting".to_owned()
+            } else {
+                holder.trim().to_owned()
+            };
+            return Err(BootError::Owned { home: home.to_owned(), holder });
+        }
+        Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
+    }
+    // For the error message of the next one; the lock itself is the kernel's.
+    let holder = format!("pid {}\n", std::process::id());
+    file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(cannot)?;
+    Ok(file)
+}
+
+async fn open_store(home: &Path, now: UnixMicros) -> Result<(SqliteStore, OpenReport), OpenError> {
+    let options = Options { analyse: Some(analyse), ..Options::new(now) };
+    SqliteStore::open(&home.join("bethink.db"), options).await
+}
+
+/// Index terms of a stored message, for a recovery that builds the index anew.
+fn analyse(raw: &[u8]) -> Terms {
+    let Ok(id) = MessageId::new("recovered") else { return Terms::default() };
+    let meta = MessageMeta { seq: Seq::ZERO, id, created_at: UnixMicros(0) };
+    Message::parse(meta, Bytes::copy_from_slice(raw), Source::Client)
+        .map(|message| crate::messages::terms_of(&message))
+        .unwrap_or_default()
+}
+
+fn tell(opened: &OpenReport) {
+    let Some(damage) = &opened.damage else { return };
+    tracing::error!(
+        reason = %damage.reason, copy = %damage.copy.display(),
+        "the database was damaged; it was copied aside and what is whole was recovered"
+    );
+    for table in &damage.recovered {
+        tracing::warn!(
+            table = table.table,
+            rows = table.rows,
+            spoiled = table.spoiled,
+            "recovered"
+        );
+    }
+}
+
+/// One recorder for the process; a second boot in it (tests) shares the first one's.
+fn metrics_recorder() -> metrics_exporter_prometheus::PrometheusHandle {
+    static HANDLE: std::sync::OnceLock<metrics_exporter_prometheus::PrometheusHandle> =
+        std::sync::OnceLock::new();
+    HANDLE
+        .get_or_init(|| {
+            let recorder = PrometheusBuilder::new().build_recorder();
+            let handle = recorder.handle();
+            // Another recorder is installed already: ours then stays empty, and nothing breaks.
+            drop(metrics::set_global_recorder(recorder));
+            handle
+        })
+        .clone()
+}

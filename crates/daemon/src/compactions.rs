@@ -1,0 +1,459 @@
+//! Compactions: made, listed, undone, expanded.
+
+use std::path::{Path, PathBuf};
+
+use bethink_api as api;
+use bethink_compactor::{
+    EmbeddedSummarizer, Facts, Failure, Input, Level, Outcome, RestoredItem, Summarizer, Trigger,
+};
+use bethink_context::decision::ClearedResult;
+use bethink_context::todos::Todo;
+use bethink_context::{Attachment, Boundary, Hints, ViewOptions, measure, view};
+use bethink_store::{Compaction, SearchQuery, SeqRange};
+use bethink_transcript::{CompactionId, Seq, SessionId};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::clock::rfc3339;
+use crate::hot::{ESTIMATOR, HotSession, STRETCH, parsed, tokens};
+use crate::limits::{MAX_HITS, MAX_RESTORED_FILE};
+use crate::messages::stored_out;
+use crate::sessions::page_limit;
+use crate::state::State;
+use crate::{Daemon, Kind, Refusal, Result};
+
+/// What a compaction is asked to be.
+pub(crate) struct Wish {
+    pub(crate) trigger: Trigger,
+    pub(crate) focus: Option<String>,
+    pub(crate) level: Option<Level>,
+    pub(crate) summary_tokens: Option<u64>,
+}
+
+impl Wish {
+    pub(crate) fn of(trigger: Trigger) -> Self {
+        Self { trigger, focus: None, level: None, summary_tokens: None }
+    }
+}
+
+/// The part of a stored compaction that only views and people need.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Detail {
+    marker: String,
+    restored: Vec<Attachment>,
+    clipped: Vec<ClearedResult>,
+    items: Vec<RestoredItem>,
+    names: u64,
+    kept_names: u64,
+    lost: Vec<String>,
+    /// Levels that were tried first, and why they were not taken.
+    refused: Vec<String>,
+    /// The list as it stood, for a restart.
+    pub(crate) todos: Vec<Todo>,
+    /// Appended again with the boundary, so that they stand near the end of what is exported.
+    title: Option<String>,
+    tags: Vec<String>,
+}
+
+pub(crate) fn detail_of(compaction: &Compaction) -> Detail {
+    serde_json::from_str(&compaction.detail).unwrap_or_default()
+}
+
+/// The boundary of a stored compaction, recorded ones included.
+pub(crate) fn boundary_of(compaction: &Compaction) -> Boundary {
+    let detail = detail_of(compaction);
+    let marker = if detail.marker.is_empty() {
+        format!(
+            "This session goes on from an earlier part, messages 1 to {}, that was summarised where it was recorded. The summary follows.",
+            compaction.last_seq
+        )
+    } else {
+        detail.marker
+    };
+    Boundary {
+        id: compaction.id.to_string(),
+        kept_from: compaction.kept_from,
+        made_after: compaction.made_after,
+        marker,
+        tokens: tokens(&compaction.summary),
+        summary: compaction.summary.clone(),
+        restored: detail.restored,
+        clipped: detail.clipped,
+    }
+}
+
+impl Daemon {
+    pub async fn compact(
+        &self,
+        id: SessionId,
+        request: api::CompactRequest,
+    ) -> Result<api::Compaction> {
+        let wish = wish_of(request)?;
+        let slot = self.hot(id).await?;
+        let mut hot = slot.lock(self).await?;
+        self.compact_hot(&mut hot, wish).await.map(|done| out(&done))
+    }
+
+    /// prepare → generate → commit; the session is either before it or after it.
+    pub(crate) async fn compact_hot(&self, hot: &mut HotSession, wish: Wish) -> Result<Compaction> {
+        let mut facts = match hot.facts.take() {
+            Some(facts) => facts,
+            None => self.read_facts(hot).await?,
+        };
+        let state = State::parse(&hot.session.state);
+        let restorable = self.restorable(hot, &state, &facts).await;
+        let trigger = wish.trigger;
+        let made =
+            tokio::task::block_in_place(|| self.generate(hot, wish, &mut facts, &restorable));
+        hot.facts = Some(facts);
+        let outcome = match made {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                if trigger == Trigger::Auto {
+                    hot.breakers.failed();
+                }
+                metrics::counter!("bethink_compactions_failed_total").increment(1);
+                return Err(refusal(&failure));
+            }
+        };
+        let compaction = self.row(hot, trigger, &outcome)?;
+        self.store().add_compaction(compaction.clone(), Vec::new()).await?;
+        self.clean_up(hot, trigger, outcome, &compaction);
+        Ok(compaction)
+    }
+
+    fn generate(
+        &self,
+        hot: &HotSession,
+        wish: Wish,
+        facts: &mut Facts,
+        restorable: &bethink_compactor::Restorable,
+    ) -> std::result::Result<Outcome, Failure> {
+        let options =
+            ViewOptions { preserved_thinking: hot.model.preserved_thinking.unwrap_or(false) };
+        let estimated = view(&hot.history, &hot.decisions, options).tokens() + hot.fixed_tokens;
+        let size = measure(&hot.history, &hot.decisions, &hot.model.name, estimated);
+        let hints = Hints { session: hot.session.id.to_string() };
+        let mut input = Input {
+            id: Uuid::now_v7().to_string(),
+            history: &hot.history,
+            decisions: &hot.decisions,
+            facts,
+            thresholds: hot.thresholds,
+            fixed_tokens: hot.fixed_tokens,
+            scale: size.tokens as f64 / estimated.max(1) as f64,
+            trigger: wish.trigger,
+            focus: wish.focus,
+            summary_tokens: wish.summary_tokens,
+            restorable,
+            limits: crate::limits::compact(&self.settings().compact),
+            options,
+            hints: &hints,
+            estimator: &ESTIMATOR,
+        };
+        // Levels that need notes or a model join here, cheapest first.
+        let ladder: [&dyn Summarizer; 1] = [&EmbeddedSummarizer];
+        let wanted: Vec<&dyn Summarizer> = ladder
+            .into_iter()
+            .filter(|s| wish.level.is_none_or(|level| s.level() == level))
+            .collect();
+        bethink_compactor::compact(&mut input, &wanted)
+    }
+
+    fn row(&self, hot: &HotSession, trigger: Trigger, outcome: &Outcome) -> Result<Compaction> {
+        let detail = Detail {
+            marker: outcome.boundary.marker.clone(),
+            restored: outcome.boundary.restored.clone(),
+            clipped: outcome.boundary.clipped.clone(),
+            items: outcome.restored.clone(),
+            names: outcome.fidelity.names,
+            kept_names: outcome.fidelity.kept,
+            lost: outcome.fidelity.lost.clone(),
+            refused: outcome.refused.clone(),
+            todos: hot.todos.list.clone(),
+            title: hot.session.title.clone(),
+            tags: hot.session.tags.clone(),
+        };
+        let id = outcome.boundary.id.parse().map_err(Refusal::internal)?;
+        Ok(Compaction {
+            id,
+            session: hot.session.id,
+            trigger: trigger.as_str().to_owned(),
+            level: outcome.level.as_str().to_owned(),
+            first_seq: outcome.first_seq,
+            last_seq: outcome.last_seq,
+            kept_from: outcome.boundary.kept_from,
+            made_after: outcome.boundary.made_after,
+            tokens_before: outcome.tokens_before,
+            tokens_after: outcome.tokens_after,
+            summary: outcome.boundary.summary.clone(),
+            summary_tokens: outcome.summary_tokens,
+            fidelity: outcome.fidelity.score,
+            detail: serde_json::to_string(&detail).map_err(Refusal::internal)?,
+            created_at: self.now(),
+            undone_at: None,
+        })
+    }
+
+    /// What belonged to the old view goes; what later compactions need stays.
+    fn clean_up(
+        &self,
+        hot: &mut HotSession,
+        trigger: Trigger,
+        outcome: Outcome,
+        done: &Compaction,
+    ) {
+        let limits = crate::limits::compact(&self.settings().compact);
+        hot.breakers.succeeded(trigger, &limits);
+        hot.history = hot.history.without_before(outcome.boundary.kept_from);
+        hot.decided(outcome.decisions);
+        hot.undone = false;
+        hot.view_tokens = outcome.tokens_after.saturating_sub(hot.fixed_tokens);
+        hot.last_compaction = Some(done.clone());
+        // The list is news again: the calls that showed it have left the view.
+        hot.todos.changed = !hot.todos.list.is_empty();
+        metrics::counter!("bethink_compactions_total").increment(1);
+        tracing::info!(
+            session = %done.session, level = %done.level, before = done.tokens_before,
+            after = done.tokens_after, fidelity = done.fidelity, "compacted"
+        );
+        let data = serde_json::json!({
+            "id": done.id.to_string(), "trigger": done.trigger, "level": done.level,
+            "tokens_before": done.tokens_before, "tokens_after": done.tokens_after,
+            "fidelity": done.fidelity,
+        });
+        self.hub().publish(done.session, "compaction", done.made_after, &data);
+    }
+
+    /// Facts of what lies before the view, from history.
+    async fn read_facts(&self, hot: &HotSession) -> Result<Facts> {
+        let mut facts = Facts::default();
+        let end =
+            hot.history.entries().first().map_or(hot.session.last_seq.next(), |e| e.message.seq);
+        let mut after = Seq::ZERO;
+        while after.next() < end {
+            let range =
+                SeqRange { after: Some(after), before: Some(end), limit: STRETCH, newest: false };
+            let stretch = self.store().messages(hot.session.id, range).await?;
+            let Some(last) = stretch.last() else { break };
+            after = last.seq;
+            for stored in stretch {
+                facts.observe(&parsed(stored)?);
+            }
+        }
+        Ok(facts)
+    }
+
+    async fn restorable(
+        &self,
+        hot: &HotSession,
+        state: &State,
+        facts: &Facts,
+    ) -> bethink_compactor::Restorable {
+        let mut what = state.restorable();
+        let root = PathBuf::from(&hot.session.project_dir);
+        let mut paths: Vec<String> =
+            state.files.files.iter().rev().map(|f| f.path.clone()).collect();
+        let mut read: Vec<_> = facts.tools.files().iter().filter(|f| f.reads > 0).collect();
+        read.sort_by_key(|f| std::cmp::Reverse(f.last));
+        paths.extend(read.iter().map(|f| f.path.to_string()));
+        let mut seen = std::collections::HashSet::new();
+        paths.retain(|p| seen.insert(p.clone()));
+        // A few more than are restored, since some are visible in the tail or gone.
+        paths.truncate(20);
+        let plan = state.plan.clone();
+        let limit = crate::limits::compact(&self.settings().compact).files + 6;
+        let disk = tokio::task::spawn_blocking(move || {
+            let files: Vec<(String, String)> = paths
+                .into_iter()
+                .filter_map(|path| read_inside(&root, &path).map(|content| (path, content)))
+                .take(limit)
+                .collect();
+            let plan = match (plan.content, plan.path) {
+                (Some(content), path) => Some((path.unwrap_or_else(|| "plan".to_owned()), content)),
+                (None, Some(path)) => read_inside(&root, &path).map(|content| (path, content)),
+                (None, None) => None,
+            };
+            (files, plan)
+        })
+        .await;
+        if let Ok((files, plan)) = disk {
+            what.files = files;
+            what.plan = plan;
+        }
+        what
+    }
+
+    pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
+        self.store().session(id).await?;
+        let compactions = self.store().compactions(id).await?.iter().map(out).collect();
+        Ok(api::Compactions { compactions })
+    }
+
+    /// Ignores the record from now on; the messages behind it are in view again.
+    pub async fn undo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
+        let slot = self.hot(id).await?;
+        let undone = self.store().undo_compaction(id, compaction, self.now()).await?;
+        slot.cool().await;
+        let data = serde_json::json!({ "id": undone.id.to_string(), "undone": true });
+        self.hub().publish(id, "compaction", undone.made_after, &data);
+        Ok(out(&undone))
+    }
+
+    /// The messages behind a summary: all, those a line of it points at, or those that match.
+    pub async fn expand(
+        &self,
+        id: SessionId,
+        compaction: CompactionId,
+        q: Option<String>,
+        limit: Option<usize>,
+        cursor: Option<String>,
+    ) -> Result<api::Expanded> {
+        let limit = page_limit(limit)?;
+        let all = self.store().compactions(id).await?;
+        let Some(found) = all.iter().find(|c| c.id == compaction) else {
+            return Err(Refusal::new(
+                Kind::NotFound,
+                format!("there is no compaction {compaction}"),
+            ));
+        };
+        let covered = |seq: Seq| seq >= found.first_seq && seq <= found.last_seq;
+        let after = match cursor {
+            None => None,
+            Some(text) => Some(Seq(text.parse().map_err(|_| {
+                Refusal::invalid("cursor", "not a cursor that this daemon hands out")
+            })?)),
+        };
+        let q = q.filter(|q| !q.trim().is_empty());
+        let Some(q) = q else {
+            let from = after.unwrap_or(Seq(found.first_seq.0.saturating_sub(1)));
+            let range = SeqRange {
+                after: Some(from),
+                before: Some(found.last_seq.next()),
+                limit,
+                newest: false,
+            };
+            let stored = self.store().messages(id, range).await?;
+            let next_cursor =
+                (stored.len() == limit).then(|| stored.last().map(|m| m.seq.to_string())).flatten();
+            let messages = stored.into_iter().map(stored_out).collect::<Result<_>>()?;
+            return Ok(api::Expanded { messages, next_cursor });
+        };
+        let mut messages = Vec::new();
+        for seq in marks(&q).into_iter().filter(|seq| covered(*seq)).take(limit) {
+            let range = SeqRange { limit: 1, ..SeqRange::from(seq) };
+            messages.extend(self.store().messages(id, range).await?);
+        }
+        if messages.is_empty() {
+            let terms = bethink_recall::query_terms(&q);
+            if !terms.is_empty() {
+                let query = SearchQuery { session: id, terms, limit: MAX_HITS };
+                let hits = self.store().search(query).await?;
+                messages.extend(
+                    hits.into_iter().map(|h| h.message).filter(|m| covered(m.seq)).take(limit),
+                );
+            }
+        }
+        let messages = messages.into_iter().map(stored_out).collect::<Result<_>>()?;
+        Ok(api::Expanded { messages, next_cursor: None })
+    }
+}
+
+fn wish_of(request: api::CompactRequest) -> Result<Wish> {
+    let level = match request.level.as_deref() {
+        None => None,
+        Some("embedded") => Some(Level::Embedded),
+        Some(level @ ("session_memory" | "full")) => {
+            return Err(Refusal::new(
+                Kind::NotCompactable,
+                format!("level {level} is not available: the daemon has no notes or model for it"),
+            )
+            .hint("leave the level out, or ask for \"embedded\""));
+        }
+        Some(other) => {
+            return Err(Refusal::invalid(
+                "level",
+                format!(
+                    "{other:?} is not a level: use \"session_memory\", \"full\" or \"embedded\""
+                ),
+            ));
+        }
+    };
+    const LEAST: u64 = 200;
+    const MOST: u64 = 200_000;
+    if let Some(tokens) = request.summary_tokens
+        && !(LEAST..=MOST).contains(&tokens)
+    {
+        return Err(Refusal::invalid("summary_tokens", format!("{LEAST} to {MOST} tokens"))
+            .bounded(MOST, tokens));
+    }
+    let focus = request.instructions.filter(|text| !text.trim().is_empty());
+    Ok(Wish { trigger: Trigger::Manual, focus, level, summary_tokens: request.summary_tokens })
+}
+
+fn refusal(failure: &Failure) -> Refusal {
+    let hint = match failure {
+        Failure::Nothing => "append more of the conversation first",
+        Failure::NoRoom { .. } => "shorten system or tools, or give the session a larger window",
+        Failure::Refused(_) => "nothing was changed; the messages are all there",
+    };
+    Refusal::new(Kind::NotCompactable, failure.to_string()).hint(hint)
+}
+
+/// Message numbers in a line of a summary: `[41]`, or a bare number.
+fn marks(line: &str) -> Vec<Seq> {
+    if let Ok(seq) = line.trim().parse() {
+        return vec![Seq(seq)];
+    }
+    line.split('[')
+        .skip(1)
+        .filter_map(|part| part.split_once(']'))
+        .filter_map(|(number, _)| number.parse().ok().map(Seq))
+        .collect()
+}
+
+/// A regular UTF-8 file below `root`; nothing that a link leads out to.
+fn read_inside(root: &Path, path: &str) -> Option<String> {
+    let root = root.canonicalize().ok()?;
+    let path = root.join(path).canonicalize().ok()?;
+    let inside = path.starts_with(&root);
+    let file = inside.then(|| std::fs::metadata(&path).ok()).flatten()?;
+    if !file.is_file() || file.len() > MAX_RESTORED_FILE {
+        return None;
+    }
+    std::fs::read_to_string(&path).ok()
+}
+
+pub(crate) fn out(compaction: &Compaction) -> api::Compaction {
+    let detail = detail_of(compaction);
+    api::Compaction {
+        id: compaction.id.0,
+        trigger: compaction.trigger.clone(),
+        level: compaction.level.clone(),
+        covers: api::Covers { first_seq: compaction.first_seq.0, last_seq: compaction.last_seq.0 },
+        kept_from_seq: compaction.kept_from.0,
+        tokens_before: compaction.tokens_before,
+        tokens_after: compaction.tokens_after,
+        summary: compaction.summary.clone(),
+        summary_tokens: compaction.summary_tokens,
+        fidelity: compaction.fidelity,
+        fidelity_detail: api::FidelityDetail {
+            names: detail.names,
+            kept: detail.kept_names,
+            lost: detail.lost,
+        },
+        restored: detail
+            .items
+            .into_iter()
+            .map(|i| api::RestoredItem {
+                kind: i.kind,
+                name: i.name,
+                tokens: i.tokens,
+                truncated: i.truncated,
+            })
+            .collect(),
+        created_at: rfc3339(compaction.created_at),
+        undone_at: compaction.undone_at.map(rfc3339),
+    }
+}

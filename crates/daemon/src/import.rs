@@ -1,0 +1,448 @@
+//! Import of session files: a job that reads on one thread while the store writes on another.
+//!
+//! A file becomes one session, its sidechains child sessions. A job that was killed half-way starts
+//! its session anew, so that nothing is there twice.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use bethink_api as api;
+use bethink_session_file::{Damage, Facts, Kind as LineKind, Line, Reader, SidechainKey, Thread};
+use bethink_store::{
+    Compaction, ImportBatch, Job, NewMessage, NewRecord, NewSession, Progress, SessionChange,
+    StoreError,
+};
+use bethink_transcript::{CompactionId, MessageId, Seq, SessionId};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use crate::jobs;
+use crate::messages::terms_of;
+use crate::{Daemon, Kind, Refusal, Result};
+
+/// Bytes read at a time, and written in one transaction.
+const CHUNK: usize = 2 << 20;
+/// Chunks that may wait between reader and writer.
+const AHEAD: usize = 2;
+/// Skipped lines that are told one by one.
+const TOLD_LINES: usize = 1_000;
+
+/// Owner of the paths below the home that imports use.
+fn spool(home: &Path, job: Uuid) -> PathBuf {
+    home.join("spool").join(format!("{job}.jsonl"))
+}
+
+impl Daemon {
+    /// Imports a file that the daemon's user can read.
+    pub async fn import_path(&self, request: api::ImportRequest) -> Result<api::Job> {
+        let path = PathBuf::from(&request.path);
+        if !path.is_absolute() {
+            return Err(Refusal::invalid("path", "an absolute path of a .jsonl file"));
+        }
+        let meta = tokio::fs::metadata(&path).await.map_err(|e| {
+            Refusal::invalid("path", format!("we could not open {}: {e}", request.path))
+        })?;
+        if !meta.is_file() {
+            return Err(Refusal::invalid("path", "must be a regular file"));
+        }
+        self.check_size(meta.len(), "path")?;
+        let payload = json!({ "path": request.path, "file": request.path, "project_dir": request.project_dir });
+        self.enqueue_import(payload).await
+    }
+
+    /// Imports what the request carries; durable before it is answered.
+    pub async fn import_body(&self, body: Bytes) -> Result<api::Job> {
+        self.check_size(body.len() as u64, "body")?;
+        if body.is_empty() {
+            return Err(Refusal::invalid(
+                "body",
+                "empty: the lines of a session file, or {\"path\": …}",
+            ));
+        }
+        let id = jobs::new_id();
+        let path = spool(&self.settings().home, id.0);
+        write_durably(path.clone(), body).await?;
+        let payload = json!({ "path": path, "file": "request body", "spooled": true, "session": Uuid::now_v7() });
+        self.enqueue(id, "import", None, &payload).await
+    }
+
+    async fn enqueue_import(&self, mut payload: Value) -> Result<api::Job> {
+        // The session's id is chosen before the work, so that a second try finds what the first left.
+        payload["session"] = json!(Uuid::now_v7());
+        self.enqueue(jobs::new_id(), "import", None, &payload).await
+    }
+
+    fn check_size(&self, bytes: u64, field: &str) -> Result<()> {
+        let most = self.settings().daemon.max_import_bytes;
+        if bytes <= most {
+            return Ok(());
+        }
+        let refusal = Refusal::new(Kind::TooLarge, format!("an import has at most {most} bytes"));
+        Err(Refusal { field: Some(field.to_owned()), ..refusal }.bounded(most, bytes))
+    }
+
+    pub(crate) async fn run_import(&self, job: &Job) -> Result<Value> {
+        let payload = jobs::payload(job)?;
+        let path = PathBuf::from(payload["path"].as_str().unwrap_or_default());
+        let session = payload["session"].as_str().and_then(|s| s.parse().ok()).map(SessionId);
+        let session = session.ok_or_else(|| Refusal::internal("an import without a session id"))?;
+        let result = self.import_file(job, &path, session, &payload).await;
+        if payload["spooled"].as_bool() == Some(true)
+            && !matches!(&result, Err(r) if r.kind == Kind::StorageFull)
+        {
+            // Already gone after a crash between here and the job's end.
+            drop(tokio::fs::remove_file(&path).await);
+        }
+        result
+    }
+
+    async fn import_file(
+        &self,
+        job: &Job,
+        path: &Path,
+        session: SessionId,
+        payload: &Value,
+    ) -> Result<Value> {
+        let file = payload["file"].as_str().unwrap_or_default().to_owned();
+        self.remove_leftovers(session).await?;
+        let hash = hash_of(path.to_owned()).await?;
+        if let Some(known) = self.store().imported(&hash).await? {
+            let row = self.store().session(known).await?;
+            let known = api::ImportFile {
+                file,
+                session_id: known.0,
+                messages: row.last_seq.0,
+                children: self.children(known).await?,
+                skipped: Vec::new(),
+                already_imported: true,
+            };
+            return serde_json::to_value([known]).map_err(Refusal::internal);
+        }
+        let (send, receive) = mpsc::channel(AHEAD);
+        let reading = tokio::task::spawn_blocking({
+            let path = path.to_owned();
+            move || read_file(&path, session, &send)
+        });
+        let written = self.write_chunks(job, session, payload, hash, receive).await;
+        let read = reading.await.map_err(Refusal::internal)?;
+        written?;
+        let read = read?;
+        self.settle(session, &read).await?;
+        let done = api::ImportFile {
+            file,
+            session_id: session.0,
+            messages: read.messages,
+            children: read.children.iter().map(|c| c.0).collect(),
+            skipped: read.skipped,
+            already_imported: false,
+        };
+        metrics::counter!("bethink_sessions_imported_total").increment(1);
+        serde_json::to_value([done]).map_err(Refusal::internal)
+    }
+
+    async fn write_chunks(
+        &self,
+        job: &Job,
+        session: SessionId,
+        payload: &Value,
+        hash: String,
+        mut receive: mpsc::Receiver<Chunk>,
+    ) -> Result<()> {
+        let mut project_dir = payload["project_dir"].as_str().map(str::to_owned);
+        let mut created = false;
+        while let Some(chunk) = receive.recv().await {
+            if !created {
+                project_dir = project_dir.or(chunk.cwd).filter(|dir| dir.starts_with('/'));
+                let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
+                self.create_imported(session, None, dir, Some(hash.clone())).await?;
+                created = true;
+            }
+            for child in chunk.new_children {
+                let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
+                self.create_imported(child, Some(session), dir, None).await?;
+            }
+            let progress = Progress {
+                done: chunk.read,
+                total: chunk.total,
+                unit: "bytes".to_owned(),
+                watermark: None,
+            };
+            let batch =
+                ImportBatch { session, records: chunk.records, progress: Some((job.id, progress)) };
+            self.store().import(batch).await?;
+        }
+        if !created {
+            let dir = project_dir.unwrap_or_else(|| "/".to_owned());
+            self.create_imported(session, None, dir, Some(hash)).await?;
+        }
+        Ok(())
+    }
+
+    async fn create_imported(
+        &self,
+        id: SessionId,
+        parent: Option<SessionId>,
+        project_dir: String,
+        content_hash: Option<String>,
+    ) -> Result<()> {
+        let model = self.model_or_default(None)?;
+        let new = NewSession {
+            id,
+            project_dir,
+            title: None,
+            tags: Vec::new(),
+            parent,
+            forked_at: None,
+            model: serde_json::to_string(&model).map_err(Refusal::internal)?,
+            created_at: self.now(),
+            content_hash,
+        };
+        self.store().create_session(new, None).await?;
+        Ok(())
+    }
+
+    /// What only the whole file tells: title, tags, model, recorded compactions.
+    async fn settle(&self, session: SessionId, read: &ReadFile) -> Result<()> {
+        let facts = &read.facts;
+        let mut model = self.model_or_default(None)?;
+        if let Some(name) = &facts.model {
+            model.name.clone_from(name);
+        }
+        let change = SessionChange {
+            title: facts.title.clone(),
+            titled: None,
+            tags: Some(facts.tags.clone()),
+            model: Some(serde_json::to_string(&model).map_err(Refusal::internal)?),
+            state: None,
+            updated_at: facts.last_at.unwrap_or_else(|| self.now()),
+        };
+        self.store().update_session(session, change).await?;
+        for compaction in &facts.compactions {
+            let Some(summary_seq) = read.summaries.get(&compaction.summary_id).copied() else {
+                continue;
+            };
+            let covered = Seq(summary_seq.0.saturating_sub(1));
+            let row = Compaction {
+                id: CompactionId(Uuid::now_v7()),
+                session,
+                trigger: compaction.trigger.clone(),
+                level: "recorded".to_owned(),
+                first_seq: Seq(1),
+                last_seq: covered,
+                kept_from: summary_seq.next(),
+                made_after: summary_seq,
+                tokens_before: compaction.pre_tokens,
+                tokens_after: u64::from(crate::hot::tokens(&compaction.summary)),
+                summary_tokens: u64::from(crate::hot::tokens(&compaction.summary)),
+                summary: compaction.summary.clone(),
+                fidelity: 0.0,
+                detail: "{}".to_owned(),
+                created_at: compaction.created_at,
+                undone_at: None,
+            };
+            self.store().add_compaction(row, Vec::new()).await?;
+        }
+        Ok(())
+    }
+
+    async fn remove_leftovers(&self, session: SessionId) -> Result<()> {
+        for child in self.children(session).await? {
+            self.store().delete_session(SessionId(child)).await?;
+        }
+        match self.store().delete_session(session).await {
+            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn children(&self, session: SessionId) -> Result<Vec<Uuid>> {
+        let filter = bethink_store::SessionFilter { parent: Some(session), ..Default::default() };
+        let page = bethink_store::Page { limit: 1_000, cursor: None };
+        let (children, _) = self.store().sessions(filter, page).await?;
+        Ok(children.into_iter().map(|c| c.id.0).collect())
+    }
+}
+
+/// A stretch of the file, ready to be written.
+struct Chunk {
+    records: Vec<NewRecord>,
+    new_children: Vec<SessionId>,
+    cwd: Option<String>,
+    read: u64,
+    total: u64,
+}
+
+/// What was learnt while reading.
+struct ReadFile {
+    facts: Facts,
+    messages: u64,
+    children: Vec<SessionId>,
+    skipped: Vec<api::SkippedLine>,
+    summaries: HashMap<MessageId, Seq>,
+}
+
+struct Collector {
+    session: SessionId,
+    records: Vec<NewRecord>,
+    children: HashMap<SidechainKey, SessionId>,
+    order: Vec<SessionId>,
+    told: usize,
+    messages: u64,
+    skipped: Vec<api::SkippedLine>,
+    summaries: HashMap<MessageId, Seq>,
+}
+
+fn read_file(path: &Path, session: SessionId, send: &mpsc::Sender<Chunk>) -> Result<ReadFile> {
+    let cannot = |e: std::io::Error| {
+        Refusal::invalid("path", format!("we could not read {}: {e}", path.display()))
+    };
+    let mut file = std::fs::File::open(path).map_err(cannot)?;
+    let total = file.metadata().map_err(cannot)?.len();
+    let mut reader = Reader::new();
+    let mut collector = Collector {
+        session,
+        records: Vec::new(),
+        children: HashMap::new(),
+        order: Vec::new(),
+        told: 0,
+        messages: 0,
+        skipped: Vec::new(),
+        summaries: HashMap::new(),
+    };
+    let mut read = 0;
+    loop {
+        let mut buffer = Vec::with_capacity(CHUNK);
+        let got = file.by_ref().take(CHUNK as u64).read_to_end(&mut buffer).map_err(cannot)?;
+        if got == 0 {
+            break;
+        }
+        read += got as u64;
+        reader.feed(Bytes::from(buffer), |line| collector.line(line));
+        let cwd = reader.facts().cwd.clone();
+        if !collector.send(send, cwd, read, total) {
+            // The writer gave up; its reason is the one to tell.
+            return Err(Refusal::internal("the import was given up"));
+        }
+    }
+    let facts = reader.finish(|line| collector.line(line));
+    collector.send(send, facts.cwd.clone(), read, total);
+    Ok(ReadFile {
+        facts,
+        messages: collector.messages,
+        children: collector.order,
+        skipped: collector.skipped,
+        summaries: collector.summaries,
+    })
+}
+
+impl Collector {
+    fn line(&mut self, line: Line) {
+        let Line { number, head, tail, kind } = line;
+        let message = match kind {
+            LineKind::Message(found) => {
+                let target = match &found.thread {
+                    Thread::Main => {
+                        self.messages += 1;
+                        if found.is_summary {
+                            self.summaries.insert(found.message.id.clone(), Seq(self.messages));
+                        }
+                        self.session
+                    }
+                    Thread::Sidechain(key) => self.child(key),
+                };
+                let message = found.message;
+                Some((
+                    target,
+                    NewMessage {
+                        id: message.id.clone(),
+                        role: message.role,
+                        raw: message.raw().clone(),
+                        terms: terms_of(&message),
+                        created_at: message.created_at,
+                    },
+                ))
+            }
+            LineKind::Damaged(damage) => {
+                self.skip(number, &damage);
+                None
+            }
+            _ => None,
+        };
+        self.records.push(NewRecord { line: number, head, tail, message });
+    }
+
+    fn skip(&mut self, line: u64, damage: &Damage) {
+        if self.skipped.len() < TOLD_LINES {
+            self.skipped.push(api::SkippedLine { line, reason: damage.to_string() });
+        }
+    }
+
+    /// The child session of a sidechain: the same file gives the same ids to the same job.
+    fn child(&mut self, key: &SidechainKey) -> SessionId {
+        if let Some(child) = self.children.get(key) {
+            return *child;
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.session.0.as_bytes());
+        hasher.update(key.as_str().as_bytes());
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        let child = SessionId(uuid::Builder::from_custom_bytes(bytes).into_uuid());
+        self.children.insert(key.clone(), child);
+        self.order.push(child);
+        child
+    }
+
+    fn send(
+        &mut self,
+        send: &mpsc::Sender<Chunk>,
+        cwd: Option<String>,
+        read: u64,
+        total: u64,
+    ) -> bool {
+        if self.records.is_empty() {
+            return true;
+        }
+        let new_children = self.order.iter().skip(self.told).copied().collect();
+        self.told = self.order.len();
+        let records = std::mem::take(&mut self.records);
+        send.blocking_send(Chunk { records, new_children, cwd, read, total }).is_ok()
+    }
+}
+
+async fn hash_of(path: PathBuf) -> Result<String> {
+    tokio::task::spawn_blocking(move || {
+        let cannot = |e: std::io::Error| {
+            Refusal::invalid("path", format!("we could not read {}: {e}", path.display()))
+        };
+        let mut file = std::fs::File::open(&path).map_err(cannot)?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(&mut file).map_err(cannot)?;
+        Ok(hasher.finalize().to_hex().to_string())
+    })
+    .await
+    .map_err(Refusal::internal)?
+}
+
+async fn write_durably(path: PathBuf, body: Bytes) -> Result<()> {
+    let written = tokio::task::spawn_blocking(move || {
+        use std::io::Write;
+        let dir = path.parent().unwrap_or(Path::new("/"));
+        std::fs::create_dir_all(dir)?;
+        let mut file = std::fs::File::create_new(&path)?;
+        file.write_all(&body)?;
+        file.sync_all()?;
+        std::fs::File::open(dir)?.sync_all()
+    })
+    .await
+    .map_err(Refusal::internal)?;
+    written.map_err(|e| match e.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            StoreError::Full.into()
+        }
+        _ => Refusal::internal(e),
+    })
+}

@@ -1,0 +1,298 @@
+//! Sessions: create, list, change, delete, fork.
+
+use bethink_api as api;
+use bethink_context::Thresholds;
+use bethink_store::{
+    Append, NewMessage, NewSession, Page, SeqRange, Session, SessionChange, SessionFilter,
+};
+use bethink_transcript::{Seq, SessionId};
+use uuid::Uuid;
+
+use crate::clock::rfc3339;
+use crate::hot::{STRETCH, parsed};
+use crate::limits::{MAX_PAGE, MAX_QUERY, MAX_TAGS, MAX_TITLE, PAGE};
+use crate::messages::terms_of;
+use crate::refusal::keyed;
+use crate::{Daemon, IdempotencyKey, Refusal, Result};
+
+/// Name of a model that the client did not give.
+const UNNAMED_MODEL: &str = "unknown";
+const MAX_PATH: usize = 4_096;
+
+impl Daemon {
+    pub async fn create_session(
+        &self,
+        request: api::CreateSession,
+        key: Option<IdempotencyKey>,
+    ) -> Result<api::Session> {
+        check_path(&request.project_dir)?;
+        check_labels(request.title.as_deref(), &request.tags)?;
+        let model = self.model_or_default(request.model)?;
+        let parent = request.parent.map(SessionId);
+        if let Some(parent) = parent {
+            self.store().session(parent).await.map_err(|e| in_field(e, "parent"))?;
+        }
+        let new = NewSession {
+            id: SessionId(Uuid::now_v7()),
+            project_dir: request.project_dir,
+            title: request.title,
+            tags: request.tags,
+            parent,
+            forked_at: None,
+            model: serde_json::to_string(&model).map_err(Refusal::internal)?,
+            created_at: self.now(),
+            content_hash: None,
+        };
+        let receipt = key.map(IdempotencyKey::receipt);
+        let created = self.store().create_session(new, receipt).await.map_err(keyed)?;
+        Ok(out(&created.session))
+    }
+
+    pub async fn session(&self, id: SessionId) -> Result<api::Session> {
+        Ok(out(&self.store().session(id).await?))
+    }
+
+    pub async fn sessions(
+        &self,
+        project_dir: Option<String>,
+        q: Option<String>,
+        tag: Option<String>,
+        limit: Option<usize>,
+        cursor: Option<String>,
+    ) -> Result<api::SessionsPage> {
+        if q.as_ref().is_some_and(|q| q.len() > MAX_QUERY) {
+            return Err(Refusal::invalid("q", format!("at most {MAX_QUERY} bytes")));
+        }
+        let filter = SessionFilter { project_dir, q, tag, parent: None };
+        let page = Page { limit: page_limit(limit)?, cursor };
+        let (sessions, next_cursor) = self.store().sessions(filter, page).await?;
+        Ok(api::SessionsPage { sessions: sessions.iter().map(out).collect(), next_cursor })
+    }
+
+    pub async fn patch_session(
+        &self,
+        id: SessionId,
+        request: api::PatchSession,
+    ) -> Result<api::Session> {
+        check_labels(request.title.as_deref(), request.tags.as_deref().unwrap_or_default())?;
+        let model = request.model.map(|m| self.model_or_default(Some(m))).transpose()?;
+        let change = SessionChange {
+            titled: request.title.as_ref().map(|_| true),
+            title: request.title,
+            tags: request.tags,
+            model: model
+                .map(|m| serde_json::to_string(&m))
+                .transpose()
+                .map_err(Refusal::internal)?,
+            state: None,
+            updated_at: self.now(),
+        };
+        let session = self.store().update_session(id, change).await?;
+        if let Some(slot) = self.registry().get(id) {
+            slot.cool().await;
+        }
+        Ok(out(&session))
+    }
+
+    pub async fn delete_session(&self, id: SessionId) -> Result<()> {
+        self.store().delete_session(id).await?;
+        self.registry().remove(id);
+        self.hub().forget(id);
+        Ok(())
+    }
+
+    /// `(project_dir, sessions)`
+    pub async fn projects(&self) -> Result<Vec<(String, u64)>> {
+        Ok(self.store().projects().await?)
+    }
+
+    /// A new session that shares history up to a message; the parent stays as it is.
+    pub async fn fork(&self, id: SessionId, request: api::ForkRequest) -> Result<api::Session> {
+        let parent = self.store().session(id).await?;
+        check_labels(request.title.as_deref(), &[])?;
+        let at = request.at_seq.map_or(parent.last_seq, Seq);
+        if at > parent.last_seq || at == Seq::ZERO && parent.last_seq > Seq::ZERO {
+            return Err(Refusal::invalid(
+                "at_seq",
+                format!("messages are 1 to {}", parent.last_seq),
+            )
+            .bounded(parent.last_seq.0, at.0));
+        }
+        let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));
+        let new = NewSession {
+            id: SessionId(Uuid::now_v7()),
+            project_dir: parent.project_dir.clone(),
+            title,
+            tags: parent.tags.clone(),
+            parent: Some(id),
+            forked_at: Some(at),
+            model: parent.model.clone(),
+            created_at: self.now(),
+            content_hash: None,
+        };
+        let fork = self.store().create_session(new, None).await?.session;
+        if let Err(refusal) = self.copy_history(id, fork.id, at).await {
+            // Half a fork is none.
+            self.store().delete_session(fork.id).await?;
+            return Err(refusal);
+        }
+        self.copy_view(id, &parent, fork.id, at).await?;
+        Ok(out(&self.store().session(fork.id).await?))
+    }
+
+    async fn copy_history(&self, from: SessionId, to: SessionId, through: Seq) -> Result<()> {
+        let mut after = Seq::ZERO;
+        while after < through {
+            let range = SeqRange {
+                after: Some(after),
+                before: Some(through.next()),
+                limit: STRETCH,
+                newest: false,
+            };
+            let stretch = self.store().messages(from, range).await?;
+            let Some(last) = stretch.last() else { break };
+            after = last.seq;
+            let mut messages = Vec::with_capacity(stretch.len());
+            for stored in stretch {
+                let (id, role, raw) = (stored.id.clone(), stored.role, stored.raw.clone());
+                let created_at = stored.created_at;
+                let terms = terms_of(&parsed(stored)?);
+                messages.push(NewMessage { id, role, raw, terms, created_at });
+            }
+            let append = Append { session: to, messages, receipt: None, at: self.now() };
+            self.store().append(append).await?;
+        }
+        Ok(())
+    }
+
+    /// The fork starts with the parent's compactions and decisions, as far as they lie before `at`.
+    async fn copy_view(
+        &self,
+        from: SessionId,
+        parent: &Session,
+        to: SessionId,
+        at: Seq,
+    ) -> Result<()> {
+        let change = SessionChange {
+            state: Some(parent.state.clone()),
+            updated_at: self.now(),
+            ..SessionChange::default()
+        };
+        self.store().update_session(to, change).await?;
+        let decisions = self.store().decisions(from).await?;
+        let kept = decisions.into_iter().filter(|d| d.made_after <= at).map(|d| {
+            bethink_store::NewDecision {
+                kind: d.kind,
+                data: d.data,
+                made_after: d.made_after,
+                created_at: d.created_at,
+            }
+        });
+        self.store().add_decisions(to, kept.collect()).await?;
+        for compaction in self.store().compactions(from).await? {
+            if compaction.made_after <= at && compaction.undone_at.is_none() {
+                let id = bethink_transcript::CompactionId(Uuid::now_v7());
+                let copy = bethink_store::Compaction { id, session: to, ..compaction };
+                self.store().add_compaction(copy, Vec::new()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The model given, with the settings' figures where it has none; its window is checked.
+    pub(crate) fn model_or_default(&self, model: Option<api::ModelSpec>) -> Result<api::ModelSpec> {
+        let settings = &self.settings().context;
+        let model = model.unwrap_or_else(|| api::ModelSpec {
+            name: UNNAMED_MODEL.to_owned(),
+            context_window: settings.window,
+            max_output_tokens: None,
+            preserved_thinking: None,
+        });
+        if model.name.is_empty() || model.name.len() > MAX_TITLE {
+            return Err(Refusal::invalid("model.name", format!("1 to {MAX_TITLE} bytes")));
+        }
+        if model.max_output_tokens == Some(0) {
+            return Err(Refusal::invalid("model.max_output_tokens", "at least 1 token of output"));
+        }
+        self.thresholds(&model)?;
+        Ok(model)
+    }
+
+    pub(crate) fn thresholds(&self, model: &api::ModelSpec) -> Result<Thresholds> {
+        let settings = &self.settings().context;
+        let output = model.max_output_tokens.unwrap_or(settings.max_output);
+        Thresholds::new(model.context_window, output, settings.auto_percent).map_err(|too_small| {
+            Refusal::invalid("model.context_window", too_small.to_string())
+                .bounded(bethink_context::thresholds::MIN_WINDOW, model.context_window)
+                .hint("half of a window is reserved for output; less leaves no room for a summary and one round")
+        })
+    }
+}
+
+pub(crate) fn model_of(session: &Session) -> api::ModelSpec {
+    serde_json::from_str(&session.model).unwrap_or_else(|_| api::ModelSpec {
+        name: UNNAMED_MODEL.to_owned(),
+        context_window: 200_000,
+        max_output_tokens: None,
+        preserved_thinking: None,
+    })
+}
+
+pub(crate) fn out(session: &Session) -> api::Session {
+    api::Session {
+        id: session.id.0,
+        project_dir: session.project_dir.clone(),
+        title: session.title.clone(),
+        tags: session.tags.clone(),
+        parent: session.parent.map(|p| p.0),
+        forked_at_seq: session.forked_at.map(|s| s.0),
+        model: model_of(session),
+        messages: session.last_seq.0,
+        last_seq: session.last_seq.0,
+        created_at: rfc3339(session.created_at),
+        updated_at: rfc3339(session.updated_at),
+    }
+}
+
+pub(crate) fn page_limit(limit: Option<usize>) -> Result<usize> {
+    match limit.unwrap_or(PAGE) {
+        n @ 1..=MAX_PAGE => Ok(n),
+        n => Err(Refusal::invalid("limit", format!("1 to {MAX_PAGE}"))
+            .bounded(MAX_PAGE as u64, n as u64)),
+    }
+}
+
+fn check_path(path: &str) -> Result<()> {
+    if !path.starts_with('/') || path.len() > MAX_PATH || path.contains('\0') {
+        return Err(Refusal::invalid(
+            "project_dir",
+            format!("an absolute path of at most {MAX_PATH} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+fn check_labels(title: Option<&str>, tags: &[String]) -> Result<()> {
+    if title.is_some_and(|t| t.len() > MAX_TITLE) {
+        let actual = title.map_or(0, str::len) as u64;
+        return Err(Refusal::invalid("title", format!("at most {MAX_TITLE} bytes"))
+            .bounded(MAX_TITLE as u64, actual));
+    }
+    if tags.len() > MAX_TAGS {
+        return Err(Refusal::invalid("tags", format!("at most {MAX_TAGS} tags"))
+            .bounded(MAX_TAGS as u64, tags.len() as u64));
+    }
+    for (i, tag) in tags.iter().enumerate() {
+        if tag.trim().is_empty() || tag.len() > MAX_TITLE {
+            return Err(Refusal::invalid(format!("tags[{i}]"), format!("1 to {MAX_TITLE} bytes")));
+        }
+    }
+    Ok(())
+}
+
+fn in_field(error: bethink_store::StoreError, field: &str) -> Refusal {
+    match error {
+        bethink_store::StoreError::NotFound { .. } => Refusal::invalid(field, error.to_string()),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,404 @@
+//! A turn: from a session's state to the body of the next model call.
+//!
+//! Stages decide on a copy; the copy becomes the session's state only once its new decisions are
+//! durable, so that a prompt that was handed out can always be made again.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use bethink_api as api;
+use bethink_compactor::Trigger;
+use bethink_compactor::policy::{self, Policy};
+use bethink_context::todos;
+use bethink_context::{
+    Attachment, Body, Decision, Decisions, Hints, Shape, StageReport, SystemBlock, ViewOptions,
+    assemble, measure, order_system, snip, view,
+};
+use bethink_context::{budget, microcompact};
+use bethink_store::NewDecision;
+use bethink_tokens::Estimator;
+use bethink_transcript::{Role, Seq, SessionId, UnixMicros, ValidPrompt};
+use bytes::Bytes;
+
+use crate::compactions::Wish;
+use crate::hot::{ESTIMATOR, HotSession, tokens};
+use crate::limits::TODOS_WHOLE_EVERY;
+use crate::report::{self, Facing};
+use crate::{Daemon, Kind, Refusal, Result};
+
+/// System and tools of a call, ready to be joined.
+pub(crate) struct Frame {
+    pub(crate) system: Vec<SystemBlock>,
+    pub(crate) tools: String,
+    pub(crate) system_tokens: u64,
+    pub(crate) instruction_tokens: u64,
+    pub(crate) tool_tokens: u64,
+}
+
+impl Frame {
+    fn new(parts: Option<Vec<api::SystemPart>>, tools: Option<&str>) -> Result<Self> {
+        let parts = parts.unwrap_or_default().into_iter().map(|p| (p.part, p.text)).collect();
+        let system = order_system(parts).map_err(|unknown| {
+            Refusal::invalid(format!("system[{}].part", unknown.index), unknown.to_string())
+        })?;
+        let tools = match tools {
+            None | Some("null") => "[]".to_owned(),
+            Some(raw) if raw.starts_with('[') => raw.to_owned(),
+            Some(_) => {
+                return Err(Refusal::invalid("tools", "must be an array of tool definitions"));
+            }
+        };
+        let of = |project: bool| -> u64 {
+            system
+                .iter()
+                .filter(|b| (b.part == "project_context") == project)
+                .map(|b| u64::from(tokens(&b.text)))
+                .sum()
+        };
+        let tool_tokens = if tools.len() > 2 { u64::from(ESTIMATOR.json(&tools)) } else { 0 };
+        Ok(Self {
+            system_tokens: of(false),
+            instruction_tokens: of(true),
+            tool_tokens,
+            system,
+            tools,
+        })
+    }
+
+    pub(crate) fn tokens(&self) -> u64 {
+        self.system_tokens + self.instruction_tokens + self.tool_tokens
+    }
+}
+
+/// A prompt with all that is said about it.
+pub(crate) struct Made {
+    pub(crate) prompt: ValidPrompt,
+    pub(crate) shape: Shape,
+    pub(crate) report: api::ContextReport,
+}
+
+impl Daemon {
+    /// The next model call's body: `{system, messages, tools, report}`.
+    pub async fn context(&self, id: SessionId, request: api::ContextRequest) -> Result<Bytes> {
+        let may_compact = match request.compact.as_deref() {
+            None | Some("auto") => self.settings().context.auto_compact,
+            Some("never") => false,
+            Some(other) => {
+                return Err(Refusal::invalid(
+                    "compact",
+                    format!("{other:?}: use \"auto\" or \"never\""),
+                ));
+            }
+        };
+        let frame = Frame::new(request.system, request.tools.as_ref().map(|t| t.get()))?;
+        let slot = self.hot(id).await?;
+        let mut hot = slot.lock(self).await?;
+        if hot.session.last_seq == Seq::ZERO {
+            return Err(Refusal::new(Kind::Conflict, "the session has no messages yet")
+                .hint("append the user's first message, then ask for the context"));
+        }
+        let now = self.now();
+        hot.fixed_tokens = frame.tokens();
+        hot.breakers.turn();
+        let (mut decisions, mut records, mut stages) = self.decide(&mut hot, now);
+        let mut made = self.make(&hot, &decisions, &frame, &stages)?;
+        let mut compacted = None;
+        if may_compact {
+            let limits = crate::limits::compact(&self.settings().compact);
+            let wish = policy::decide(
+                made.report.tokens,
+                &hot.thresholds,
+                &hot.breakers,
+                &limits,
+                hot.undone,
+            );
+            match wish {
+                Policy::Nothing => {}
+                Policy::Held(reason) => made.report.notices.push(reason),
+                Policy::Compact => {
+                    self.keep(&mut hot, decisions, std::mem::take(&mut records), now).await?;
+                    let notice = match self.compact_hot(&mut hot, Wish::of(Trigger::Auto)).await {
+                        Ok(done) => {
+                            compacted = Some(done.id.to_string());
+                            None
+                        }
+                        Err(refusal) => Some(format!("no compaction: {}", refusal.detail)),
+                    };
+                    decisions = hot.decisions.clone();
+                    stages.push(report::compaction_stage(
+                        made.report.tokens,
+                        &hot,
+                        compacted.is_some(),
+                    ));
+                    made = self.make(&hot, &decisions, &frame, &stages)?;
+                    made.report.notices.extend(notice);
+                }
+            }
+        }
+        made.report.compacted = compacted;
+        if made.report.tokens >= hot.thresholds.blocking {
+            self.keep(&mut hot, decisions, records, now).await?;
+            return Err(overflow(made.report));
+        }
+        self.keep(&mut hot, decisions, records, now).await?;
+        let after_boundary = hot.decisions.boundary.is_some();
+        let body = assemble(&made.prompt, &frame.system, after_boundary);
+        hot.shape = Some(made.shape);
+        hot.last_prompt = Some(now);
+        hot.view_tokens = made.prompt.tokens();
+        slot.note(&api::ContextLevel {
+            tokens: made.report.tokens,
+            level: made.report.level.clone(),
+            remaining: made.report.remaining,
+        });
+        drop(hot);
+        metrics::counter!("bethink_prompts_total").increment(1);
+        self.registry().trim(self.hot_budget());
+        join(&body, &frame.tools, &made.report)
+    }
+
+    /// Diagnostics alone; changes nothing.
+    pub async fn report(&self, id: SessionId) -> Result<api::ContextReport> {
+        let slot = self.hot(id).await?;
+        let mut hot = slot.lock(self).await?;
+        if hot.session.last_seq == Seq::ZERO {
+            return Ok(report::empty(&hot));
+        }
+        let todos = hot.todos.clone();
+        let (decisions, _, stages) = self.decide(&mut hot, self.now());
+        hot.todos = todos;
+        let frame = Frame {
+            system: Vec::new(),
+            tools: "[]".to_owned(),
+            system_tokens: hot.fixed_tokens,
+            instruction_tokens: 0,
+            tool_tokens: 0,
+        };
+        let mut made = self.make(&hot, &decisions, &frame, &stages)?;
+        // Nothing is known of the next call's system and tools; they are taken to stay.
+        if made.report.changed_by.as_deref().is_some_and(|by| by == "system" || by == "tools") {
+            made.report.changed_by = None;
+        }
+        Ok(made.report)
+    }
+
+    /// Runs the stages that decide, on a copy of the session's decisions.
+    fn decide(
+        &self,
+        hot: &mut HotSession,
+        now: UnixMicros,
+    ) -> (Decisions, Vec<Decision>, Vec<StageReport>) {
+        let settings = &self.settings().context;
+        let hints = Hints { session: hot.session.id.to_string() };
+        let reminder = todo_reminder(hot);
+        let hot = &*hot;
+        let mut decisions = hot.decisions.clone();
+        let (mut records, mut stages) = (Vec::new(), Vec::new());
+        let mut take =
+            |decisions: &mut Decisions, (new, report): (Vec<Decision>, Option<StageReport>)| {
+                for record in &new {
+                    decisions.apply(record, &hot.history, &tokens);
+                }
+                records.extend(new);
+                stages.extend(report);
+            };
+        let found =
+            budget::decide(&hot.history, &decisions, &crate::limits::budget(settings), &hints);
+        take(&mut decisions, found);
+        if settings.snip {
+            let found = snip::decide(&hot.history, &decisions, &hints);
+            take(&mut decisions, found);
+        }
+        let limits = crate::limits::microcompact(settings);
+        let active = last_activity(hot);
+        let found = microcompact::decide(&hot.history, &decisions, &limits, active, now, &hints);
+        take(&mut decisions, found);
+        if let Some(reminder) = reminder {
+            take(&mut decisions, (vec![Decision::Attached(reminder)], None));
+        }
+        let last = hot.session.last_seq;
+        if decisions.shown_through() < last
+            && hot
+                .history
+                .entries()
+                .iter()
+                .rev()
+                .take_while(|e| e.message.seq > decisions.shown_through())
+                .any(|e| e.message.tool_results().next().is_some())
+        {
+            take(&mut decisions, (vec![Decision::Shown { through: last }], None));
+        }
+        (decisions, records, stages)
+    }
+
+    /// Looks, validates, measures.
+    fn make(
+        &self,
+        hot: &HotSession,
+        decisions: &Decisions,
+        frame: &Frame,
+        stages: &[StageReport],
+    ) -> Result<Made> {
+        let options =
+            ViewOptions { preserved_thinking: hot.model.preserved_thinking.unwrap_or(false) };
+        let shown = view(&hot.history, decisions, options);
+        let (summary, attachments) = (shown.summary_tokens, shown.attachment_tokens);
+        let repairs = report::repairs(&shown.repairs);
+        let prompt = ValidPrompt::check(shown.messages)
+            .map_err(|faults| Refusal::internal(format!("the view broke a rule: {faults:?}")))?;
+        let size =
+            measure(&hot.history, decisions, &hot.model.name, prompt.tokens() + frame.tokens());
+        let shape = Shape::new(&prompt, hash(&frame.system), hash_text(&frame.tools));
+        let facing = Facing {
+            hot,
+            decisions,
+            frame,
+            stages,
+            prompt: &prompt,
+            shape: &shape,
+            size,
+            summary,
+            attachments,
+            repairs,
+        };
+        let report = report::write(facing);
+        Ok(Made { prompt, shape, report })
+    }
+
+    /// Makes new decisions durable, then the session's own.
+    async fn keep(
+        &self,
+        hot: &mut HotSession,
+        decisions: Decisions,
+        records: Vec<Decision>,
+        now: UnixMicros,
+    ) -> Result<()> {
+        let made_after = hot.session.last_seq;
+        let new: Vec<NewDecision> = records
+            .iter()
+            .map(|record| {
+                Ok(NewDecision {
+                    kind: record.kind().to_owned(),
+                    data: serde_json::to_string(record).map_err(Refusal::internal)?,
+                    made_after,
+                    created_at: now,
+                })
+            })
+            .collect::<Result<_>>()?;
+        let watermark_only = records.iter().all(|r| matches!(r, Decision::Shown { .. }));
+        if watermark_only && !new.is_empty() {
+            // The watermark need not be waited for: the same history decides the same again, and the
+            // session's next append is committed after it.
+            let (store, id) = (self.store_handle(), hot.session.id);
+            self.spawn(async move {
+                if let Err(error) = store.add_decisions(id, new).await {
+                    tracing::warn!(session = %id, %error, "watermark not written");
+                }
+            });
+        } else if !new.is_empty() {
+            self.store().add_decisions(hot.session.id, new).await?;
+        }
+        hot.decided(decisions);
+        Ok(())
+    }
+}
+
+/// When the provider last saw this session's prefix, as far as is known.
+fn last_activity(hot: &HotSession) -> Option<UnixMicros> {
+    let assistant = hot
+        .history
+        .entries()
+        .iter()
+        .rev()
+        .find(|e| e.message.role == Role::Assistant)
+        .map(|e| e.message.created_at);
+    hot.last_prompt.max(assistant)
+}
+
+/// The reminder after a tool round, once for each round.
+fn todo_reminder(hot: &mut HotSession) -> Option<Attachment> {
+    let last = hot.history.entries().last()?;
+    last.message.tool_results().next()?;
+    let after = last.message.seq;
+    // A round whose own call set the list shows it already.
+    let round_starts =
+        hot.history.entries().iter().rposition(|e| e.message.role == Role::Assistant)?;
+    let own_call = hot
+        .history
+        .entries()
+        .get(round_starts)
+        .is_some_and(|e| todos::set_by(&e.message).is_some());
+    let already = hot.decisions.attachments().iter().any(|a| a.after == after && a.what == "todos");
+    if own_call || already {
+        return None;
+    }
+    let whole = hot.todos.changed || hot.todos.short >= TODOS_WHOLE_EVERY;
+    let text = todos::reminder(&hot.todos.list, whole)?;
+    hot.todos.short = if whole { 0 } else { hot.todos.short + 1 };
+    hot.todos.changed = false;
+    let tokens = tokens(&text);
+    Some(Attachment { after, what: "todos".to_owned(), name: String::new(), text, tokens })
+}
+
+fn overflow(report: api::ContextReport) -> Refusal {
+    let parts = &report.parts;
+    let mut largest = [
+        ("system", parts.system),
+        ("instructions", parts.instructions),
+        ("memory", parts.memory),
+        ("tools", parts.tools),
+        ("summary", parts.summary),
+        ("tail", parts.tail),
+        ("attachments", parts.attachments),
+    ];
+    largest.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+    let fills: Vec<String> = largest
+        .iter()
+        .filter(|(_, t)| *t > 0)
+        .take(3)
+        .map(|(name, t)| format!("{name} {t}"))
+        .collect();
+    let detail = format!(
+        "the prompt has {} tokens; at most {} can be sent. What fills the window: {}",
+        report.tokens,
+        report.thresholds.blocking,
+        fills.join(", ")
+    );
+    Refusal {
+        context: Some(Box::new(report.clone())),
+        ..Refusal::new(Kind::ContextOverflow, detail)
+            .bounded(report.thresholds.blocking, report.tokens)
+            .hint("shorten system or tools, compact, or give the session a larger window")
+    }
+}
+
+fn join(body: &Body, tools: &str, report: &api::ContextReport) -> Result<Bytes> {
+    let report = serde_json::to_vec(report).map_err(Refusal::internal)?;
+    let mut out = Vec::with_capacity(
+        body.system.len() + body.messages.len() + tools.len() + report.len() + 64,
+    );
+    out.extend_from_slice(br#"{"system":"#);
+    out.extend_from_slice(body.system.as_bytes());
+    out.extend_from_slice(br#","messages":"#);
+    out.extend_from_slice(&body.messages);
+    out.extend_from_slice(br#","tools":"#);
+    out.extend_from_slice(tools.as_bytes());
+    out.extend_from_slice(br#","report":"#);
+    out.extend_from_slice(&report);
+    out.push(b'}');
+    Ok(Bytes::from(out))
+}
+
+fn hash(system: &[SystemBlock]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for block in system {
+        block.part.hash(&mut hasher);
+        block.text.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn hash_text(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
