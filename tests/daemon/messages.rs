@@ -216,3 +216,25 @@ fn no_order_of_appends_and_retries_changes_history() {
     let stored = kill_loop::stored(&mut daemon.client(), &session);
     assert_eq!(stored.into_iter().map(|(_, id)| id).collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn a_client_that_leaves_without_its_answer_and_tries_again_is_in_the_prompt() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let mut client = daemon.client();
+    let mut stream = client.events(&format!("/v1/sessions/{session}/events"), None);
+    let path = format!("/v1/sessions/{session}/messages");
+    for n in 0..150_u64 {
+        let id = format!("m{n}");
+        let body = json!({"messages": [say::with_id(&id, say::user(&format!("marker_{n}_here")))]});
+        let request = Request::new("POST", &path).json(&body);
+        client.abandon(&request);
+        assert_eq!(client.must(&request).ok()["last_seq"], n + 1);
+        let context = client.post(&format!("/v1/sessions/{session}/context"), &json!({})).ok();
+        let text = bethink_harness::prompt::readable(&context);
+        assert!(text.contains(&format!("marker_{n}_here")), "message {n} is stored and not shown");
+    }
+    for n in 0..150_u64 {
+        assert_eq!(stream.next_of("message").json()["seq"], n + 1, "an event is missing");
+    }
+}

@@ -187,6 +187,14 @@ impl Client {
         }
     }
 
+    /// Sends a whole request on a connection of its own and hangs up without reading the answer.
+    pub fn abandon(&self, request: &Request) {
+        let Ok(mut connection) = connect(self.addr) else { return };
+        let mut bytes = request.head(&self.addr.to_string(), &self.token).into_bytes();
+        bytes.extend_from_slice(&request.body);
+        drop(connection.write_all(&bytes));
+    }
+
     /// Opens a stream of server-sent events on a connection of its own.
     #[track_caller]
     pub fn events(&self, path: &str, last_event_id: Option<&str>) -> EventStream {
