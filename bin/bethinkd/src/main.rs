@@ -1,4 +1,7 @@
 //! The daemon's program: reads arguments and settings, boots, serves until it is told to stop.
+//!
+//! It keeps the system's allocator on purpose: measured idle and after four bodies of 30 MB, mimalloc
+//! held 19 and 130 to 240 MB where the system's held 10 and 11.
 
 mod logging;
 mod signals;
