@@ -15,7 +15,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioTimer;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,6 +27,10 @@ use crate::problem::{Failure, Sort};
 /// Pause after an accept that failed for want of descriptors or memory: long enough not to spin,
 /// short enough not to be noticed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Time that a connection over the cap waits for a place: a burst is served, a full house is not
+/// queued for.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Connections over the cap that are told so at the same time; further ones are just closed.
 const MAX_TURNED_AWAY: usize = 32;
@@ -52,7 +56,12 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    pub(crate) fn new(router: Router, settings: &DaemonSettings, stop: CancellationToken) -> Self {
+    pub(crate) fn new(
+        router: Router,
+        settings: &DaemonSettings,
+        stop: CancellationToken,
+        tasks: TaskTracker,
+    ) -> Self {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(Duration::from_millis(settings.header_timeout_ms));
@@ -62,7 +71,7 @@ impl Connections {
             http,
             free: Arc::new(Semaphore::new(cap.min(Semaphore::MAX_PERMITS))),
             turned_away: Arc::new(Semaphore::new(MAX_TURNED_AWAY)),
-            tasks: TaskTracker::new(),
+            tasks,
             stop,
             kill: CancellationToken::new(),
             drain: Duration::from_millis(settings.drain_ms),
@@ -71,6 +80,7 @@ impl Connections {
 
     /// Accepts until the stop.
     pub(crate) async fn accept_tcp(&self, listener: TcpListener) {
+        let mut patient = true;
         loop {
             let accepted = tokio::select! {
                 () = self.stop.cancelled() => return,
@@ -82,7 +92,7 @@ impl Connections {
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "could not set TCP_NODELAY");
                     }
-                    self.take(stream, Entrance::Tcp);
+                    self.take(stream, Entrance::Tcp, &mut patient).await;
                 }
                 Err(error) => self.pause_after(&error).await,
             }
@@ -91,13 +101,16 @@ impl Connections {
 
     /// Accepts connections of the daemon's own user until the stop.
     pub(crate) async fn accept_unix(&self, listener: UnixListener) {
+        let mut patient = true;
         loop {
             let accepted = tokio::select! {
                 () = self.stop.cancelled() => return,
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) if is_own_user(&stream) => self.take(stream, Entrance::Socket),
+                Ok((stream, _)) if is_own_user(&stream) => {
+                    self.take(stream, Entrance::Socket, &mut patient).await;
+                }
                 Ok(_) => tracing::warn!("another user was turned away at the socket"),
                 Err(error) => self.pause_after(&error).await,
             }
@@ -117,13 +130,13 @@ impl Connections {
         }
     }
 
-    fn take<S>(&self, stream: S, entrance: Entrance)
+    async fn take<S>(&self, stream: S, entrance: Entrance, patient: &mut bool)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Ok(place) = self.free.clone().try_acquire_owned() else {
-            return self.turn_away(stream);
-        };
+        let place = self.place(*patient).await;
+        *patient = place.is_some();
+        let Some(place) = place else { return self.turn_away(stream) };
         let connection = serve_connection(
             self.http.clone(),
             self.router.clone(),
@@ -139,6 +152,18 @@ impl Connections {
             gauge.decrement(1);
             drop(place);
         });
+    }
+
+    /// Only the first one that finds a full house waits, since all others wait behind it.
+    async fn place(&self, patient: bool) -> Option<OwnedSemaphorePermit> {
+        let free = self.free.clone();
+        if !patient {
+            return free.try_acquire_owned().ok();
+        }
+        tokio::select! {
+            () = self.stop.cancelled() => None,
+            place = tokio::time::timeout(PATIENCE, free.acquire_owned()) => place.ok()?.ok(),
+        }
     }
 
     /// Says why, and reads what was already sent: closing on unread bytes would reset the

@@ -8,6 +8,7 @@ use bethink_config::DaemonSettings;
 use bethink_daemon::Daemon;
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// State of the router, cheap to clone.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct App {
     pub(crate) stopping: CancellationToken,
     pub(crate) openapi: Bytes,
     pub(crate) running_keys: RunningKeys,
+    /// Connections and work under way; a stop waits for them.
+    pub(crate) tasks: TaskTracker,
 }
 
 /// Bounds of a request body.

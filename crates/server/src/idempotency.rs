@@ -29,8 +29,10 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
         return Err(failure.bounded(MAX_KEY_BYTES as u64, bytes.len() as u64));
     }
     match value.to_str() {
-        Ok(text) if bytes.iter().all(u8::is_ascii_graphic) => Ok(Some(text.to_owned())),
-        _ => Err(Failure::field("Idempotency-Key", "a key has visible ASCII characters only")),
+        Ok(text) if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
+            Ok(Some(text.to_owned()))
+        }
+        _ => Err(Failure::field("Idempotency-Key", "a key has printable ASCII characters only")),
     }
 }
 
@@ -45,28 +47,36 @@ pub(crate) fn with_fingerprint(key: String, parts: &Parts, body: &[u8]) -> Idemp
 
 /// Does `work` once a key. Only answers are kept, no refusals: those may be tried again.
 ///
-/// With a key the work goes on when the client hangs up, since it will come back for the answer.
 pub(crate) async fn once<F>(app: &App, key: Option<IdempotencyKey>, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,
 {
-    let Some(key) = key else { return work.await };
+    let Some(key) = key else { return to_the_end(app, work).await };
     let running = Running::start(&app.running_keys, &key.key)?;
-    let app = app.clone();
-    let task = tokio::spawn(async move {
+    let daemon = app.daemon.clone();
+    to_the_end(app, async move {
         let _running = running;
-        if let Some(kept) = app.daemon.kept_answer(&key).await? {
+        if let Some(kept) = daemon.kept_answer(&key).await? {
             return Answer::from_kept(&kept)
                 .ok_or_else(|| Failure::internal(&"a kept answer could not be read"));
         }
         let answer = work.await?;
-        if let Err(error) = app.daemon.keep_answer(key, answer.to_kept()).await {
+        if let Err(error) = daemon.keep_answer(key, answer.to_kept()).await {
             // The work is done and durable; only its repetition is no longer recognised.
             tracing::warn!(%error, "an answer could not be kept for its idempotency key");
         }
         Ok(answer)
-    });
-    task.await.unwrap_or_else(|error| Err(Failure::internal(&error)))
+    })
+    .await
+}
+
+/// Does `work` to its end even when the client hangs up, which drops the handler: what is half done
+/// would be stored and not known, and the client will come back for the answer.
+pub(crate) async fn to_the_end<F>(app: &App, work: F) -> Reply
+where
+    F: Future<Output = Reply> + Send + 'static,
+{
+    app.tasks.spawn(work).await.unwrap_or_else(|error| Err(Failure::internal(&error)))
 }
 
 /// Marks a key as being worked on, for as long as it lives.
@@ -107,11 +117,11 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_visible_ascii_of_bounded_length() {
+    fn a_key_is_printable_ascii_of_bounded_length() {
         assert_eq!(key(&headers(&[])).unwrap(), None);
         assert_eq!(key(&headers(&[b"a-1"])).unwrap().as_deref(), Some("a-1"));
         assert!(key(&headers(&[&[b'x'; 255]])).is_ok());
-        let wrong: [&[&[u8]]; 5] = [&[b""], &[&[b'x'; 256]], &[b"a b"], &[b"\xe4"], &[b"a", b"a"]];
+        let wrong: [&[&[u8]]; 5] = [&[b""], &[&[b'x'; 256]], &[b"a\tb"], &[b"\xe4"], &[b"a", b"a"]];
         for values in wrong {
             let problem = key(&headers(values)).unwrap_err().problem().clone();
             assert_eq!(problem.status, 422);

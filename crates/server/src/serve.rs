@@ -8,6 +8,7 @@ use bethink_config::{Home, Settings};
 use bethink_daemon::Daemon;
 use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::accept::Connections;
 use crate::app::{App, RunningKeys};
@@ -44,15 +45,17 @@ pub async fn serve(
     let (tcp, address) = listen::tcp(&settings.daemon.listen).await?;
     let unix = if settings.daemon.socket { unix_listener(&home) } else { None };
 
+    let tasks = TaskTracker::new();
     let app = App {
         daemon,
         limits: (&settings.daemon).into(),
         stopping: shutdown.clone(),
         openapi: openapi(),
         running_keys: RunningKeys::default(),
+        tasks: tasks.clone(),
     };
     let guard = Arc::new(Guard::new(address, &settings.daemon, token));
-    let connections = Connections::new(router(app, guard), &settings.daemon, shutdown);
+    let connections = Connections::new(router(app, guard), &settings.daemon, shutdown, tasks);
 
     let socket = unix.is_some().then(|| home.socket());
     let announcement = Announcement::write(&home, address, socket)

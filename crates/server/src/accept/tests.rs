@@ -13,7 +13,7 @@ impl House {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let stop = CancellationToken::new();
-        let connections = Connections::new(router, &settings, stop.clone());
+        let connections = Connections::new(router, &settings, stop.clone(), TaskTracker::new());
         let served = tokio::spawn(async move {
             connections.accept_tcp(listener).await;
             connections.drain().await;

@@ -6,6 +6,7 @@ use bethink_api as api;
 use crate::answer::{Answer, Reply};
 use crate::app::App;
 use crate::body::Sent;
+use crate::idempotency::to_the_end;
 use crate::params::SessionPath;
 
 /// The body of the next model call: `{system, messages, tools, report}`.
@@ -23,7 +24,9 @@ pub(crate) async fn context(
     SessionPath(id): SessionPath,
     sent: Sent,
 ) -> Reply {
-    Ok(Answer::text(app.daemon.context(id, sent.json_or_default()?).await?))
+    let request = sent.json_or_default()?;
+    let daemon = app.daemon.clone();
+    to_the_end(&app, async move { Ok(Answer::text(daemon.context(id, request).await?)) }).await
 }
 
 /// The report alone; changes nothing.

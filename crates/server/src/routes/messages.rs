@@ -6,6 +6,7 @@ use bethink_api as api;
 use crate::answer::{Answer, Reply};
 use crate::app::App;
 use crate::body::Sent;
+use crate::idempotency::to_the_end;
 use crate::params::{Params, SessionPath};
 
 /// Append messages; durable when answered. A message id met before is not appended again.
@@ -21,7 +22,8 @@ pub(crate) async fn append(
     sent: Sent,
 ) -> Reply {
     let body = sent.text()?;
-    Answer::ok(&app.daemon.append(id, body, sent.key).await?)
+    let daemon = app.daemon.clone();
+    to_the_end(&app, async move { Answer::ok(&daemon.append(id, body, sent.key).await?) }).await
 }
 
 /// Raw history, untouched by any compaction.

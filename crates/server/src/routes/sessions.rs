@@ -7,19 +7,23 @@ use http::StatusCode;
 use crate::answer::{Answer, Reply};
 use crate::app::App;
 use crate::body::Sent;
-use crate::idempotency::once;
+use crate::idempotency::{once, to_the_end};
 use crate::params::{Params, SessionPath};
 
 /// Begin a session.
 #[utoipa::path(
     post, path = "/v1/sessions", tag = "sessions",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters")),
     request_body = api::CreateSession,
     responses((status = 201, body = api::Session))
 )]
 pub(crate) async fn create(State(app): State<App>, sent: Sent) -> Reply {
-    let session = app.daemon.create_session(sent.json()?, sent.key).await?;
-    Answer::with(StatusCode::CREATED, &session)
+    let request = sent.json()?;
+    let daemon = app.daemon.clone();
+    to_the_end(&app, async move {
+        Answer::with(StatusCode::CREATED, &daemon.create_session(request, sent.key).await?)
+    })
+    .await
 }
 
 /// Sessions, newest first.
