@@ -159,3 +159,8 @@ fn message(id: &str, size: usize) -> NewMessage {
         created_at: NOW,
     }
 }
+
+fn median(mut paces: Vec<f64>) -> f64 {
+    paces.sort_by(f64::total_cmp);
+    paces[paces.len() / 2]
+}

@@ -7,7 +7,7 @@
 //! takes what waits and commits it together, so that concurrent appends share an fsync. Readers use
 //! connections of their own, which WAL mode never makes wait.
 //!
-//! Reading order: `options` → `open` (`files`, `probe`, `connect`, `recover`) → `store` → `writer` →
+//! Reading order: `options` → `open` (`files`, `probe`, `connect`, `recover`, `salvage`, `leaves`) → `store` → `writer` →
 //! `append` (`hot`, `plan`, `rows`) → `import` → one file for each other table.
 
 mod append;
@@ -21,6 +21,7 @@ mod files;
 mod hot;
 mod import;
 mod jobs;
+mod leaves;
 mod messages;
 mod open;
 mod options;

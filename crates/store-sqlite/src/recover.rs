@@ -11,6 +11,7 @@ use sqlx::{Connection, SqliteConnection};
 
 use crate::error::from_sqlx;
 use crate::files;
+use crate::leaves;
 use crate::open::{Damage, OpenError, RecoveredTable, checkpoint, make_empty};
 use crate::options::Options;
 use crate::probe::TABLES;
@@ -70,10 +71,14 @@ async fn fill(
     let file_bytes = files::size(path)?.unwrap_or_default() + files::wal_size(path)?;
     let readable = salvage::attach(target, path).await?;
     if readable {
+        let mut complete = true;
         for table in TABLES {
-            salvage::copy_rows(target, table, file_bytes).await?;
+            complete &= salvage::copy_rows(target, table, file_bytes).await? || table != "messages";
         }
         salvage::detach(target).await?;
+        if !complete {
+            leaves::add_stray_messages(target, &files::beside(path, ".salvage")).await?;
+        }
     }
     let mut recovered = Vec::with_capacity(TABLES.len());
     for table in TABLES {

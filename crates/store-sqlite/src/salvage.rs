@@ -22,6 +22,8 @@ const PARTS: i64 = 65_536;
 /// No row takes less than this on disk, so a file's size bounds its row numbers when nothing else
 /// does.
 const SMALLEST_ROW: u64 = 64;
+/// Page size of every database that we make.
+pub(crate) const PAGE_BYTES: usize = 4096;
 /// Rows looked at again at once.
 const PAGE: i64 = 256;
 
@@ -41,6 +43,12 @@ pub(crate) const RECORDS: &str = "
     ORDER BY records.number
     LIMIT 256";
 
+/// In an empty database each table is one page: all others continue the schema.
+const ROOTS: &str = "
+    SELECT rootpage
+    FROM sqlite_schema
+    WHERE rootpage > 0";
+
 const ADD_TERMS: &str = "
     INSERT INTO message_terms (rowid, session, user, assistant, tool_input, tool_result)
     VALUES (?, ?, ?, ?, ?, ?)";
@@ -56,7 +64,7 @@ pub(crate) async fn attach(target: &mut SqliteConnection, path: &Path) -> Result
     let _ = detach(target).await;
     files::remove_database(&scratch)?;
     files::copy_database(path, &scratch)?;
-    graft_first_page(path, &scratch).await?;
+    graft_schema(path, &scratch).await?;
     if attach_file(target, &scratch).await.is_ok() {
         return Ok(true);
     }
@@ -77,28 +85,39 @@ async fn attach_file(target: &mut SqliteConnection, path: &Path) -> sqlx::Result
     sqlx::query("SELECT number FROM source.messages WHERE 0").fetch_all(target).await.map(drop)
 }
 
-/// The first page holds the header and the way to every table. A database made by the same
-/// migrations has the same first page, but for the header's counts, so it can lend its own.
-async fn graft_first_page(path: &Path, scratch: &Path) -> Result<(), OpenError> {
+/// The first page and those that continue it hold the way to every table. A database made by the same
+/// migrations has the same ones, but for the header's counts, so it can lend its own; and where the
+/// file ends too early, its empty tables.
+async fn graft_schema(path: &Path, scratch: &Path) -> Result<(), OpenError> {
     let lender = files::beside(path, ".new");
-    make_empty(&lender).await?.close().await.map_err(from_sqlx)?;
-    let mut page = vec![0; 4096];
-    OpenOptions::new().read(true).open(&lender)?.read_exact_at(&mut page, 0)?;
+    let mut connection = make_empty(&lender).await?;
+    let roots: Vec<i64> =
+        sqlx::query_scalar(ROOTS).fetch_all(&mut connection).await.map_err(from_sqlx)?;
+    connection.close().await.map_err(from_sqlx)?;
+    let mut lent = std::fs::read(&lender)?;
     files::remove_database(&lender)?;
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(scratch)?;
-    let pages = file.metadata()?.len().div_ceil(4096).max(1);
-    page[28..32].copy_from_slice(&u32::try_from(pages).unwrap_or(u32::MAX).to_be_bytes());
-    file.write_all_at(&page, 0)?;
-    file.set_len(pages * 4096)?;
+    let file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(scratch)?;
+    let length = file.metadata()?.len().next_multiple_of(PAGE_BYTES as u64);
+    let pages = (length / PAGE_BYTES as u64).max((lent.len() / PAGE_BYTES) as u64);
+    lent[28..32].copy_from_slice(&u32::try_from(pages).unwrap_or(u32::MAX).to_be_bytes());
+    for (page, bytes) in (1_i64..).zip(lent.chunks(PAGE_BYTES)) {
+        let at = (page.unsigned_abs() - 1) * PAGE_BYTES as u64;
+        if at >= length || !roots.contains(&page) {
+            file.write_all_at(bytes, at)?;
+        }
+    }
+    file.set_len(pages * PAGE_BYTES as u64)?;
     Ok(())
 }
 
-/// Copies every row of a table that can be read.
+/// Copies every row of a table that can be read. Answers whether all could.
 pub(crate) async fn copy_rows(
     target: &mut SqliteConnection,
     table: &'static str,
     file_bytes: u64,
-) -> Result<(), OpenError> {
+) -> Result<bool, OpenError> {
+    let mut complete = true;
     let last = last_number(target, table, file_bytes).await;
     let finest = (last / PARTS).max(1);
     let copy = format!(
@@ -118,7 +137,7 @@ pub(crate) async fn copy_rows(
             match copied.map_err(from_sqlx) {
                 Ok(_) => {}
                 Err(bethink_store::StoreError::Full) => return Err(OpenError::Full),
-                Err(_) if high - low < finest => {}
+                Err(_) if high - low < finest => complete = false,
                 Err(_) => {
                     let middle = low + (high - low) / 2;
                     stretches.push((middle + 1, high));
@@ -128,7 +147,7 @@ pub(crate) async fn copy_rows(
         }
         from += STRIDE;
     }
-    Ok(())
+    Ok(complete)
 }
 
 /// Highest row number: from the table's end, or else from walking an index, or else from the size of

@@ -1,0 +1,206 @@
+//! Messages on pages to which the way is lost.
+//!
+//! When an inner page of the table is damaged, SQLite can't reach the sound leaves below it. Here
+//! every page is looked at for itself, https://www.sqlite.org/fileformat.html#b_tree_pages, and what
+//! reads as a message with the right checksum is one. Only messages of sessions that were recovered
+//! count: pages that are free may still hold those of a deleted session.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use bethink_transcript::SessionId;
+use sqlx::SqliteConnection;
+
+use crate::convert::{session_id, unsigned};
+use crate::error::from_sqlx;
+use crate::open::OpenError;
+use crate::rows::checksum;
+use crate::salvage::PAGE_BYTES;
+
+const TABLE_LEAF: u8 = 13;
+const COLUMNS: usize = 9;
+/// No message is larger: the daemon takes smaller bodies. Bounds what a damaged length can ask for.
+const LARGEST: usize = 256 << 20;
+
+const SESSIONS: &str = "SELECT id FROM sessions";
+
+const INSERT: &str = "
+    INSERT OR IGNORE INTO messages (
+        number, session, seq, message_id, role, recorded, created_at, checksum, raw
+    )
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+struct Message {
+    number: i64,
+    session: SessionId,
+    /// seq, role, recorded, created_at, checksum.
+    integers: [i64; 5],
+    id: String,
+    raw: Vec<u8>,
+}
+
+pub(crate) async fn add_stray_messages(
+    target: &mut SqliteConnection,
+    path: &Path,
+) -> Result<(), OpenError> {
+    let file = File::open(path)?;
+    let ids: Vec<Vec<u8>> =
+        sqlx::query_scalar(SESSIONS).fetch_all(&mut *target).await.map_err(from_sqlx)?;
+    let sessions: HashSet<SessionId> = ids.iter().filter_map(|id| session_id(id).ok()).collect();
+    let pages = file.metadata()?.len() / PAGE_BYTES as u64;
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut *target).await.map_err(from_sqlx)?;
+    for page in 1..pages {
+        for message in messages_on(&file, page) {
+            if sessions.contains(&message.session) {
+                insert(target, message).await.map_err(from_sqlx)?;
+            }
+        }
+    }
+    sqlx::query("COMMIT").execute(target).await.map_err(from_sqlx)?;
+    Ok(())
+}
+
+async fn insert(target: &mut SqliteConnection, message: Message) -> sqlx::Result<()> {
+    let [seq, role, recorded, created_at, checksum] = message.integers;
+    sqlx::query(INSERT)
+        .bind(message.number)
+        .bind(message.session.0.as_bytes().to_vec())
+        .bind(seq)
+        .bind(message.id)
+        .bind(role)
+        .bind(recorded)
+        .bind(created_at)
+        .bind(checksum)
+        .bind(message.raw)
+        .execute(target)
+        .await
+        .map(drop)
+}
+
+/// Messages whose cells begin on this page, counted from 0.
+fn messages_on(file: &File, page: u64) -> Vec<Message> {
+    let Some(bytes) = read_page(file, page) else { return Vec::new() };
+    if bytes[0] != TABLE_LEAF {
+        return Vec::new();
+    }
+    let cells = usize::from(u16::from_be_bytes([bytes[3], bytes[4]]));
+    (0..cells)
+        .filter_map(|cell| bytes.get(8 + cell * 2..10 + cell * 2))
+        .filter_map(|at| bytes.get(usize::from(u16::from_be_bytes([at[0], at[1]]))..))
+        .filter_map(|cell| read_cell(file, cell))
+        .collect()
+}
+
+fn read_page(file: &File, page: u64) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; PAGE_BYTES];
+    file.read_exact_at(&mut bytes, page.checked_mul(PAGE_BYTES as u64)?).ok()?;
+    Some(bytes)
+}
+
+fn read_cell(file: &File, mut cell: &[u8]) -> Option<Message> {
+    let length = usize::try_from(varint(&mut cell)?).ok().filter(|length| *length <= LARGEST)?;
+    let number = varint(&mut cell)?;
+    read_message(number, &read_payload(file, cell, length)?)
+}
+
+/// A payload that does not fit its page goes on in a chain of pages.
+fn read_payload(file: &File, cell: &[u8], length: usize) -> Option<Vec<u8>> {
+    const MOST: usize = PAGE_BYTES - 35;
+    const LEAST: usize = (PAGE_BYTES - 12) * 32 / 255 - 23;
+    if length <= MOST {
+        return cell.get(..length).map(<[u8]>::to_vec);
+    }
+    let fitting = LEAST + (length - LEAST) % (PAGE_BYTES - 4);
+    let local = if fitting <= MOST { fitting } else { LEAST };
+    let mut payload = cell.get(..local)?.to_vec();
+    let mut next = page_number(cell.get(local..)?)?;
+    while payload.len() < length {
+        let page = read_page(file, u64::from(next.checked_sub(1)?))?;
+        next = page_number(&page)?;
+        payload.extend_from_slice(&page[4..]);
+    }
+    payload.truncate(length);
+    Some(payload)
+}
+
+fn page_number(bytes: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(..4)?.try_into().ok()?))
+}
+
+/// A record is the types of its columns, then the columns. The first, the key, is not among them.
+fn read_message(number: i64, payload: &[u8]) -> Option<Message> {
+    let mut rest = payload;
+    let types_length = usize::try_from(varint(&mut rest)?).ok()?;
+    let mut types = payload.get(payload.len() - rest.len()..types_length)?;
+    let mut columns = payload.get(types_length..)?;
+    let mut values = Vec::with_capacity(COLUMNS);
+    while !types.is_empty() {
+        let kind = varint(&mut types)?;
+        let (value, after) = columns.split_at_checked(width(kind)?)?;
+        values.push((kind, value));
+        columns = after;
+    }
+    let [key, session, seq, id, role, recorded, created_at, sum, raw] = values[..] else {
+        return None;
+    };
+    let integers =
+        [integer(seq)?, integer(role)?, integer(recorded)?, integer(created_at)?, integer(sum)?];
+    let message = Message {
+        number,
+        session: session_id(session.1).ok()?,
+        integers,
+        id: String::from_utf8(id.1.to_vec()).ok()?,
+        raw: raw.1.to_vec(),
+    };
+    let is_one = key.0 == 0 && is_whole(&message);
+    is_one.then_some(message)
+}
+
+fn is_whole(message: &Message) -> bool {
+    let [seq, role, _, _, stored] = message.integers;
+    (0..=1).contains(&role)
+        && stored == checksum(message.session, unsigned(seq), &message.id, &[&message.raw])
+}
+
+/// Bytes of a column of this type.
+fn width(kind: i64) -> Option<usize> {
+    match kind {
+        0 | 8 | 9 => Some(0),
+        1..=4 => usize::try_from(kind).ok(),
+        5 => Some(6),
+        6 | 7 => Some(8),
+        12.. => usize::try_from((kind - 12) / 2).ok(),
+        _ => None,
+    }
+}
+
+fn integer((kind, bytes): (i64, &[u8])) -> Option<i64> {
+    match kind {
+        8 => Some(0),
+        9 => Some(1),
+        1..=6 => {
+            let sign = if bytes[0] & 0x80 == 0 { 0 } else { -1 };
+            Some(bytes.iter().fold(sign, |value, byte| (value << 8) | i64::from(*byte)))
+        }
+        _ => None,
+    }
+}
+
+/// Seven bits a byte, the highest first; a ninth byte holds eight.
+fn varint(bytes: &mut &[u8]) -> Option<i64> {
+    let mut value = 0_u64;
+    for place in 0..9 {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        if place == 8 {
+            return Some(((value << 8) | u64::from(byte)).cast_signed());
+        }
+        value = (value << 7) | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    Some(value.cast_signed())
+}

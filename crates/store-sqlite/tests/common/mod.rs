@@ -1,0 +1,131 @@
+//! What the tests of the file share.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+
+use std::path::{Path, PathBuf};
+
+use bethink_store::{Append, NewMessage, NewSession, SearchQuery, SeqRange, Store, Terms};
+use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
+use bethink_transcript::{MessageId, Role, SessionId, UnixMicros};
+use bytes::Bytes;
+use uuid::Uuid;
+
+pub const NOW: UnixMicros = UnixMicros(1_700_000_000_000_000);
+
+pub struct Home {
+    dir: tempfile::TempDir,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn db(&self) -> PathBuf {
+        self.dir.path().join("home").join("db")
+    }
+
+    pub fn beside(&self, end: &str) -> PathBuf {
+        PathBuf::from(format!("{}{end}", self.db().display()))
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(self.db().parent().unwrap())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    pub async fn open(&self) -> (SqliteStore, OpenReport) {
+        self.try_open().await.unwrap()
+    }
+
+    pub async fn try_open(&self) -> Result<(SqliteStore, OpenReport), OpenError> {
+        SqliteStore::open(&self.db(), options()).await
+    }
+
+    /// A store of `messages` messages in two sessions, closed.
+    pub async fn filled(messages: usize) -> Self {
+        let home = Self::new();
+        let (store, _) = home.open().await;
+        fill(&store, messages).await;
+        store.close().await.unwrap();
+        home
+    }
+}
+
+pub fn options() -> Options {
+    Options { analyse: Some(analyse), ..Options::new(NOW) }
+}
+
+pub fn analyse(raw: &[u8]) -> Terms {
+    Terms { user: String::from_utf8_lossy(raw).into_owned(), ..Terms::default() }
+}
+
+pub fn session_id(number: u128) -> SessionId {
+    SessionId(Uuid::from_u128(number))
+}
+
+pub async fn make_session(store: &SqliteStore, number: u128) -> SessionId {
+    let new = NewSession {
+        id: session_id(number),
+        project_dir: "/project".into(),
+        title: Some("kept title".into()),
+        tags: Vec::new(),
+        parent: None,
+        forked_at: None,
+        model: "{}".into(),
+        created_at: NOW,
+        content_hash: None,
+    };
+    store.create_session(new, None).await.unwrap().session.id
+}
+
+pub async fn fill(store: &SqliteStore, messages: usize) {
+    for number in 1..=2 {
+        let session = make_session(store, number).await;
+        let messages: Vec<_> = (0..messages / 2).map(message).collect();
+        for messages in messages.chunks(100) {
+            store.append(append(session, messages.to_vec())).await.unwrap();
+        }
+    }
+}
+
+pub fn append(session: SessionId, messages: Vec<NewMessage>) -> Append {
+    Append { session, messages, receipt: None, at: NOW }
+}
+
+/// About 600 bytes that tell whether they are the ones of this number.
+pub fn message(number: usize) -> NewMessage {
+    let raw = Bytes::from(format!("word{number} ").repeat(70));
+    NewMessage {
+        id: MessageId::new(&format!("m{number}")).unwrap(),
+        role: Role::User,
+        terms: analyse(&raw),
+        raw,
+        created_at: NOW,
+    }
+}
+
+/// Number of messages of a session, each of which must be as it was written.
+pub async fn whole_messages(store: &SqliteStore, session: SessionId) -> usize {
+    let messages = store.messages(session, SeqRange::all()).await.unwrap();
+    for stored in &messages {
+        let number: usize = stored.id.as_str()[1..].parse().unwrap();
+        assert_eq!(stored.raw, message(number).raw);
+        assert_eq!(stored.seq.0, number as u64 + 1, "numbers keep their meaning");
+    }
+    messages.len()
+}
+
+pub async fn found(store: &SqliteStore, session: SessionId, word: &str) -> usize {
+    let query = SearchQuery { session, terms: vec![word.to_owned()], limit: 9 };
+    store.search(query).await.unwrap().len()
+}
+
+pub fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}

@@ -1,0 +1,214 @@
+//! Damaged files: noticed, copied aside, and what is whole is recovered.
+
+mod common;
+
+use std::os::unix::fs::FileExt;
+
+use bethink_store::{NewDecision, Store};
+use bethink_store_sqlite::{Damage, SqliteStore};
+use bethink_transcript::Seq;
+use common::{Home, NOW, append, found, message, session_id, whole_messages};
+
+const PAGE: u64 = 4096;
+
+fn overwrite(home: &Home, at: u64, bytes: &[u8]) {
+    let file = std::fs::OpenOptions::new().write(true).open(home.db()).unwrap();
+    file.write_all_at(bytes, at).unwrap();
+}
+
+fn size(home: &Home) -> u64 {
+    std::fs::metadata(home.db()).unwrap().len()
+}
+
+fn uncleanly_stopped(home: &Home) {
+    std::fs::remove_file(home.beside(".clean")).unwrap();
+}
+
+/// Bytes that look like nothing.
+fn garbage(length: usize) -> Vec<u8> {
+    (0..length).map(|n| (n as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect()
+}
+
+/// Opens the damaged file: it must be told, kept aside, and serve again.
+async fn recovered(home: &Home) -> (SqliteStore, Damage) {
+    let before = std::fs::read(home.db()).unwrap();
+    let (store, report) = home.open().await;
+    let damage = report.damage.expect("damage is noticed");
+    assert!(std::fs::read(&damage.copy).unwrap() == before, "the copy is the damaged file");
+    assert!(!report.new);
+    let leftovers: Vec<_> = home
+        .names()
+        .into_iter()
+        .filter(|name| name.contains("recover") || name.contains("salvage") || name.contains("new"))
+        .collect();
+    assert_eq!(leftovers, Vec::<String>::new());
+    assert_eq!(store.check().await.unwrap(), None, "what was recovered is whole");
+    (store, damage)
+}
+
+fn rows(damage: &Damage, table: &str) -> u64 {
+    damage.recovered.iter().find(|one| one.table == table).unwrap().rows
+}
+
+async fn goes_on(store: &SqliteStore) {
+    let session = session_id(1);
+    let before = store.session(session).await.unwrap().last_seq;
+    let next = store.append(append(session, vec![message(100_000)])).await.unwrap();
+    assert_eq!(next.last_seq, before.next());
+    assert_eq!(found(store, session, "word100000").await, 1);
+}
+
+#[tokio::test]
+async fn garbage_in_the_middle_costs_what_it_covers() {
+    let home = Home::filled(2000).await;
+    uncleanly_stopped(&home);
+    let middle = size(&home) / 2 / PAGE * PAGE;
+    overwrite(&home, middle, &garbage(3 * PAGE as usize));
+    let (store, damage) = recovered(&home).await;
+    assert_eq!(rows(&damage, "sessions"), 2);
+    let whole =
+        whole_messages(&store, session_id(1)).await + whole_messages(&store, session_id(2)).await;
+    assert_eq!(whole as u64, rows(&damage, "messages"));
+    assert!((1900..=2000).contains(&whole), "{whole}");
+    assert_eq!(store.session(session_id(1)).await.unwrap().last_seq, Seq(1000));
+    assert_eq!(found(&store, session_id(2), "word999").await, 1, "the index is made anew");
+    goes_on(&store).await;
+    store.close().await.unwrap();
+    assert_eq!(home.open().await.1.damage, None, "once");
+}
+
+#[tokio::test]
+async fn a_page_of_garbage_anywhere_is_survived() {
+    let template = Home::filled(400).await;
+    let bytes = std::fs::read(template.db()).unwrap();
+    let pages = bytes.len() as u64 / PAGE;
+    for page in 0..pages {
+        let home = Home::new();
+        std::fs::create_dir(home.db().parent().unwrap()).unwrap();
+        std::fs::write(home.db(), &bytes).unwrap();
+        overwrite(&home, page * PAGE, &garbage(PAGE as usize));
+        let (store, report) = home.open().await;
+        // A page of an index or of free space may cost nothing, but is then noticed or unused.
+        if let Some(damage) = report.damage {
+            assert!(rows(&damage, "messages") >= 250, "page {page}: {damage:?}");
+        }
+        let mut whole = 0;
+        for number in 1..=2 {
+            if store.session(session_id(number)).await.is_ok() {
+                whole += whole_messages(&store, session_id(number)).await;
+            }
+        }
+        assert!(whole >= 250, "page {page}: {whole}");
+        assert_eq!(store.check().await.unwrap(), None, "page {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_cut_off_keeps_its_beginning() {
+    let home = Home::filled(2000).await;
+    let length = size(&home) / 2 + 77;
+    std::fs::OpenOptions::new().write(true).open(home.db()).unwrap().set_len(length).unwrap();
+    let (store, damage) = recovered(&home).await;
+    let whole = whole_messages(&store, session_id(1)).await;
+    assert!(whole > 500, "{whole} of 1000, {damage:?}");
+    goes_on(&store).await;
+}
+
+#[tokio::test]
+async fn a_lost_beginning_is_lent_by_a_fresh_file() {
+    let home = Home::filled(2000).await;
+    overwrite(&home, 0, &garbage(PAGE as usize));
+    let (store, _) = recovered(&home).await;
+    assert_eq!(whole_messages(&store, session_id(1)).await, 1000);
+    assert_eq!(whole_messages(&store, session_id(2)).await, 1000);
+    assert_eq!(store.session(session_id(1)).await.unwrap().title.as_deref(), Some("kept title"));
+    goes_on(&store).await;
+}
+
+#[tokio::test]
+async fn an_empty_file_is_not_a_new_one() {
+    let home = Home::filled(20).await;
+    std::fs::write(home.db(), []).unwrap();
+    let (store, damage) = recovered(&home).await;
+    assert_eq!(rows(&damage, "messages"), 0);
+    common::make_session(&store, 1).await;
+    goes_on(&store).await;
+}
+
+#[tokio::test]
+async fn a_text_file_is_kept_aside() {
+    let home = Home::new();
+    std::fs::create_dir(home.db().parent().unwrap()).unwrap();
+    std::fs::write(home.db(), "Dear diary,\n").unwrap();
+    let (store, damage) = recovered(&home).await;
+    assert_eq!(std::fs::read(&damage.copy).unwrap(), b"Dear diary,\n");
+    common::make_session(&store, 1).await;
+    goes_on(&store).await;
+}
+
+#[tokio::test]
+async fn a_log_without_its_file_gives_back_what_it_holds() {
+    let home = Home::new();
+    let (store, _) = home.open().await;
+    common::fill(&store, 100).await;
+    let lost = Home::new();
+    std::fs::create_dir(lost.db().parent().unwrap()).unwrap();
+    std::fs::copy(home.beside("-wal"), lost.beside("-wal")).unwrap();
+    std::fs::write(lost.db(), []).unwrap();
+    let (store, _) = recovered(&lost).await;
+    assert_eq!(whole_messages(&store, session_id(1)).await, 50);
+}
+
+/// SQLite itself does not see it; the checksum does.
+#[tokio::test]
+async fn a_bit_that_fell_over_is_seen_by_a_check() {
+    let home = Home::filled(100).await;
+    let bytes = std::fs::read(home.db()).unwrap();
+    let needle = b"word37 word37 word37";
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    overwrite(&home, at as u64, b"worD37");
+    let (store, report) = home.open().await;
+    assert_eq!(report.damage, None);
+    let fault = store.check().await.unwrap().expect("the check sees it");
+    assert!(fault.contains("not what was written"), "{fault}");
+    store.close().await.unwrap();
+    let (store, damage) = recovered(&home).await;
+    assert_eq!(rows(&damage, "messages"), 99);
+    assert_eq!(damage.recovered.iter().map(|table| table.spoiled).sum::<u64>(), 1);
+    let whole = whole_messages(&store, session_id(1)).await;
+    assert_eq!(whole + whole_messages(&store, session_id(2)).await, 99);
+}
+
+#[tokio::test]
+async fn a_session_is_made_again_for_its_messages() {
+    use sqlx::{ConnectOptions, Connection};
+    let home = Home::filled(20).await;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(home.db());
+    let mut connection = options.connect().await.unwrap();
+    sqlx::query("DELETE FROM sessions").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    std::fs::write(home.beside(".suspect"), "seen by a check").unwrap();
+    let (store, damage) = recovered(&home).await;
+    assert_eq!(damage.reason, "seen by a check");
+    let session = store.session(session_id(1)).await.unwrap();
+    assert_eq!((session.title.as_deref(), session.last_seq), (Some("recovered"), Seq(10)));
+    assert_eq!(whole_messages(&store, session_id(1)).await, 10);
+    let decision =
+        NewDecision { kind: "k".into(), data: "{}".into(), made_after: Seq(1), created_at: NOW };
+    store.add_decisions(session_id(1), vec![decision]).await.unwrap();
+    goes_on(&store).await;
+}
+
+/// Killed between making the recovered file and putting it in place.
+#[tokio::test]
+async fn an_interrupted_recovery_is_finished() {
+    let home = Home::filled(20).await;
+    std::fs::rename(home.db(), home.beside(".recovered")).unwrap();
+    std::fs::write(home.db(), "damaged").unwrap();
+    std::fs::write(home.beside("-wal"), "a log of the damaged file").unwrap();
+    std::fs::write(home.beside(".recovering"), "unfinished").unwrap();
+    let (store, report) = home.open().await;
+    assert_eq!(report.damage, None);
+    assert_eq!(whole_messages(&store, session_id(1)).await, 10);
+    assert!(!home.names().iter().any(|name| name.contains("recover")));
+}
