@@ -102,25 +102,36 @@ fn a_disk_that_turns_read_only_refuses_writes_and_goes_on_reading() {
 }
 
 #[test]
-fn a_damaged_database_is_copied_aside_and_the_daemon_serves() {
+fn a_database_damaged_in_a_crash_is_copied_aside_and_recovered() {
+    is_recovered(Daemon::kill9);
+}
+
+#[test]
+fn a_database_damaged_after_a_clean_stop_is_copied_aside_and_recovered() {
+    is_recovered(|daemon| assert!(daemon.terminate().success()));
+}
+
+fn is_recovered(end: impl Fn(&mut Daemon)) {
     let mut daemon = Daemon::fresh();
     let session = daemon.session(200_000);
     for n in 0..50 {
         daemon.append(&session, &say::work(n, 2000));
     }
-    assert!(daemon.terminate().success());
+    end(&mut daemon);
     let database = databases(daemon.home.path()).pop().expect("a database");
     let mut bytes = fs::read(&database).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle..middle + 20_000].fill(0xa5);
     fs::write(&database, &bytes).unwrap();
     daemon.start();
-    daemon.is_well();
+    tells_of_damage(&daemon);
     let aside = files(daemon.home.path())
         .into_iter()
         .filter(|f| *f != database)
         .any(|f| fs::read(&f).is_ok_and(|copy| copy == bytes));
     assert!(aside, "the damaged file is kept: {:?}", files(daemon.home.path()));
+    let whole = kill_loop::stored(&mut daemon.client(), &session).len();
+    assert!(whole > 100, "{whole} of 200 messages are there");
 }
 
 #[test]
@@ -132,10 +143,19 @@ fn a_file_that_is_no_database_is_copied_aside_and_the_daemon_serves() {
     let garbage = b"this was a database once\n".repeat(1000);
     fs::write(&database, &garbage).unwrap();
     daemon.start();
-    daemon.is_well();
+    tells_of_damage(&daemon);
     let aside =
         files(daemon.home.path()).into_iter().any(|f| fs::read(f).is_ok_and(|c| c == garbage));
     assert!(aside, "the damaged file is kept: {:?}", files(daemon.home.path()));
+}
+
+/// Serves, and says in /health what happened to the file.
+fn tells_of_damage(daemon: &Daemon) {
+    let health = daemon.client().get("/health").ok();
+    assert_eq!(health["status"], "degraded", "{health}");
+    assert!(health["detail"].is_string(), "{health}");
+    let session = daemon.session(200_000);
+    assert_eq!(daemon.append(&session, &[say::user("a new one")])["appended"], 1);
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn the_same_key_appends_once_and_another_request_under_it_is_a_conflict() {
     let path = format!("/v1/sessions/{session}/messages");
     let append = |text: &str| {
         let body = json!({"messages": [say::user(text)]});
-        Request::new("POST", &path).json(&body).header("Idempotency-Key", "key 1")
+        Request::new("POST", &path).json(&body).header("Idempotency-Key", "key-1")
     };
     let first = daemon.client().must(&append("one")).ok();
     daemon.append(&session, &[say::user("between")]);
