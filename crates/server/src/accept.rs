@@ -15,7 +15,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioTimer;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,10 +27,6 @@ use crate::problem::{Failure, Sort};
 /// Pause after an accept that failed for want of descriptors or memory: long enough not to spin,
 /// short enough not to be noticed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Time that a connection over the cap waits for a place: a burst is served, a full house is not
-/// queued for.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Connections over the cap that are told so at the same time; further ones are just closed.
 const MAX_TURNED_AWAY: usize = 32;
@@ -80,7 +76,6 @@ impl Connections {
 
     /// Accepts until the stop.
     pub(crate) async fn accept_tcp(&self, listener: TcpListener) {
-        let mut patient = true;
         loop {
             let accepted = tokio::select! {
                 () = self.stop.cancelled() => return,
@@ -92,7 +87,7 @@ impl Connections {
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "could not set TCP_NODELAY");
                     }
-                    self.take(stream, Entrance::Tcp, &mut patient).await;
+                    self.take(stream, Entrance::Tcp);
                 }
                 Err(error) => self.pause_after(&error).await,
             }
@@ -101,7 +96,6 @@ impl Connections {
 
     /// Accepts connections of the daemon's own user until the stop.
     pub(crate) async fn accept_unix(&self, listener: UnixListener) {
-        let mut patient = true;
         loop {
             let accepted = tokio::select! {
                 () = self.stop.cancelled() => return,
@@ -109,7 +103,7 @@ impl Connections {
             };
             match accepted {
                 Ok((stream, _)) if is_own_user(&stream) => {
-                    self.take(stream, Entrance::Socket, &mut patient).await;
+                    self.take(stream, Entrance::Socket);
                 }
                 Ok(_) => tracing::warn!("another user was turned away at the socket"),
                 Err(error) => self.pause_after(&error).await,
@@ -130,13 +124,13 @@ impl Connections {
         }
     }
 
-    async fn take<S>(&self, stream: S, entrance: Entrance, patient: &mut bool)
+    fn take<S>(&self, stream: S, entrance: Entrance)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let place = self.place(*patient).await;
-        *patient = place.is_some();
-        let Some(place) = place else { return self.turn_away(stream) };
+        let Ok(place) = self.free.clone().try_acquire_owned() else {
+            return self.turn_away(stream);
+        };
         let connection = serve_connection(
             self.http.clone(),
             self.router.clone(),
@@ -152,18 +146,6 @@ impl Connections {
             gauge.decrement(1);
             drop(place);
         });
-    }
-
-    /// Only the first one that finds a full house waits, since all others wait behind it.
-    async fn place(&self, patient: bool) -> Option<OwnedSemaphorePermit> {
-        let free = self.free.clone();
-        if !patient {
-            return free.try_acquire_owned().ok();
-        }
-        tokio::select! {
-            () = self.stop.cancelled() => None,
-            place = tokio::time::timeout(PATIENCE, free.acquire_owned()) => place.ok()?.ok(),
-        }
     }
 
     /// Says why, and reads what was already sent: closing on unread bytes would reset the
