@@ -22,7 +22,6 @@ CREATE TABLE sessions (
     updated_at   INTEGER NOT NULL
 );
 
-CREATE INDEX sessions_by_update  ON sessions (updated_at, id);
 CREATE INDEX sessions_by_project ON sessions (project_dir);
 CREATE INDEX sessions_by_parent  ON sessions (parent) WHERE parent IS NOT NULL;
 CREATE INDEX sessions_by_hash    ON sessions (content_hash) WHERE content_hash IS NOT NULL;

@@ -21,8 +21,6 @@ use crate::salvage::PAGE_BYTES;
 
 const TABLE_LEAF: u8 = 13;
 const COLUMNS: usize = 9;
-/// No message is larger: the daemon takes smaller bodies. Bounds what a damaged length can ask for.
-const LARGEST: usize = 256 << 20;
 
 const SESSIONS: &str = "SELECT id FROM sessions";
 
@@ -100,7 +98,11 @@ fn read_page(file: &File, page: u64) -> Option<Vec<u8>> {
 }
 
 fn read_cell(file: &File, mut cell: &[u8]) -> Option<Message> {
-    let length = usize::try_from(varint(&mut cell)?).ok().filter(|length| *length <= LARGEST)?;
+    let length = usize::try_from(varint(&mut cell)?).ok()?;
+    // A damaged length, or a chain that bites its tail, must end somewhere.
+    if length as u64 > file.metadata().ok()?.len() {
+        return None;
+    }
     let number = varint(&mut cell)?;
     read_message(number, &read_payload(file, cell, length)?)
 }

@@ -86,7 +86,7 @@ pub(crate) async fn run(mut desk: Desk, mut queue: mpsc::Receiver<Request>) {
     if !closing.is_empty() {
         let outcome = desk.close().await;
         for reply in closing {
-            let _ = reply.send(outcome.as_ref().map(|()| ()).map_err(copy));
+            let _ = reply.send(outcome.as_ref().copied().map_err(copy));
         }
     }
 }

@@ -7,6 +7,8 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::needless_pass_by_value,
+    clippy::large_futures,
     missing_docs,
     reason = "these are tests, compiled only for tests"
 )]

@@ -198,7 +198,7 @@ pub async fn a_compaction_comes_with_its_decisions_or_not_at_all(store: &impl St
     let id = make_session(store, 1).await;
     let new = compaction(id, 1);
     store.add_compaction(new.clone(), vec![decision("with")]).await.unwrap();
-    assert_eq!(store.compactions(id).await.unwrap(), [new.clone()]);
+    assert_eq!(store.compactions(id).await.unwrap(), vec![new.clone()]);
     assert_eq!(store.decisions(id).await.unwrap().len(), 1);
     assert_conflict(store.add_compaction(new, vec![decision("again")]).await);
     assert_eq!(store.decisions(id).await.unwrap().len(), 1, "all or nothing");
