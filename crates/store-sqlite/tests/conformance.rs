@@ -1,14 +1,16 @@
 //! Every promise of the port, kept by SQLite.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::UnixMicros;
 
-async fn empty_store() -> SqliteStore {
-    let home = tempfile::tempdir().unwrap().keep();
-    let (store, report) =
-        SqliteStore::open(&home.join("db"), Options::new(UnixMicros(1))).await.unwrap();
+async fn empty_store() -> (tempfile::TempDir, SqliteStore) {
+    let home = tempfile::tempdir().unwrap();
+    let options = Options::new(UnixMicros(1));
+    let (store, report) = SqliteStore::open(&home.path().join("db"), options).await.unwrap();
     assert!(report.new);
-    store
+    (home, store)
 }
 
 bethink_store::store_conformance!(empty_store);

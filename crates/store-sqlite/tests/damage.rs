@@ -1,5 +1,7 @@
 //! Damaged files: noticed, copied aside, and what is whole is recovered.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 mod common;
 
 use std::os::unix::fs::FileExt;
@@ -79,7 +81,7 @@ async fn garbage_in_the_middle_costs_what_it_covers() {
 
 #[tokio::test]
 async fn a_page_of_garbage_anywhere_is_survived() {
-    let template = Home::filled(400).await;
+    let template = Home::filled(120).await;
     let bytes = std::fs::read(template.db()).unwrap();
     let pages = bytes.len() as u64 / PAGE;
     for page in 0..pages {
@@ -90,7 +92,7 @@ async fn a_page_of_garbage_anywhere_is_survived() {
         let (store, report) = home.open().await;
         // A page of an index or of free space may cost nothing, but is then noticed or unused.
         if let Some(damage) = report.damage {
-            assert!(rows(&damage, "messages") >= 250, "page {page}: {damage:?}");
+            assert!(rows(&damage, "messages") >= 70, "page {page}: {damage:?}");
         }
         let mut whole = 0;
         for number in 1..=2 {
@@ -98,7 +100,7 @@ async fn a_page_of_garbage_anywhere_is_survived() {
                 whole += whole_messages(&store, session_id(number)).await;
             }
         }
-        assert!(whole >= 250, "page {page}: {whole}");
+        assert!(whole >= 70, "page {page}: {whole}");
         assert_eq!(store.check().await.unwrap(), None, "page {page}");
     }
 }

@@ -1,5 +1,7 @@
 //! Opening sound files: new, used, dropped, of a newer or another program, on a full disk.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 mod common;
 
 use bethink_store::{Page, SessionFilter, Store, StoreError};

@@ -31,7 +31,8 @@ use crate::{
     Terms,
 };
 
-/// One test of each promise. `$make` is an `async fn() -> impl Store` that opens an empty store.
+/// One test of each promise. `$make` is an `async fn` that opens an empty store and answers with
+/// what must outlive it (its directory, say) and the store.
 #[macro_export]
 macro_rules! store_conformance {
     ($make:path) => {
@@ -86,7 +87,7 @@ macro_rules! store_conformance {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
-                let store = $make().await;
+                let (_kept, store) = $make().await;
                 $crate::conformance::$module::$promise(&store).await;
             }
         )*
