@@ -121,3 +121,29 @@ fn readers_that_do_not_read_hold_up_nobody() {
     drop(idle);
     daemon.is_well();
 }
+
+#[test]
+fn a_reader_that_missed_very_much_is_told_all_of_it_or_told_so() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    let mut stream = daemon.client().events(&path(&session), None);
+    daemon.append(&session, &[say::user("first")]);
+    let last = stream.next_of("message").id;
+    drop(stream);
+    for n in 0..3 {
+        let many: Vec<_> = (0..1000).map(|m| say::user(&format!("{n} {m}"))).collect();
+        daemon.append(&session, &many);
+    }
+    let mut stream = daemon.client().events(&path(&session), Some(&last));
+    daemon.append(&session, &[say::user("last")]);
+    let mut expected = 2;
+    let told = stream.find(|event| {
+        let seq = event.json()["seq"].as_u64();
+        let gap = event.kind == "message" && seq != Some(expected);
+        expected += 1;
+        event.kind == "reset" || gap || seq == Some(3002)
+    });
+    let told = told.expect("the stream goes on");
+    let whole = told.kind == "reset" || expected == 3003;
+    assert!(whole, "a silent gap before {}: {} events were told", told.data, expected - 2);
+}
