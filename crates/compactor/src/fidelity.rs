@@ -39,7 +39,7 @@ pub fn score(facts: &Facts, view: &View, now: Seq) -> Fidelity {
             still += weight;
             fidelity.kept += 1;
         } else if fidelity.lost.len() < LOST {
-            fidelity.lost.push((*name).to_owned());
+            fidelity.lost.push(facts.names.shown(name).to_owned());
         }
     }
     // With no name in use there was nothing to lose.
@@ -59,6 +59,8 @@ fn names_of(view: &View) -> HashSet<String> {
             has_cache_control: false,
         };
         match block.kind {
+            // Providers drop the thinking of earlier turns.
+            BlockKind::Thinking | BlockKind::RedactedThinking => {}
             BlockKind::ToolUse { .. } => {
                 collect(&crate::facts::readable(block.input()), &mut names)
             }

@@ -258,6 +258,8 @@ fn tail_names(input: &Input<'_>, kept_from: Seq) -> HashSet<String> {
     for entry in input.history.from(kept_from) {
         for block in &entry.message.blocks {
             match &block.kind {
+                // Providers drop the thinking of earlier turns.
+                BlockKind::Thinking | BlockKind::RedactedThinking => {}
                 BlockKind::ToolUse { .. } => {
                     fidelity::collect(&crate::facts::readable(block.input()), &mut names);
                 }

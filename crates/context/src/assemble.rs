@@ -20,6 +20,9 @@ pub const PARTS: [&str; 11] = [
 ];
 /// Index in [`PARTS`] of the first part after the dynamic boundary.
 pub const DYNAMIC_FROM: usize = 6;
+/// A prompt smaller than this is cached by no provider (their minima are 1,024 to 4,096 tokens), so
+/// its newest message gets no breakpoint.
+const MIN_CACHED_TOKENS: u64 = 4_096;
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 /// A part of the system prompt that is not one.
@@ -95,7 +98,8 @@ fn messages_json(prompt: &ValidPrompt, after_boundary: bool) -> Vec<u8> {
     let messages = prompt.messages();
     let bytes: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| b.json.len() + 1).sum();
     let mut out = Vec::with_capacity(bytes + messages.len() * 40 + 2 * MARK.len() + 2);
-    let newest_user = messages.iter().rposition(|m| m.role == Role::User);
+    let cached = prompt.tokens() >= MIN_CACHED_TOKENS;
+    let newest_user = messages.iter().rposition(|m| m.role == Role::User).filter(|_| cached);
     out.push(b'[');
     for (i, message) in messages.iter().enumerate() {
         if i > 0 {

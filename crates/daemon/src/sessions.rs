@@ -3,7 +3,7 @@
 use bethink_api as api;
 use bethink_context::Thresholds;
 use bethink_store::{
-    Append, NewMessage, NewSession, Page, SeqRange, Session, SessionChange, SessionFilter,
+    Append, NewMessage, NewSession, Page, SeqRange, Session, SessionChange, SessionFilter, StoreError,
 };
 use bethink_transcript::{Seq, SessionId};
 use uuid::Uuid;
@@ -65,7 +65,11 @@ impl Daemon {
         }
         let filter = SessionFilter { project_dir, q, tag, parent: None };
         let page = Page { limit: page_limit(limit)?, cursor };
-        let (sessions, next_cursor) = self.store().sessions(filter, page).await?;
+        let (sessions, next_cursor) =
+            self.store().sessions(filter, page).await.map_err(|error| match error {
+                StoreError::Conflict(detail) => Refusal::invalid("cursor", detail),
+                other => other.into(),
+            })?;
         Ok(api::SessionsPage { sessions: sessions.iter().map(out).collect(), next_cursor })
     }
 

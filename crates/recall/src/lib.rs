@@ -16,7 +16,7 @@ pub mod terms;
 pub mod words;
 
 pub use fields::{Fields, fields, for_each_json_string};
-pub use names::{for_each_name, last_part};
+pub use names::{for_each_name, is_plain, last_part, last_two_parts};
 pub use query::query_terms;
 pub use snippet::snippet;
 pub use terms::{Analyzer, analyze};

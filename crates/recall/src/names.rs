@@ -63,9 +63,32 @@ pub fn for_each_name<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     }
 }
 
-/// The file of a path; any other name itself.
+/// The file of a path, without the line number that a search with context put behind it
+/// (`main.go-36-func`); any other name itself.
 pub fn last_part(name: &str) -> &str {
-    name.rsplit('/').next().unwrap_or(name)
+    let part = name.rsplit('/').next().unwrap_or(name);
+    let Some(dot) = part.rfind('.') else { return part };
+    let Some((extension, line)) = part[dot + 1..].split_once('-') else { return part };
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let numbered = digits > 0 && line.as_bytes().get(digits).is_none_or(|byte| *byte == b'-');
+    if numbered && (1..=5).contains(&extension.len()) && is_plain(extension) {
+        return &part[..dot + 1 + extension.len()];
+    }
+    part
+}
+
+/// A word without anything that would make it a name by itself: `entire` of `cmd/entire`.
+pub fn is_plain(part: &str) -> bool {
+    part.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// The last two parts of a path: what a plain directory needs to be recognised.
+pub fn last_two_parts(path: &str) -> &str {
+    let mut slashes = path.rmatch_indices('/');
+    match (slashes.next(), slashes.next()) {
+        (Some(_), Some((at, _))) => &path[at + 1..],
+        _ => path,
+    }
 }
 
 /// Prose ends here: a word in one case has nothing that would make it a name.

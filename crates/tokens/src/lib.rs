@@ -33,7 +33,7 @@ pub struct ByteEstimator;
 
 impl Estimator for ByteEstimator {
     fn text(&self, text: &str) -> u32 {
-        padded(&Count { prose: text.as_bytes().len() as u64, ..Count::of_cjk(text) })
+        padded(&Count { prose: text.len() as u64, ..Count::of_cjk(text) })
     }
 
     fn json(&self, json: &str) -> u32 {

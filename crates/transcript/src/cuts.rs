@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::ids::{AssistantMessageId, ToolUseId};
-use crate::message::Message;
+use crate::message::{BlockKind, Message, Role};
 
 /// The places at which `messages` may be cut, in ascending order: `i` keeps `messages[i..]`.
 ///
@@ -38,6 +38,8 @@ struct Spans<'a> {
     chunks: HashMap<&'a AssistantMessageId, usize>,
     waiting: HashMap<&'a ToolUseId, usize>,
     last_speech: Option<usize>,
+    /// Where the newest assistant message begins, and its id.
+    newest: Option<(usize, Option<&'a AssistantMessageId>)>,
     stretches: Vec<(usize, usize)>,
 }
 
@@ -55,6 +57,12 @@ impl<'a> Spans<'a> {
                 }
             }
         }
+        if message.role == Role::Assistant {
+            let id = message.assistant_message_id.as_ref();
+            if !self.newest.is_some_and(|(_, known)| known.is_some() && known == id) {
+                self.newest = Some((i, id));
+            }
+        }
         for (id, _, _) in message.tool_uses() {
             if !self.calls.contains_key(id) {
                 self.calls.insert(id, i);
@@ -63,14 +71,14 @@ impl<'a> Spans<'a> {
         }
         let mut only_results = !message.blocks.is_empty();
         for block in &message.blocks {
-            only_results &= matches!(block.kind, crate::message::BlockKind::ToolResult { .. });
+            only_results &= matches!(block.kind, BlockKind::ToolResult { .. });
         }
         for (id, _, _) in message.tool_results() {
             if let Some(called) = self.waiting.remove(id) {
                 self.stretches.push((called, i));
             }
         }
-        if message.role == crate::message::Role::User && !only_results {
+        if message.role == Role::User && !only_results {
             self.last_speech = Some(i);
         }
     }
@@ -85,9 +93,10 @@ impl<'a> Spans<'a> {
         for &(first, last) in &self.stretches {
             block(first, last);
         }
-        // A call that nobody has answered yet is still under way if nothing was said since.
+        // A call without a result is still under way if nothing was said since, by either side.
+        let newest = self.newest.map_or(0, |(start, _)| start);
         for &called in self.waiting.values() {
-            if self.last_speech.is_none_or(|spoke| spoke < called) {
+            if called >= newest && self.last_speech.is_none_or(|spoke| spoke < called) {
                 block(called, count);
             }
         }
@@ -156,6 +165,8 @@ mod tests {
         check("u a+t1", &[0, 1]);
         check("u a+t1+t2 r1", &[0, 1]);
         check("u a+t1 u a", &[0, 1, 2, 3, 4]);
+        check("u a+t1 a+t2 r2 a+t3 r3", &[0, 1, 2, 4, 6]);
+        check("u a#1+t1 a#1+t2 r2", &[0, 1]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bethink_recall::{for_each_name, last_part};
+use bethink_recall::{for_each_name, is_plain, last_part, last_two_parts};
 use bethink_transcript::Seq;
 
 /// Weight of a name in something said or done; what is said is said again.
@@ -25,6 +25,8 @@ pub struct NameUse {
     pub last: Seq,
     /// Index of the file that was being worked on when it was last met.
     pub focus: Option<usize>,
+    /// How it is written down where the name alone would be a mere word: with its directory.
+    shown: Option<Box<str>>,
     score: f32,
 }
 
@@ -49,8 +51,8 @@ pub struct Names {
 impl Names {
     pub fn observe(&mut self, text: &str, seq: Seq, weight: f32, focus: Option<usize>) {
         let mut fresh = 0;
-        for_each_name(text, |name| {
-            let name = last_part(name);
+        for_each_name(text, |whole| {
+            let name = last_part(whole);
             if name.len() < 5 || name.len() > 120 {
                 return;
             }
@@ -69,7 +71,10 @@ impl Names {
                 return;
             }
             let spoken = u32::from(weight >= SPOKEN);
-            let first = NameUse { count: 1, spoken, first: seq, last: seq, focus, score: weight };
+            let shown = (is_plain(name) && whole.len() > name.len())
+                .then(|| last_two_parts(whole).into());
+            let first = NameUse {
+                shown, count: 1, spoken, first: seq, last: seq, focus, score: weight };
             self.uses.insert(name.into(), first);
         });
         if self.uses.len() > 2 * MAX_NAMES {
@@ -86,6 +91,11 @@ impl Names {
 
     pub fn get(&self, name: &str) -> Option<&NameUse> {
         self.uses.get(name)
+    }
+
+    /// How a reader will recognise the name.
+    pub fn shown<'a>(&'a self, name: &'a str) -> &'a str {
+        self.get(name).and_then(|used| used.shown.as_deref()).unwrap_or(name)
     }
 
     pub fn len(&self) -> usize {

@@ -1,9 +1,9 @@
 //! What tools did: files by role, commands with their outcome, errors and what came after them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use bethink_transcript::{Seq, ToolUseId};
+use bethink_transcript::{Seq, ToolUseId, json};
 use serde::Deserialize;
 
 /// What happened to one file.
@@ -46,9 +46,22 @@ pub struct Tools {
     pub failures: Vec<Failure>,
     /// Newest calls, oldest first.
     pub actions: Vec<Action>,
+    pub used: BTreeMap<Box<str>, ToolUse>,
     waiting: HashMap<ToolUseId, (String, String)>,
     focus: Option<usize>,
 }
+
+/// A tool that was called.
+#[derive(Clone, Debug, Default)]
+pub struct ToolUse {
+    pub calls: u32,
+    /// Names of parameters, of which a tool has few.
+    pub parameters: BTreeSet<Box<str>>,
+}
+
+/// Parameters that are kept of one tool, and tools: more is no tool but data.
+const PARAMETERS: usize = 12;
+const TOOLS: usize = 100;
 
 const READS: [&str; 5] = ["Read", "read", "read_file", "view", "NotebookRead"];
 const EDITS: [&str; 6] = ["Edit", "MultiEdit", "NotebookEdit", "edit", "edit_file", "str_replace"];
@@ -89,6 +102,7 @@ impl Tools {
     }
 
     pub fn call(&mut self, id: &ToolUseId, name: &str, input: &str, seq: Seq) {
+        self.note_use(name, input);
         let input: Input = serde_json::from_str(input).unwrap_or_default();
         if let Some(path) = &input.file_path {
             self.touch(name, path, seq);
@@ -98,6 +112,19 @@ impl Tools {
         self.actions.push(Action { seq, text, failed: false });
         if self.actions.len() > 2 * ACTIONS {
             self.actions.drain(..ACTIONS);
+        }
+    }
+
+    fn note_use(&mut self, name: &str, input: &str) {
+        if self.used.len() >= TOOLS && !self.used.contains_key(name) {
+            return;
+        }
+        let tool = self.used.entry(name.into()).or_default();
+        tool.calls += 1;
+        for (parameter, _) in json::members(input).unwrap_or_default() {
+            if tool.parameters.len() < PARAMETERS && !tool.parameters.contains(parameter.as_str()) {
+                tool.parameters.insert(parameter.into());
+            }
         }
     }
 

@@ -173,7 +173,7 @@ pub(super) fn files_and_concepts(
         .iter()
         .filter_map(|i| facts.tools.files().get(*i).map(|file| (*i, file_row(file, &root))))
         .collect();
-    let mut left = room;
+    let mut left = room.saturating_sub(tools_row(facts).len());
     let mut rooted = String::new();
     if !root.is_empty() {
         rooted = format!("Paths are below {root}\n");
@@ -202,7 +202,7 @@ pub(super) fn files_and_concepts(
         files.push_str(&head);
         if let Some(names) = groups.remove(&Some(index)) {
             files.push_str(": ");
-            files.push_str(&names.join(", "));
+            files.push_str(&listed(facts, &names));
         }
         files.push('\n');
     }
@@ -216,14 +216,33 @@ pub(super) fn files_and_concepts(
     let spoken = |name: &&str| facts.names.get(name).is_some_and(|n| n.spoken > 0);
     let seen: Vec<&str> = rest.iter().copied().filter(|n| !spoken(n)).collect();
     rest.retain(|n| spoken(n));
-    let mut concepts = String::new();
+    let mut concepts = tools_row(facts);
     if !rest.is_empty() {
-        concepts.push_str(&format!("- Talked about or used in commands: {}\n", rest.join(", ")));
+        concepts.push_str(&format!(
+            "- Talked about or used in commands: {}\n",
+            listed(facts, &rest)
+        ));
     }
     if !seen.is_empty() {
-        concepts.push_str(&format!("- Met in tool output only: {}\n", seen.join(", ")));
+        concepts.push_str(&format!("- Met in tool output only: {}\n", listed(facts, &seen)));
     }
     (files, concepts)
+}
+
+/// Tools in use with the parameters that they were called with.
+fn tools_row(facts: &Facts) -> String {
+    const TOOLS: usize = 10;
+    let mut used: Vec<_> = facts.tools.used.iter().collect();
+    used.sort_by(|a, b| b.1.calls.cmp(&a.1.calls).then(a.0.cmp(b.0)));
+    let tools: Vec<String> = used
+        .into_iter()
+        .take(TOOLS)
+        .map(|(name, tool)| {
+            let parameters: Vec<&str> = tool.parameters.iter().map(|p| &**p).collect();
+            format!("{name} {}× ({})", tool.calls, parameters.join(", "))
+        })
+        .collect();
+    if tools.is_empty() { String::new() } else { format!("- Tools in use: {}\n", tools.join("; ")) }
 }
 
 fn choose_names<'a>(
@@ -238,13 +257,18 @@ fn choose_names<'a>(
         if known.contains(name) {
             continue;
         }
-        if name.len() + 2 > left {
+        let cost = facts.names.shown(name).len() + 2;
+        if cost > left {
             break;
         }
-        left -= name.len() + 2;
+        left -= cost;
         chosen.push(name);
     }
     chosen
+}
+
+fn listed(facts: &Facts, names: &[&str]) -> String {
+    names.iter().map(|name| facts.names.shown(name)).collect::<Vec<_>>().join(", ")
 }
 
 fn file_need(file: &FileFact, now: Seq) -> u64 {
