@@ -88,8 +88,12 @@ impl App {
         let named = dirs.filter(|dir| dir.parent().is_some());
         let dirs = named.map(|dir| Some(dir.display().to_string())).chain([None]);
         for project_dir in dirs {
-            let query = SessionQuery { project_dir, limit: Some(1), ..SessionQuery::default() };
-            if let Some(session) = client.sessions(&query).await?.sessions.into_iter().next() {
+            let query = SessionQuery { project_dir, limit: Some(PAGE), ..SessionQuery::default() };
+            let sessions = client.sessions(&query).await?.sessions;
+            // a child that explored for its parent is nobody's last session, if there is another
+            let own =
+                sessions.iter().position(|one| one.parent.is_none() || one.forked_at_seq.is_some());
+            if let Some(session) = sessions.into_iter().nth(own.unwrap_or(0)) {
                 return Ok(session);
             }
         }

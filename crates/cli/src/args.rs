@@ -84,7 +84,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Tokens of the window that the session has to fit
-    #[arg(long, default_value_t = 24_000, value_name = "TOKENS")]
+    #[arg(long, default_value_t = 72_000, value_name = "TOKENS")]
     pub(crate) window: u64,
     /// Keep the demo's daemon and home, to look around in
     #[arg(long)]

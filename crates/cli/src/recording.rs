@@ -149,4 +149,13 @@ mod tests {
         );
         assert_eq!(recording.damaged, 1);
     }
+
+    #[test]
+    fn the_session_of_the_demo_is_whole() {
+        let file = Bytes::from_static(include_bytes!("../assets/demo.jsonl"));
+        let recording = Recording::read(file);
+        assert_eq!(recording.damaged, 0);
+        assert!(recording.messages.len() >= 160, "{}", recording.messages.len());
+        assert!(recording.turns() >= 100, "{}", recording.turns());
+    }
 }

@@ -66,8 +66,10 @@ pub(crate) async fn list(app: &mut App) -> Done {
         ("when", Align::Left),
     ]);
     for (one, id) in compactions.compactions.iter().zip(app::short_ids(&ids)) {
-        let when = Text::from(ago(&one.created_at, app.now));
-        let undone = if one.undone_at.is_some() { ", undone" } else { "" };
+        let when = match one.undone_at {
+            Some(_) => Text::new().put(Tone::Warn, "undone"),
+            None => Text::from(ago(&one.created_at, app.now)),
+        };
         table.row(vec![
             id.into(),
             format!("{} ({})", one.level, one.trigger).into(),
@@ -75,7 +77,7 @@ pub(crate) async fn list(app: &mut App) -> Done {
             count(one.tokens_before).into(),
             count(one.tokens_after).into(),
             format!("{:.2}", one.fidelity).into(),
-            when.put(Tone::Warn, undone),
+            when,
         ]);
     }
     let lines = table.lines(app.screen.look.width);

@@ -24,8 +24,9 @@ pub(crate) async fn up(app: &mut App) -> Done {
     let (client, started) = match Client::find(&app.places).await {
         Ok(client) => (client, false),
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
-            app.starter()?.start(&app.places).await?;
-            (Client::find(&app.places).await?, true)
+            // false when another client was quicker
+            let started = app.starter()?.start(&app.places).await?.child.is_some();
+            (Client::find(&app.places).await?, started)
         }
         Err(error) => return Err(error.into()),
     };

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::Done;
 use crate::app::App;
 use crate::args::Demo;
-use crate::draw::{compaction, window};
+use crate::draw::{compaction, facts, window};
 use crate::drive::{Drive, Outcome, Plan};
 use crate::failure::Failure;
 use crate::recording::{Recorded, Recording};
@@ -30,11 +30,11 @@ const QUESTION: &str = "why monotonic clock for lease expiry";
 /// Tokens of one answer; the small window leaves no room for more.
 const MAX_OUTPUT: u64 = 4_000;
 /// How long the messages take together where somebody watches.
-const PLAY: Duration = Duration::from_millis(7_000);
+const PLAY: Duration = Duration::from_millis(6_000);
 /// Time to read a compaction.
 const LOOK: Duration = Duration::from_millis(1_500);
-/// Lines of a summary shown, of the first compaction and of later ones.
-const SUMMARY: [usize; 2] = [10, 0];
+/// Lines of the summary that are shown.
+const SUMMARY: usize = 14;
 /// How often the bar is printed where nobody watches it move.
 const STILLS: usize = 6;
 
@@ -68,9 +68,10 @@ fn introduce(app: &mut App, recording: &Recording, how: &Demo) -> Done {
         " A coding agent's session of {messages} messages plays into a window of {} tokens.",
         count(how.window)
     ))?;
-    app.screen.line(Text::new().dim(
-        " It has a daemon and a home of its own; your data is not touched, no model is called.",
-    ).fitted(app.screen.look.width))?;
+    app.screen.line(
+        Text::new()
+            .dim(" Its own daemon and home: nothing of yours is touched, no model is called."),
+    )?;
     app.screen.gap()?;
     Ok(())
 }
@@ -159,7 +160,7 @@ fn person(screen: &mut Screen, number: usize, said: &str) -> Done {
 
 /// The window in one line.
 fn progress(report: &ContextReport, done: usize, all: usize, screen: &Screen) -> Text {
-    let (tone, level) = window::level(&report.level);
+    let (tone, level) = facts::level(&report.level);
     let width = screen.look.width.saturating_sub(48).clamp(12, 72);
     Text::new()
         .dim(format!(" {done:>4}/{all}  "))
@@ -173,22 +174,31 @@ fn compacted(screen: &mut Screen, one: &Compaction, window: u64, before: usize) 
         return Ok(());
     }
     let look = screen.look;
+    if before > 0 {
+        return again(screen, one, before);
+    }
     screen.gap()?;
     screen.line(
         Text::from(" ")
-            .strong(format!("Compaction {}", before + 1))
-            .dim(match before {
-                0 => "  the window is nearly full: older messages give way to a summary",
-                _ => "  and again",
-            })
-            .fitted(look.width),
+            .strong("Compaction 1")
+            .dim("  the window is nearly full: older messages give way to a summary"),
     )?;
     screen.lines(compaction::panel(one, window, look))?;
-    let lines = SUMMARY[before.min(SUMMARY.len() - 1)];
-    if lines > 0 {
-        screen.lines(compaction::summary(one, lines, look))?;
-    }
+    screen.lines(compaction::summary(one, SUMMARY, look))?;
     Ok(screen.gap()?)
+}
+
+/// Later compactions in one line: the first one showed what they are.
+fn again(screen: &mut Screen, one: &Compaction, before: usize) -> Done {
+    let line = Text::from(" ")
+        .strong(format!("Compaction {}", before + 1))
+        .plain(format!("  {} → {}", count(one.tokens_before), count(one.tokens_after)))
+        .dim(format!(
+            "  messages 1–{} summarised, fidelity {:.2}",
+            count(one.covers.last_seq),
+            one.fidelity
+        ));
+    Ok(screen.line(line.fitted(screen.look.width))?)
 }
 
 fn found(screen: &mut Screen, hit: Option<&SearchHit>, boundary: u64) -> Done {
@@ -244,7 +254,7 @@ fn sum_up(screen: &mut Screen, outcome: &Outcome, window: u64) -> Done {
     for (command, why) in [
         ("bethink up", "starts your own daemon"),
         ("bethink import ~/.claude/projects/*/", "takes your recorded sessions in"),
-        ("bethink context", "shows what fills the window of the last one"),
+        ("bethink context", "shows what fills the newest one"),
     ] {
         screen.line(Text::from("  ").put(Tone::Accent, format!("{command:<38}")).dim(why))?;
     }

@@ -82,10 +82,10 @@ fn show(app: &mut App, findings: &[Finding]) -> Done {
         if app.screen.quiet && finding.verdict == Verdict::Ok {
             continue;
         }
-        let check = Text::from(" ").put(tone, word).dim(format!("  {:<9}", finding.check));
+        let check = Text::from(" ").put(tone, word).dim(format!("  {:<10}", finding.check));
         app.screen.line(check.plain(finding.found.clone()))?;
         if let Some(todo) = &finding.todo {
-            app.screen.line(Text::from(" ".repeat(16)).put(Tone::Accent, format!("→ {todo}")))?;
+            app.screen.line(Text::from(" ".repeat(17)).put(Tone::Accent, format!("→ {todo}")))?;
         }
     }
     Ok(())

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::Done;
 use crate::app::{App, short_ids};
 use crate::args::{ForkSession, ListSessions, NewSession, SessionCommand, TagSession};
+use crate::draw::facts;
 use crate::draw::message::{self, Extent};
-use crate::draw::window;
 use crate::failure::Failure;
 use crate::screen::words::{ago, count, plural};
 use crate::screen::{Align, Table, Text, Tone};
@@ -202,7 +202,7 @@ async fn resume(app: &mut App, client: &Client, named: Option<&str>) -> Done {
     if app.screen.quiet {
         return Ok(());
     }
-    let (tone, level) = window::level(&report.level);
+    let (tone, level) = facts::level(&report.level);
     app.screen.line(Text::new().dim(" window    ").put(tone, level).plain(format!(
         ", {} of {} tokens",
         count(report.tokens),

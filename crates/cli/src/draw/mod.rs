@@ -3,5 +3,6 @@
 //! [`Text`]: crate::screen::Text
 
 pub(crate) mod compaction;
+pub(crate) mod facts;
 pub(crate) mod message;
 pub(crate) mod window;

@@ -1,10 +1,11 @@
 //! The context window as a bar with its thresholds, a legend, and what is worth knowing beside it.
 
 use anstyle::AnsiColor;
-use bethink_api::{ContextReport, PartTokens, StageReport, Thresholds};
+use bethink_api::{ContextReport, PartTokens, Thresholds};
 use jiff::Timestamp;
 
-use crate::screen::words::{ago, count, percent, plural};
+use super::facts::facts;
+use crate::screen::words::{count, percent};
 use crate::screen::{Look, Text, Tone};
 
 /// From here on legend and facts stand side by side.
@@ -22,9 +23,17 @@ struct Part {
     tokens: u64,
 }
 
-fn parts(tokens: &PartTokens) -> [Part; 7] {
+/// How many parts a bar has.
+const PARTS: usize = 8;
+
+/// The parts of the prompt, and what the provider counted beyond them: a client that sends its own
+/// system prompt and tools has them counted, but bethink has not seen them.
+fn parts(report: &ContextReport) -> [Part; PARTS] {
+    let tokens = &report.parts;
+    let other = report.tokens.saturating_sub(known(tokens));
     let part = |name, mark, colour, tokens| Part { name, mark, colour, tokens };
     [
+        part("not seen here", '?', AnsiColor::BrightBlack, other),
         part("system", 's', AnsiColor::Blue, tokens.system),
         part("instructions", 'i', AnsiColor::Magenta, tokens.instructions),
         part("memory", 'm', AnsiColor::Cyan, tokens.memory),
@@ -33,6 +42,11 @@ fn parts(tokens: &PartTokens) -> [Part; 7] {
         part("tail", '#', AnsiColor::Green, tokens.tail),
         part("attachments", '+', AnsiColor::BrightMagenta, tokens.attachments),
     ]
+}
+
+fn known(tokens: &PartTokens) -> u64 {
+    let PartTokens { system, instructions, memory, tools, summary, tail, attachments } = tokens;
+    [system, instructions, memory, tools, summary, tail, attachments].into_iter().sum()
 }
 
 /// The whole picture.
@@ -56,7 +70,7 @@ pub(crate) fn picture(report: &ContextReport, look: Look, now: Timestamp) -> Vec
 
 /// The window filled by part: `width` columns, every part with tokens at least one.
 pub(crate) fn bar(report: &ContextReport, width: usize, colour: bool) -> Text {
-    let parts = parts(&report.parts);
+    let parts = parts(report);
     let window = report.thresholds.window.max(1);
     let cells = shares(&parts.each_ref().map(|part| part.tokens), window, width);
     let mut marks: Vec<(Tone, char)> = Vec::with_capacity(width);
@@ -97,8 +111,8 @@ fn column(tokens: u64, window: u64, width: usize) -> usize {
 
 /// Columns of each part: its share, rounded so that together they take what they take together,
 /// and one for whatever is there at all.
-fn shares(tokens: &[u64; 7], window: u64, width: usize) -> [usize; 7] {
-    let (mut sum, mut start, mut cells) = (0u64, 0usize, [0usize; 7]);
+fn shares(tokens: &[u64; PARTS], window: u64, width: usize) -> [usize; PARTS] {
+    let (mut sum, mut start, mut cells) = (0u64, 0usize, [0usize; PARTS]);
     for (i, &part) in tokens.iter().enumerate() {
         sum = sum.saturating_add(part);
         let exact = (u128::from(sum) * width as u128 + u128::from(window) / 2) / u128::from(window);
@@ -152,7 +166,7 @@ fn legend(report: &ContextReport, colour: bool) -> Vec<Text> {
             percent(tokens, window)
         ))
     };
-    let parts = parts(&report.parts);
+    let parts = parts(report);
     let shown = parts.iter().filter(|part| part.tokens > 0);
     let mut lines: Vec<Text> = shown
         .map(|part| {
@@ -171,87 +185,6 @@ fn legend(report: &ContextReport, colour: bool) -> Vec<Text> {
     lines
 }
 
-pub(crate) fn level(level: &str) -> (Tone, &str) {
-    let tone = match level {
-        "comfortable" => Tone::Good,
-        "degrading" | "warning" => Tone::Warn,
-        _ => Tone::Bad,
-    };
-    (tone, level)
-}
-
-fn facts(report: &ContextReport, now: Timestamp) -> Vec<Text> {
-    let fact = |name: &str| Text::from("  ").dim(format!("{name:<12}"));
-    let t = &report.thresholds;
-    let (tone, name) = level(&report.level);
-    let mut lines = vec![
-        fact("level").put(tone, name).dim(format!(
-            ", {:.0}% of the {} usable",
-            report.percent,
-            count(t.effective)
-        )),
-        fact("compaction")
-            .plain(match report.remaining {
-                0 => "due now".to_owned(),
-                left => format!("in {} tokens", count(left)),
-            })
-            .dim(format!(
-                ", at {}; warning {}, blocking {}",
-                count(t.auto),
-                count(t.warning),
-                count(t.blocking)
-            )),
-        fact("cache").plain(percent_of_one(report.predicted_cache_hit)).dim(
-            match report.first_changed {
-                None => " of the prompt is the same as before".to_owned(),
-                Some(at) => format!(
-                    " kept; changed from message {at}{}",
-                    report.changed_by.as_ref().map(|by| format!(": {by}")).unwrap_or_default()
-                ),
-            },
-        ),
-        fact("messages")
-            .plain(count(report.messages))
-            .dim(format!(", tokens by {}", report.tokens_from)),
-    ];
-    if let Some(last) = &report.last_compaction {
-        lines.push(
-            fact("compacted")
-                .plain(ago(&last.at, now))
-                .dim(format!(", {}, fidelity {:.2}", last.level, last.fidelity)),
-        );
-    }
-    lines.extend(
-        report
-            .stages
-            .iter()
-            .filter(|stage| did_something(stage))
-            .map(|stage| fact("stage").plain(stage.stage.clone()).dim(change(stage))),
-    );
-    lines.extend(report.repairs.iter().map(|repair| fact("repaired").plain(repair.clone())));
-    lines
-        .extend(report.notices.iter().map(|notice| fact("notice").put(Tone::Warn, notice.clone())));
-    lines
-}
-
-fn did_something(stage: &StageReport) -> bool {
-    stage.tokens_before != stage.tokens_after || !stage.touched.is_empty()
-}
-
-fn change(stage: &StageReport) -> String {
-    let touched = plural(stage.touched.len() as u64, "item", "items");
-    let tokens = match stage.tokens_before.checked_sub(stage.tokens_after) {
-        Some(0) => String::new(),
-        Some(saved) => format!("−{} tokens, ", count(saved)),
-        None => format!("+{} tokens, ", count(stage.tokens_after - stage.tokens_before)),
-    };
-    format!(" {tokens}{touched}: {}", stage.why)
-}
-
-fn percent_of_one(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
-}
-
 fn side_by_side(left: Vec<Text>, right: Vec<Text>, width: usize) -> Vec<Text> {
     let column = left.iter().map(Text::width).max().unwrap_or(0).max(width / 3) + 2;
     let rows = left.len().max(right.len());
@@ -266,6 +199,8 @@ fn side_by_side(left: Vec<Text>, right: Vec<Text>, width: usize) -> Vec<Text> {
 
 #[cfg(test)]
 mod tests {
+    use bethink_api::StageReport;
+
     use super::*;
     use crate::screen::escape::Lines;
 
@@ -342,8 +277,11 @@ mod tests {
 
     #[test]
     fn parts_never_overflow_the_bar() {
-        assert_eq!(shares(&[u64::MAX, 1, 1, 1, 1, 1, u64::MAX], 10, 20).iter().sum::<usize>(), 20);
-        assert_eq!(shares(&[0; 7], 10, 20), [0; 7]);
-        assert_eq!(shares(&[1, 1, 1, 0, 0, 0, 0], 1_000_000, 20), [1, 1, 1, 0, 0, 0, 0]);
+        assert_eq!(
+            shares(&[0, u64::MAX, 1, 1, 1, 1, 1, u64::MAX], 10, 20).iter().sum::<usize>(),
+            20
+        );
+        assert_eq!(shares(&[0; PARTS], 10, 20), [0; PARTS]);
+        assert_eq!(shares(&[1, 1, 1, 0, 0, 0, 0, 0], 1_000_000, 20), [1, 1, 1, 0, 0, 0, 0, 0]);
     }
 }

@@ -1,0 +1,92 @@
+//! What is worth knowing of a window beside its bar: level, what is left, cache, stages, notices.
+
+use bethink_api::{ContextReport, StageReport};
+use jiff::Timestamp;
+
+use crate::screen::words::{ago, count, plural};
+use crate::screen::{Text, Tone};
+
+/// One line a fact, with a name on the left.
+pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<Text> {
+    let fact = |name: &str| Text::from("  ").dim(format!("{name:<12}"));
+    let t = &report.thresholds;
+    let (tone, name) = level(&report.level);
+    let mut lines = vec![
+        fact("level").put(tone, name).dim(format!(
+            ", {:.0}% of the {} usable",
+            report.percent,
+            count(t.effective)
+        )),
+        fact("compaction")
+            .plain(match report.remaining {
+                0 => "due now".to_owned(),
+                left => format!("in {} tokens", count(left)),
+            })
+            .dim(format!(
+                ", at {}; warning {}, blocking {}",
+                count(t.auto),
+                count(t.warning),
+                count(t.blocking)
+            )),
+        cache(fact("cache"), report),
+        fact("messages")
+            .plain(count(report.messages))
+            .dim(format!(", tokens by {}", report.tokens_from)),
+    ];
+    if let Some(last) = &report.last_compaction {
+        lines.push(
+            fact("compacted")
+                .plain(ago(&last.at, now))
+                .dim(format!(", {}, fidelity {:.2}", last.level, last.fidelity)),
+        );
+    }
+    lines.extend(
+        report
+            .stages
+            .iter()
+            .filter(|stage| did_something(stage))
+            .map(|stage| fact("stage").plain(stage.stage.clone()).dim(change(stage))),
+    );
+    lines.extend(report.repairs.iter().map(|repair| fact("repaired").plain(repair.clone())));
+    lines
+        .extend(report.notices.iter().map(|notice| fact("notice").put(Tone::Warn, notice.clone())));
+    lines
+}
+
+fn cache(fact: Text, report: &ContextReport) -> Text {
+    let share = format!("{:.1}%", report.predicted_cache_hit * 100.0);
+    match (report.first_changed, &report.changed_by) {
+        (None, _) if report.predicted_cache_hit == 0.0 => {
+            fact.dim("no prompt was handed out so far")
+        }
+        (None, _) => fact.plain(share).dim(" of the prompt is as it was the last time"),
+        (Some(at), None) => fact.plain(share).dim(format!(" kept; changed from message {at} on")),
+        (Some(at), Some(by)) => {
+            fact.plain(share).dim(format!(" kept; changed from message {at} on by {by}"))
+        }
+    }
+}
+
+fn did_something(stage: &StageReport) -> bool {
+    stage.tokens_before != stage.tokens_after || !stage.touched.is_empty()
+}
+
+fn change(stage: &StageReport) -> String {
+    let touched = plural(stage.touched.len() as u64, "item", "items");
+    let tokens = match stage.tokens_before.checked_sub(stage.tokens_after) {
+        Some(0) => String::new(),
+        Some(saved) => format!("−{} tokens, ", count(saved)),
+        None => format!("+{} tokens, ", count(stage.tokens_after - stage.tokens_before)),
+    };
+    format!(" {tokens}{touched}: {}", stage.why)
+}
+
+/// The level in its colour.
+pub(crate) fn level(level: &str) -> (Tone, &str) {
+    let tone = match level {
+        "comfortable" => Tone::Good,
+        "degrading" | "warning" => Tone::Warn,
+        _ => Tone::Bad,
+    };
+    (tone, level)
+}
