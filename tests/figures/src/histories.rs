@@ -32,8 +32,31 @@ pub struct Tried {
     pub changed: usize,
 }
 
-/// Tries `count` histories from `seed` on, each from a seed of its own.
+/// Tries `count` histories from `seed` on, each from a seed of its own, on all cores.
 pub fn run(count: usize, seed: u64) -> Tried {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = count.div_ceil(threads).max(1);
+    let parts = (0..count).step_by(share).map(|from| (from, share.min(count - from)));
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = parts
+            .map(|(from, count)| scope.spawn(move || stretch(count, seed + from as u64)))
+            .collect();
+        let tried = workers.into_iter().map(|worker| worker.join().expect("a worker"));
+        tried.fold(Tried::default(), Tried::and)
+    })
+}
+
+impl Tried {
+    fn and(mut self, other: Self) -> Self {
+        self.tried += other.tried;
+        self.invalid.extend(other.invalid);
+        self.cut += other.cut;
+        self.changed += other.changed;
+        self
+    }
+}
+
+fn stretch(count: usize, seed: u64) -> Tried {
     let mut all = Tried::default();
     for one in (seed..).take(count) {
         all.tried += 1;
