@@ -13,7 +13,7 @@ use bethink_context::todos::{self, Todo};
 use bethink_transcript::{BlockKind, Message, Role, Seq};
 
 pub use names::{NameUse, Names};
-pub use said::{Said, readable};
+pub use said::{Said, readable, without_middle};
 pub use tools::{Action, Failure, FileFact, Tools, shorten};
 
 /// Everything that a summary draws on.
@@ -27,6 +27,8 @@ pub struct Facts {
     pub assistant: Vec<Said>,
     pub tools: Tools,
     pub todos: Vec<Todo>,
+    /// The message that set the list.
+    pub todos_at: Seq,
 }
 
 /// Of what the assistant said, so much is kept: it states its case at the beginning.
@@ -80,6 +82,7 @@ impl Facts {
     fn observe_assistant(&mut self, message: &Message) {
         if let Some(todos) = todos::set_by(message) {
             self.todos = todos;
+            self.todos_at = message.seq;
         }
         for block in &message.blocks {
             match &block.kind {
@@ -108,6 +111,11 @@ impl Facts {
         if self.assistant.len() > 2 * STATEMENTS {
             self.assistant.drain(..self.assistant.len() - STATEMENTS);
         }
+    }
+
+    /// What the user said after the todo list was set, and may have changed it.
+    pub fn said_since_todos(&self) -> Option<&Said> {
+        self.user.last().filter(|said| said.seq > self.todos_at)
     }
 
     /// Bytes held in memory, near enough to budget by.

@@ -15,8 +15,9 @@ use crate::limits::CompactLimits;
 /// What could be restored; gathered by the daemon, newest first in every list.
 #[derive(Clone, Debug, Default)]
 pub struct Restorable {
-    /// Path and content of recently read files, as they are on disk now.
-    pub files: Vec<(String, String)>,
+    /// Path and content of recently read files, as they are on disk now; no content where a file is
+    /// too large to be looked at.
+    pub files: Vec<(String, Option<String>)>,
     /// Name or path, and text, of the plan.
     pub plan: Option<(String, String)>,
     pub skills: Vec<(String, String)>,
@@ -95,7 +96,7 @@ pub fn select(
     let mut files_left = limits.files_tokens;
     let files = what.files.iter().filter(|(path, _)| !visible.contains(path));
     for (path, content) in files.take(limits.files) {
-        files_left -= picked.file(path, content, limits.file_tokens.min(files_left));
+        files_left -= picked.file(path, content.as_deref(), limits.file_tokens.min(files_left));
     }
     (picked.attachments, picked.items)
 }
@@ -137,10 +138,12 @@ impl Picked<'_> {
     }
 
     /// A file whole, or only its path when it is over its budget.
-    fn file(&mut self, path: &str, content: &str, limit: u64) -> u64 {
-        let text = format!("{path}, read again from disk after the compaction:\n{content}");
-        if u64::from(self.estimator.text(&text)) + FRAME_TOKENS <= limit.min(self.room) {
-            return self.push("file", path, &text, false);
+    fn file(&mut self, path: &str, content: Option<&str>, limit: u64) -> u64 {
+        if let Some(content) = content {
+            let text = format!("{path}, read again from disk after the compaction:\n{content}");
+            if u64::from(self.estimator.text(&text)) + FRAME_TOKENS <= limit.min(self.room) {
+                return self.push("file", path, &text, false);
+            }
         }
         let note = format!(
             "{path} was read before the compaction; it is too large to restore. Read what you need of it."
@@ -197,7 +200,7 @@ mod tests {
 
     #[test]
     fn files_are_few_whole_and_not_seen_twice() {
-        let files = (1..=7).map(|n| (format!("f{n}"), "x".repeat(100))).collect();
+        let files = (1..=7).map(|n| (format!("f{n}"), Some("x".repeat(100)))).collect();
         let what = Restorable { files, ..Restorable::default() };
         assert_eq!(
             names(&what, &["f2"], 9_000),
@@ -208,11 +211,18 @@ mod tests {
     #[test]
     fn a_large_file_is_only_named_and_a_large_skill_keeps_its_head() {
         let what = Restorable {
-            files: vec![("big".into(), "x".repeat(40_000)), ("small".into(), "y".into())],
+            files: vec![
+                ("huge".into(), None),
+                ("big".into(), Some("x".repeat(40_000))),
+                ("small".into(), Some("y".into())),
+            ],
             skills: vec![("s".into(), "z".repeat(40_000))],
             ..Restorable::default()
         };
-        assert_eq!(names(&what, &[], 50_000), ["skill:s…", "file:big…", "file:small"]);
+        assert_eq!(
+            names(&what, &[], 50_000),
+            ["skill:s…", "file:huge…", "file:big…", "file:small"]
+        );
     }
 
     #[test]
@@ -238,7 +248,7 @@ mod tests {
     fn no_room_restores_nothing() {
         let what = Restorable {
             plan: Some(("p".into(), "x".repeat(9_000))),
-            files: vec![("f".into(), "y".into())],
+            files: vec![("f".into(), Some("y".into()))],
             ..Restorable::default()
         };
         assert_eq!(names(&what, &[], 0), Vec::<String>::new());

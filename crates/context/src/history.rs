@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bethink_tokens::Estimator;
+use bethink_transcript::message::is_white;
 use bethink_transcript::{Block, BlockKind, Message, Seq, ToolUseId};
 use serde::Deserialize;
 
@@ -44,9 +45,11 @@ impl Entry {
 fn facts_of(block: &Block, estimator: &dyn Estimator) -> BlockFacts {
     let tokens = estimator.block(block);
     match block.kind {
-        BlockKind::Text => {
-            BlockFacts { tokens, blank: block.text().trim().is_empty(), ..BlockFacts::default() }
-        }
+        BlockKind::Text => BlockFacts {
+            tokens,
+            blank: block.text().chars().all(is_white),
+            ..BlockFacts::default()
+        },
         BlockKind::ToolResult { .. } => {
             let chars = block.text().chars().count();
             BlockFacts {

@@ -27,15 +27,15 @@ const OWNER: &str = "home";
 /// Why the daemon could not come up.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    #[error("we could not use {home} as bethink's home: {cause}")]
-    Home { home: PathBuf, cause: std::io::Error },
+    #[error("we could not use {home} as bethink's home")]
+    Home { home: PathBuf, source: std::io::Error },
     #[error(
         "another daemon owns {home} ({holder}); stop it, or choose another home with BETHINK_HOME"
     )]
     Owned { home: PathBuf, holder: String },
-    #[error("we could not open the database: {0}")]
-    Store(#[from] OpenError),
-    #[error("we could not read the work left by the last daemon: {0}")]
+    #[error("we could not open the database in {home}")]
+    Store { home: PathBuf, source: OpenError },
+    #[error("we could not read the work left by the last daemon")]
     Work(#[from] StoreError),
 }
 
@@ -44,7 +44,9 @@ impl Daemon {
     pub async fn boot(settings: Settings) -> Result<Self, BootError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let lock = own_home(&settings.home)?;
-        let (store, opened) = open_store(&settings.home, clock.now()).await?;
+        let (store, opened) = open_store(&settings.home, clock.now())
+            .await
+            .map_err(|source| BootError::Store { home: settings.home.clone(), source })?;
         tell(&opened);
         let stop = CancellationToken::new();
         let daemon = Daemon {
@@ -108,7 +110,7 @@ impl Daemon {
 
 /// The home with its lock, held as long as the file is open.
 fn own_home(home: &Path) -> Result<File, BootError> {
-    let cannot = |cause| BootError::Home { home: home.to_owned(), cause };
+    let cannot = |source| BootError::Home { home: home.to_owned(), source };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(cannot)?;
     let path = home.join("lock");
     let mut file = OpenOptions::new()

@@ -218,11 +218,7 @@ impl Daemon {
             session = %done.session, level = %done.level, before = done.tokens_before,
             after = done.tokens_after, fidelity = done.fidelity, "compacted"
         );
-        let data = serde_json::json!({
-            "id": done.id.to_string(), "trigger": done.trigger, "level": done.level,
-            "tokens_before": done.tokens_before, "tokens_after": done.tokens_after,
-            "fidelity": done.fidelity,
-        });
+        let data = crate::events::compaction_event(done);
         self.hub().publish(done.session, "compaction", done.made_after, &data);
     }
 
@@ -265,9 +261,12 @@ impl Daemon {
         let plan = state.plan.clone();
         let limit = crate::limits::compact(&self.settings().compact).files + 6;
         let disk = tokio::task::spawn_blocking(move || {
-            let files: Vec<(String, String)> = paths
+            let files: Vec<(String, Option<String>)> = paths
                 .into_iter()
-                .filter_map(|path| read_inside(&root, &path).map(|content| (path, content)))
+                .filter_map(|path| {
+                    let found = read_inside(&root, &path)?;
+                    Some((path, found.content()))
+                })
                 .take(limit)
                 .collect();
             let plan = match (plan.content, plan.path) {
@@ -296,7 +295,7 @@ impl Daemon {
         let slot = self.hot(id).await?;
         let undone = self.store().undo_compaction(id, compaction, self.now()).await?;
         slot.cool().await;
-        let data = serde_json::json!({ "id": undone.id.to_string(), "undone": true });
+        let data = crate::events::compaction_event(&undone);
         self.hub().publish(id, "compaction", undone.made_after, &data);
         Ok(out(&undone))
     }
@@ -413,16 +412,35 @@ fn marks(line: &str) -> Vec<Seq> {
         .collect()
 }
 
+/// A file as it is now.
+enum OnDisk {
+    Text(String),
+    /// Not worth reading: it would not fit.
+    TooLarge,
+}
+
+impl OnDisk {
+    fn content(self) -> Option<String> {
+        match self {
+            OnDisk::Text(text) => Some(text),
+            OnDisk::TooLarge => None,
+        }
+    }
+}
+
 /// A regular UTF-8 file below `root`; nothing that a link leads out to.
-fn read_inside(root: &Path, path: &str) -> Option<String> {
+fn read_inside(root: &Path, path: &str) -> Option<OnDisk> {
     let root = root.canonicalize().ok()?;
     let path = root.join(path).canonicalize().ok()?;
     let inside = path.starts_with(&root);
     let file = inside.then(|| std::fs::metadata(&path).ok()).flatten()?;
-    if !file.is_file() || file.len() > MAX_RESTORED_FILE {
+    if !file.is_file() {
         return None;
     }
-    std::fs::read_to_string(&path).ok()
+    if file.len() > MAX_RESTORED_FILE {
+        return Some(OnDisk::TooLarge);
+    }
+    std::fs::read_to_string(&path).ok().map(OnDisk::Text)
 }
 
 pub(crate) fn out(compaction: &Compaction) -> api::Compaction {

@@ -1,12 +1,13 @@
 //! Events of a session, with resume.
 //!
 //! An id is `<boot>-<number>-<seq>`: within one run of the daemon missed events come from a ring of the
-//! newest; after a restart, or past the ring, the messages after `seq` are told again from history.
+//! newest; after a restart, past the ring, or for a reader that is too slow, messages and compactions
+//! after `seq` are told again from history.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bethink_store::SeqRange;
+use bethink_store::{Compaction, SeqRange};
 use bethink_transcript::{Seq, SessionId};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -17,14 +18,14 @@ use crate::{Daemon, Refusal, Result};
 const RING: usize = 256;
 /// Sessions whose events are kept; the one that was quiet longest goes first.
 const TOPICS: usize = 256;
-/// Messages told again from history at most.
+/// Messages told again from history at a time.
 const RETOLD: usize = 1_000;
 
 /// One server-sent event.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub id: String,
-    /// `message`, `compaction`, `job`, or `reset` when missed events can't be told.
+    /// `message`, `compaction` or `job`.
     pub kind: &'static str,
     /// JSON, one line.
     pub data: String,
@@ -33,35 +34,76 @@ pub struct Event {
 /// Events of one session, missed ones first.
 #[derive(Debug)]
 pub struct Events {
+    daemon: Daemon,
+    session: SessionId,
     missed: VecDeque<Event>,
     live: broadcast::Receiver<Event>,
     stop: CancellationToken,
+    /// Newest message that was told.
+    told: Seq,
+    /// What came after `told` is told from history first.
+    behind: bool,
 }
 
 impl Events {
-    /// `None` when the daemon stops or the session is deleted. A reader that is too slow gets a
-    /// `reset` and goes on with what is new.
+    /// `None` when the daemon stops or the session is deleted. A reader who was away too long, or is
+    /// too slow, is told from history what it missed.
     pub async fn next(&mut self) -> Option<Event> {
-        if let Some(event) = self.missed.pop_front() {
-            return Some(event);
+        loop {
+            if let Some(event) = self.missed.pop_front() {
+                self.told = self.told.max(seq_of(&event));
+                return Some(event);
+            }
+            if self.behind {
+                self.behind = self.retell().await;
+                continue;
+            }
+            let event = tokio::select! {
+                () = self.stop.cancelled() => return None,
+                event = self.live.recv() => event,
+            };
+            match event {
+                // Told from history already.
+                Ok(event) if event.kind == "message" && seq_of(&event) <= self.told => {}
+                Ok(event) => self.missed.push_back(event),
+                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
         }
-        tokio::select! {
-            () = self.stop.cancelled() => None,
-            event = self.live.recv() => match event {
-                Ok(event) => Some(event),
-                Err(broadcast::error::RecvError::Lagged(_)) => Some(reset("events came faster than they were read")),
-                Err(broadcast::error::RecvError::Closed) => None,
-            },
+    }
+
+    /// Puts the next stretch of history, and the compactions in it, in line; whether there is more.
+    async fn retell(&mut self) -> bool {
+        let range = SeqRange { after: Some(self.told), limit: RETOLD, ..SeqRange::all() };
+        let store = self.daemon.store();
+        let (Ok(messages), Ok(compactions)) =
+            (store.messages(self.session, range).await, store.compactions(self.session).await)
+        else {
+            return false;
+        };
+        let (first, last) = (self.told, messages.last().map_or(self.told, |m| m.seq));
+        for message in &messages {
+            self.missed.push_back(Event {
+                id: format!("0-0-{}", message.seq),
+                kind: "message",
+                data: message_event(message.seq, message.id.as_str(), message.role.as_str())
+                    .to_string(),
+            });
+            let here =
+                compactions.iter().filter(|c| c.made_after == message.seq && c.made_after > first);
+            self.missed.extend(here.map(|c| Event {
+                id: format!("0-0-{}", message.seq),
+                kind: "compaction",
+                data: compaction_event(c).to_string(),
+            }));
         }
+        last > first
     }
 }
 
-fn reset(why: &str) -> Event {
-    Event {
-        id: String::new(),
-        kind: "reset",
-        data: serde_json::json!({ "why": why, "do": "read the session again" }).to_string(),
-    }
+/// The message that an event's id speaks of.
+fn seq_of(event: &Event) -> Seq {
+    last_id(&event.id).map_or(Seq::ZERO, |id| id.seq)
 }
 
 #[derive(Debug)]
@@ -114,12 +156,11 @@ impl Hub {
         self.lock().1.remove(&session);
     }
 
-    /// Subscribes; `Err(seq)` when what came after `last` has to be told from history after `seq`.
-    fn subscribe(&self, session: SessionId, last: Option<&LastId>) -> (Events, Option<Seq>) {
+    fn subscribe(&self, daemon: &Daemon, session: SessionId, last: Option<&LastId>) -> Events {
         let mut topics = self.lock();
         let topic = topic(&mut topics, session);
         let live = topic.live.subscribe();
-        let (mut missed, mut retell) = (VecDeque::new(), None);
+        let (mut missed, mut behind) = (VecDeque::new(), false);
         if let Some(last) = last {
             let oldest = topic.ring.front().map_or(topic.next, |(number, _)| *number);
             if last.boot == self.boot && last.number + 1 >= oldest {
@@ -130,10 +171,12 @@ impl Hub {
                     .map(|(_, e)| e.clone())
                     .collect();
             } else {
-                retell = Some(last.seq);
+                behind = true;
             }
         }
-        (Events { missed, live, stop: self.stop.clone() }, retell)
+        let told = last.map_or(Seq::ZERO, |l| l.seq);
+        let stop = self.stop.clone();
+        Events { daemon: daemon.clone(), session, missed, live, stop, told, behind }
     }
 }
 
@@ -175,7 +218,7 @@ fn last_id(text: &str) -> Option<LastId> {
 
 impl Daemon {
     pub async fn events(&self, id: SessionId, last_event_id: Option<String>) -> Result<Events> {
-        self.store().session(id).await?;
+        let session = self.store().session(id).await?;
         let last = match last_event_id.as_deref() {
             None | Some("") => None,
             Some(text) => Some(last_id(text).ok_or_else(|| {
@@ -183,20 +226,20 @@ impl Daemon {
                     .hint("leave the header out to hear only what is new")
             })?),
         };
-        let (mut events, retell) = self.hub().subscribe(id, last.as_ref());
-        if let Some(after) = retell {
-            let range = SeqRange { after: Some(after), limit: RETOLD, ..SeqRange::all() };
-            for message in self.store().messages(id, range).await? {
-                events.missed.push_back(Event {
-                    id: format!("0-0-{}", message.seq),
-                    kind: "message",
-                    data: message_event(message.seq, message.id.as_str(), message.role.as_str())
-                        .to_string(),
-                });
-            }
+        let mut events = self.hub().subscribe(self, id, last.as_ref());
+        if last.is_none() {
+            events.told = session.last_seq;
         }
         Ok(events)
     }
+}
+
+pub(crate) fn compaction_event(done: &Compaction) -> serde_json::Value {
+    serde_json::json!({
+        "id": done.id.to_string(), "trigger": done.trigger, "level": done.level,
+        "tokens_before": done.tokens_before, "tokens_after": done.tokens_after,
+        "fidelity": done.fidelity, "undone": done.undone_at.is_some(),
+    })
 }
 
 pub(crate) fn message_event(seq: Seq, id: &str, role: &str) -> serde_json::Value {

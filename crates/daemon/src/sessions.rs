@@ -2,8 +2,10 @@
 
 use bethink_api as api;
 use bethink_context::Thresholds;
+use bethink_context::thresholds::{MAX_WINDOW, MIN_WINDOW};
 use bethink_store::{
-    Append, NewMessage, NewSession, Page, SeqRange, Session, SessionChange, SessionFilter, StoreError,
+    Append, NewMessage, NewSession, Page, SeqRange, Session, SessionChange, SessionFilter,
+    StoreError,
 };
 use bethink_transcript::{Seq, SessionId};
 use uuid::Uuid;
@@ -226,8 +228,9 @@ impl Daemon {
         let settings = &self.settings().context;
         let output = model.max_output_tokens.unwrap_or(settings.max_output);
         Thresholds::new(model.context_window, output, settings.auto_percent).map_err(|too_small| {
+            let limit = model.context_window.clamp(MIN_WINDOW, MAX_WINDOW);
             Refusal::invalid("model.context_window", too_small.to_string())
-                .bounded(bethink_context::thresholds::MIN_WINDOW, model.context_window)
+                .bounded(limit, model.context_window)
                 .hint("half of a window is reserved for output; less leaves no room for a summary and one round")
         })
     }

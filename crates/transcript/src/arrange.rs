@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::ids::{AssistantMessageId, Seq, ToolUseId};
 use crate::json;
-use crate::message::{BlockKind, Role};
+use crate::message::{BlockKind, Role, is_white};
 use crate::prompt::{Origin, PromptBlock, PromptMessage, Shown, Variant};
 
 /// Most images and documents in one prompt, by the Messages API.
@@ -256,8 +256,8 @@ fn trim_end(messages: &mut [PromptMessage]) {
         has_cache_control: false,
     };
     let text = source.text();
-    if text.ends_with(char::is_whitespace) {
-        let literal = json::encode_string(text.trim_end());
+    if text.ends_with(is_white) {
+        let literal = json::encode_string(text.trim_end_matches(is_white));
         if let Some(json) = json::with_member(source.as_str(), "text", &literal) {
             block.json = json;
             if let Origin::Stored { variant, .. } = &mut block.origin {

@@ -158,6 +158,12 @@ fn nested_text(raw: &RawValue) -> Cow<'_, str> {
     Cow::Owned(texts.join("\n"))
 }
 
+/// White space as providers and other languages see it: Unicode's, and the ASCII separators that
+/// Rust does not count.
+pub fn is_white(c: char) -> bool {
+    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
+}
+
 /// What is known of a message beside its body.
 #[derive(Clone, Debug)]
 pub struct MessageMeta {

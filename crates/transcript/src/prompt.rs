@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::ids::{AssistantMessageId, Seq};
 use crate::json;
-use crate::message::{BlockKind, Role};
+use crate::message::{BlockKind, Role, is_white};
 
 /// How a stored block is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +76,7 @@ impl PromptBlock {
             origin: Origin::Written { after, hash: hasher.finish() },
             tokens,
             media: 0,
-            blank: text.trim().is_empty(),
+            blank: text.chars().all(is_white),
         }
     }
 

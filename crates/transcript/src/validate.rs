@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::arrange::MAX_MEDIA;
 use crate::ids::ToolUseId;
-use crate::message::{BlockKind, Role};
+use crate::message::{BlockKind, Role, is_white};
 use crate::prompt::PromptMessage;
 
 /// A rule of structure that a prompt breaks; `at` is the message's index in the prompt.
@@ -168,6 +168,6 @@ fn ends_in_white_space(message: &PromptMessage) -> bool {
                     has_cache_control: false,
                 }
                 .text()
-                .ends_with(char::is_whitespace)
+                .ends_with(is_white)
         })
 }

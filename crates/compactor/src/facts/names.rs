@@ -71,10 +71,10 @@ impl Names {
                 return;
             }
             let spoken = u32::from(weight >= SPOKEN);
-            let shown = (is_plain(name) && whole.len() > name.len())
-                .then(|| last_two_parts(whole).into());
-            let first = NameUse {
-                shown, count: 1, spoken, first: seq, last: seq, focus, score: weight };
+            let shown =
+                (is_plain(name) && whole.len() > name.len()).then(|| last_two_parts(whole).into());
+            let first =
+                NameUse { shown, count: 1, spoken, first: seq, last: seq, focus, score: weight };
             self.uses.insert(name.into(), first);
         });
         if self.uses.len() > 2 * MAX_NAMES {

@@ -12,7 +12,8 @@ pub struct Said {
     pub text: Arc<str>,
 }
 
-/// Longest statement that is kept whole; a pasted log beyond it is in the history.
+/// Longest statement that is kept whole. Of a longer one, a pasted log, the beginning and the end are
+/// kept: people ask before what they paste, or after it.
 const USER_BYTES: usize = 200_000;
 
 /// Texts that clients write in the user's name.
@@ -32,7 +33,21 @@ pub(super) fn by_user(seq: Seq, text: &str) -> Option<Said> {
     if words.is_empty() || MACHINE_MADE.iter().any(|mark| words.starts_with(mark)) {
         return None;
     }
-    Some(Said { seq, text: bethink_context::placeholder::beginning(words, USER_BYTES).into() })
+    Some(Said { seq, text: without_middle(words, USER_BYTES).into() })
+}
+
+/// The text, or its two ends where it is longer than `bytes`.
+pub fn without_middle(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
+        return Cow::Borrowed(text);
+    }
+    let head = bethink_context::placeholder::beginning(text, bytes * 2 / 3);
+    let mut from = text.len() - bytes / 3;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let left_out = from - head.len();
+    Cow::Owned(format!("{head}\n… ({left_out} bytes left out here) …\n{}", &text[from..]))
 }
 
 fn without_reminders(text: &str) -> Cow<'_, str> {

@@ -108,6 +108,13 @@ pub(super) fn solving(page: &mut Page, facts: &Facts) {
 }
 
 pub(super) fn pending(page: &mut Page, facts: &Facts) {
+    if let Some(said) = facts.said_since_todos().filter(|_| !facts.todos.is_empty()) {
+        page.line(&format!(
+            "- The list is that of {}; what the user said since, in {}, comes before it.",
+            mark(facts.todos_at),
+            mark(said.seq)
+        ));
+    }
     for todo in facts.todos.iter().filter(|t| t.status != Status::Completed) {
         let state = if todo.status == Status::InProgress { "in progress" } else { "open" };
         page.line(&format!("- {} ({state})", one_line(&todo.content, 240)));
@@ -151,6 +158,14 @@ pub(super) fn next(page: &mut Page, facts: &Facts) {
     let open = facts.todos.iter().find(|t| t.status == Status::InProgress);
     let open = open.or_else(|| facts.todos.iter().find(|t| t.status == Status::Pending));
     let line = match (open, facts.user.last()) {
+        (Some(todo), _) if facts.said_since_todos().is_some() => {
+            let said = facts.said_since_todos().map_or(Seq::ZERO, |s| s.seq);
+            format!(
+                "- What the user said last, {}, comes first; then, if it still holds: {}",
+                mark(said),
+                one_line(&todo.content, 200)
+            )
+        }
         (Some(todo), _) => format!("- Go on with: {}", one_line(&todo.content, 200)),
         (None, Some(said)) => format!("- Go on with what the user asked last, {}.", mark(said.seq)),
         (None, None) => "- Ask the user what to do next.".to_owned(),
@@ -218,10 +233,8 @@ pub(super) fn files_and_concepts(
     rest.retain(|n| spoken(n));
     let mut concepts = tools_row(facts);
     if !rest.is_empty() {
-        concepts.push_str(&format!(
-            "- Talked about or used in commands: {}\n",
-            listed(facts, &rest)
-        ));
+        concepts
+            .push_str(&format!("- Talked about or used in commands: {}\n", listed(facts, &rest)));
     }
     if !seen.is_empty() {
         concepts.push_str(&format!("- Met in tool output only: {}\n", listed(facts, &seen)));

@@ -1,6 +1,6 @@
 //! The user's own words, verbatim: newest first, as many as fit, and what was left out is said.
 
-use crate::facts::Said;
+use crate::facts::{Said, without_middle};
 
 use super::page::Page;
 
@@ -41,19 +41,13 @@ fn fitted(message: &Said, limit: usize) -> String {
     if whole.len() <= limit.max(200) {
         return whole;
     }
-    let note = format!(
-        "\n… ({} bytes left out here; message {} has them) …\n",
-        message.text.len().saturating_sub(limit),
-        message.seq
-    );
-    let room = limit.max(200).saturating_sub(note.len() + 12);
-    let head = bethink_context::placeholder::beginning(&message.text, room * 2 / 3);
-    let mut from = message.text.len().saturating_sub(room / 3);
-    while !message.text.is_char_boundary(from) {
-        from += 1;
-    }
-    format!("[{}] {head}{note}{}", message.seq, &message.text[from..])
+    let mark = format!("[{}] ", message.seq);
+    let room = limit.max(200).saturating_sub(mark.len() + CUT_NOTE_BYTES);
+    format!("{mark}{}", without_middle(&message.text, room))
 }
+
+/// Room for the note in the middle of a message that was cut.
+const CUT_NOTE_BYTES: usize = 48;
 
 #[cfg(test)]
 mod tests {
@@ -74,11 +68,9 @@ mod tests {
     #[test]
     fn newest_first_and_what_is_left_out_is_said() {
         check(1_000, &["one", "two\nlines"], "[2] two\nlines\n[1] one\n");
-        check(
-            180,
-            &["first", "second", &"long ".repeat(20)],
-            &format!("[3] {}\n", "long ".repeat(20)),
-        );
+        let long = "long ".repeat(20);
+        let left_out = "(2 older messages of the user are left out: messages 1 to 2; search or expand to read them)";
+        check(230, &["first", "second", &long], &format!("[3] {long}\n{left_out}\n"));
     }
 
     #[test]
@@ -89,6 +81,6 @@ mod tests {
         write(&mut page, &said);
         let text = page.finish();
         assert!(text.starts_with("[7] START") && text.trim_end().ends_with("END"), "{text}");
-        assert!(text.len() <= 2_000 && text.contains("message 7 has them"), "{text}");
+        assert!(text.len() <= 2_000 && text.contains("bytes left out here"), "{text}");
     }
 }

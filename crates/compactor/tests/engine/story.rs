@@ -1,0 +1,85 @@
+//! One small story, and the summary of it as a model reads it.
+
+use bethink_compactor::Restorable;
+use serde_json::{Value, json};
+
+use crate::support::{Ask, answer, call, result, say, try_compact};
+
+fn story() -> Vec<Value> {
+    let mut messages = vec![
+        say("Fix the crash in the job scheduler when a tide table is empty."),
+        answer("I'll look at the scheduler first."),
+        call("t1", "Read", &json!({ "file_path": "/home/ada/tidepool/src/scheduler.rs" })),
+        result(
+            "t1",
+            "pub fn next_job(table: &TideTable) -> Job { table.rows.first().unwrap().job() }",
+        ),
+        call("t2", "Bash", &json!({ "command": "cargo test -p scheduler" })),
+        result(
+            "t2",
+            "running 4 tests\nerror: test failed, to rerun pass `-p scheduler`\nempty_table panicked",
+        ),
+        answer("`next_job` unwraps the first row of `TideTable`; an empty table has none."),
+        call(
+            "t3",
+            "TodoWrite",
+            &json!({ "todos": [
+            { "content": "Return Option from next_job", "status": "in_progress" },
+            { "content": "Update the callers", "status": "pending" },
+            { "content": "Reproduce the crash", "status": "completed" },
+        ] }),
+        ),
+        result("t3", "ok"),
+        call(
+            "t4",
+            "Edit",
+            &json!({ "file_path": "/home/ada/tidepool/src/scheduler.rs",
+            "old_string": "-> Job", "new_string": "-> Option<Job>" }),
+        ),
+        result("t4", "edited"),
+        say("No, don't change the signature: log with log_empty_table and skip the tick."),
+        answer("Understood: the signature stays, and `log_empty_table` reports it."),
+        call(
+            "t5",
+            "Edit",
+            &json!({ "file_path": "/home/ada/tidepool/src/scheduler.rs",
+            "old_string": "first().unwrap()", "new_string": "first().unwrap_or_else(log_empty_table)" }),
+        ),
+        result("t5", "edited"),
+        call("t6", "Bash", &json!({ "command": "cargo test -p scheduler" })),
+        result("t6", "test result: ok. 4 passed"),
+    ];
+    // What makes the window full.
+    for n in 0..24 {
+        let id = format!("w{n}");
+        messages.push(call(&id, "Bash", &json!({ "command": format!("./bench --round {n}") })));
+        messages.push(result(&id, &"tick tock ".repeat(240)));
+    }
+    messages.push(say("Now write the release note."));
+    messages
+}
+
+#[test]
+fn the_summary_of_a_story() {
+    let outcome = try_compact(&story(), &Ask::default()).unwrap();
+    insta::assert_snapshot!("story", outcome.boundary.summary);
+    insta::assert_snapshot!("story_marker", outcome.boundary.marker);
+    assert!(outcome.fidelity.score > 0.9, "{:?}", outcome.fidelity);
+}
+
+#[test]
+fn restored_state_stands_after_the_newest_message() {
+    let restorable = Restorable {
+        plan: Some(("plan.md".into(), "1. fix 2. release".into())),
+        files: vec![(
+            "/home/ada/tidepool/src/scheduler.rs".into(),
+            Some("pub fn next_job() {}".into()),
+        )],
+        ..Restorable::default()
+    };
+    let messages = story();
+    let outcome = try_compact(&messages, &Ask { restorable, ..Ask::default() }).unwrap();
+    let kinds: Vec<&str> = outcome.restored.iter().map(|r| r.kind.as_str()).collect();
+    assert_eq!(kinds, ["plan", "file"]);
+    assert!(outcome.boundary.restored.iter().all(|a| a.after.0 == messages.len() as u64));
+}

@@ -1,0 +1,100 @@
+//! A compaction in one call.
+
+use std::sync::Arc;
+
+use bethink_compactor::{
+    CompactLimits, EmbeddedSummarizer, Facts, Failure, Input, Outcome, Restorable, Summarizer,
+    Trigger, compact,
+};
+use bethink_context::{Decisions, Entry, Hints, History, Thresholds, ViewOptions, view};
+use bethink_tokens::ByteEstimator;
+use bethink_transcript::message::Source;
+use bethink_transcript::{Message, MessageId, MessageMeta, UnixMicros, ValidPrompt};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+pub(crate) fn say(text: &str) -> Value {
+    json!({ "role": "user", "content": text })
+}
+
+pub(crate) fn answer(text: &str) -> Value {
+    json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] })
+}
+
+pub(crate) fn call(id: &str, tool: &str, input: &Value) -> Value {
+    json!({ "role": "assistant", "content": [
+        { "type": "tool_use", "id": id, "name": tool, "input": input }
+    ] })
+}
+
+pub(crate) fn result(id: &str, text: &str) -> Value {
+    json!({ "role": "user", "content": [
+        { "type": "tool_result", "tool_use_id": id, "content": text }
+    ] })
+}
+
+pub(crate) fn history(messages: &[Value]) -> History {
+    let mut history = History::default();
+    for value in messages {
+        let seq = history.last_seq().next();
+        let meta = MessageMeta {
+            seq,
+            id: MessageId::new(&format!("m{seq}")).unwrap(),
+            created_at: UnixMicros(0),
+        };
+        let message = Message::parse(meta, Bytes::from(value.to_string()), Source::Client).unwrap();
+        history.push(Entry::new(Arc::new(message), &ByteEstimator));
+    }
+    history
+}
+
+pub(crate) struct Ask<'a> {
+    pub(crate) window: u64,
+    pub(crate) fixed_tokens: u64,
+    pub(crate) restorable: Restorable,
+    pub(crate) summary_tokens: Option<u64>,
+    pub(crate) ladder: Vec<&'a dyn Summarizer>,
+}
+
+impl Default for Ask<'_> {
+    fn default() -> Self {
+        Self {
+            window: 30_000,
+            fixed_tokens: 0,
+            restorable: Restorable::default(),
+            summary_tokens: None,
+            ladder: vec![&EmbeddedSummarizer],
+        }
+    }
+}
+
+pub(crate) fn try_compact(messages: &[Value], ask: &Ask<'_>) -> Result<Outcome, Failure> {
+    let history = history(messages);
+    let decisions = Decisions::default();
+    let mut facts = Facts::default();
+    let hints = Hints { session: "S".to_owned() };
+    let mut input = Input {
+        id: "c".to_owned(),
+        history: &history,
+        decisions: &decisions,
+        facts: &mut facts,
+        thresholds: Thresholds::new(ask.window, 8_000, 0.0).unwrap(),
+        fixed_tokens: ask.fixed_tokens,
+        scale: 1.0,
+        trigger: Trigger::Manual,
+        focus: None,
+        summary_tokens: ask.summary_tokens,
+        restorable: &ask.restorable,
+        limits: CompactLimits::default(),
+        options: ViewOptions::default(),
+        hints: &hints,
+        estimator: &ByteEstimator,
+    };
+    let outcome = compact(&mut input, &ask.ladder)?;
+    let shown = view(&history, &outcome.decisions, ViewOptions::default());
+    assert_eq!(shown.tokens() + ask.fixed_tokens, outcome.tokens_after);
+    let auto = Thresholds::new(ask.window, 8_000, 0.0).unwrap().auto;
+    assert!(outcome.tokens_after < auto, "{} of {auto}", outcome.tokens_after);
+    ValidPrompt::check(shown.messages).unwrap();
+    Ok(outcome)
+}

@@ -1,0 +1,156 @@
+use bethink_context::{Attachment, Boundary, Decision, Decisions, ViewOptions};
+use serde_json::json;
+
+use crate::histories::{
+    answer, apply, call, history, prompt, read, result, say, seq, thought, tokens,
+};
+
+#[test]
+fn chunks_are_one_message_and_their_results_follow() {
+    let history = history(&[
+        say("go"),
+        thought("A", "hm"),
+        call("A", "t1", "Read", "a"),
+        result("t1", "one"),
+        call("A", "t2", "Read", "b"),
+        result("t2", "two"),
+        say("and now?"),
+    ]);
+    insta::assert_snapshot!(read(&history, &Decisions::default()), @r"
+    0 user: go
+    1 assistant: <thinking> | →Read t1 | →Read t2
+    2 user: ←t1 one | ←t2 two | and now?
+    ");
+}
+
+#[test]
+fn broken_histories_are_mended_in_the_view_only() {
+    let history = history(&[
+        answer("hello"),
+        call("A", "t1", "Bash", ""),
+        say("stop"),
+        result("t9", "nobody asked"),
+        call("B", "t2", "Bash", ""),
+        result("t2", "done"),
+        result("t2", "again"),
+        result("t1", "late"),
+        json!({ "role": "user", "content": [{ "type": "text", "text": "  " }] }),
+        call("C", "t2", "Bash", ""),
+        call("C", "t3", "Bash", ""),
+    ]);
+    insta::assert_snapshot!(read(&history, &Decisions::default()), @r"
+    0 user: (The conversation begins with the assistant's message below.
+    1 assistant: hello | →Bash t1
+    2 user: ←t1 late | stop
+    3 assistant: →Bash t2
+    4 user: ←t2 done
+    5 assistant: →Bash t3
+    6 user: ←t3 No result was recorded for this tool call: it was interrupte
+    ");
+}
+
+#[test]
+fn an_empty_result_says_so_and_a_clients_cache_marker_goes() {
+    let history = history(&[
+        json!({ "role": "user", "content": [
+            { "type": "text", "text": "go", "cache_control": { "type": "ephemeral" } }
+        ] }),
+        call("A", "t1", "Bash", ""),
+        result("t1", ""),
+    ]);
+    let prompt = prompt(&history, &Decisions::default(), ViewOptions::default());
+    assert_eq!(prompt.messages()[0].blocks[0].json, r#"{"text":"go","type":"text"}"#);
+    assert!(
+        read(&history, &Decisions::default()).contains("←t1 (The tool completed with no output.)")
+    );
+}
+
+#[test]
+fn trailing_white_space_goes_only_where_the_assistant_speaks_last() {
+    let mut history = history(&[say("go"), answer("yes \n")]);
+    assert!(read(&history, &Decisions::default()).ends_with("1 assistant: yes\n"));
+    crate::histories::push(&mut history, &say("more"));
+    assert!(read(&history, &Decisions::default()).contains("1 assistant: yes \n"));
+}
+
+fn boundary(kept_from: u64, made_after: u64) -> Boundary {
+    Boundary {
+        id: "c".into(),
+        kept_from: seq(kept_from),
+        made_after: seq(made_after),
+        marker: "MARKER".into(),
+        summary: "SUMMARY".into(),
+        tokens: 3,
+        restored: vec![Attachment {
+            after: seq(made_after),
+            what: "file".into(),
+            name: "f".into(),
+            text: "FILE".into(),
+            tokens: 2,
+        }],
+        clipped: Vec::new(),
+    }
+}
+
+#[test]
+fn a_boundary_is_marker_summary_tail_and_what_was_restored() {
+    let history = history(&[
+        say("old"),
+        answer("old"),
+        say("kept"),
+        thought("A", "hm"),
+        call("A", "t1", "Bash", ""),
+        result("t1", "done"),
+        say("next"),
+    ]);
+    let decisions = Decisions::new(Some(boundary(3, 6)), &history, &tokens);
+    insta::assert_snapshot!(read(&history, &decisions), @r"
+    0 user: MARKER | SUMMARY | kept
+    1 assistant: <thinking> | →Bash t1
+    2 user: ←t1 done | FILE | next
+    ");
+}
+
+#[test]
+fn thinking_over_another_prompt_goes_where_the_model_would_notice() {
+    let history = history(&[
+        say("old"),
+        say("kept"),
+        thought("A", "old"),
+        answer("x"),
+        say("new"),
+        thought("B", "new"),
+        answer("y"),
+        say("z"),
+    ]);
+    let decisions = Decisions::new(Some(boundary(2, 4)), &history, &tokens);
+    let count = |preserved_thinking: bool| {
+        let prompt = prompt(&history, &decisions, ViewOptions { preserved_thinking });
+        prompt.messages().iter().flat_map(|m| &m.blocks).filter(|b| b.kind.is_thinking()).count()
+    };
+    assert_eq!((count(false), count(true)), (2, 1));
+}
+
+#[test]
+fn an_attachment_stays_where_it_was_put() {
+    let mut history = history(&[say("go"), call("A", "t1", "Bash", ""), result("t1", "done")]);
+    let mut decisions = Decisions::default();
+    let todos = Attachment {
+        after: seq(3),
+        what: "todos".into(),
+        name: String::new(),
+        text: "TODOS".into(),
+        tokens: 2,
+    };
+    apply(&mut decisions, &history, &[Decision::Attached(todos)]);
+    for message in [call("B", "t2", "Bash", ""), result("t2", "done")] {
+        crate::histories::push(&mut history, &message);
+    }
+    insta::assert_snapshot!(read(&history, &decisions), @r"
+    0 user: go
+    1 assistant: →Bash t1
+    2 user: ←t1 done | TODOS
+    3 assistant: →Bash t2
+    4 user: ←t2 done
+    ");
+}
