@@ -56,6 +56,15 @@ CREATE VIRTUAL TABLE message_terms USING fts5 (
     tokenize = 'ascii'
 );
 
+-- Stretches of history that came without terms: imported, and not indexed yet.
+CREATE TABLE unindexed (
+    number    INTEGER PRIMARY KEY,
+    session   BLOB    NOT NULL,
+    first_seq INTEGER NOT NULL,
+    last_seq  INTEGER NOT NULL,
+    UNIQUE (session, first_seq)
+);
+
 -- Lines of imported files, cut around their message: head + raw + tail is the line again.
 CREATE TABLE records (
     number   INTEGER PRIMARY KEY,
@@ -112,6 +121,8 @@ CREATE TABLE jobs (
     kind        TEXT    NOT NULL,
     session     BLOB,
     payload     TEXT    NOT NULL,
+    -- All other work goes first.
+    background  INTEGER NOT NULL DEFAULT 0,
     -- 0 queued, 1 running, 2 done, 3 failed.
     state       INTEGER NOT NULL DEFAULT 0,
     owner       TEXT,
@@ -127,7 +138,7 @@ CREATE TABLE jobs (
     updated_at  INTEGER NOT NULL
 );
 
-CREATE INDEX jobs_unfinished ON jobs (created_at, number) WHERE state < 2;
+CREATE INDEX jobs_unfinished ON jobs (background, created_at, number) WHERE state < 2;
 
 -- Answers given under an idempotency key, kept for a day.
 CREATE TABLE receipts (

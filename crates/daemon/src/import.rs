@@ -10,23 +10,24 @@ use std::path::{Path, PathBuf};
 use bethink_api as api;
 use bethink_session_file::{Damage, Facts, Kind as LineKind, Line, Reader, SidechainKey, Thread};
 use bethink_store::{
-    Compaction, ImportBatch, Job, NewMessage, NewRecord, NewSession, Progress, SessionChange,
+    Compaction, ImportBatch, ImportedMessage, Job, NewRecord, NewSession, Progress, SessionChange,
     StoreError,
 };
 use bethink_transcript::{CompactionId, MessageId, Seq, SessionId};
 use bytes::Bytes;
+use futures_util::future::{try_join, try_join_all, try_join3};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use crate::jobs;
-use crate::messages::terms_of;
 use crate::{Daemon, Kind, Refusal, Result};
 
-/// Bytes read at a time, and written in one transaction.
-const CHUNK: usize = 2 << 20;
-/// Chunks that may wait between reader and writer.
-const AHEAD: usize = 2;
+/// Bytes read at a time: the writer has something to do soon.
+const CHUNK: usize = 512 << 10;
+/// Chunks that may wait between reader and writer. All that wait are written in one transaction: on a
+/// slow disk, few commits of some megabytes.
+const AHEAD: usize = 8;
 /// Skipped lines that are told one by one.
 const TOLD_LINES: usize = 1_000;
 
@@ -107,7 +108,15 @@ impl Daemon {
         payload: &Value,
     ) -> Result<Value> {
         let file = payload["file"].as_str().unwrap_or_default().to_owned();
-        self.remove_leftovers(session).await?;
+        if job.attempts > 1 {
+            self.remove_leftovers(session).await?;
+        }
+        // Begun before it is known whether the file is new: it nearly always is.
+        let (send, receive) = mpsc::channel(AHEAD);
+        let reading = tokio::task::spawn_blocking({
+            let path = path.to_owned();
+            move || read_file(&path, session, &send)
+        });
         let hash = hash_of(path.to_owned()).await?;
         if let Some(known) = self.store().imported(&hash).await? {
             let row = self.store().session(known).await?;
@@ -121,11 +130,6 @@ impl Daemon {
             };
             return serde_json::to_value([known]).map_err(Refusal::internal);
         }
-        let (send, receive) = mpsc::channel(AHEAD);
-        let reading = tokio::task::spawn_blocking({
-            let path = path.to_owned();
-            move || read_file(&path, session, &send)
-        });
         let written = self.write_chunks(job, session, payload, hash, receive).await;
         let read = reading.await.map_err(Refusal::internal)?;
         written?;
@@ -152,17 +156,18 @@ impl Daemon {
         mut receive: mpsc::Receiver<Chunk>,
     ) -> Result<()> {
         let mut project_dir = payload["project_dir"].as_str().map(str::to_owned);
-        let mut created = false;
+        let mut hash = Some(hash);
         while let Some(chunk) = receive.recv().await {
-            if !created {
-                project_dir = project_dir.or(chunk.cwd).filter(|dir| dir.starts_with('/'));
-                let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
-                self.create_imported(session, None, dir, Some(hash.clone())).await?;
-                created = true;
+            let chunk = with_what_waits(chunk, &mut receive);
+            let mut new = Vec::new();
+            if hash.is_some() {
+                let dir = project_dir.take().or(chunk.cwd).filter(|dir| dir.starts_with('/'));
+                let dir = project_dir.insert(dir.unwrap_or_else(|| "/".to_owned())).clone();
+                new.push(self.new_session(session, None, dir, hash.take())?);
             }
             for child in chunk.new_children {
                 let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
-                self.create_imported(child, Some(session), dir, None).await?;
+                new.push(self.new_session(child, Some(session), dir, None)?);
             }
             let progress = Progress {
                 done: chunk.read,
@@ -172,24 +177,38 @@ impl Daemon {
             };
             let batch =
                 ImportBatch { session, records: chunk.records, progress: Some((job.id, progress)) };
-            self.store().import(batch).await?;
+            self.create_and_import(new, batch).await?;
         }
-        if !created {
+        if hash.is_some() {
             let dir = project_dir.unwrap_or_else(|| "/".to_owned());
-            self.create_imported(session, None, dir, Some(hash)).await?;
+            self.store().create_session(self.new_session(session, None, dir, hash)?, None).await?;
         }
         Ok(())
     }
 
-    async fn create_imported(
+    /// Writes that are asked for together share a commit; they are done in the order of asking.
+    async fn create_and_import(&self, mut new: Vec<NewSession>, batch: ImportBatch) -> Result<()> {
+        let last = new.pop();
+        try_join_all(new.into_iter().map(|new| self.store().create_session(new, None))).await?;
+        match last {
+            None => self.store().import(batch).await?,
+            Some(last) => {
+                let created = self.store().create_session(last, None);
+                try_join(created, self.store().import(batch)).await.map(drop)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn new_session(
         &self,
         id: SessionId,
         parent: Option<SessionId>,
         project_dir: String,
         content_hash: Option<String>,
-    ) -> Result<()> {
+    ) -> Result<NewSession> {
         let model = self.model_or_default(None)?;
-        let new = NewSession {
+        Ok(NewSession {
             id,
             project_dir,
             title: None,
@@ -199,12 +218,11 @@ impl Daemon {
             model: serde_json::to_string(&model).map_err(Refusal::internal)?,
             created_at: self.now(),
             content_hash,
-        };
-        self.store().create_session(new, None).await?;
-        Ok(())
+        })
     }
 
-    /// What only the whole file tells: title, tags, model, recorded compactions.
+    /// What only the whole file tells: title, tags, model, recorded compactions. What is left to do is
+    /// written down with it: only then the import is done.
     async fn settle(&self, session: SessionId, read: &ReadFile) -> Result<()> {
         let facts = &read.facts;
         let mut model = self.model_or_default(None)?;
@@ -219,33 +237,14 @@ impl Daemon {
             state: None,
             updated_at: facts.last_at.unwrap_or_else(|| self.now()),
         };
-        self.store().update_session(session, change).await?;
-        for compaction in &facts.compactions {
-            let Some(summary_seq) = read.summaries.get(&compaction.summary_id).copied() else {
-                continue;
-            };
-            let covered = Seq(summary_seq.0.saturating_sub(1));
-            let row = Compaction {
-                id: CompactionId(Uuid::now_v7()),
-                session,
-                trigger: compaction.trigger.clone(),
-                level: "recorded".to_owned(),
-                first_seq: Seq(1),
-                last_seq: covered,
-                kept_from: summary_seq.next(),
-                made_after: summary_seq,
-                tokens_before: compaction.pre_tokens,
-                tokens_after: u64::from(crate::hot::tokens(&compaction.summary)),
-                summary_tokens: u64::from(crate::hot::tokens(&compaction.summary)),
-                summary: compaction.summary.clone(),
-                fidelity: 0.0,
-                detail: "{}".to_owned(),
-                created_at: compaction.created_at,
-                undone_at: None,
-            };
-            self.store().add_compaction(row, Vec::new()).await?;
-        }
-        Ok(())
+        let boundaries = recorded_compactions(session, read)
+            .into_iter()
+            .map(|boundary| self.store().add_compaction(boundary, Vec::new()));
+        let sessions: Vec<_> =
+            std::iter::once(session).chain(read.children.iter().copied()).collect();
+        let settled = async { Ok(self.store().update_session(session, change).await?) };
+        let bounded = async { Ok(try_join_all(boundaries).await?) };
+        try_join3(settled, bounded, self.index_later(&sessions)).await.map(drop)
     }
 
     async fn remove_leftovers(&self, session: SessionId) -> Result<()> {
@@ -264,6 +263,43 @@ impl Daemon {
         let (children, _) = self.store().sessions(filter, page).await?;
         Ok(children.into_iter().map(|c| c.id.0).collect())
     }
+}
+
+fn recorded_compactions(session: SessionId, read: &ReadFile) -> Vec<Compaction> {
+    let recorded = read.facts.compactions.iter().filter_map(|compaction| {
+        let summary_seq = *read.summaries.get(&compaction.summary_id)?;
+        let summary_tokens = u64::from(crate::hot::tokens(&compaction.summary));
+        Some(Compaction {
+            id: CompactionId(Uuid::now_v7()),
+            session,
+            trigger: compaction.trigger.clone(),
+            level: "recorded".to_owned(),
+            first_seq: Seq(1),
+            last_seq: Seq(summary_seq.0.saturating_sub(1)),
+            kept_from: summary_seq.next(),
+            made_after: summary_seq,
+            tokens_before: compaction.pre_tokens,
+            tokens_after: summary_tokens,
+            summary_tokens,
+            summary: compaction.summary.clone(),
+            fidelity: 0.0,
+            detail: "{}".to_owned(),
+            created_at: compaction.created_at,
+            undone_at: None,
+        })
+    });
+    recorded.collect()
+}
+
+/// The chunk with those that came while the last one was written.
+fn with_what_waits(mut chunk: Chunk, receive: &mut mpsc::Receiver<Chunk>) -> Chunk {
+    while let Ok(next) = receive.try_recv() {
+        chunk.records.extend(next.records);
+        chunk.new_children.extend(next.new_children);
+        chunk.cwd = chunk.cwd.or(next.cwd);
+        chunk.read = next.read;
+    }
+    chunk
 }
 
 /// A stretch of the file, ready to be written.
@@ -356,11 +392,10 @@ impl Collector {
                 let message = found.message;
                 Some((
                     target,
-                    NewMessage {
+                    ImportedMessage {
                         id: message.id.clone(),
                         role: message.role,
                         raw: message.raw().clone(),
-                        terms: terms_of(&message),
                         created_at: message.created_at,
                     },
                 ))

@@ -1,14 +1,18 @@
 //! Work after the answer: leased rows, done one at a time, resumed after a crash.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bethink_api as api;
 use bethink_store::{Job, JobOutcome, JobState, Lease, NewJob};
 use bethink_transcript::{JobId, SessionId, UnixMicros};
 use serde_json::Value;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::clock::rfc3339;
+use crate::index::INDEX;
 use crate::{Daemon, Refusal, Result};
 
 /// Without a sign of life for so long, the work is someone else's. A stretch of an import takes
@@ -16,6 +20,9 @@ use crate::{Daemon, Refusal, Result};
 const LEASE_MICROS: i64 = 60_000_000;
 /// Leased so often without an end, a job takes the daemon down with it and is given up.
 const MAX_ATTEMPTS: u64 = 5;
+/// Work in the background begins when nothing was asked for so long: one who imports file after file
+/// asks for the next one sooner.
+const QUIET: Duration = Duration::from_millis(200);
 
 impl Daemon {
     pub async fn job(&self, id: JobId) -> Result<api::Job> {
@@ -34,6 +41,7 @@ impl Daemon {
             kind: kind.to_owned(),
             session,
             payload: payload.to_string(),
+            background: false,
             created_at: self.now(),
         };
         self.store().enqueue(new).await?;
@@ -42,37 +50,67 @@ impl Daemon {
     }
 
     /// Works until the daemon stops. Wakes when there is something to do, and only then.
-    pub(crate) async fn work(self, wake: Arc<tokio::sync::Notify>) {
+    pub(crate) async fn work(self, wake: Arc<Notify>) {
+        let stopped = self.stopping().cancelled_owned();
+        tokio::select! {
+            () = self.work_on(&wake) => {}
+            () = stopped => {}
+        }
+    }
+
+    async fn work_on(&self, wake: &Notify) {
+        let mut quiet = true;
         loop {
             match self.store().lease(self.lease()).await {
                 Ok(Some(job)) => {
-                    let until_stop = self.stopping();
-                    tokio::select! {
-                        () = self.run(job) => {}
-                        () = until_stop.cancelled() => return,
+                    let background = job.kind == INDEX;
+                    if background && !quiet {
+                        self.wait_for_quiet(wake).await;
                     }
+                    quiet = background;
+                    self.run(job).await;
                 }
-                Ok(None) => {
-                    tokio::select! {
-                        () = wake.notified() => {}
-                        () = self.stopping().cancelled_owned() => return,
-                    }
-                }
+                Ok(None) => wake.notified().await,
                 Err(error) => {
                     tracing::warn!(%error, "no work could be leased");
                     // Whatever is wrong with the store, the next request for work tries again.
-                    tokio::select! {
-                        () = wake.notified() => {}
-                        () = self.stopping().cancelled_owned() => return,
-                    }
+                    wake.notified().await;
                 }
             }
         }
     }
 
+    async fn wait_for_quiet(&self, wake: &Notify) {
+        loop {
+            self.run_what_is_waited_for().await;
+            if tokio::time::timeout(QUIET, wake.notified()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Work in the background lets all other work go first, between its own steps.
+    pub(crate) async fn run_what_is_waited_for(&self) {
+        let only = || Lease { background: false, ..self.lease() };
+        // What is wrong with the store will stop the work that calls, too.
+        while let Ok(Some(job)) = self.store().lease(only()).await {
+            self.run_within(job).await;
+        }
+    }
+
+    /// Work within work: a future of a size that is known.
+    fn run_within(&self, job: Job) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.run(job))
+    }
+
     pub(crate) fn lease(&self) -> Lease {
         let now = self.now();
-        Lease { owner: self.owner().to_owned(), now, until: UnixMicros(now.0 + LEASE_MICROS) }
+        Lease {
+            owner: self.owner().to_owned(),
+            background: true,
+            now,
+            until: UnixMicros(now.0 + LEASE_MICROS),
+        }
     }
 
     async fn run(&self, job: Job) {
@@ -81,6 +119,10 @@ impl Daemon {
         } else {
             match job.kind.as_str() {
                 "import" => match self.run_import(&job).await {
+                    Ok(result) => JobOutcome::Done(result.to_string()),
+                    Err(refusal) => JobOutcome::Failed(refusal.detail),
+                },
+                INDEX => match self.run_index(&job).await {
                     Ok(result) => JobOutcome::Done(result.to_string()),
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },

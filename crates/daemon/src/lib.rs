@@ -4,7 +4,7 @@
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `turn` → `report` → `compactions` →
-//! `state` → `events` → `jobs` → `import` → `export`.
+//! `state` → `events` → `jobs` → `import` → `index` → `export`.
 
 mod boot;
 mod clock;
@@ -13,6 +13,7 @@ mod events;
 mod export;
 mod hot;
 mod import;
+mod index;
 mod jobs;
 mod limits;
 mod messages;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bethink_api as api;
-use bethink_store::{Append, NewMessage, SearchQuery, SeqRange, StoredMessage, Terms};
+use bethink_store::{Append, Hit, NewMessage, SearchQuery, SeqRange, StoredMessage, Terms};
 use bethink_transcript::message::Source;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, SessionId, UnixMicros, json};
 use bytes::Bytes;
@@ -181,7 +181,7 @@ impl Daemon {
         }
         let query = SearchQuery { session: id, terms: terms.clone(), limit };
         let mut hits = Vec::new();
-        for hit in self.store().search(query).await? {
+        for hit in self.find(query).await? {
             let message = crate::hot::parsed(hit.message)?;
             hits.push(api::SearchHit {
                 seq: message.seq.0,
@@ -193,6 +193,12 @@ impl Daemon {
             });
         }
         Ok(api::SearchHits { hits })
+    }
+
+    /// Best messages of all history, imported a moment ago or not.
+    pub(crate) async fn find(&self, query: SearchQuery) -> Result<Vec<Hit>> {
+        self.finish_index(query.session).await?;
+        Ok(self.store().search(query).await?)
     }
 }
 

@@ -7,9 +7,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bethink_store::{Append, ImportBatch, NewMessage, NewRecord, NewSession, Store, Terms};
+use bethink_store::{
+    Append, ImportBatch, ImportedMessage, IndexBatch, NewMessage, NewRecord, NewSession, Store,
+    Terms,
+};
 use bethink_store_sqlite::{Options, SqliteStore};
-use bethink_transcript::{MessageId, Role, SessionId, UnixMicros};
+use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection};
@@ -99,23 +102,37 @@ async fn appends(store: &SqliteStore, tasks: u32, round: usize) -> f64 {
 /// 34 MB in 8,800 lines, as a session of a day or two has them.
 async fn import(store: &SqliteStore) {
     const LINES: u64 = 8800;
-    const BATCH: u64 = 512;
+    /// Lines of about 4 MB.
+    const BATCH: usize = 1024;
     let session = make_session(store).await;
-    let lines: Vec<NewRecord> = (1..=LINES)
-        .map(|line| NewRecord {
+    let mut lines = Vec::new();
+    let mut terms = Vec::new();
+    for line in 1..=LINES {
+        let NewMessage { id, role, raw, created_at, terms: found } =
+            message(&format!("line{line}"), 3860);
+        terms.push((Seq(line), found));
+        lines.push(NewRecord {
             line,
             head: Bytes::from_static(b"{\"type\":\"user\",\"message\":"),
             tail: Bytes::from_static(b",\"uuid\":\"0\"}\n"),
-            message: Some((session, message(&format!("line{line}"), 3860))),
-        })
-        .collect();
+            message: Some((session, ImportedMessage { id, role, raw, created_at })),
+        });
+    }
     let begin = Instant::now();
-    for records in lines.chunks(usize::try_from(BATCH).unwrap()) {
+    for records in lines.chunks(BATCH) {
         let batch = ImportBatch { session, records: records.to_vec(), progress: None };
         store.import(batch).await.unwrap();
     }
     let seconds = begin.elapsed().as_secs_f64();
     println!("import             {:>9.0} MB/s  34 MB in {seconds:.2} s", 34.0 / seconds);
+    let begin = Instant::now();
+    for entries in terms.chunks(128) {
+        let through = entries.last().unwrap().0;
+        let batch = IndexBatch { session, entries: entries.to_vec(), through };
+        store.index(batch).await.unwrap();
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    println!("index              {:>9.0} MB/s  34 MB in {seconds:.2} s", 34.0 / seconds);
 }
 
 async fn make_session(store: &SqliteStore) -> SessionId {

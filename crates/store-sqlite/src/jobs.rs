@@ -9,8 +9,8 @@ use crate::error::{from_sqlx, is_unique_violation};
 use crate::writer::Desk;
 
 const INSERT: &str = "
-    INSERT INTO jobs (id, kind, session, payload, created_at, updated_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?5)";
+    INSERT INTO jobs (id, kind, session, payload, background, created_at, updated_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)";
 
 const READ: &str = "
     SELECT *
@@ -29,7 +29,8 @@ const LEASE: &str = "
         FROM jobs
         WHERE state < 2
           AND (state = 0 OR lease_until < ?2)
-        ORDER BY created_at, number
+          AND background <= ?4
+        ORDER BY background, created_at, number
         LIMIT 1
     )
     RETURNING *";
@@ -94,6 +95,7 @@ pub(crate) async fn enqueue(desk: &mut Desk, new: NewJob) -> Result<()> {
         .bind(new.kind)
         .bind(new.session.map(|session| session.0.as_bytes().to_vec()))
         .bind(new.payload)
+        .bind(new.background)
         .bind(new.created_at.0)
         .execute(&mut desk.connection)
         .await
@@ -121,6 +123,7 @@ pub(crate) async fn lease(desk: &mut Desk, lease: Lease) -> Result<Option<Job>> 
         .bind(lease.owner)
         .bind(lease.now.0)
         .bind(lease.until.0)
+        .bind(lease.background)
         .fetch_optional(&mut desk.connection)
         .await
         .map_err(from_sqlx)?;

@@ -8,7 +8,7 @@
 //! connections of their own, which WAL mode never makes wait.
 //!
 //! Reading order: `options` → `open` (`files`, `probe`, `connect`, `recover`, `salvage`, `leaves`) → `store` → `writer` →
-//! `append` (`hot`, `plan`, `rows`) → `import` → one file for each other table.
+//! `append` (`hot`, `plan`, `rows`) → `import` → `index` → one file for each other table.
 
 mod append;
 mod check;
@@ -20,6 +20,7 @@ mod error;
 mod files;
 mod hot;
 mod import;
+mod index;
 mod jobs;
 mod leaves;
 mod messages;

@@ -8,8 +8,8 @@ use bethink_transcript::UnixMicros;
 pub struct Options {
     /// Now, for the name of a damaged file's copy; the clock belongs to the caller.
     pub now: UnixMicros,
-    /// Analyses a raw message again. Without it, messages recovered from a damaged file are whole
-    /// but can't be found by search.
+    /// Analyses a raw message again. Without it, messages recovered from a damaged file are marked as
+    /// not indexed yet.
     pub analyse: Option<fn(&[u8]) -> Terms>,
     /// Largest size of the database in pages of 4096 bytes; more is answered with `Full`.
     pub max_pages: Option<u32>,

@@ -3,8 +3,10 @@
 
 use std::collections::HashMap;
 
-use bethink_store::{Append, Appended, NewMessage, Result, StoreError, StoredReceipt};
-use bethink_transcript::{MessageId, Seq, SessionId, UnixMicros};
+use bethink_store::{
+    Append, Appended, ImportedMessage, NewMessage, Result, StoreError, StoredReceipt, Terms,
+};
+use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
 
 use crate::convert::not_found;
@@ -23,8 +25,18 @@ pub(crate) struct Row<'a> {
     pub(crate) number: i64,
     pub(crate) session: SessionId,
     pub(crate) seq: Seq,
-    pub(crate) recorded: bool,
-    pub(crate) message: &'a NewMessage,
+    pub(crate) message: Incoming<'a>,
+}
+
+/// A message to be placed, appended or imported.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming<'a> {
+    pub(crate) id: &'a MessageId,
+    pub(crate) role: Role,
+    pub(crate) raw: &'a [u8],
+    pub(crate) created_at: UnixMicros,
+    /// None of an imported message: it is recorded now and indexed later.
+    pub(crate) terms: Option<&'a Terms>,
 }
 
 #[derive(Debug)]
@@ -92,7 +104,7 @@ impl<'a> Plan<'a> {
         let places = append
             .messages
             .iter()
-            .map(|message| self.place(session, message, false, append.at))
+            .map(|message| self.place(session, message.into(), append.at))
             .map(|place| place.map(|(seq, new, _)| (seq, new)))
             .collect::<Result<Vec<_>>>()?;
         let last_seq = self.hot.last_seq(session).unwrap_or_default();
@@ -105,22 +117,34 @@ impl<'a> Plan<'a> {
     pub(crate) fn place(
         &mut self,
         session: SessionId,
-        message: &'a NewMessage,
-        recorded: bool,
+        message: Incoming<'a>,
         at: UnixMicros,
     ) -> Result<(Seq, bool, Option<i64>)> {
-        if let Some(seq) = self.stored(session, &message.id) {
+        if let Some(seq) = self.stored(session, message.id) {
             return Ok((seq, false, None));
         }
-        let Some(seq) = self.hot.place(session, &message.id) else {
+        let Some(seq) = self.hot.place(session, message.id) else {
             return Err(not_found("session", session));
         };
         self.newest += 1;
         let number = self.newest;
-        self.placed.insert((session, &message.id), seq);
-        self.rows.push(Row { number, session, seq, recorded, message });
+        self.placed.insert((session, message.id), seq);
+        self.rows.push(Row { number, session, seq, message });
         self.touch(session, seq, at);
         Ok((seq, true, Some(number)))
+    }
+
+    /// First and last place of the new messages of each session.
+    pub(crate) fn stretches(&self) -> Vec<(SessionId, Seq, Seq)> {
+        let mut stretches: Vec<(SessionId, Seq, Seq)> = Vec::new();
+        for row in &self.rows {
+            match stretches.iter_mut().find(|(session, ..)| *session == row.session) {
+                // One plan gives out places without gaps.
+                Some((_, _, last)) => *last = row.seq,
+                None => stretches.push((row.session, row.seq, row.seq)),
+            }
+        }
+        stretches
     }
 
     fn stored(&self, session: SessionId, id: &MessageId) -> Option<Seq> {
@@ -172,6 +196,20 @@ impl<'a> Plan<'a> {
         let Ok(answer) = serde_json::to_string(&kept) else { return };
         let stored = StoredReceipt { fingerprint: receipt.fingerprint.clone(), answer };
         self.receipts.push(ReceiptRow { key: receipt.key.clone(), stored, at: append.at });
+    }
+}
+
+impl<'a> From<&'a NewMessage> for Incoming<'a> {
+    fn from(message: &'a NewMessage) -> Self {
+        let NewMessage { id, role, raw, terms, created_at } = message;
+        Self { id, role: *role, raw, created_at: *created_at, terms: Some(terms) }
+    }
+}
+
+impl<'a> From<&'a ImportedMessage> for Incoming<'a> {
+    fn from(message: &'a ImportedMessage) -> Self {
+        let ImportedMessage { id, role, raw, created_at } = message;
+        Self { id, role: *role, raw, created_at: *created_at, terms: None }
     }
 }
 

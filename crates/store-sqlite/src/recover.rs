@@ -2,7 +2,7 @@
 //!
 //! The damaged file is copied aside first and never touched again by us. Rows go into a fresh file
 //! as they can be read; those whose checksum tells that their bytes changed are left out; the index
-//! is made anew from the messages. A place in a session that was lost stays empty: numbers that were
+//! is made anew from the messages, or marked as still to be made. A place in a session that was lost stays empty: numbers that were
 //! handed out keep their meaning, so a recovered session may have gaps in its `seq`.
 
 use std::path::Path;
@@ -11,6 +11,7 @@ use sqlx::{Connection, SqliteConnection};
 
 use crate::error::from_sqlx;
 use crate::files;
+use crate::index::MARK_ALL;
 use crate::leaves;
 use crate::open::{Damage, OpenError, RecoveredTable, checkpoint, make_empty};
 use crate::options::Options;
@@ -95,6 +96,9 @@ async fn fill(
 async fn put_in_order(target: &mut SqliteConnection, options: Options) -> Result<(), OpenError> {
     let run = async {
         sqlx::query(REMAKE_SESSIONS).bind(options.now.0).execute(&mut *target).await?;
+        if options.analyse.is_none() {
+            sqlx::query(MARK_ALL).execute(&mut *target).await?;
+        }
         sqlx::query(RECOUNT_SESSIONS).execute(&mut *target).await
     };
     run.await.map_err(from_sqlx)?;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::LazyLock;
 
+use bethink_store::Terms;
 use bethink_transcript::SessionId;
 use serde_json::json;
 use sqlx::query::Query;
@@ -47,14 +48,26 @@ const KEEP_RECEIPTS: &str = "
 static APPENDS: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
     SIZES.map(|size| [false, true].map(|receipts| transaction(size, receipts))).into()
 });
-static MESSAGES: LazyLock<Vec<String>> = LazyLock::new(|| SIZES.map(insert_messages).into());
+static MESSAGES: LazyLock<Vec<String>> =
+    LazyLock::new(|| SIZES.map(|size| insert_rows(MESSAGE_COLUMNS, 9, size)).into());
+static TERMS: LazyLock<Vec<String>> =
+    LazyLock::new(|| SIZES.map(|size| insert_rows(TERM_COLUMNS, 6, size)).into());
+
+/// What the index is told of a message.
+pub(crate) struct Entry<'a> {
+    pub(crate) number: i64,
+    pub(crate) session: SessionId,
+    pub(crate) terms: &'a Terms,
+}
 
 /// Writes a plan in a transaction of its own: one hop if it is small, a few if it is not.
 pub(crate) async fn commit(plan: &Plan<'_>, connection: &mut SqliteConnection) -> sqlx::Result<()> {
     if !plan.rows.is_empty() && plan.rows.len() <= MOST {
         let (at, size) = size_for(plan.rows.len());
         let text = &APPENDS[at][usize::from(!plan.receipts.is_empty())];
-        let mut statement = bind_rows(sqlx::query(text.as_str()), &plan.rows, size);
+        let entries: Vec<_> = plan.rows.iter().filter_map(Entry::of).collect();
+        let mut statement = bind_messages(sqlx::query(text.as_str()), &plan.rows, size);
+        statement = bind_entries(statement, &entries, size);
         statement = bind_touched(statement, size, &plan.touched);
         if !plan.receipts.is_empty() {
             statement = statement.bind(receipts_json(&plan.receipts));
@@ -68,7 +81,9 @@ pub(crate) async fn commit(plan: &Plan<'_>, connection: &mut SqliteConnection) -
 
 /// Writes a plan as a part of a transaction.
 pub(crate) async fn insert(plan: &Plan<'_>, connection: &mut SqliteConnection) -> sqlx::Result<()> {
-    insert_messages_of(&plan.rows, &mut *connection).await?;
+    insert_messages(&plan.rows, &mut *connection).await?;
+    let entries: Vec<_> = plan.rows.iter().filter_map(Entry::of).collect();
+    insert_terms(&entries, &mut *connection).await?;
     if !plan.touched.is_empty() {
         let touched = touched_json(&plan.touched);
         sqlx::query(TOUCH_SESSIONS).bind(touched).execute(&mut *connection).await?;
@@ -80,14 +95,23 @@ pub(crate) async fn insert(plan: &Plan<'_>, connection: &mut SqliteConnection) -
     Ok(())
 }
 
-async fn insert_messages_of(
-    rows: &[Row<'_>],
-    connection: &mut SqliteConnection,
-) -> sqlx::Result<()> {
+async fn insert_messages(rows: &[Row<'_>], connection: &mut SqliteConnection) -> sqlx::Result<()> {
     for rows in rows.chunks(MOST) {
         let (at, size) = size_for(rows.len());
         let statement = sqlx::query(MESSAGES[at].as_str());
-        bind_rows(statement, rows, size).execute(&mut *connection).await?;
+        bind_messages(statement, rows, size).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn insert_terms(
+    entries: &[Entry<'_>],
+    connection: &mut SqliteConnection,
+) -> sqlx::Result<()> {
+    for entries in entries.chunks(MOST) {
+        let (at, size) = size_for(entries.len());
+        let statement = sqlx::query(TERMS[at].as_str());
+        bind_entries(statement, entries, size).execute(&mut *connection).await?;
     }
     Ok(())
 }
@@ -133,31 +157,39 @@ pub(crate) fn sizes() -> [usize; 7] {
     SIZES
 }
 
-fn insert_messages(size: usize) -> String {
-    insert_rows(MESSAGE_COLUMNS, 9, size) + &insert_rows(TERM_COLUMNS, 6, size)
-}
-
 fn transaction(size: usize, receipts: bool) -> String {
     let mut text = String::from("BEGIN IMMEDIATE;\n");
     let touch = if size == 1 { TOUCH_SESSION } else { TOUCH_SESSIONS };
     let keep = if receipts { KEEP_RECEIPTS } else { "" };
-    let _ = write!(text, "{}{touch}\n{keep}\nCOMMIT;", insert_messages(size));
+    let messages = insert_rows(MESSAGE_COLUMNS, 9, size);
+    let terms = insert_rows(TERM_COLUMNS, 6, size);
+    let _ = write!(text, "{messages}{terms}{touch}\n{keep}\nCOMMIT;");
     text
 }
 
-fn bind_rows(mut statement: Statement, rows: &[Row<'_>], size: usize) -> Statement {
+impl<'a> Entry<'a> {
+    fn of(row: &Row<'a>) -> Option<Self> {
+        let terms = row.message.terms?;
+        Some(Self { number: row.number, session: row.session, terms })
+    }
+}
+
+fn bind_messages(mut statement: Statement, rows: &[Row<'_>], size: usize) -> Statement {
     for row in rows {
         statement = bind_message(statement, row);
     }
-    statement = bind_nulls(statement, (size - rows.len()) * 9);
-    for row in rows {
-        statement = bind_terms(statement, row);
+    bind_nulls(statement, (size - rows.len()) * 9)
+}
+
+fn bind_entries(mut statement: Statement, entries: &[Entry<'_>], size: usize) -> Statement {
+    for entry in entries {
+        statement = bind_terms(statement, entry);
     }
-    bind_nulls(statement, (size - rows.len()) * 6)
+    bind_nulls(statement, (size - entries.len()) * 6)
 }
 
 fn bind_message(statement: Statement, row: &Row<'_>) -> Statement {
-    let message = row.message;
+    let message = &row.message;
     let id = message.id.as_str();
     statement
         .bind(row.number)
@@ -165,17 +197,17 @@ fn bind_message(statement: Statement, row: &Row<'_>) -> Statement {
         .bind(seq_column(row.seq))
         .bind(id.to_owned())
         .bind(role_column(message.role))
-        .bind(row.recorded)
+        .bind(message.terms.is_none())
         .bind(message.created_at.0)
-        .bind(checksum(row.session, row.seq.0, id, &[&message.raw]))
+        .bind(checksum(row.session, row.seq.0, id, &[message.raw]))
         .bind(message.raw.to_vec())
 }
 
-fn bind_terms(statement: Statement, row: &Row<'_>) -> Statement {
-    let terms = &row.message.terms;
+fn bind_terms(statement: Statement, entry: &Entry<'_>) -> Statement {
+    let terms = entry.terms;
     statement
-        .bind(row.number)
-        .bind(session_term(row.session))
+        .bind(entry.number)
+        .bind(session_term(entry.session))
         .bind(terms.user.clone())
         .bind(terms.assistant.clone())
         .bind(terms.tool_input.clone())

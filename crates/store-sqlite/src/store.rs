@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use bethink_store::{
-    Append, Appended, Compaction, Created, Decision, Hit, ImportBatch, Job, JobOutcome, Lease,
-    NewDecision, NewJob, NewSession, Page, Progress, Receipt, Record, Reply, Result, SearchQuery,
-    SeqRange, Session, SessionChange, SessionFilter, Store, StoreError, StoredMessage,
+    Append, Appended, Compaction, Created, Decision, Hit, ImportBatch, IndexBatch, Job, JobOutcome,
+    Lease, NewDecision, NewJob, NewSession, Page, Progress, Receipt, Record, Reply, Result,
+    SearchQuery, SeqRange, Session, SessionChange, SessionFilter, Store, StoreError, StoredMessage,
     StoredReceipt,
 };
 use bethink_transcript::{CompactionId, JobId, SessionId, UnixMicros};
@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::options::QUEUE;
 use crate::writer::{Desk, Request, Task, Working, run};
-use crate::{compactions, decisions, import, jobs, messages, receipts, search, sessions};
+use crate::{compactions, decisions, import, index, jobs, messages, receipts, search, sessions};
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
 #[derive(Clone, Debug)]
@@ -135,6 +135,14 @@ impl Store for SqliteStore {
 
     fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>> {
         Box::pin(sessions::imported(&self.readers, content_hash.to_owned()))
+    }
+
+    fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>> {
+        Box::pin(index::unindexed(&self.readers, id))
+    }
+
+    fn index(&self, batch: IndexBatch) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(index::index(desk, batch)))
     }
 
     fn enqueue(&self, new: NewJob) -> Reply<'_, ()> {

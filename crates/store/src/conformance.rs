@@ -17,6 +17,8 @@
 pub mod appends;
 #[path = "conformance_imports.rs"]
 pub mod imports;
+#[path = "conformance_index.rs"]
+pub mod index;
 #[path = "conformance_jobs.rs"]
 pub mod jobs;
 #[path = "conformance_sessions.rs"]
@@ -69,17 +71,23 @@ macro_rules! store_conformance {
             sessions: other_receipts_are_kept,
             sessions: a_closed_store_says_so,
             imports: lines_come_back_byte_for_byte,
-            imports: imported_messages_are_recorded_and_found,
+            imports: imported_messages_are_recorded,
             imports: a_repeated_id_is_a_record_alone,
             imports: an_import_is_all_or_nothing,
             imports: a_child_that_is_deleted_leaves_its_lines,
             imports: a_file_is_known_by_its_hash,
+            index: imported_messages_are_found_once_indexed,
+            index: an_index_done_twice_is_done_once,
+            index: an_index_is_made_in_stretches,
+            index: an_append_amid_an_import_is_found_at_once,
+            index: the_mark_goes_with_its_session,
             jobs: a_job_comes_back_as_queued,
             jobs: the_oldest_job_is_leased_once,
             jobs: a_lease_that_ran_out_is_taken_over,
             jobs: a_heartbeat_keeps_the_lease,
             jobs: only_the_owner_finishes,
             jobs: released_work_is_queued_again,
+            jobs: work_in_the_background_goes_last,
             jobs: an_import_notes_its_progress,
         );
     };

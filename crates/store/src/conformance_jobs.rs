@@ -94,6 +94,16 @@ pub async fn released_work_is_queued_again(store: &impl Store) {
     assert_eq!(take(store, "next", 110, 210).await, mine, "without waiting for the lease");
 }
 
+pub async fn work_in_the_background_goes_last(store: &impl Store) {
+    let background = NewJob { background: true, ..new_job(1, 10) };
+    store.enqueue(background).await.unwrap();
+    enqueue(store, 2, 20).await;
+    assert_eq!(take(store, "owner", 100, 200).await, job_id(2), "though it is younger");
+    let waited_for = Lease { background: false, ..lease("owner", 100, 200) };
+    assert_eq!(store.lease(waited_for).await.unwrap(), None);
+    assert_eq!(take(store, "owner", 100, 200).await, job_id(1));
+}
+
 pub async fn an_import_notes_its_progress(store: &impl Store) {
     let session = make_session(store, 1).await;
     enqueue(store, 1, 10).await;
@@ -120,6 +130,7 @@ fn new_job(number: u128, created_at: i64) -> NewJob {
         kind: "work".into(),
         session: Some(session_id(1)),
         payload: "{}".into(),
+        background: false,
         created_at: UnixMicros(created_at),
     }
 }
@@ -129,7 +140,7 @@ async fn enqueue(store: &impl Store, number: u128, created_at: i64) {
 }
 
 fn lease(owner: &str, now: i64, until: i64) -> Lease {
-    Lease { owner: owner.into(), now: UnixMicros(now), until: UnixMicros(until) }
+    Lease { owner: owner.into(), background: true, now: UnixMicros(now), until: UnixMicros(until) }
 }
 
 async fn take(store: &impl Store, owner: &str, now: i64, until: i64) -> JobId {

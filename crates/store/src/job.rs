@@ -16,6 +16,8 @@ pub struct NewJob {
     pub session: Option<SessionId>,
     /// JSON.
     pub payload: String,
+    /// Nobody waits for it: all other work goes first.
+    pub background: bool,
     pub created_at: UnixMicros,
 }
 
@@ -49,6 +51,8 @@ pub struct Job {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub owner: String,
+    /// Also work in the background, if there is no other.
+    pub background: bool,
     pub now: UnixMicros,
     pub until: UnixMicros,
 }

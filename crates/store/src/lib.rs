@@ -6,11 +6,13 @@
 //! * History is append-only: no method changes or removes a stored message of a living session.
 //! * `seq` is given by the store, from 1, without gaps, in order of commit.
 //! * A message id is stored once a session; a [`Receipt`] is honoured once.
-//! * An append is searchable when it is answered.
+//! * An append is searchable when it is answered; an imported message when `unindexed` no longer tells
+//!   of it.
 //! * Readers never wait for the writer.
 //! * Every method is all or nothing.
 
 mod error;
+mod index;
 mod job;
 mod message;
 mod record;
@@ -25,9 +27,10 @@ use std::pin::Pin;
 use bethink_transcript::{CompactionId, JobId, SessionId, UnixMicros};
 
 pub use error::StoreError;
+pub use index::IndexBatch;
 pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
 pub use message::{Append, Appended, Hit, NewMessage, SearchQuery, SeqRange, StoredMessage, Terms};
-pub use record::{ImportBatch, NewRecord, Record};
+pub use record::{ImportBatch, ImportedMessage, NewRecord, Record};
 pub use session::{
     Compaction, Created, Decision, NewDecision, NewSession, Page, Receipt, Session, SessionChange,
     SessionFilter, StoredReceipt,
@@ -78,17 +81,25 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     ) -> Reply<'_, Compaction>;
 
     // records of imported files
-    /// One transaction: the records, the messages among them, and the job's progress.
+    /// One transaction: the records, the messages among them, the mark that these are not indexed
+    /// yet, and the job's progress.
     fn import(&self, batch: ImportBatch) -> Reply<'_, ()>;
     /// Records of an imported session from `after_line` on, in order of line.
     fn records(&self, id: SessionId, after_line: u64, limit: usize) -> Reply<'_, Vec<Record>>;
     /// The session that was imported from a file with this content hash, if it still lives.
     fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>>;
 
+    // the index of imported messages
+    /// The first stretch of history that is not indexed yet, without a limit.
+    fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>>;
+    /// One transaction: the entries, and the mark. Done twice it is done once.
+    fn index(&self, batch: IndexBatch) -> Reply<'_, ()>;
+
     // jobs
     fn enqueue(&self, new: NewJob) -> Reply<'_, ()>;
     fn job(&self, id: JobId) -> Reply<'_, Job>;
-    /// Takes the oldest job that is queued, or whose lease ran out before `now`.
+    /// Takes the oldest job that is queued, or whose lease ran out before `now`; one in the background
+    /// only if asked for, and when there is no other.
     fn lease(&self, lease: Lease) -> Reply<'_, Option<Job>>;
     /// Extends the lease and notes progress. `Conflict` if another owner has it.
     fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> Reply<'_, ()>;

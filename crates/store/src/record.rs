@@ -1,8 +1,7 @@
-use bethink_transcript::{JobId, Seq, SessionId};
+use bethink_transcript::{JobId, MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 
 use crate::job::Progress;
-use crate::message::NewMessage;
 
 /// One line of an imported file, cut around the message that it carries, so that
 /// `head + message.raw + tail` is the line again, its end included. A line without a message is all
@@ -14,7 +13,18 @@ pub struct NewRecord {
     pub head: Bytes,
     pub tail: Bytes,
     /// The session that the message belongs to: the file's own, or a child made from a sidechain.
-    pub message: Option<(SessionId, NewMessage)>,
+    pub message: Option<(SessionId, ImportedMessage)>,
+}
+
+/// A message without terms: indexing takes longer than storing, and nobody waits for it. Until
+/// [`index`](crate::Store::index) has brought them, [`unindexed`](crate::Store::unindexed) tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedMessage {
+    pub id: MessageId,
+    pub role: Role,
+    /// The message object exactly as it stands in the line.
+    pub raw: Bytes,
+    pub created_at: UnixMicros,
 }
 
 /// A stored line.

@@ -1,0 +1,13 @@
+use bethink_transcript::{Seq, SessionId};
+
+use crate::message::Terms;
+
+/// Terms of messages that came without: those of an import.
+#[derive(Clone, Debug)]
+pub struct IndexBatch {
+    pub session: SessionId,
+    /// In ascending order of seq. Those of messages that are indexed already are left out.
+    pub entries: Vec<(Seq, Terms)>,
+    /// All messages up to here count as indexed from now on, those without an entry as wordless.
+    pub through: Seq,
+}
