@@ -271,7 +271,10 @@ impl Daemon {
                 .collect();
             let plan = match (plan.content, plan.path) {
                 (Some(content), path) => Some((path.unwrap_or_else(|| "plan".to_owned()), content)),
-                (None, Some(path)) => read_inside(&root, &path).map(|content| (path, content)),
+                (None, Some(path)) => {
+                    let content = read_inside(&root, &path).and_then(OnDisk::content);
+                    content.map(|content| (path, content))
+                }
                 (None, None) => None,
             };
             (files, plan)
