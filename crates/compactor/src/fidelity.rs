@@ -52,12 +52,7 @@ pub fn score(facts: &Facts, view: &View, now: Seq) -> Fidelity {
 fn names_of(view: &View) -> HashSet<String> {
     let mut names = HashSet::new();
     for shown in view.messages.iter().flat_map(|m| &m.blocks) {
-        let block = Block {
-            json: shown.json.clone(),
-            kind: shown.kind.clone(),
-            media: 0,
-            has_cache_control: false,
-        };
+        let block = Block::shown(shown.json.clone(), shown.kind.clone());
         match block.kind {
             // Providers drop the thinking of earlier turns.
             BlockKind::Thinking | BlockKind::RedactedThinking => {}

@@ -146,9 +146,14 @@ fn show_block(
             return shown;
         }
     }
+    if let Some(mended) = &block.mended {
+        set(Some(mended.clone()), Variant::Mended, facts.tokens, block.media);
+    }
     if block.has_cache_control {
         // The prompt places its own breakpoints; a client's would count against the same four.
-        let json = json::without_key(block.as_str(), "cache_control");
+        let whole = block.mended.as_ref().unwrap_or(&block.json);
+        let json =
+            std::str::from_utf8(whole).ok().and_then(|w| json::without_key(w, "cache_control"));
         set(json, Variant::Unmarked, facts.tokens, block.media);
     }
     shown

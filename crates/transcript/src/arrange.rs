@@ -249,12 +249,7 @@ fn missing_result(id: &ToolUseId, seq: Seq) -> PromptBlock {
 fn trim_end(messages: &mut [PromptMessage]) {
     let Some(last) = messages.last_mut().filter(|m| m.role == Role::Assistant) else { return };
     let Some(block) = last.blocks.last_mut().filter(|b| b.kind == BlockKind::Text) else { return };
-    let source = crate::message::Block {
-        json: block.json.clone(),
-        kind: BlockKind::Text,
-        media: 0,
-        has_cache_control: false,
-    };
+    let source = crate::message::Block::shown(block.json.clone(), BlockKind::Text);
     let text = source.text();
     if text.ends_with(is_white) {
         let literal = json::encode_string(text.trim_end_matches(is_white));

@@ -88,6 +88,49 @@ fn escape(chars: &mut std::str::Chars<'_>) -> Unit {
     }
 }
 
+/// The same JSON with every lone surrogate escape (`\\ud83d` without its partner) as U+FFFD; `None`
+/// where there is none. Providers refuse a body that holds one, and a session would be stuck.
+pub fn without_lone_surrogates(json: &str) -> Option<Bytes> {
+    let bytes = json.as_bytes();
+    let mut out: Option<Vec<u8>> = None;
+    let (mut at, mut copied) = (0, 0);
+    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| *b == b'\\')) {
+        at += found;
+        let lone = match surrogate(bytes, at) {
+            Some(0xD800..=0xDBFF) => {
+                let paired = matches!(surrogate(bytes, at + 6), Some(0xDC00..=0xDFFF));
+                at += if paired { 12 } else { 6 };
+                !paired
+            }
+            Some(_) => {
+                at += 6;
+                true
+            }
+            None => {
+                at += 2;
+                false
+            }
+        };
+        if lone {
+            let out = out.get_or_insert_default();
+            out.extend_from_slice(bytes.get(copied..at - 6).unwrap_or_default());
+            out.extend_from_slice(b"\\ufffd");
+            copied = at;
+        }
+    }
+    let mut out = out?;
+    out.extend_from_slice(bytes.get(copied..).unwrap_or_default());
+    Some(Bytes::from(out))
+}
+
+/// The surrogate whose escape starts at `at`.
+fn surrogate(bytes: &[u8], at: usize) -> Option<u32> {
+    let escape = bytes.get(at..at + 6)?;
+    let hex = escape.strip_prefix(b"\\u")?;
+    let code = u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?;
+    (0xD800..=0xDFFF).contains(&code).then_some(code)
+}
+
 /// Deepest nesting of arrays and objects in `text`, found without recursion.
 pub fn depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0, false, false);
@@ -194,6 +237,21 @@ mod tests {
             (r#""\ud800\ud83d\ude00""#, "\u{FFFD}😀"),
         ] {
             assert_eq!(decode_string(literal), expect, "{literal}");
+        }
+    }
+
+    #[test]
+    fn lone_surrogates_are_replaced_and_nothing_else() {
+        for (json, expect) in [
+            (r#""plain""#, None),
+            (r#""\ud83d\ude00""#, None),
+            (r#""\\ud83d""#, None),
+            (r#""a\ud83d""#, Some(r#""a\ufffd""#)),
+            (r#""\ude00b\n\uD83D\uDE00""#, Some(r#""\ufffdb\n\uD83D\uDE00""#)),
+            (r#""\ud83d\ud83d\ude00\u00e9""#, Some(r#""\ufffd\ud83d\ude00\u00e9""#)),
+        ] {
+            let found = without_lone_surrogates(json);
+            assert_eq!(found.as_deref(), expect.map(str::as_bytes), "{json}");
         }
     }
 

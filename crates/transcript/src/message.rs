@@ -101,9 +101,16 @@ pub struct Block {
     pub media: u16,
     /// The client marked it as a cache breakpoint; the prompt places its own.
     pub has_cache_control: bool,
+    /// Its bytes as a provider accepts them, where half a surrogate pair stands in them.
+    pub mended: Option<Bytes>,
 }
 
 impl Block {
+    /// A block of a prompt, to read its text.
+    pub fn shown(json: Bytes, kind: BlockKind) -> Self {
+        Self { json, kind, media: 0, has_cache_control: false, mended: None }
+    }
+
     pub fn as_str(&self) -> &str {
         // The bytes are a slice of a `str`, cut at the ends of a JSON value.
         std::str::from_utf8(&self.json).unwrap_or_default()
@@ -367,12 +374,13 @@ fn usage_of(raw: Option<&RawValue>) -> Result<Option<Usage>, ParseError> {
 fn blocks_of(raw: &Bytes, content: &RawValue) -> Result<Vec<Block>, ParseError> {
     let text = content.get();
     match text.as_bytes().first() {
-        Some(b'"') => Ok(vec![Block {
-            json: Bytes::from(format!(r#"{{"type":"text","text":{text}}}"#)),
-            kind: BlockKind::Text,
-            media: 0,
-            has_cache_control: false,
-        }]),
+        Some(b'"') => {
+            let json = Bytes::from(format!(r#"{{"type":"text","text":{text}}}"#));
+            let mended = json::without_lone_surrogates(text).and_then(|text| {
+                json::with_member(r#"{"type":"text"}"#, "text", std::str::from_utf8(&text).ok()?)
+            });
+            Ok(vec![Block { mended, ..Block::shown(json, BlockKind::Text) }])
+        }
         Some(b'[') => {
             let values: Vec<&RawValue> = serde_json::from_str(text)
                 .map_err(|e| ParseError::at("content", format!("not an array of blocks: {e}")))?;
@@ -463,7 +471,13 @@ fn block_of(raw: &Bytes, index: usize, value: &RawValue) -> Result<Block, ParseE
         other => BlockKind::Other(other.into()),
     };
     let has_cache_control = head.cache_control.is_some();
-    Ok(Block { json: raw.slice_ref(text.as_bytes()), kind, media, has_cache_control })
+    Ok(Block {
+        json: raw.slice_ref(text.as_bytes()),
+        kind,
+        media,
+        has_cache_control,
+        mended: json::without_lone_surrogates(text),
+    })
 }
 
 fn nested_media(content: &RawValue) -> u16 {

@@ -25,6 +25,8 @@ pub enum Variant {
     Clipped,
     /// Text without its trailing white space.
     Trimmed,
+    /// With half a surrogate pair replaced.
+    Mended,
     /// Without images and documents.
     WithoutMedia,
 }

@@ -161,13 +161,8 @@ fn ends_in_white_space(message: &PromptMessage) -> bool {
     message.role == Role::Assistant
         && message.blocks.last().is_some_and(|block| {
             block.kind == BlockKind::Text
-                && crate::message::Block {
-                    json: block.json.clone(),
-                    kind: BlockKind::Text,
-                    media: 0,
-                    has_cache_control: false,
-                }
-                .text()
-                .ends_with(is_white)
+                && crate::message::Block::shown(block.json.clone(), BlockKind::Text)
+                    .text()
+                    .ends_with(is_white)
         })
 }

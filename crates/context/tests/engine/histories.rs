@@ -90,12 +90,7 @@ fn line(at: usize, message: &PromptMessage) -> String {
         .blocks
         .iter()
         .map(|shown| {
-            let block = Block {
-                json: shown.json.clone(),
-                kind: shown.kind.clone(),
-                media: 0,
-                has_cache_control: false,
-            };
+            let block = Block::shown(shown.json.clone(), shown.kind.clone());
             let value: Value = serde_json::from_slice(&shown.json).unwrap();
             let text: String = block.text().chars().take(60).collect();
             match value["type"].as_str().unwrap() {
