@@ -217,6 +217,9 @@ pub(crate) struct History {
     /// How many of the last messages; 0 is all
     #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT")]
     pub(crate) last: u64,
+    /// One message whole, by its number
+    #[arg(long, short, value_name = "NUMBER", conflicts_with = "follow")]
+    pub(crate) message: Option<u64>,
     /// Whole messages, not their beginnings
     #[arg(long)]
     pub(crate) full: bool,

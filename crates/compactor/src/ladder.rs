@@ -240,14 +240,14 @@ fn draft(
 fn marker(input: &Input<'_>, kept_from: Seq, last: Seq) -> String {
     let covered = kept_from.0.saturating_sub(1);
     let tail = if kept_from <= last {
-        format!("Messages {kept_from} to {last} follow it unchanged.")
+        format!("messages {kept_from} to {last} follow the summary unchanged.")
     } else {
-        "No later message is left out.".to_owned()
+        "no other message is left out.".to_owned()
     };
     format!(
         "This session goes on from an earlier part that no longer fits the window. Messages 1 to {covered} are summarised below; {tail} \
          Numbers in brackets are message numbers: the whole of any message is in the session's history \
-         (`bethink expand --session {} NUMBER`, `bethink search --session {} WORDS`). \
+         (`bethink history --session {} --message NUMBER`, `bethink search --session {} WORDS`). \
          Take up the work where it stands. What is marked as done is done; a plan or request that the user has since changed is not to be resumed.",
         input.hints.session, input.hints.session
     )

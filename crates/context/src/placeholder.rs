@@ -14,11 +14,16 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// How to read message `seq` whole.
+    /// The command that shows message `seq` whole.
+    fn command(&self, seq: Seq) -> String {
+        format!("`bethink history --session {} --message {seq}`", self.session)
+    }
+
+    /// How to read message `seq` whole, by command and by endpoint.
     pub fn whereabouts(&self, seq: Seq) -> String {
         format!(
-            "message {seq}: `bethink expand --session {} {seq}` or GET /v1/sessions/{}/messages?after_seq={}&limit=1",
-            self.session,
+            "message {seq}: {} or GET /v1/sessions/{}/messages?after_seq={}&limit=1",
+            self.command(seq),
             self.session,
             seq.0.saturating_sub(1)
         )
@@ -36,13 +41,13 @@ impl Hints {
 
     pub fn cleared(&self, seq: Seq) -> String {
         format!(
-            "[Old tool result content cleared] Call the tool again, or read {}",
-            self.whereabouts(seq)
+            "[Old tool result content cleared] Call the tool again, or read it with {}",
+            self.command(seq)
         )
     }
 
     pub fn snipped(&self, seq: Seq, why: &str) -> String {
-        format!("[Tool result left out: {why}] Kept in {}", self.whereabouts(seq))
+        format!("[Tool result left out: {why}] It can be read with {}", self.command(seq))
     }
 
     pub fn clipped(&self, text: &str, keep: usize, seq: Seq) -> String {

@@ -3,7 +3,7 @@
 //! | name | what |
 //! |---|---|
 //! | `NAME`, `NAME-wal`, `NAME-shm` | SQLite's own |
-//! | `NAME.clean` | the last stop was clean; holds the size of the file then |
+//! | `NAME.clean` | the last stop was clean; holds size and time of the file then |
 //! | `NAME.suspect` | a check found damage: recover at the next start |
 //! | `NAME.new`, `NAME.recovering`, `NAME.salvage` | unfinished, thrown away at the next start |
 //! | `NAME.recovered` | finished, on its way to become `NAME` |
@@ -59,14 +59,33 @@ pub(crate) fn wal_size(path: &Path) -> io::Result<u64> {
 }
 
 pub(crate) fn mark_clean(path: &Path) -> io::Result<()> {
-    let size = size(path)?.unwrap_or_default();
-    write_synced(&beside(path, ".clean"), size.to_string().as_bytes())?;
+    let (size, changed) = stamp(path)?;
+    write_synced(&beside(path, ".clean"), format!("{size} {changed}").as_bytes())?;
     sync_directory(path)
 }
 
 /// Size of the file at the last clean stop, if that was the last stop.
 pub(crate) fn clean_size(path: &Path) -> Option<u64> {
-    fs::read_to_string(beside(path, ".clean")).ok()?.parse().ok()
+    clean_stamp(path).map(|(size, _)| size)
+}
+
+/// The file is as the last clean stop left it: nobody else wrote into it since.
+pub(crate) fn is_untouched(path: &Path) -> bool {
+    clean_stamp(path).is_some_and(|left| stamp(path).is_ok_and(|now| now == left))
+}
+
+fn clean_stamp(path: &Path) -> Option<(u64, i128)> {
+    let text = fs::read_to_string(beside(path, ".clean")).ok()?;
+    let (size, changed) = text.split_once(' ')?;
+    Some((size.parse().ok()?, changed.parse().ok()?))
+}
+
+/// Size and time of the last change, in nanoseconds.
+fn stamp(path: &Path) -> io::Result<(u64, i128)> {
+    use std::os::unix::fs::MetadataExt;
+    let meta = fs::metadata(path)?;
+    let changed = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
+    Ok((meta.len(), changed))
 }
 
 /// Before the first write: from now on a stop is unclean until it is clean.

@@ -116,7 +116,7 @@ async fn inside(path: &Path, connection: &mut SqliteConnection) -> Result<Verdic
         }
         _ => {}
     }
-    let clean = files::clean_size(path).is_some();
+    let clean = files::is_untouched(path);
     let small = files::size(path)?.unwrap_or_default() <= CHECK_AT_ONCE_BYTES;
     if clean || !small {
         return Ok(Verdict::Sound { check_due: !clean });

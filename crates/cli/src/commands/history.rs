@@ -18,6 +18,9 @@ const PAGE: usize = 100;
 pub(crate) async fn history(app: &mut App, how: &History) -> Done {
     let client = app.client().await?;
     let session = app.session(&client, None).await?;
+    if let Some(number) = how.message {
+        return one(app, &client, &session, number).await;
+    }
     // subscribed before the first look, so that nothing falls between the two
     let events = match how.follow {
         true => Some(client.events(session.id, None).await?),
@@ -37,6 +40,27 @@ pub(crate) async fn history(app: &mut App, how: &History) -> Done {
             return Err(Failure::hinted("the daemon ended the stream", "run the command again"));
         }
     }
+}
+
+/// One message, whole.
+async fn one(app: &mut App, client: &Client, session: &Session, number: u64) -> Done {
+    let query = MessageQuery {
+        after_seq: Some(number.saturating_sub(1)),
+        limit: Some(1),
+        ..MessageQuery::default()
+    };
+    let page = client.messages(session.id, &query).await?;
+    let Some(found) = page.messages.iter().find(|m| m.seq == number) else {
+        return Err(Failure::hinted(
+            format!("there is no message {number} in this session"),
+            format!("messages are 1 to {}", session.last_seq),
+        ));
+    };
+    if app.screen.json {
+        return Ok(app.screen.value(found)?);
+    }
+    let lines = message::message(found, Extent::Whole, app.screen.look, app.now);
+    Ok(app.screen.lines(lines)?)
 }
 
 /// All messages behind a number.

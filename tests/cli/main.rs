@@ -1,0 +1,127 @@
+//! The real `bethink` against the real daemon: what a person types, what they read, how it exits.
+
+mod terminal;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use terminal::{Terminal, done};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
+}
+
+#[test]
+fn a_file_comes_back_as_it_was() {
+    let terminal = Terminal::new();
+    for name in [
+        "plain.jsonl",
+        "sidechain.jsonl",
+        "boundary.jsonl",
+        "damaged.jsonl",
+        "crlf.jsonl",
+        "no_newline.jsonl",
+    ] {
+        let file = fixture(name);
+        let told = done(terminal.run(&["import", &file.to_string_lossy(), "--json"]));
+        let told: Value = serde_json::from_str(&told).unwrap();
+        for member in ["file", "session_id", "messages", "children", "skipped"] {
+            assert!(told.get(member).is_some(), "{name}: {told}");
+        }
+        let copy = terminal.path().join(name);
+        let session = told["session_id"].as_str().unwrap();
+        done(terminal.run(&["export", session, "-o", &copy.to_string_lossy()]));
+        assert_eq!(fs::read(&copy).unwrap(), fs::read(&file).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn a_session_from_import_to_undo() {
+    let terminal = Terminal::new();
+    done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]));
+    let listed = done(terminal.run(&["session", "ls"]));
+    assert!(listed.lines().count() >= 1, "{listed}");
+    done(terminal.run(&["session", "rename", "last", "the tide job"]));
+    assert!(done(terminal.run(&["session", "show", "last"])).contains("the tide job"));
+    let bar = done(terminal.run(&["context"]));
+    assert!(bar.contains("comfortable") && bar.contains("auto"), "{bar}");
+    let whole = done(terminal.run(&["history", "--message", "1", "--json"]));
+    let whole: Value = serde_json::from_str(&whole).unwrap();
+    assert_eq!(whole["seq"], 1);
+    let missing = terminal.run(&["history", "--message", "100000"]);
+    assert_eq!((missing.code, missing.err.contains("messages are 1 to")), (1, true), "{missing:?}");
+    // Too small to compact: a refusal with a reason, and nothing changed.
+    let refused = terminal.run(&["compact"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let compactions = done(terminal.run(&["compactions", "--json"]));
+    assert_eq!(
+        serde_json::from_str::<Value>(&compactions).unwrap()["compactions"],
+        Value::Array(vec![])
+    );
+}
+
+#[test]
+fn a_replay_tells_its_figures() {
+    let terminal = Terminal::new();
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/cli/assets/demo.jsonl");
+    let told =
+        done(terminal.run(&["replay", &demo.to_string_lossy(), "--window", "40000", "--json"]));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["invalid_prompts"], 0, "{told}");
+    assert_eq!(told["overruns"], 0, "{told}");
+    assert!(told["messages"].as_u64().unwrap() >= 150, "{told}");
+    assert!(told["max_prompt_tokens"].as_u64().unwrap() <= 40_000, "{told}");
+    let compactions = told["compactions"].as_array().unwrap();
+    assert!(!compactions.is_empty(), "{told}");
+    for one in compactions {
+        assert!(one["tokens_after"].as_u64() < one["tokens_before"].as_u64(), "{one}");
+        assert!(one["fidelity"].as_f64().unwrap() > 0.5, "{one}");
+    }
+    // What was said before the first boundary is found again, and a compaction can be taken back.
+    let found = done(terminal.run(&["search", "monotonic", "clock", "--json"]));
+    assert!(!serde_json::from_str::<Value>(&found).unwrap()["hits"].as_array().unwrap().is_empty());
+    assert!(!done(terminal.run(&["expand"])).is_empty());
+    done(terminal.run(&["undo"]));
+    assert!(done(terminal.run(&["compactions"])).contains("undone"));
+}
+
+#[test]
+fn the_demo_shows_a_compaction_and_leaves_nothing_behind() {
+    let terminal = Terminal::new();
+    let told = done(terminal.run(&["demo"]));
+    for word in ["before", "after", "fidelity", "search"] {
+        assert!(told.to_lowercase().contains(word), "{word}: {told}");
+    }
+    assert!(!terminal.path().join("home").exists(), "the demo has a home of its own");
+}
+
+#[test]
+fn exit_codes_tell_what_went_wrong() {
+    let terminal = Terminal::new();
+    for (words, code) in [
+        (&["no-such-verb"][..], 2),
+        (&["session", "show", "no-such-session"][..], 1),
+        (&["import", "/no/such/file.jsonl"][..], 1),
+        (&["completions", "bash"][..], 0),
+    ] {
+        let ended = terminal.run(words);
+        assert_eq!(ended.code, code, "{words:?}: {ended:?}");
+    }
+    let unreachable = terminal
+        .run_with(&["status"], &[("BETHINK_URL", "http://127.0.0.1:9"), ("BETHINK_TOKEN", "x")]);
+    assert_eq!(unreachable.code, 3, "{unreachable:?}");
+}
+
+#[test]
+fn up_twice_is_one_daemon_and_down_stops_it() {
+    let terminal = Terminal::new();
+    let first = done(terminal.run(&["up", "--json"]));
+    let second = done(terminal.run(&["up", "--json"]));
+    let pid = |text: &str| serde_json::from_str::<Value>(text).unwrap()["pid"].clone();
+    assert_eq!(pid(&first), pid(&second));
+    let doctor = terminal.run(&["doctor"]);
+    assert_eq!(doctor.code, 0, "{doctor:?}");
+    done(terminal.run(&["down"]));
+    assert!(!terminal.path().join("home/daemon.json").exists());
+}
