@@ -94,3 +94,131 @@ fn entry(stored: StoredMessage) -> (Seq, Terms) {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use bethink_config::Settings;
+    use bethink_store::{ImportBatch, ImportedMessage, JobState, NewRecord, NewSession};
+    use bethink_transcript::{MessageId, Role, UnixMicros};
+    use bytes::Bytes;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const SESSION: SessionId = SessionId(Uuid::from_u128(7));
+    /// More than two stretches.
+    const MESSAGES: u64 = 2 * STRETCH as u64 + 10;
+
+    async fn boot(home: &tempfile::TempDir) -> Daemon {
+        Daemon::boot(Settings::at(home.path())).await.unwrap()
+    }
+
+    /// A session as an import leaves it that was killed before it left work.
+    async fn import(daemon: &Daemon) {
+        let new = NewSession {
+            id: SESSION,
+            project_dir: "/project".into(),
+            title: None,
+            tags: Vec::new(),
+            parent: None,
+            forked_at: None,
+            model: serde_json::to_string(&daemon.model_or_default(None).unwrap()).unwrap(),
+            created_at: UnixMicros(1),
+            content_hash: None,
+        };
+        daemon.store().create_session(new, None).await.unwrap();
+        let records = (1..=MESSAGES).map(record).collect();
+        let batch = ImportBatch { session: SESSION, records, progress: None };
+        daemon.store().import(batch).await.unwrap();
+    }
+
+    fn record(line: u64) -> NewRecord {
+        let message = ImportedMessage {
+            id: MessageId::new(&format!("m{line}")).unwrap(),
+            role: Role::User,
+            raw: Bytes::from(format!(r#"{{"role":"user","content":"tomato number{line}"}}"#)),
+            created_at: UnixMicros(1),
+        };
+        let message = Some((SESSION, message));
+        NewRecord { line, head: Bytes::new(), tail: Bytes::from_static(b"\n"), message }
+    }
+
+    /// Seq of the best hit: the parts of a word match elsewhere, too.
+    async fn found(daemon: &Daemon, q: &str) -> Option<u64> {
+        let hits = daemon.search(SESSION, q, None).await.unwrap().hits;
+        hits.first().map(|hit| hit.seq)
+    }
+
+    fn job(sessions: &[Uuid]) -> Job {
+        Job {
+            id: jobs::new_id(),
+            kind: INDEX.into(),
+            session: None,
+            payload: json!({ "sessions": sessions }).to_string(),
+            state: JobState::Running,
+            owner: None,
+            attempts: 1,
+            progress: Progress::default(),
+            result: None,
+            error: None,
+            created_at: UnixMicros(1),
+            updated_at: UnixMicros(1),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_search_finishes_an_index_that_was_cut_off() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        import(&daemon).await;
+        assert_eq!(daemon.index_stretch(SESSION).await.unwrap(), Some(STRETCH as u64));
+        daemon.shutdown().await;
+        drop(daemon);
+        let daemon = boot(&home).await;
+        assert!(daemon.store().unindexed(SESSION).await.unwrap().is_some());
+        assert_eq!(found(&daemon, &format!("number{MESSAGES}")).await, Some(MESSAGES));
+        assert_eq!(found(&daemon, "number3").await, Some(3));
+        assert_eq!(daemon.store().unindexed(SESSION).await.unwrap(), None);
+        daemon.shutdown().await;
+    }
+
+    #[tokio::test]
+    async fn two_who_index_at_once_do_it_once() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        import(&daemon).await;
+        let (one, other) = tokio::join!(daemon.finish_index(SESSION), daemon.finish_index(SESSION));
+        one.and(other).unwrap();
+        assert_eq!(found(&daemon, "number200").await, Some(200));
+        assert_eq!(daemon.store().unindexed(SESSION).await.unwrap(), None);
+        daemon.shutdown().await;
+    }
+
+    #[tokio::test]
+    async fn work_left_by_the_last_daemon_is_done_by_the_next() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        import(&daemon).await;
+        daemon.index_later(&[SESSION]).await.unwrap();
+        daemon.shutdown().await;
+        drop(daemon);
+        let daemon = boot(&home).await;
+        let done = async {
+            while daemon.store().unindexed(SESSION).await.unwrap().is_some() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), done).await.unwrap();
+        daemon.shutdown().await;
+    }
+
+    #[tokio::test]
+    async fn a_session_that_was_deleted_needs_no_index() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        let result = daemon.run_index(&job(&[SESSION.0])).await.unwrap();
+        assert_eq!(result, json!({ "messages": 0 }));
+        daemon.shutdown().await;
+    }
+}

@@ -6,8 +6,8 @@ mod common;
 
 use std::os::unix::fs::FileExt;
 
-use bethink_store::{NewDecision, Store};
-use bethink_store_sqlite::{Damage, SqliteStore};
+use bethink_store::{IndexBatch, NewDecision, SeqRange, Store};
+use bethink_store_sqlite::{Damage, Options, SqliteStore};
 use bethink_transcript::Seq;
 use common::{Home, NOW, append, found, message, session_id, whole_messages};
 
@@ -213,4 +213,28 @@ async fn an_interrupted_recovery_is_finished() {
     assert_eq!(report.damage, None);
     assert_eq!(whole_messages(&store, session_id(1)).await, 10);
     assert!(!home.names().iter().any(|name| name.contains("recover")));
+}
+
+/// Who recovers without an analyser, or was killed amid an import, finds the marks.
+#[tokio::test]
+async fn what_a_recovery_does_not_index_is_marked() {
+    let home = Home::filled(20).await;
+    std::fs::write(home.beside(".suspect"), "seen by a check").unwrap();
+    let options = Options::new(NOW);
+    let (store, report) = SqliteStore::open(&home.db(), options).await.unwrap();
+    assert!(report.damage.is_some());
+    let session = session_id(1);
+    assert_eq!(found(&store, session, "word3").await, 0);
+    let all = SeqRange { before: Some(Seq(11)), ..SeqRange::from(Seq(1)) };
+    assert_eq!(store.unindexed(session).await.unwrap(), Some(all));
+    let entries = (0..10).map(|n| (Seq(n + 1), message(n as usize).terms)).collect();
+    store.index(IndexBatch { session, entries, through: Seq(10) }).await.unwrap();
+    assert_eq!(found(&store, session, "word3").await, 1);
+    assert!(store.unindexed(session_id(2)).await.unwrap().is_some());
+    store.close().await.unwrap();
+    std::fs::write(home.beside(".suspect"), "seen by a check").unwrap();
+    let (store, _) = recovered(&home).await;
+    assert_eq!(store.unindexed(session_id(2)).await.unwrap(), None, "now there is an analyser");
+    assert_eq!(found(&store, session_id(2), "word3").await, 1);
+    goes_on(&store).await;
 }
