@@ -262,7 +262,7 @@ pub(crate) fn readable(message: &Message) -> String {
 }
 
 pub(crate) fn stored_out(stored: StoredMessage) -> Result<api::StoredMessage> {
-    let raw = std::str::from_utf8(&stored.raw).map_err(Refusal::internal)?.to_owned();
+    let raw = String::from_utf8(stored.raw.into()).map_err(Refusal::internal)?;
     Ok(api::StoredMessage {
         seq: stored.seq.0,
         id: stored.id.to_string(),
