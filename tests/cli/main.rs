@@ -40,7 +40,7 @@ fn a_file_comes_back_as_it_was() {
 fn a_session_from_import_to_undo() {
     let terminal = Terminal::new();
     done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]));
-    let listed = done(terminal.run(&["session", "ls"]));
+    let listed = done(terminal.run(&["session", "ls", "--all"]));
     assert!(listed.lines().count() >= 1, "{listed}");
     done(terminal.run(&["session", "rename", "last", "the tide job"]));
     assert!(done(terminal.run(&["session", "show", "last"])).contains("the tide job"));
@@ -101,7 +101,8 @@ fn exit_codes_tell_what_went_wrong() {
     let terminal = Terminal::new();
     for (words, code) in [
         (&["no-such-verb"][..], 2),
-        (&["session", "show", "no-such-session"][..], 1),
+        (&["session", "show", "no-such-session"][..], 2),
+        (&["session", "show", "01a20000-0000-7000-8000-000000000000"][..], 1),
         (&["import", "/no/such/file.jsonl"][..], 1),
         (&["completions", "bash"][..], 0),
     ] {

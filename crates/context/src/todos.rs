@@ -50,26 +50,39 @@ pub fn set_by(message: &Message) -> Option<Vec<Todo>> {
     Some(todos)
 }
 
-/// The reminder that stands after a tool round: the whole list when it is news, else what is open.
+/// Open items that a short reminder names.
+const NAMED: usize = 4;
+
+/// The reminder that stands after a tool round: the whole list when it is news, else a line of what
+/// is open. The list itself stays readable where it was shown whole.
 pub fn reminder(todos: &[Todo], changed: bool) -> Option<String> {
-    let open = todos.iter().filter(|t| t.status != Status::Completed).count();
-    if todos.is_empty() || (!changed && open == 0) {
+    let mut open: Vec<&Todo> = todos.iter().filter(|t| t.status != Status::Completed).collect();
+    if todos.is_empty() || (!changed && open.is_empty()) {
         return None;
     }
-    let done = todos.len() - open;
-    let mut text = format!("<system-reminder>Todo list, {done} of {} done", todos.len());
-    text.push_str(if changed { ":" } else { ", unchanged; open:" });
-    for todo in todos.iter().filter(|t| changed || t.status != Status::Completed) {
-        let mark = match todo.status {
-            Status::Pending => "[ ]",
-            Status::InProgress => "[>]",
-            Status::Completed => "[x]",
-        };
-        let urgent = if todo.priority == Priority::High { " (high)" } else { "" };
-        text.push_str(&format!("\n{mark} {}{urgent}", todo.content));
+    let done = todos.len() - open.len();
+    let head = format!("<system-reminder>Todo list, {done} of {} done", todos.len());
+    if changed {
+        let rows: String = todos.iter().map(|todo| format!("\n{}", row(todo))).collect();
+        return Some(format!("{head}:{rows}\n</system-reminder>"));
     }
-    text.push_str("\n</system-reminder>");
-    Some(text)
+    open.sort_by_key(|todo| todo.status != Status::InProgress);
+    let named: Vec<String> = open.iter().take(NAMED).map(|todo| row(todo)).collect();
+    let more = match open.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("{head}; open: {}{more}</system-reminder>", named.join(" ")))
+}
+
+fn row(todo: &Todo) -> String {
+    let mark = match todo.status {
+        Status::Pending => "[ ]",
+        Status::InProgress => "[>]",
+        Status::Completed => "[x]",
+    };
+    let urgent = if todo.priority == Priority::High { " (high)" } else { "" };
+    format!("{mark} {}{urgent}", todo.content)
 }
 
 #[cfg(test)]
@@ -89,7 +102,7 @@ mod tests {
         );
         assert_eq!(
             reminder(&todos, false).unwrap(),
-            "<system-reminder>Todo list, 1 of 2 done, unchanged; open:\n[>] write\n</system-reminder>"
+            "<system-reminder>Todo list, 1 of 2 done; open: [>] write</system-reminder>"
         );
         assert_eq!(reminder(&[todo("read", Status::Completed)], false), None);
         assert_eq!(reminder(&[], true), None);

@@ -351,7 +351,7 @@ impl Daemon {
             let terms = bethink_recall::query_terms(&q);
             if !terms.is_empty() {
                 let query = SearchQuery { session: id, terms, limit: MAX_HITS };
-                let hits = self.store().search(query).await?;
+                let hits = self.find(query).await?;
                 messages.extend(
                     hits.into_iter().map(|h| h.message).filter(|m| covered(m.seq)).take(limit),
                 );

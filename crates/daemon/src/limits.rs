@@ -22,8 +22,9 @@ pub(crate) const MAX_TODOS: usize = 1_000;
 pub(crate) const MAX_STATE_BYTES: usize = 8 * 1024 * 1024;
 /// A file larger than this is not read again after a compaction: it would not fit anyway.
 pub(crate) const MAX_RESTORED_FILE: u64 = 256 * 1024;
-/// Tool rounds after which the whole todo list is shown again although it did not change.
-pub(crate) const TODOS_WHOLE_EVERY: u32 = 8;
+/// Tool rounds after which the whole todo list is shown again although it did not change: what stands
+/// far up is read less.
+pub(crate) const TODOS_WHOLE_EVERY: u32 = 20;
 
 pub(crate) fn budget(settings: &ContextSettings) -> BudgetLimits {
     BudgetLimits {

@@ -39,6 +39,14 @@ impl NameUse {
     }
 }
 
+/// A build product such as `cli-f20fdc7b237f6acc`: nobody says it twice.
+fn is_hashed(name: &str) -> bool {
+    const HASH_DIGITS: usize = 12;
+    name.rsplit_once('-').is_some_and(|(_, tail)| {
+        tail.len() >= HASH_DIGITS && tail.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
 fn decay(messages: u64) -> f32 {
     (-(messages as f32) / HALF_LIFE * std::f32::consts::LN_2).exp()
 }
@@ -53,7 +61,7 @@ impl Names {
         let mut fresh = 0;
         for_each_name(text, |whole| {
             let name = last_part(whole);
-            if name.len() < 5 || name.len() > 120 {
+            if name.len() < 5 || name.len() > 120 || is_hashed(name) {
                 return;
             }
             if let Some(known) = self.uses.get_mut(name) {

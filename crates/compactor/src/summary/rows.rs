@@ -79,7 +79,10 @@ pub(super) fn errors(page: &mut Page, facts: &Facts) {
             (false, Some(fixed)) => {
                 format!("changed {}; worked again in {}", edits.join(", "), mark(fixed))
             }
-            (false, None) => format!("changed {} since; not seen to work yet", edits.join(", ")),
+            (false, None) => format!(
+                "changed {} since; the same call was not seen to work again",
+                edits.join(", ")
+            ),
             (true, None) => "not tried again".to_owned(),
         };
         rows.push(format!("- {} {}: {} → {after}", mark(failure.seq), failure.call, failure.error));
