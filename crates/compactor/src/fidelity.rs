@@ -57,7 +57,7 @@ fn names_of(view: &View) -> HashSet<String> {
             // Providers drop the thinking of earlier turns.
             BlockKind::Thinking | BlockKind::RedactedThinking => {}
             BlockKind::ToolUse { .. } => {
-                collect(&crate::facts::readable(block.input()), &mut names)
+                collect(&crate::facts::readable(block.input()), &mut names);
             }
             _ => collect(&block.text(), &mut names),
         }

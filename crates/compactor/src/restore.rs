@@ -63,7 +63,7 @@ pub fn select(
         picked.add("plan", name, &text, room / 2);
     }
     let mut agents: Vec<&AgentStatus> = what.agents.iter().collect();
-    agents.sort_by_key(|a| (!(a.result.is_some() && !a.read), a.status == "finished"));
+    agents.sort_by_key(|a| (a.result.is_none() || a.read, a.status == "finished"));
     for agent in agents {
         picked.add("agent", &agent.name, &agent_text(agent), limits.skill_tokens);
     }

@@ -327,7 +327,7 @@ async fn restore_decisions(
             Ok(decision) => decisions.apply(&decision, history, &tokens),
             // Written by a newer bethink; the view works without it.
             Err(error) => {
-                tracing::warn!(session = %id, record = record.id, %error, "unknown decision")
+                tracing::warn!(session = %id, record = record.id, %error, "unknown decision");
             }
         }
     }

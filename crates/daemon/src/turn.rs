@@ -137,7 +137,7 @@ impl Daemon {
         made.report.compacted = compacted;
         if made.report.tokens >= hot.thresholds.blocking {
             self.keep(&mut hot, decisions, records, now).await?;
-            return Err(overflow(made.report));
+            return Err(overflow(&made.report));
         }
         self.keep(&mut hot, decisions, records, now).await?;
         let after_boundary = hot.decisions.boundary.is_some();
@@ -339,7 +339,7 @@ fn todo_reminder(hot: &mut HotSession) -> Option<Attachment> {
     Some(Attachment { after, what: "todos".to_owned(), name: String::new(), text, tokens })
 }
 
-fn overflow(report: api::ContextReport) -> Refusal {
+fn overflow(report: &api::ContextReport) -> Refusal {
     let parts = &report.parts;
     let mut largest = [
         ("system", parts.system),
