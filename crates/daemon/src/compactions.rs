@@ -1,26 +1,26 @@
 //! Compactions: made, listed, undone, expanded.
 
-use std::path::{Path, PathBuf};
+mod disk;
+mod record;
 
 use bethink_api as api;
 use bethink_compactor::{
-    EmbeddedSummarizer, Facts, Failure, Input, Level, Outcome, RestoredItem, Summarizer, Trigger,
+    EmbeddedSummarizer, Facts, Failure, Input, Level, Outcome, Summarizer, Trigger,
 };
-use bethink_context::decision::ClearedResult;
-use bethink_context::todos::Todo;
-use bethink_context::{Attachment, Boundary, Hints, ViewOptions, measure, view};
+use bethink_context::{Hints, ViewOptions, measure, view};
 use bethink_store::{Compaction, SearchQuery, SeqRange};
 use bethink_transcript::{CompactionId, Seq, SessionId};
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::clock::rfc3339;
-use crate::hot::{ESTIMATOR, HotSession, STRETCH, parsed, tokens};
-use crate::limits::{MAX_HITS, MAX_RESTORED_FILE};
+use crate::hot::{ESTIMATOR, HotSession, STRETCH, parsed};
+use crate::limits::MAX_HITS;
 use crate::messages::stored_out;
 use crate::sessions::page_limit;
 use crate::state::State;
 use crate::{Daemon, Kind, Refusal, Result};
+
+use record::{Detail, out};
+pub(crate) use record::{boundary_of, detail_of};
 
 /// What a compaction is asked to be.
 pub(crate) struct Wish {
@@ -33,53 +33,6 @@ pub(crate) struct Wish {
 impl Wish {
     pub(crate) fn of(trigger: Trigger) -> Self {
         Self { trigger, focus: None, level: None, summary_tokens: None }
-    }
-}
-
-/// The part of a stored compaction that only views and people need.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Detail {
-    marker: String,
-    restored: Vec<Attachment>,
-    clipped: Vec<ClearedResult>,
-    items: Vec<RestoredItem>,
-    names: u64,
-    kept_names: u64,
-    lost: Vec<String>,
-    /// Levels that were tried first, and why they were not taken.
-    refused: Vec<String>,
-    /// The list as it stood, for a restart.
-    pub(crate) todos: Vec<Todo>,
-    /// Appended again with the boundary, so that they stand near the end of what is exported.
-    title: Option<String>,
-    tags: Vec<String>,
-}
-
-pub(crate) fn detail_of(compaction: &Compaction) -> Detail {
-    serde_json::from_str(&compaction.detail).unwrap_or_default()
-}
-
-/// The boundary of a stored compaction, recorded ones included.
-pub(crate) fn boundary_of(compaction: &Compaction) -> Boundary {
-    let detail = detail_of(compaction);
-    let marker = if detail.marker.is_empty() {
-        format!(
-            "This session goes on from an earlier part, messages 1 to {}, that was summarised where it was recorded. The summary follows.",
-            compaction.last_seq
-        )
-    } else {
-        detail.marker
-    };
-    Boundary {
-        id: compaction.id.to_string(),
-        kept_from: compaction.kept_from,
-        made_after: compaction.made_after,
-        marker,
-        tokens: tokens(&compaction.summary),
-        summary: compaction.summary.clone(),
-        restored: detail.restored,
-        clipped: detail.clipped,
     }
 }
 
@@ -241,52 +194,6 @@ impl Daemon {
         Ok(facts)
     }
 
-    async fn restorable(
-        &self,
-        hot: &HotSession,
-        state: &State,
-        facts: &Facts,
-    ) -> bethink_compactor::Restorable {
-        let mut what = state.restorable();
-        let root = PathBuf::from(&hot.session.project_dir);
-        let mut paths: Vec<String> =
-            state.files.files.iter().rev().map(|f| f.path.clone()).collect();
-        let mut read: Vec<_> = facts.tools.files().iter().filter(|f| f.reads > 0).collect();
-        read.sort_by_key(|f| std::cmp::Reverse(f.last));
-        paths.extend(read.iter().map(|f| f.path.to_string()));
-        let mut seen = std::collections::HashSet::new();
-        paths.retain(|p| seen.insert(p.clone()));
-        // A few more than are restored, since some are visible in the tail or gone.
-        paths.truncate(20);
-        let plan = state.plan.clone();
-        let limit = crate::limits::compact(&self.settings().compact).files + 6;
-        let disk = tokio::task::spawn_blocking(move || {
-            let files: Vec<(String, Option<String>)> = paths
-                .into_iter()
-                .filter_map(|path| {
-                    let found = read_inside(&root, &path)?;
-                    Some((path, found.content()))
-                })
-                .take(limit)
-                .collect();
-            let plan = match (plan.content, plan.path) {
-                (Some(content), path) => Some((path.unwrap_or_else(|| "plan".to_owned()), content)),
-                (None, Some(path)) => {
-                    let content = read_inside(&root, &path).and_then(OnDisk::content);
-                    content.map(|content| (path, content))
-                }
-                (None, None) => None,
-            };
-            (files, plan)
-        })
-        .await;
-        if let Ok((files, plan)) = disk {
-            what.files = files;
-            what.plan = plan;
-        }
-        what
-    }
-
     pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
         self.store().session(id).await?;
         let compactions = self.store().compactions(id).await?.iter().map(out).collect();
@@ -413,68 +320,4 @@ fn marks(line: &str) -> Vec<Seq> {
         .filter_map(|part| part.split_once(']'))
         .filter_map(|(number, _)| number.parse().ok().map(Seq))
         .collect()
-}
-
-/// A file as it is now.
-enum OnDisk {
-    Text(String),
-    /// Not worth reading: it would not fit.
-    TooLarge,
-}
-
-impl OnDisk {
-    fn content(self) -> Option<String> {
-        match self {
-            OnDisk::Text(text) => Some(text),
-            OnDisk::TooLarge => None,
-        }
-    }
-}
-
-/// A regular UTF-8 file below `root`; nothing that a link leads out to.
-fn read_inside(root: &Path, path: &str) -> Option<OnDisk> {
-    let root = root.canonicalize().ok()?;
-    let path = root.join(path).canonicalize().ok()?;
-    let inside = path.starts_with(&root);
-    let file = inside.then(|| std::fs::metadata(&path).ok()).flatten()?;
-    if !file.is_file() {
-        return None;
-    }
-    if file.len() > MAX_RESTORED_FILE {
-        return Some(OnDisk::TooLarge);
-    }
-    std::fs::read_to_string(&path).ok().map(OnDisk::Text)
-}
-
-pub(crate) fn out(compaction: &Compaction) -> api::Compaction {
-    let detail = detail_of(compaction);
-    api::Compaction {
-        id: compaction.id.0,
-        trigger: compaction.trigger.clone(),
-        level: compaction.level.clone(),
-        covers: api::Covers { first_seq: compaction.first_seq.0, last_seq: compaction.last_seq.0 },
-        kept_from_seq: compaction.kept_from.0,
-        tokens_before: compaction.tokens_before,
-        tokens_after: compaction.tokens_after,
-        summary: compaction.summary.clone(),
-        summary_tokens: compaction.summary_tokens,
-        fidelity: compaction.fidelity,
-        fidelity_detail: api::FidelityDetail {
-            names: detail.names,
-            kept: detail.kept_names,
-            lost: detail.lost,
-        },
-        restored: detail
-            .items
-            .into_iter()
-            .map(|i| api::RestoredItem {
-                kind: i.kind,
-                name: i.name,
-                tokens: i.tokens,
-                truncated: i.truncated,
-            })
-            .collect(),
-        created_at: rfc3339(compaction.created_at),
-        undone_at: compaction.undone_at.map(rfc3339),
-    }
 }

@@ -3,17 +3,15 @@
 //! A file becomes one session, its sidechains child sessions. A job that was killed half-way starts
 //! its session anew, so that nothing is there twice.
 
-use std::collections::HashMap;
-use std::io::Read;
+mod reading;
+
 use std::path::{Path, PathBuf};
 
 use bethink_api as api;
-use bethink_session_file::{Damage, Facts, Kind as LineKind, Line, Reader, SidechainKey, Thread};
 use bethink_store::{
-    Compaction, ImportBatch, ImportedMessage, Job, NewRecord, NewSession, Progress, SessionChange,
-    StoreError,
+    Compaction, ImportBatch, Job, NewSession, Progress, SessionChange, StoreError,
 };
-use bethink_transcript::{CompactionId, MessageId, Seq, SessionId};
+use bethink_transcript::{CompactionId, Seq, SessionId};
 use bytes::Bytes;
 use futures_util::future::{try_join, try_join_all, try_join3};
 use serde_json::{Value, json};
@@ -22,14 +20,11 @@ use uuid::Uuid;
 
 use crate::jobs;
 use crate::{Daemon, Kind, Refusal, Result};
+use reading::{Chunk, ReadFile, read_file};
 
-/// Bytes read at a time: the writer has something to do soon.
-const CHUNK: usize = 512 << 10;
 /// Chunks that may wait between reader and writer. All that wait are written in one transaction: on a
 /// slow disk, few commits of some megabytes.
 const AHEAD: usize = 8;
-/// Skipped lines that are told one by one.
-const TOLD_LINES: usize = 1_000;
 
 /// Owner of the paths below the home that imports use.
 fn spool(home: &Path, job: Uuid) -> PathBuf {
@@ -300,152 +295,6 @@ fn with_what_waits(mut chunk: Chunk, receive: &mut mpsc::Receiver<Chunk>) -> Chu
         chunk.read = next.read;
     }
     chunk
-}
-
-/// A stretch of the file, ready to be written.
-struct Chunk {
-    records: Vec<NewRecord>,
-    new_children: Vec<SessionId>,
-    cwd: Option<String>,
-    read: u64,
-    total: u64,
-}
-
-/// What was learnt while reading.
-struct ReadFile {
-    facts: Facts,
-    messages: u64,
-    children: Vec<SessionId>,
-    skipped: Vec<api::SkippedLine>,
-    summaries: HashMap<MessageId, Seq>,
-}
-
-struct Collector {
-    session: SessionId,
-    records: Vec<NewRecord>,
-    children: HashMap<SidechainKey, SessionId>,
-    order: Vec<SessionId>,
-    told: usize,
-    messages: u64,
-    skipped: Vec<api::SkippedLine>,
-    summaries: HashMap<MessageId, Seq>,
-}
-
-fn read_file(path: &Path, session: SessionId, send: &mpsc::Sender<Chunk>) -> Result<ReadFile> {
-    let cannot = |e: std::io::Error| {
-        Refusal::invalid("path", format!("we could not read {}: {e}", path.display()))
-    };
-    let mut file = std::fs::File::open(path).map_err(cannot)?;
-    let total = file.metadata().map_err(cannot)?.len();
-    let mut reader = Reader::new();
-    let mut collector = Collector {
-        session,
-        records: Vec::new(),
-        children: HashMap::new(),
-        order: Vec::new(),
-        told: 0,
-        messages: 0,
-        skipped: Vec::new(),
-        summaries: HashMap::new(),
-    };
-    let mut read = 0;
-    loop {
-        let mut buffer = Vec::with_capacity(CHUNK);
-        let got = file.by_ref().take(CHUNK as u64).read_to_end(&mut buffer).map_err(cannot)?;
-        if got == 0 {
-            break;
-        }
-        read += got as u64;
-        reader.feed(Bytes::from(buffer), |line| collector.line(line));
-        let cwd = reader.facts().cwd.clone();
-        if !collector.send(send, cwd, read, total) {
-            // The writer gave up; its reason is the one to tell.
-            return Err(Refusal::internal("the import was given up"));
-        }
-    }
-    let facts = reader.finish(|line| collector.line(line));
-    collector.send(send, facts.cwd.clone(), read, total);
-    Ok(ReadFile {
-        facts,
-        messages: collector.messages,
-        children: collector.order,
-        skipped: collector.skipped,
-        summaries: collector.summaries,
-    })
-}
-
-impl Collector {
-    fn line(&mut self, line: Line) {
-        let Line { number, head, tail, kind } = line;
-        let message = match kind {
-            LineKind::Message(found) => {
-                let target = match &found.thread {
-                    Thread::Main => {
-                        self.messages += 1;
-                        if found.is_summary {
-                            self.summaries.insert(found.message.id.clone(), Seq(self.messages));
-                        }
-                        self.session
-                    }
-                    Thread::Sidechain(key) => self.child(key),
-                };
-                let message = found.message;
-                Some((
-                    target,
-                    ImportedMessage {
-                        id: message.id.clone(),
-                        role: message.role,
-                        raw: message.raw().clone(),
-                        created_at: message.created_at,
-                    },
-                ))
-            }
-            LineKind::Damaged(damage) => {
-                self.skip(number, &damage);
-                None
-            }
-            _ => None,
-        };
-        self.records.push(NewRecord { line: number, head, tail, message });
-    }
-
-    fn skip(&mut self, line: u64, damage: &Damage) {
-        if self.skipped.len() < TOLD_LINES {
-            self.skipped.push(api::SkippedLine { line, reason: damage.to_string() });
-        }
-    }
-
-    /// The child session of a sidechain: the same file gives the same ids to the same job.
-    fn child(&mut self, key: &SidechainKey) -> SessionId {
-        if let Some(child) = self.children.get(key) {
-            return *child;
-        }
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(self.session.0.as_bytes());
-        hasher.update(key.as_str().as_bytes());
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        let child = SessionId(uuid::Builder::from_custom_bytes(bytes).into_uuid());
-        self.children.insert(key.clone(), child);
-        self.order.push(child);
-        child
-    }
-
-    fn send(
-        &mut self,
-        send: &mpsc::Sender<Chunk>,
-        cwd: Option<String>,
-        read: u64,
-        total: u64,
-    ) -> bool {
-        if self.records.is_empty() {
-            return true;
-        }
-        let new_children = self.order.iter().skip(self.told).copied().collect();
-        self.told = self.order.len();
-        let records = std::mem::take(&mut self.records);
-        send.blocking_send(Chunk { records, new_children, cwd, read, total }).is_ok()
-    }
 }
 
 async fn hash_of(path: PathBuf) -> Result<String> {

@@ -11,6 +11,7 @@ mod clock;
 mod compactions;
 mod events;
 mod export;
+mod frame;
 mod hot;
 mod import;
 mod index;

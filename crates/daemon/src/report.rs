@@ -7,8 +7,8 @@ use bethink_transcript::ValidPrompt;
 use bethink_transcript::arrange::Repair;
 
 use crate::clock::rfc3339;
+use crate::frame::Frame;
 use crate::hot::HotSession;
-use crate::turn::Frame;
 
 /// Repairs told one by one; more are counted.
 const TOLD_REPAIRS: usize = 20;

@@ -3,71 +3,25 @@
 //! Stages decide on a copy; the copy becomes the session's state only once its new decisions are
 //! durable, so that a prompt that was handed out can always be made again.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use bethink_api as api;
 use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
 use bethink_context::todos;
 use bethink_context::{
-    Attachment, Body, Decision, Decisions, Hints, Shape, StageReport, SystemBlock, ViewOptions,
-    assemble, measure, order_system, snip, view,
+    Attachment, Decision, Decisions, Hints, Shape, StageReport, ViewOptions, assemble, measure,
+    snip, view,
 };
 use bethink_context::{budget, microcompact};
 use bethink_store::NewDecision;
-use bethink_tokens::Estimator;
 use bethink_transcript::{Role, Seq, SessionId, UnixMicros, ValidPrompt};
 use bytes::Bytes;
 
 use crate::compactions::Wish;
-use crate::hot::{ESTIMATOR, HotSession, tokens};
+use crate::frame::{Frame, hash, hash_text, join, overflow};
+use crate::hot::{HotSession, tokens};
 use crate::limits::TODOS_WHOLE_EVERY;
 use crate::report::{self, Facing};
 use crate::{Daemon, Kind, Refusal, Result};
-
-/// System and tools of a call, ready to be joined.
-pub(crate) struct Frame {
-    pub(crate) system: Vec<SystemBlock>,
-    pub(crate) tools: String,
-    pub(crate) system_tokens: u64,
-    pub(crate) instruction_tokens: u64,
-    pub(crate) tool_tokens: u64,
-}
-
-impl Frame {
-    fn new(parts: Option<Vec<api::SystemPart>>, tools: Option<&str>) -> Result<Self> {
-        let parts = parts.unwrap_or_default().into_iter().map(|p| (p.part, p.text)).collect();
-        let system = order_system(parts).map_err(|unknown| {
-            Refusal::invalid(format!("system[{}].part", unknown.index), unknown.to_string())
-        })?;
-        let tools = match tools {
-            None | Some("null") => "[]".to_owned(),
-            Some(raw) if raw.starts_with('[') => raw.to_owned(),
-            Some(_) => {
-                return Err(Refusal::invalid("tools", "must be an array of tool definitions"));
-            }
-        };
-        let of = |project: bool| -> u64 {
-            system
-                .iter()
-                .filter(|b| (b.part == "project_context") == project)
-                .map(|b| u64::from(tokens(&b.text)))
-                .sum()
-        };
-        let tool_tokens = if tools.len() > 2 { u64::from(ESTIMATOR.json(&tools)) } else { 0 };
-        Ok(Self {
-            system_tokens: of(false),
-            instruction_tokens: of(true),
-            tool_tokens,
-            system,
-            tools,
-        })
-    }
-
-    pub(crate) fn tokens(&self) -> u64 {
-        self.system_tokens + self.instruction_tokens + self.tool_tokens
-    }
-}
 
 /// A prompt with all that is said about it.
 pub(crate) struct Made {
@@ -337,68 +291,4 @@ fn todo_reminder(hot: &mut HotSession) -> Option<Attachment> {
     hot.todos.changed = false;
     let tokens = tokens(&text);
     Some(Attachment { after, what: "todos".to_owned(), name: String::new(), text, tokens })
-}
-
-fn overflow(report: &api::ContextReport) -> Refusal {
-    let parts = &report.parts;
-    let mut largest = [
-        ("system", parts.system),
-        ("instructions", parts.instructions),
-        ("memory", parts.memory),
-        ("tools", parts.tools),
-        ("summary", parts.summary),
-        ("tail", parts.tail),
-        ("attachments", parts.attachments),
-    ];
-    largest.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
-    let fills: Vec<String> = largest
-        .iter()
-        .filter(|(_, t)| *t > 0)
-        .take(3)
-        .map(|(name, t)| format!("{name} {t}"))
-        .collect();
-    let detail = format!(
-        "the prompt has {} tokens; at most {} can be sent. What fills the window: {}",
-        report.tokens,
-        report.thresholds.blocking,
-        fills.join(", ")
-    );
-    Refusal {
-        context: Some(Box::new(report.clone())),
-        ..Refusal::new(Kind::ContextOverflow, detail)
-            .bounded(report.thresholds.blocking, report.tokens)
-            .hint("shorten system or tools, compact, or give the session a larger window")
-    }
-}
-
-fn join(body: &Body, tools: &str, report: &api::ContextReport) -> Result<Bytes> {
-    let report = serde_json::to_vec(report).map_err(Refusal::internal)?;
-    let mut out = Vec::with_capacity(
-        body.system.len() + body.messages.len() + tools.len() + report.len() + 64,
-    );
-    out.extend_from_slice(br#"{"system":"#);
-    out.extend_from_slice(body.system.as_bytes());
-    out.extend_from_slice(br#","messages":"#);
-    out.extend_from_slice(&body.messages);
-    out.extend_from_slice(br#","tools":"#);
-    out.extend_from_slice(tools.as_bytes());
-    out.extend_from_slice(br#","report":"#);
-    out.extend_from_slice(&report);
-    out.push(b'}');
-    Ok(Bytes::from(out))
-}
-
-fn hash(system: &[SystemBlock]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for block in system {
-        block.part.hash(&mut hasher);
-        block.text.hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-fn hash_text(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }

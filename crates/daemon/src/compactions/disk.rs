@@ -1,0 +1,89 @@
+//! What a compaction reads again from disk: recently read files and the plan, below the project alone.
+
+use std::path::{Path, PathBuf};
+
+use bethink_compactor::Facts;
+
+use crate::Daemon;
+use crate::hot::HotSession;
+use crate::limits::MAX_RESTORED_FILE;
+use crate::state::State;
+
+impl Daemon {
+    pub(super) async fn restorable(
+        &self,
+        hot: &HotSession,
+        state: &State,
+        facts: &Facts,
+    ) -> bethink_compactor::Restorable {
+        let mut what = state.restorable();
+        let root = PathBuf::from(&hot.session.project_dir);
+        let mut paths: Vec<String> =
+            state.files.files.iter().rev().map(|f| f.path.clone()).collect();
+        let mut read: Vec<_> = facts.tools.files().iter().filter(|f| f.reads > 0).collect();
+        read.sort_by_key(|f| std::cmp::Reverse(f.last));
+        paths.extend(read.iter().map(|f| f.path.to_string()));
+        let mut seen = std::collections::HashSet::new();
+        paths.retain(|p| seen.insert(p.clone()));
+        // A few more than are restored, since some are visible in the tail or gone.
+        paths.truncate(20);
+        let plan = state.plan.clone();
+        let limit = crate::limits::compact(&self.settings().compact).files + 6;
+        let disk = tokio::task::spawn_blocking(move || {
+            let files: Vec<(String, Option<String>)> = paths
+                .into_iter()
+                .filter_map(|path| {
+                    let found = read_inside(&root, &path)?;
+                    Some((path, found.content()))
+                })
+                .take(limit)
+                .collect();
+            let plan = match (plan.content, plan.path) {
+                (Some(content), path) => Some((path.unwrap_or_else(|| "plan".to_owned()), content)),
+                (None, Some(path)) => {
+                    let content = read_inside(&root, &path).and_then(OnDisk::content);
+                    content.map(|content| (path, content))
+                }
+                (None, None) => None,
+            };
+            (files, plan)
+        })
+        .await;
+        if let Ok((files, plan)) = disk {
+            what.files = files;
+            what.plan = plan;
+        }
+        what
+    }
+}
+
+/// A file as it is now.
+enum OnDisk {
+    Text(String),
+    /// Not worth reading: it would not fit.
+    TooLarge,
+}
+
+impl OnDisk {
+    fn content(self) -> Option<String> {
+        match self {
+            OnDisk::Text(text) => Some(text),
+            OnDisk::TooLarge => None,
+        }
+    }
+}
+
+/// A regular UTF-8 file below `root`; nothing that a link leads out to.
+fn read_inside(root: &Path, path: &str) -> Option<OnDisk> {
+    let root = root.canonicalize().ok()?;
+    let path = root.join(path).canonicalize().ok()?;
+    let inside = path.starts_with(&root);
+    let file = inside.then(|| std::fs::metadata(&path).ok()).flatten()?;
+    if !file.is_file() {
+        return None;
+    }
+    if file.len() > MAX_RESTORED_FILE {
+        return Some(OnDisk::TooLarge);
+    }
+    std::fs::read_to_string(&path).ok().map(OnDisk::Text)
+}

@@ -1,0 +1,92 @@
+//! A compaction as it is stored, as views need it, and as clients see it.
+
+use bethink_api as api;
+use bethink_compactor::RestoredItem;
+use bethink_context::decision::ClearedResult;
+use bethink_context::todos::Todo;
+use bethink_context::{Attachment, Boundary};
+use bethink_store::Compaction;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::rfc3339;
+use crate::hot::tokens;
+
+/// The part of a stored compaction that only views and people need.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Detail {
+    pub(crate) marker: String,
+    pub(crate) restored: Vec<Attachment>,
+    pub(crate) clipped: Vec<ClearedResult>,
+    pub(crate) items: Vec<RestoredItem>,
+    pub(crate) names: u64,
+    pub(crate) kept_names: u64,
+    pub(crate) lost: Vec<String>,
+    /// Levels that were tried first, and why they were not taken.
+    pub(crate) refused: Vec<String>,
+    /// The list as it stood, for a restart.
+    pub(crate) todos: Vec<Todo>,
+    /// Appended again with the boundary, so that they stand near the end of what is exported.
+    pub(crate) title: Option<String>,
+    pub(crate) tags: Vec<String>,
+}
+
+pub(crate) fn detail_of(compaction: &Compaction) -> Detail {
+    serde_json::from_str(&compaction.detail).unwrap_or_default()
+}
+
+/// The boundary of a stored compaction, recorded ones included.
+pub(crate) fn boundary_of(compaction: &Compaction) -> Boundary {
+    let detail = detail_of(compaction);
+    let marker = if detail.marker.is_empty() {
+        format!(
+            "This session goes on from an earlier part, messages 1 to {}, that was summarised where it was recorded. The summary follows.",
+            compaction.last_seq
+        )
+    } else {
+        detail.marker
+    };
+    Boundary {
+        id: compaction.id.to_string(),
+        kept_from: compaction.kept_from,
+        made_after: compaction.made_after,
+        marker,
+        tokens: tokens(&compaction.summary),
+        summary: compaction.summary.clone(),
+        restored: detail.restored,
+        clipped: detail.clipped,
+    }
+}
+
+pub(crate) fn out(compaction: &Compaction) -> api::Compaction {
+    let detail = detail_of(compaction);
+    api::Compaction {
+        id: compaction.id.0,
+        trigger: compaction.trigger.clone(),
+        level: compaction.level.clone(),
+        covers: api::Covers { first_seq: compaction.first_seq.0, last_seq: compaction.last_seq.0 },
+        kept_from_seq: compaction.kept_from.0,
+        tokens_before: compaction.tokens_before,
+        tokens_after: compaction.tokens_after,
+        summary: compaction.summary.clone(),
+        summary_tokens: compaction.summary_tokens,
+        fidelity: compaction.fidelity,
+        fidelity_detail: api::FidelityDetail {
+            names: detail.names,
+            kept: detail.kept_names,
+            lost: detail.lost,
+        },
+        restored: detail
+            .items
+            .into_iter()
+            .map(|i| api::RestoredItem {
+                kind: i.kind,
+                name: i.name,
+                tokens: i.tokens,
+                truncated: i.truncated,
+            })
+            .collect(),
+        created_at: rfc3339(compaction.created_at),
+        undone_at: compaction.undone_at.map(rfc3339),
+    }
+}

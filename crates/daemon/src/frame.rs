@@ -1,0 +1,121 @@
+//! What stands around the messages of a call: system, tools, and the answer that holds them all.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use bethink_api as api;
+use bethink_context::{Body, SystemBlock, order_system};
+use bethink_tokens::Estimator;
+use bytes::Bytes;
+
+use crate::hot::{ESTIMATOR, tokens};
+use crate::{Kind, Refusal, Result};
+
+/// System and tools of a call, ready to be joined.
+pub(crate) struct Frame {
+    pub(crate) system: Vec<SystemBlock>,
+    pub(crate) tools: String,
+    pub(crate) system_tokens: u64,
+    pub(crate) instruction_tokens: u64,
+    pub(crate) tool_tokens: u64,
+}
+
+impl Frame {
+    pub(crate) fn new(parts: Option<Vec<api::SystemPart>>, tools: Option<&str>) -> Result<Self> {
+        let parts = parts.unwrap_or_default().into_iter().map(|p| (p.part, p.text)).collect();
+        let system = order_system(parts).map_err(|unknown| {
+            Refusal::invalid(format!("system[{}].part", unknown.index), unknown.to_string())
+        })?;
+        let tools = match tools {
+            None | Some("null") => "[]".to_owned(),
+            Some(raw) if raw.starts_with('[') => raw.to_owned(),
+            Some(_) => {
+                return Err(Refusal::invalid("tools", "must be an array of tool definitions"));
+            }
+        };
+        let of = |project: bool| -> u64 {
+            system
+                .iter()
+                .filter(|b| (b.part == "project_context") == project)
+                .map(|b| u64::from(tokens(&b.text)))
+                .sum()
+        };
+        let tool_tokens = if tools.len() > 2 { u64::from(ESTIMATOR.json(&tools)) } else { 0 };
+        Ok(Self {
+            system_tokens: of(false),
+            instruction_tokens: of(true),
+            tool_tokens,
+            system,
+            tools,
+        })
+    }
+
+    pub(crate) fn tokens(&self) -> u64 {
+        self.system_tokens + self.instruction_tokens + self.tool_tokens
+    }
+}
+
+/// Nothing may be left out any more, and it still does not fit: what fills the window is named.
+pub(crate) fn overflow(report: &api::ContextReport) -> Refusal {
+    let parts = &report.parts;
+    let mut largest = [
+        ("system", parts.system),
+        ("instructions", parts.instructions),
+        ("memory", parts.memory),
+        ("tools", parts.tools),
+        ("summary", parts.summary),
+        ("tail", parts.tail),
+        ("attachments", parts.attachments),
+    ];
+    largest.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+    let fills: Vec<String> = largest
+        .iter()
+        .filter(|(_, t)| *t > 0)
+        .take(3)
+        .map(|(name, t)| format!("{name} {t}"))
+        .collect();
+    let detail = format!(
+        "the prompt has {} tokens; at most {} can be sent. What fills the window: {}",
+        report.tokens,
+        report.thresholds.blocking,
+        fills.join(", ")
+    );
+    Refusal {
+        context: Some(Box::new(report.clone())),
+        ..Refusal::new(Kind::ContextOverflow, detail)
+            .bounded(report.thresholds.blocking, report.tokens)
+            .hint("shorten system or tools, compact, or give the session a larger window")
+    }
+}
+
+/// The answer, of bytes that exist already.
+pub(crate) fn join(body: &Body, tools: &str, report: &api::ContextReport) -> Result<Bytes> {
+    let report = serde_json::to_vec(report).map_err(Refusal::internal)?;
+    let mut out = Vec::with_capacity(
+        body.system.len() + body.messages.len() + tools.len() + report.len() + 64,
+    );
+    out.extend_from_slice(br#"{"system":"#);
+    out.extend_from_slice(body.system.as_bytes());
+    out.extend_from_slice(br#","messages":"#);
+    out.extend_from_slice(&body.messages);
+    out.extend_from_slice(br#","tools":"#);
+    out.extend_from_slice(tools.as_bytes());
+    out.extend_from_slice(br#","report":"#);
+    out.extend_from_slice(&report);
+    out.push(b'}');
+    Ok(Bytes::from(out))
+}
+
+pub(crate) fn hash(system: &[SystemBlock]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for block in system {
+        block.part.hash(&mut hasher);
+        block.text.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+pub(crate) fn hash_text(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
