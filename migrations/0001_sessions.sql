@@ -18,6 +18,8 @@ CREATE TABLE sessions (
     state        TEXT    NOT NULL DEFAULT '{}',
     content_hash TEXT,
     last_seq     INTEGER NOT NULL DEFAULT 0,
+    -- Messages after this one are not in message_terms yet: an append moves last_seq, and is marked.
+    indexed_seq  INTEGER NOT NULL DEFAULT 0,
     created_at   INTEGER NOT NULL,
     updated_at   INTEGER NOT NULL
 );
@@ -54,15 +56,6 @@ CREATE VIRTUAL TABLE message_terms USING fts5 (
     content = '',
     contentless_delete = 1,
     tokenize = 'ascii'
-);
-
--- Stretches of history that came without terms: imported, and not indexed yet.
-CREATE TABLE unindexed (
-    number    INTEGER PRIMARY KEY,
-    session   BLOB    NOT NULL,
-    first_seq INTEGER NOT NULL,
-    last_seq  INTEGER NOT NULL,
-    UNIQUE (session, first_seq)
 );
 
 -- Lines of imported files, cut around their message: head + raw + tail is the line again.

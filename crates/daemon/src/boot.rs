@@ -56,6 +56,7 @@ impl Daemon {
                 damage: opened.damage.as_ref().map(|d| d.reason.clone()).into(),
                 tracker: TaskTracker::new(),
                 wake: Arc::default(),
+                to_index: crate::index::Queued::default(),
                 registry: Registry::default(),
                 store: Arc::new(store.clone()),
                 _lock: lock,

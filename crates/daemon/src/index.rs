@@ -1,4 +1,8 @@
-//! The index of imported history: made when nobody waits, or by the first search that needs it.
+//! The index of history: made when nobody waits, or by the first search that needs it. An append only
+//! marks what the index lacks, for the terms of a message cost several times what its commit does.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 
 use bethink_store::{IndexBatch, Job, Progress, SeqRange, StoredMessage, Terms};
 use bethink_transcript::{Seq, SessionId};
@@ -14,6 +18,23 @@ pub(crate) const INDEX: &str = "index";
 /// Messages indexed in one transaction: about 20 ms of the writer, so that nobody waits long behind
 /// it.
 const STRETCH: usize = 128;
+/// A session that passes a multiple of so many messages is indexed when nobody waits: what is left to
+/// a search then takes about 10 ms.
+pub(crate) const UNINDEXED: u64 = 64;
+
+/// Sessions whose index is asked for and not begun.
+#[derive(Debug, Default)]
+pub(crate) struct Queued(Mutex<HashSet<SessionId>>);
+
+impl Queued {
+    fn insert(&self, session: SessionId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session)
+    }
+
+    fn remove(&self, session: SessionId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+    }
+}
 
 impl Daemon {
     /// Leaves the index of these sessions to be made later. The worker that calls is awake.
@@ -30,12 +51,29 @@ impl Daemon {
         Ok(self.store().enqueue(new).await?)
     }
 
+    /// Leaves the index of a session to be made when it is quiet, unless that is asked for already. The
+    /// caller does not wait, and loses nothing if it fails: a search finishes what is missing.
+    pub(crate) fn index_soon(&self, session: SessionId) {
+        if !self.inner.to_index.insert(session) {
+            return;
+        }
+        let daemon = self.clone();
+        self.spawn(async move {
+            if let Err(refusal) = daemon.index_later(&[session]).await {
+                tracing::debug!(%session, reason = %refusal.detail, "the index is left to a search");
+                daemon.inner.to_index.remove(session);
+            }
+            daemon.wake_worker();
+        });
+    }
+
     pub(crate) async fn run_index(&self, job: &Job) -> Result<Value> {
         let payload = jobs::payload(job)?;
         let ids = payload["sessions"].as_array().cloned().unwrap_or_default();
         let sessions = ids.iter().filter_map(|id| Some(SessionId(id.as_str()?.parse().ok()?)));
         let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };
         for session in sessions {
+            self.inner.to_index.remove(session);
             loop {
                 self.run_what_is_waited_for().await;
                 match self.index_stretch(session).await {
@@ -180,6 +218,49 @@ mod tests {
         assert_eq!(found(&daemon, &format!("number{MESSAGES}")).await, Some(MESSAGES));
         assert_eq!(found(&daemon, "number3").await, Some(3));
         assert_eq!(daemon.store().unindexed(SESSION).await.unwrap(), None);
+        daemon.shutdown().await;
+    }
+
+    async fn append(daemon: &Daemon, numbers: std::ops::Range<u64>) {
+        let messages: Vec<_> = numbers
+            .map(
+                |n| json!({"id": format!("a{n}"), "role": "user", "content": format!("pepper{n}")}),
+            )
+            .collect();
+        let body = json!({ "messages": messages }).to_string();
+        daemon.append(SESSION, body.into(), None).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_append_is_found_when_it_is_answered() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        import(&daemon).await;
+        append(&daemon, 0..1).await;
+        assert!(daemon.store().unindexed(SESSION).await.unwrap().is_some());
+        assert_eq!(found(&daemon, "pepper0").await, Some(MESSAGES + 1));
+        append(&daemon, 1..2).await;
+        daemon.shutdown().await;
+        drop(daemon);
+        let daemon = boot(&home).await;
+        assert_eq!(found(&daemon, "pepper1").await, Some(MESSAGES + 2), "the mark is durable");
+        daemon.shutdown().await;
+    }
+
+    /// The tail that a search would have to index stays short without a search.
+    #[tokio::test]
+    async fn a_long_tail_is_indexed_when_it_is_quiet() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        import(&daemon).await;
+        append(&daemon, 0..UNINDEXED).await;
+        append(&daemon, UNINDEXED..2 * UNINDEXED).await;
+        let done = async {
+            while daemon.store().unindexed(SESSION).await.unwrap().is_some() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), done).await.unwrap();
         daemon.shutdown().await;
     }
 

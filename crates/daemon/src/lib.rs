@@ -69,6 +69,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     store: Arc<dyn Store>,
     registry: hot::Registry,
+    to_index: index::Queued,
     hub: events::Hub,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
     /// What was found broken; told by `health`.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::clock::{self, rfc3339};
 use crate::events::message_event;
 use crate::hot::Slot;
+use crate::index::UNINDEXED;
 use crate::limits::{HITS, MAX_HITS, MAX_QUERY};
 use crate::refusal::keyed;
 use crate::sessions::page_limit;
@@ -68,6 +69,9 @@ impl Daemon {
             }
         }
         metrics::counter!("bethink_messages_appended_total").increment(appended);
+        if fresh.iter().any(|message| message.seq.0.is_multiple_of(UNINDEXED)) {
+            self.index_soon(id);
+        }
         let slot = self.registry().open(id);
         slot.deliver(fresh);
         let seqs = || stored.places.iter().map(|(seq, _)| seq.0);
@@ -121,7 +125,6 @@ impl Daemon {
                 id: message.id.clone(),
                 role: message.role,
                 raw: message.raw().clone(),
-                terms: terms_of(&message),
                 created_at: message.created_at,
             });
             messages.push(message);
@@ -195,7 +198,8 @@ impl Daemon {
         Ok(api::SearchHits { hits })
     }
 
-    /// Best messages of all history, imported a moment ago or not.
+    /// Best messages of all history, also of what came a moment ago and is not indexed yet. The one way
+    /// to search: what was answered is found because the index is finished first.
     pub(crate) async fn find(&self, query: SearchQuery) -> Result<Vec<Hit>> {
         self.finish_index(query.session).await?;
         Ok(self.store().search(query).await?)

@@ -11,9 +11,8 @@ use bethink_transcript::{Seq, SessionId};
 use uuid::Uuid;
 
 use crate::clock::rfc3339;
-use crate::hot::{STRETCH, parsed};
+use crate::hot::STRETCH;
 use crate::limits::{MAX_PAGE, MAX_QUERY, MAX_TAGS, MAX_TITLE, PAGE};
-use crate::messages::terms_of;
 use crate::refusal::keyed;
 use crate::{Daemon, IdempotencyKey, Refusal, Result};
 
@@ -107,9 +106,11 @@ impl Daemon {
         Ok(())
     }
 
-    /// `(project_dir, sessions)`
-    pub async fn projects(&self) -> Result<Vec<(String, u64)>> {
-        Ok(self.store().projects().await?)
+    pub async fn projects(&self) -> Result<api::Projects> {
+        let known = self.store().projects().await?.into_iter();
+        let projects =
+            known.map(|(project_dir, sessions)| api::Project { project_dir, sessions }).collect();
+        Ok(api::Projects { projects })
     }
 
     /// A new session that shares history up to a message; the parent stays as it is.
@@ -143,6 +144,7 @@ impl Daemon {
             return Err(refusal);
         }
         self.copy_view(id, &parent, fork.id, at).await?;
+        self.index_soon(fork.id);
         Ok(out(&self.store().session(fork.id).await?))
     }
 
@@ -162,8 +164,7 @@ impl Daemon {
             for stored in stretch {
                 let (id, role, raw) = (stored.id.clone(), stored.role, stored.raw.clone());
                 let created_at = stored.created_at;
-                let terms = terms_of(&parsed(stored)?);
-                messages.push(NewMessage { id, role, raw, terms, created_at });
+                messages.push(NewMessage { id, role, raw, created_at });
             }
             let append = Append { session: to, messages, receipt: None, at: self.now() };
             self.store().append(append).await?;

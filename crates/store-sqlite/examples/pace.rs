@@ -108,9 +108,9 @@ async fn import(store: &SqliteStore) {
     let mut lines = Vec::new();
     let mut terms = Vec::new();
     for line in 1..=LINES {
-        let NewMessage { id, role, raw, created_at, terms: found } =
-            message(&format!("line{line}"), 3860);
-        terms.push((Seq(line), found));
+        let NewMessage { id, role, raw, created_at } = message(&format!("line{line}"), 3860);
+        let text = String::from_utf8_lossy(&raw).into_owned();
+        terms.push((Seq(line), Terms { tool_result: text, ..Terms::default() }));
         lines.push(NewRecord {
             line,
             head: Bytes::from_static(b"{\"type\":\"user\",\"message\":"),
@@ -167,12 +167,10 @@ fn message(id: &str, size: usize) -> NewMessage {
         };
         text.push_str(&format!("word{word:x} "));
     }
-    let terms = Terms { tool_result: text.clone(), ..Terms::default() };
     NewMessage {
         id: MessageId::new(id).unwrap(),
         role: Role::User,
         raw: Bytes::from(text),
-        terms,
         created_at: NOW,
     }
 }

@@ -10,7 +10,6 @@ use sqlx::{FromRow, SqlitePool};
 use crate::append::{meet, newest, stored};
 use crate::convert::{integer, limit, not_found, seq, session_id, unsigned};
 use crate::error::{from_sqlx, is_unique_violation};
-use crate::index;
 use crate::plan::{Facts, Plan};
 use crate::rows::{self, MOST, Statement, bind_nulls, checksum, insert_rows, size_for, sizes};
 use crate::sessions;
@@ -82,7 +81,6 @@ async fn import_messages(desk: &mut Desk, records: &[NewRecord]) -> Result<Vec<O
         })
         .collect::<Result<Vec<_>>>()?;
     rows::insert(&plan, &mut desk.connection).await.map_err(from_sqlx)?;
-    index::mark(&mut desk.connection, &plan.stretches()).await?;
     let newest = plan.newest();
     desk.hot.newest = Some(newest);
     desk.hot.trim();

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use bethink_store::{
-    Append, Appended, ImportedMessage, NewMessage, Result, StoreError, StoredReceipt, Terms,
+    Append, Appended, ImportedMessage, NewMessage, Result, StoreError, StoredReceipt,
 };
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
@@ -35,8 +35,8 @@ pub(crate) struct Incoming<'a> {
     pub(crate) role: Role,
     pub(crate) raw: &'a [u8],
     pub(crate) created_at: UnixMicros,
-    /// None of an imported message: it is recorded now and indexed later.
-    pub(crate) terms: Option<&'a Terms>,
+    /// It came in an imported file.
+    pub(crate) recorded: bool,
 }
 
 #[derive(Debug)]
@@ -134,19 +134,6 @@ impl<'a> Plan<'a> {
         Ok((seq, true, Some(number)))
     }
 
-    /// First and last place of the new messages of each session.
-    pub(crate) fn stretches(&self) -> Vec<(SessionId, Seq, Seq)> {
-        let mut stretches: Vec<(SessionId, Seq, Seq)> = Vec::new();
-        for row in &self.rows {
-            match stretches.iter_mut().find(|(session, ..)| *session == row.session) {
-                // One plan gives out places without gaps.
-                Some((_, _, last)) => *last = row.seq,
-                None => stretches.push((row.session, row.seq, row.seq)),
-            }
-        }
-        stretches
-    }
-
     fn stored(&self, session: SessionId, id: &MessageId) -> Option<Seq> {
         if let Some(seq) = self.placed.get(&(session, id)) {
             return Some(*seq);
@@ -201,15 +188,15 @@ impl<'a> Plan<'a> {
 
 impl<'a> From<&'a NewMessage> for Incoming<'a> {
     fn from(message: &'a NewMessage) -> Self {
-        let NewMessage { id, role, raw, terms, created_at } = message;
-        Self { id, role: *role, raw, created_at: *created_at, terms: Some(terms) }
+        let NewMessage { id, role, raw, created_at } = message;
+        Self { id, role: *role, raw, created_at: *created_at, recorded: false }
     }
 }
 
 impl<'a> From<&'a ImportedMessage> for Incoming<'a> {
     fn from(message: &'a ImportedMessage) -> Self {
         let ImportedMessage { id, role, raw, created_at } = message;
-        Self { id, role: *role, raw, created_at: *created_at, terms: None }
+        Self { id, role: *role, raw, created_at: *created_at, recorded: true }
     }
 }
 

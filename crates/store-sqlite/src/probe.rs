@@ -42,7 +42,6 @@ const ENDS: &str = "
     SELECT (SELECT max(number) FROM sessions),
            (SELECT max(number) FROM messages),
            (SELECT max(number) FROM records),
-           (SELECT max(number) FROM unindexed),
            (SELECT max(number) FROM decisions),
            (SELECT max(number) FROM compactions),
            (SELECT max(number) FROM jobs),

@@ -11,7 +11,6 @@ use sqlx::{Connection, SqliteConnection};
 
 use crate::error::from_sqlx;
 use crate::files;
-use crate::index::MARK_ALL;
 use crate::leaves;
 use crate::open::{Damage, OpenError, RecoveredTable, checkpoint, make_empty};
 use crate::options::Options;
@@ -45,6 +44,11 @@ const RECOUNT_SESSIONS: &str = "
         coalesce((SELECT max(made_after) FROM decisions WHERE session = sessions.id), 0),
         coalesce((SELECT max(made_after) FROM compactions WHERE session = sessions.id), 0)
     )";
+
+/// With an analyser the index was made with the rows, without one it is still to be made.
+const MARK_SESSIONS: &str = "
+    UPDATE sessions
+    SET indexed_seq = iif(?1, last_seq, 0)";
 
 pub(crate) async fn recover(
     path: &Path,
@@ -96,10 +100,9 @@ async fn fill(
 async fn put_in_order(target: &mut SqliteConnection, options: Options) -> Result<(), OpenError> {
     let run = async {
         sqlx::query(REMAKE_SESSIONS).bind(options.now.0).execute(&mut *target).await?;
-        if options.analyse.is_none() {
-            sqlx::query(MARK_ALL).execute(&mut *target).await?;
-        }
-        sqlx::query(RECOUNT_SESSIONS).execute(&mut *target).await
+        sqlx::query(RECOUNT_SESSIONS).execute(&mut *target).await?;
+        let indexed = options.analyse.is_some();
+        sqlx::query(MARK_SESSIONS).bind(indexed).execute(&mut *target).await
     };
     run.await.map_err(from_sqlx)?;
     Ok(())

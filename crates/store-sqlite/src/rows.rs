@@ -65,9 +65,7 @@ pub(crate) async fn commit(plan: &Plan<'_>, connection: &mut SqliteConnection) -
     if !plan.rows.is_empty() && plan.rows.len() <= MOST {
         let (at, size) = size_for(plan.rows.len());
         let text = &APPENDS[at][usize::from(!plan.receipts.is_empty())];
-        let entries: Vec<_> = plan.rows.iter().filter_map(Entry::of).collect();
         let mut statement = bind_messages(sqlx::query(text.as_str()), &plan.rows, size);
-        statement = bind_entries(statement, &entries, size);
         statement = bind_touched(statement, size, &plan.touched);
         if !plan.receipts.is_empty() {
             statement = statement.bind(receipts_json(&plan.receipts));
@@ -82,8 +80,6 @@ pub(crate) async fn commit(plan: &Plan<'_>, connection: &mut SqliteConnection) -
 /// Writes a plan as a part of a transaction.
 pub(crate) async fn insert(plan: &Plan<'_>, connection: &mut SqliteConnection) -> sqlx::Result<()> {
     insert_messages(&plan.rows, &mut *connection).await?;
-    let entries: Vec<_> = plan.rows.iter().filter_map(Entry::of).collect();
-    insert_terms(&entries, &mut *connection).await?;
     if !plan.touched.is_empty() {
         let touched = touched_json(&plan.touched);
         sqlx::query(TOUCH_SESSIONS).bind(touched).execute(&mut *connection).await?;
@@ -162,16 +158,8 @@ fn transaction(size: usize, receipts: bool) -> String {
     let touch = if size == 1 { TOUCH_SESSION } else { TOUCH_SESSIONS };
     let keep = if receipts { KEEP_RECEIPTS } else { "" };
     let messages = insert_rows(MESSAGE_COLUMNS, 9, size);
-    let terms = insert_rows(TERM_COLUMNS, 6, size);
-    let _ = write!(text, "{messages}{terms}{touch}\n{keep}\nCOMMIT;");
+    let _ = write!(text, "{messages}{touch}\n{keep}\nCOMMIT;");
     text
-}
-
-impl<'a> Entry<'a> {
-    fn of(row: &Row<'a>) -> Option<Self> {
-        let terms = row.message.terms?;
-        Some(Self { number: row.number, session: row.session, terms })
-    }
 }
 
 fn bind_messages(mut statement: Statement, rows: &[Row<'_>], size: usize) -> Statement {
@@ -197,7 +185,7 @@ fn bind_message(statement: Statement, row: &Row<'_>) -> Statement {
         .bind(seq_column(row.seq))
         .bind(id.to_owned())
         .bind(role_column(message.role))
-        .bind(message.terms.is_none())
+        .bind(message.recorded)
         .bind(message.created_at.0)
         .bind(checksum(row.session, row.seq.0, id, &[message.raw]))
         .bind(message.raw.to_vec())

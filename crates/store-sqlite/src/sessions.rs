@@ -64,7 +64,7 @@ const IMPORTED: &str = "
     LIMIT 1";
 
 /// In this order: lines of other sessions' files take the bytes of messages that go with them.
-const DELETE: [&str; 8] = [
+const DELETE: [&str; 7] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -74,7 +74,6 @@ const DELETE: [&str; 8] = [
        AND records.session <> ?1",
     "DELETE FROM message_terms
      WHERE rowid IN (SELECT number FROM messages WHERE session = ?)",
-    "DELETE FROM unindexed WHERE session = ?",
     "DELETE FROM records WHERE session = ?",
     "DELETE FROM decisions WHERE session = ?",
     "DELETE FROM compactions WHERE session = ?",

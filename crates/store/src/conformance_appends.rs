@@ -7,10 +7,10 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 
 use super::{
-    append, assert_conflict, assert_not_found, history, ids, make_session, message, places,
-    receipt, say, seqs, session_id,
+    append, assert_conflict, assert_not_found, finish_index, history, ids, make_session, message,
+    places, receipt, say, seqs, session_id,
 };
-use crate::{Append, SearchQuery, SeqRange, Store, Terms};
+use crate::{Append, IndexBatch, SearchQuery, SeqRange, Store, Terms};
 
 pub async fn seqs_have_no_gaps_under_concurrent_appenders(store: &impl Store) {
     const APPENDERS: usize = 32;
@@ -196,18 +196,21 @@ pub async fn ranges_are_open_and_limited(store: &impl Store) {
     assert_eq!(store.messages(session, SeqRange::from(Seq(8))).await.unwrap().len(), 3);
 }
 
-pub async fn an_answered_append_is_found(store: &impl Store) {
+pub async fn an_answered_append_is_marked_and_found_once_indexed(store: &impl Store) {
     let session = make_session(store, 1).await;
     for n in 0..20 {
         let word = format!("word{n}");
+        let seq = say(store, session, &[&word]).await.last_seq;
+        let mark = SeqRange { before: Some(seq.next()), ..SeqRange::from(seq) };
+        assert_eq!(store.unindexed(session).await.unwrap(), Some(mark));
         let terms = match n % 4 {
             0 => Terms { user: word.clone(), ..Terms::default() },
             1 => Terms { assistant: word.clone(), ..Terms::default() },
             2 => Terms { tool_input: word.clone(), ..Terms::default() },
             _ => Terms { tool_result: word.clone(), ..Terms::default() },
         };
-        let new = crate::NewMessage { terms, ..message(&format!("m{n}"), "") };
-        let seq = store.append(append(session, vec![new])).await.unwrap().last_seq;
+        let batch = IndexBatch { session, entries: vec![(seq, terms)], through: seq };
+        store.index(batch).await.unwrap();
         let query = SearchQuery { session, terms: vec![word], limit: 5 };
         let hits = store.search(query).await.unwrap();
         assert_eq!(hits.iter().map(|hit| hit.message.seq).collect::<Vec<_>>(), [seq]);
@@ -218,6 +221,8 @@ pub async fn a_search_stays_in_its_session(store: &impl Store) {
     let (one, two) = (make_session(store, 1).await, make_session(store, 2).await);
     say(store, one, &["apple"]).await;
     say(store, two, &["apple", "pear"]).await;
+    finish_index(store, one).await;
+    finish_index(store, two).await;
     let find = |session, word: &str| {
         store.search(SearchQuery { session, terms: vec![word.to_owned()], limit: 5 })
     };
@@ -233,6 +238,7 @@ pub async fn rarer_and_more_terms_rank_higher(store: &impl Store) {
     let messages =
         texts.iter().enumerate().map(|(n, text)| message(&format!("m{n}"), text)).collect();
     store.append(append(session, messages)).await.unwrap();
+    finish_index(store, session).await;
     let terms = vec!["common".to_owned(), "rare".to_owned()];
     let query = SearchQuery { session, terms, limit: 2 };
     let hits = store.search(query).await.unwrap();
@@ -244,6 +250,7 @@ pub async fn rarer_and_more_terms_rank_higher(store: &impl Store) {
 pub async fn a_search_term_is_never_syntax(store: &impl Store) {
     let session = make_session(store, 1).await;
     say(store, session, &["apple"]).await;
+    finish_index(store, session).await;
     for term in ["\"", "apple\" OR \"x", "user:", "*", "NEAR(", "", "\0", "größe'", "a-b"] {
         let query = SearchQuery { session, terms: vec![term.to_owned()], limit: 5 };
         store.search(query).await.unwrap();

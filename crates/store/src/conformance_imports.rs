@@ -106,7 +106,7 @@ pub(super) fn batch(session: SessionId, records: Vec<NewRecord>) -> ImportBatch 
     ImportBatch { session, records, progress: None }
 }
 
-/// A line that carries `message` without its terms; it belongs to `session`.
+/// A line that carries `message`; it belongs to `session`.
 pub(super) fn record(session: SessionId, line: u64, message: NewMessage) -> NewRecord {
     NewRecord {
         line,

@@ -2,7 +2,7 @@ use bethink_transcript::{Seq, SessionId};
 
 use crate::message::Terms;
 
-/// Terms of messages that came without: those of an import.
+/// Terms of messages that are stored: they come without, so that nobody waits for an analysis.
 #[derive(Clone, Debug)]
 pub struct IndexBatch {
     pub session: SessionId,

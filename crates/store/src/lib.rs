@@ -6,8 +6,9 @@
 //! * History is append-only: no method changes or removes a stored message of a living session.
 //! * `seq` is given by the store, from 1, without gaps, in order of commit.
 //! * A message id is stored once a session; a [`Receipt`] is honoured once.
-//! * An append is searchable when it is answered; an imported message when `unindexed` no longer tells
-//!   of it.
+//! * An append is searchable when it is answered: what the index lacks is marked in the append's own
+//!   transaction, and a search finishes the index first. That is two calls, `unindexed` and `index`,
+//!   which the one who searches makes: only he can analyse a message. An import is marked likewise.
 //! * Readers never wait for the writer.
 //! * Every method is all or nothing.
 
@@ -62,7 +63,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn append(&self, append: Append) -> Reply<'_, Appended>;
     /// In ascending order of seq.
     fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>>;
-    /// Best first.
+    /// Best first, of what is indexed: finish what [`unindexed`](Self::unindexed) tells of before.
     fn search(&self, query: SearchQuery) -> Reply<'_, Vec<Hit>>;
 
     // decisions and compactions
@@ -81,16 +82,15 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     ) -> Reply<'_, Compaction>;
 
     // records of imported files
-    /// One transaction: the records, the messages among them, the mark that these are not indexed
-    /// yet, and the job's progress.
+    /// One transaction: the records, the messages among them, and the job's progress.
     fn import(&self, batch: ImportBatch) -> Reply<'_, ()>;
     /// Records of an imported session from `after_line` on, in order of line.
     fn records(&self, id: SessionId, after_line: u64, limit: usize) -> Reply<'_, Vec<Record>>;
     /// The session that was imported from a file with this content hash, if it still lives.
     fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>>;
 
-    // the index of imported messages
-    /// The first stretch of history that is not indexed yet, without a limit.
+    // the index, made after the messages
+    /// The end of the history that is not indexed yet, without a limit.
     fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>>;
     /// One transaction: the entries, and the mark. Done twice it is done once.
     fn index(&self, batch: IndexBatch) -> Reply<'_, ()>;

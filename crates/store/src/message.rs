@@ -18,7 +18,6 @@ pub struct NewMessage {
     pub role: Role,
     /// The message object exactly as it arrived.
     pub raw: Bytes,
-    pub terms: Terms,
     pub created_at: UnixMicros,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_harness::{Daemon, say};
-use bethink_store::{Append, NewMessage, NewSession, Store, Terms};
+use bethink_store::{Append, NewMessage, NewSession, Store};
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::{MessageId, Role, SessionId, UnixMicros};
 use bytes::Bytes;
@@ -147,7 +147,6 @@ async fn append(store: &SqliteStore, session: SessionId, n: usize) {
         id: MessageId::new(&format!("m{n}")).expect("an id"),
         role: Role::User,
         raw: Bytes::from(body(n)),
-        terms: Terms { user: format!("message number n{n} about the garden"), ..Terms::default() },
         created_at: UnixMicros(0),
     };
     let append = Append { session, messages: vec![message], receipt: None, at: UnixMicros(0) };

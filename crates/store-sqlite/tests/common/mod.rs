@@ -9,9 +9,11 @@
 
 use std::path::{Path, PathBuf};
 
-use bethink_store::{Append, NewMessage, NewSession, SearchQuery, SeqRange, Store, Terms};
+use bethink_store::{
+    Append, IndexBatch, NewMessage, NewSession, SearchQuery, SeqRange, Store, Terms,
+};
 use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
-use bethink_transcript::{MessageId, Role, SessionId, UnixMicros};
+use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 use uuid::Uuid;
 
@@ -108,7 +110,6 @@ pub fn message(number: usize) -> NewMessage {
     NewMessage {
         id: MessageId::new(&format!("m{number}")).unwrap(),
         role: Role::User,
-        terms: analyse(&raw),
         raw,
         created_at: NOW,
     }
@@ -125,7 +126,17 @@ pub async fn whole_messages(store: &SqliteStore, session: SessionId) -> usize {
     messages.len()
 }
 
+pub async fn finish_index(store: &SqliteStore, session: SessionId) {
+    while let Some(range) = store.unindexed(session).await.unwrap() {
+        let messages = store.messages(session, range).await.unwrap();
+        let through = Seq(range.before.unwrap().0 - 1);
+        let entries = messages.iter().map(|stored| (stored.seq, analyse(&stored.raw))).collect();
+        store.index(IndexBatch { session, entries, through }).await.unwrap();
+    }
+}
+
 pub async fn found(store: &SqliteStore, session: SessionId, word: &str) -> usize {
+    finish_index(store, session).await;
     let query = SearchQuery { session, terms: vec![word.to_owned()], limit: 9 };
     store.search(query).await.unwrap().len()
 }
