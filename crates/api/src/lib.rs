@@ -25,7 +25,9 @@ pub use message::{
     AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits, StoredMessage,
 };
 pub use problem::Problem;
-pub use session::{CreateSession, ForkRequest, ModelSpec, PatchSession, Session, SessionsPage};
+pub use session::{
+    CreateSession, ForkRequest, ModelSpec, PatchSession, Project, Projects, Session, SessionsPage,
+};
 pub use state::{
     Agent, Agents, FileRead, Files, Instruction, Instructions, Plan, Skill, Skills, Todo,
     TodoPriority, TodoStatus, Todos, Tools,

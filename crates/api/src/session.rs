@@ -72,6 +72,18 @@ pub struct Session {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Project {
+    pub project_dir: String,
+    pub sessions: u64,
+}
+
+/// `GET /v1/projects`: those that have sessions.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Projects {
+    pub projects: Vec<Project>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SessionsPage {
     pub sessions: Vec<Session>,
     pub next_cursor: Option<String>,

@@ -113,7 +113,7 @@ impl Client {
         self.send(Method::POST, &["v1", "sessions", &id.to_string(), "fork"], fork).await
     }
 
-    pub async fn projects(&self) -> Result<Value> {
+    pub async fn projects(&self) -> Result<api::Projects> {
         self.get(&["v1", "projects"], &[]).await
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bethink_client::stop::stop;
 use bethink_client::{Client, ClientError};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Done;
 use crate::app::App;
@@ -61,7 +61,7 @@ pub(crate) async fn status(app: &mut App) -> Done {
     };
     let health = client.health().await?;
     let file = app.places.daemon().filter(|file| file.url.trim_end_matches('/') == client.url());
-    let sessions = sessions(&client.projects().await?);
+    let sessions: u64 = client.projects().await?.projects.iter().map(|p| p.sessions).sum();
     let uptime = file.as_ref().and_then(|_| age(&app.places.daemon_file()));
     let pid = file.as_ref().map(|file| file.pid);
     if app.screen.json {
@@ -91,9 +91,7 @@ pub(crate) async fn status(app: &mut App) -> Done {
         row("process", format!("{pid}{}", up.unwrap_or_default()))?;
     }
     row("home", app.places.home.display().to_string())?;
-    if let Some(sessions) = sessions {
-        row("sessions", count(sessions))?;
-    }
+    row("sessions", count(sessions))?;
     Ok(())
 }
 
@@ -106,12 +104,6 @@ fn not_running(app: &mut App, error: ClientError) -> Done {
         )?;
     }
     Err(error.into())
-}
-
-/// Sessions of all projects together.
-fn sessions(projects: &Value) -> Option<u64> {
-    let projects = projects.get("projects").unwrap_or(projects).as_array()?;
-    Some(projects.iter().filter_map(|project| project.get("sessions")?.as_u64()).sum())
 }
 
 /// Seconds since the daemon wrote the file, which it does when it begins to serve.
@@ -194,14 +186,5 @@ mod tests {
         assert_eq!(last(2), ["\u{fffd}3", "4"]);
         assert_eq!(last(0), Vec::<String>::new());
         assert_eq!(last(9).len(), 4);
-    }
-
-    #[test]
-    fn sessions_are_added_up() {
-        let projects =
-            json!([{"project_dir": "/a", "sessions": 2}, {"project_dir": "/b", "sessions": 3}]);
-        assert_eq!(sessions(&projects), Some(5));
-        assert_eq!(sessions(&json!({ "projects": projects })), Some(5));
-        assert_eq!(sessions(&json!("?")), None);
     }
 }
