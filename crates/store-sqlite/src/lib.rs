@@ -3,11 +3,11 @@
 //! Owns the file with its schema, the one connection that writes, the few that read, what happens to
 //! a file that is damaged, newer or on a full disk. Leaves to others what the rows mean.
 //!
-//! An answer means fsynced. Writes queue up before one task that owns the one writing connection; it
-//! takes what waits and commits it together, so that concurrent appends share an fsync. Readers use
-//! connections of their own, which WAL mode never makes wait.
+//! An answer means fsynced. Writes queue up before the one writing connection; who has it takes what
+//! waits and commits it together, so that concurrent appends share an fsync. Readers use connections
+//! of their own, which WAL mode never makes wait.
 //!
-//! Reading order: `options` → `open` (`files`, `probe`, `connect`, `recover`, `salvage`, `leaves`) → `store` → `writer` →
+//! Reading order: `options` → `open` (`files`, `probe`, `connect`, `recover`, `salvage`, `leaves`) → `store` → `queue` → `writer` →
 //! `append` (`hot`, `plan`, `rows`) → `import` → `index` → one file for each other table.
 
 mod append;
@@ -28,6 +28,7 @@ mod open;
 mod options;
 mod plan;
 mod probe;
+mod queue;
 mod receipts;
 mod recover;
 mod rows;

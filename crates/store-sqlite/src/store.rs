@@ -1,25 +1,25 @@
-//! The port, method by method: writes to the writer's queue, reads to the readers.
+//! The port, method by method: writes to the queue, reads to the readers.
 
 use std::path::PathBuf;
 
 use bethink_store::{
     Append, Appended, Compaction, Created, Decision, Hit, ImportBatch, IndexBatch, Job, JobOutcome,
     Lease, NewDecision, NewJob, NewSession, Page, Progress, Receipt, Record, Reply, Result,
-    SearchQuery, SeqRange, Session, SessionChange, SessionFilter, Store, StoreError, StoredMessage,
+    SearchQuery, SeqRange, Session, SessionChange, SessionFilter, Store, StoredMessage,
     StoredReceipt,
 };
 use bethink_transcript::{CompactionId, JobId, SessionId, UnixMicros};
 use sqlx::SqlitePool;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use crate::options::QUEUE;
-use crate::writer::{Desk, Request, Task, Working, run};
+use crate::queue::Queue;
+use crate::writer::{Desk, Request, Task, Working};
 use crate::{compactions, decisions, import, index, jobs, messages, receipts, search, sessions};
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    writer: mpsc::Sender<Request>,
+    writer: Queue,
     pub(crate) readers: SqlitePool,
     pub(crate) path: PathBuf,
 }
@@ -33,12 +33,10 @@ impl std::fmt::Debug for Request {
 impl SqliteStore {
     pub(crate) fn start(desk: Desk, readers: SqlitePool) -> Self {
         let path = desk.path.clone();
-        let (writer, queue) = mpsc::channel(QUEUE);
-        tokio::spawn(run(desk, queue));
-        Self { writer, readers, path }
+        Self { writer: Queue::new(desk), readers, path }
     }
 
-    /// Does `work` in the writer's next transaction.
+    /// Does `work` in the next transaction.
     fn write<T, F>(&self, work: F) -> Reply<'_, T>
     where
         T: Send + 'static,
@@ -51,11 +49,7 @@ impl SqliteStore {
         &self,
         request: impl FnOnce(oneshot::Sender<Result<T>>) -> Request + Send + 'static,
     ) -> Reply<'_, T> {
-        Box::pin(async move {
-            let (reply, answer) = oneshot::channel();
-            self.writer.send(request(reply)).await.map_err(|_| StoreError::Closed)?;
-            answer.await.map_err(|_| StoreError::Closed)?
-        })
+        Box::pin(self.writer.ask(request))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The one task that writes: takes what waits, commits it together, answers.
+//! What a writer does: takes requests, commits them together, answers.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::pin::Pin;
 
 use bethink_store::{Append, Appended, Result, StoreError};
 use sqlx::{Connection, SqliteConnection};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::append::{Waiting, append_group};
 use crate::error::{copy, from_io, from_sqlx, is_of_the_disk};
 use crate::files;
 use crate::hot::Hot;
-use crate::options::{GROUP_BYTES, GROUP_REQUESTS};
+use crate::options::GROUP_BYTES;
 
 /// What the writer has before it.
 #[derive(Debug)]
@@ -67,28 +67,20 @@ where
     }
 }
 
-/// Runs until the store is closed or dropped.
-pub(crate) async fn run(mut desk: Desk, mut queue: mpsc::Receiver<Request>) {
-    let mut group = Vec::with_capacity(GROUP_REQUESTS);
+/// Those who wait for the end.
+pub(crate) type Closing = Vec<oneshot::Sender<Result<()>>>;
+
+/// Answers all of a group but those who wait for the end.
+pub(crate) async fn serve(desk: &mut Desk, group: Vec<Request>) -> Closing {
     let mut closing = Vec::new();
-    while queue.recv_many(&mut group, GROUP_REQUESTS).await > 0 {
-        for part in parts(group.drain(..)) {
-            match part {
-                Part::Appends(appends) => append_group(&mut desk, appends).await,
-                Part::Works(works) => work_group(&mut desk, works).await,
-                Part::Close(reply) => {
-                    queue.close();
-                    closing.push(reply);
-                }
-            }
+    for part in parts(group.into_iter()) {
+        match part {
+            Part::Appends(appends) => append_group(desk, appends).await,
+            Part::Works(works) => work_group(desk, works).await,
+            Part::Close(reply) => closing.push(reply),
         }
     }
-    if !closing.is_empty() {
-        let outcome = desk.close().await;
-        for reply in closing {
-            let _ = reply.send(outcome.as_ref().copied().map_err(copy));
-        }
-    }
+    closing
 }
 
 impl Desk {
@@ -100,7 +92,7 @@ impl Desk {
     }
 
     /// Carries the WAL over and leaves the mark that says so.
-    async fn close(mut self) -> Result<()> {
+    pub(crate) async fn close(mut self) -> Result<()> {
         sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
             .execute(&mut self.connection)
             .await
