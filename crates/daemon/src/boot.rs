@@ -57,6 +57,7 @@ impl Daemon {
                 tracker: TaskTracker::new(),
                 wake: Arc::default(),
                 to_index: crate::index::Queued::default(),
+                forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
                 store: Arc::new(store.clone()),
                 _lock: lock,

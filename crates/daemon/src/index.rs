@@ -2,6 +2,7 @@
 //! marks what the index lacks, for the terms of a message cost several times what its commit does.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use bethink_store::{IndexBatch, Job, Progress, SeqRange, StoredMessage, Terms};
@@ -22,17 +23,22 @@ const STRETCH: usize = 128;
 /// a search then takes about 10 ms.
 pub(crate) const UNINDEXED: u64 = 64;
 
-/// Sessions whose index is asked for and not begun.
+/// What tells when to index.
 #[derive(Debug, Default)]
-pub(crate) struct Queued(Mutex<HashSet<SessionId>>);
+pub(crate) struct Queued {
+    /// Sessions whose index is asked for and not begun.
+    sessions: Mutex<HashSet<SessionId>>,
+    /// Appends since the start: while it grows, it is not quiet.
+    appends: AtomicU64,
+}
 
 impl Queued {
     fn insert(&self, session: SessionId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session)
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).insert(session)
     }
 
     fn remove(&self, session: SessionId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&session);
     }
 }
 
@@ -65,6 +71,14 @@ impl Daemon {
             }
             daemon.wake_worker();
         });
+    }
+
+    pub(crate) fn note_append(&self) {
+        self.inner.to_index.appends.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn appends(&self) -> u64 {
+        self.inner.to_index.appends.load(Ordering::Relaxed)
     }
 
     pub(crate) async fn run_index(&self, job: &Job) -> Result<Value> {

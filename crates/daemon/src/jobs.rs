@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::clock::rfc3339;
+use crate::forks::FORK_CHECK;
 use crate::index::INDEX;
 use crate::{Daemon, Refusal, Result};
 
@@ -21,8 +22,10 @@ const LEASE_MICROS: i64 = 60_000_000;
 /// Leased so often without an end, a job takes the daemon down with it and is given up.
 const MAX_ATTEMPTS: u64 = 5;
 /// Work in the background begins when nothing was asked for so long: one who imports file after file
-/// asks for the next one sooner.
+/// asks for the next one sooner, and so does an agent in the midst of its work.
 const QUIET: Duration = Duration::from_millis(200);
+/// It begins after so many waits in any case (5 s), lest a daemon that is never quiet never gets to it.
+const MOST_WAITS: usize = 25;
 
 impl Daemon {
     pub async fn job(&self, id: JobId) -> Result<api::Job> {
@@ -59,15 +62,12 @@ impl Daemon {
     }
 
     async fn work_on(&self, wake: &Notify) {
-        let mut quiet = true;
         loop {
             match self.store().lease(self.lease()).await {
                 Ok(Some(job)) => {
-                    let background = job.kind == INDEX;
-                    if background && !quiet {
+                    if job.kind == INDEX {
                         self.wait_for_quiet(wake).await;
                     }
-                    quiet = background;
                     self.run(job).await;
                 }
                 Ok(None) => wake.notified().await,
@@ -81,9 +81,11 @@ impl Daemon {
     }
 
     async fn wait_for_quiet(&self, wake: &Notify) {
-        loop {
+        for _ in 0..MOST_WAITS {
             self.run_what_is_waited_for().await;
-            if tokio::time::timeout(QUIET, wake.notified()).await.is_err() {
+            let appends = self.appends();
+            let woken = tokio::time::timeout(QUIET, wake.notified()).await.is_ok();
+            if !woken && self.appends() == appends {
                 return;
             }
         }
@@ -119,6 +121,10 @@ impl Daemon {
         } else {
             match job.kind.as_str() {
                 "import" => match self.run_import(&job).await {
+                    Ok(result) => JobOutcome::Done(result.to_string()),
+                    Err(refusal) => JobOutcome::Failed(refusal.detail),
+                },
+                FORK_CHECK => match self.run_fork_check(&job).await {
                     Ok(result) => JobOutcome::Done(result.to_string()),
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },

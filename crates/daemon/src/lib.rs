@@ -11,6 +11,7 @@ mod clock;
 mod compactions;
 mod events;
 mod export;
+mod forks;
 mod frame;
 mod hot;
 mod import;
@@ -70,6 +71,8 @@ struct Inner {
     store: Arc<dyn Store>,
     registry: hot::Registry,
     to_index: index::Queued,
+    /// Held for reading while a fork is copied.
+    forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
     /// What was found broken; told by `health`.
@@ -144,6 +147,10 @@ impl Daemon {
 
     fn hot_budget(&self) -> usize {
         usize::try_from(self.settings().daemon.hot_bytes).unwrap_or(usize::MAX)
+    }
+
+    fn forks(&self) -> &tokio::sync::RwLock<()> {
+        &self.inner.forks
     }
 
     fn stopping(&self) -> CancellationToken {

@@ -69,6 +69,7 @@ impl Daemon {
             }
         }
         metrics::counter!("bethink_messages_appended_total").increment(appended);
+        self.note_append();
         if fresh.iter().any(|message| message.seq.0.is_multiple_of(UNINDEXED)) {
             self.index_soon(id);
         }
@@ -125,6 +126,7 @@ impl Daemon {
                 id: message.id.clone(),
                 role: message.role,
                 raw: message.raw().clone(),
+                recorded: false,
                 created_at: message.created_at,
             });
             messages.push(message);

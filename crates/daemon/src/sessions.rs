@@ -1,17 +1,13 @@
-//! Sessions: create, list, change, delete, fork.
+//! Sessions: create, list, change, delete.
 
 use bethink_api as api;
 use bethink_context::Thresholds;
 use bethink_context::thresholds::{MAX_WINDOW, MIN_WINDOW};
-use bethink_store::{
-    Append, NewMessage, NewSession, Page, SeqRange, Session, SessionChange, SessionFilter,
-    StoreError,
-};
-use bethink_transcript::{Seq, SessionId};
+use bethink_store::{NewSession, Page, Session, SessionChange, SessionFilter, StoreError};
+use bethink_transcript::SessionId;
 use uuid::Uuid;
 
 use crate::clock::rfc3339;
-use crate::hot::STRETCH;
 use crate::limits::{MAX_PAGE, MAX_QUERY, MAX_TAGS, MAX_TITLE, PAGE};
 use crate::refusal::keyed;
 use crate::{Daemon, IdempotencyKey, Refusal, Result};
@@ -113,99 +109,6 @@ impl Daemon {
         Ok(api::Projects { projects })
     }
 
-    /// A new session that shares history up to a message; the parent stays as it is.
-    pub async fn fork(&self, id: SessionId, request: api::ForkRequest) -> Result<api::Session> {
-        let parent = self.store().session(id).await?;
-        check_labels(request.title.as_deref(), &[])?;
-        let at = request.at_seq.map_or(parent.last_seq, Seq);
-        if at > parent.last_seq || at == Seq::ZERO && parent.last_seq > Seq::ZERO {
-            return Err(Refusal::invalid(
-                "at_seq",
-                format!("messages are 1 to {}", parent.last_seq),
-            )
-            .bounded(parent.last_seq.0, at.0));
-        }
-        let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));
-        let new = NewSession {
-            id: SessionId(Uuid::now_v7()),
-            project_dir: parent.project_dir.clone(),
-            title,
-            tags: parent.tags.clone(),
-            parent: Some(id),
-            forked_at: Some(at),
-            model: parent.model.clone(),
-            created_at: self.now(),
-            content_hash: None,
-        };
-        let fork = self.store().create_session(new, None).await?.session;
-        if let Err(refusal) = self.copy_history(id, fork.id, at).await {
-            // Half a fork is none.
-            self.store().delete_session(fork.id).await?;
-            return Err(refusal);
-        }
-        self.copy_view(id, &parent, fork.id, at).await?;
-        self.index_soon(fork.id);
-        Ok(out(&self.store().session(fork.id).await?))
-    }
-
-    async fn copy_history(&self, from: SessionId, to: SessionId, through: Seq) -> Result<()> {
-        let mut after = Seq::ZERO;
-        while after < through {
-            let range = SeqRange {
-                after: Some(after),
-                before: Some(through.next()),
-                limit: STRETCH,
-                newest: false,
-            };
-            let stretch = self.store().messages(from, range).await?;
-            let Some(last) = stretch.last() else { break };
-            after = last.seq;
-            let mut messages = Vec::with_capacity(stretch.len());
-            for stored in stretch {
-                let (id, role, raw) = (stored.id.clone(), stored.role, stored.raw.clone());
-                let created_at = stored.created_at;
-                messages.push(NewMessage { id, role, raw, created_at });
-            }
-            let append = Append { session: to, messages, receipt: None, at: self.now() };
-            self.store().append(append).await?;
-        }
-        Ok(())
-    }
-
-    /// The fork starts with the parent's compactions and decisions, as far as they lie before `at`.
-    async fn copy_view(
-        &self,
-        from: SessionId,
-        parent: &Session,
-        to: SessionId,
-        at: Seq,
-    ) -> Result<()> {
-        let change = SessionChange {
-            state: Some(parent.state.clone()),
-            updated_at: self.now(),
-            ..SessionChange::default()
-        };
-        self.store().update_session(to, change).await?;
-        let decisions = self.store().decisions(from).await?;
-        let kept = decisions.into_iter().filter(|d| d.made_after <= at).map(|d| {
-            bethink_store::NewDecision {
-                kind: d.kind,
-                data: d.data,
-                made_after: d.made_after,
-                created_at: d.created_at,
-            }
-        });
-        self.store().add_decisions(to, kept.collect()).await?;
-        for compaction in self.store().compactions(from).await? {
-            if compaction.made_after <= at && compaction.undone_at.is_none() {
-                let id = bethink_transcript::CompactionId(Uuid::now_v7());
-                let copy = bethink_store::Compaction { id, session: to, ..compaction };
-                self.store().add_compaction(copy, Vec::new()).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// The model given, with the settings' figures where it has none; its window is checked.
     pub(crate) fn model_or_default(&self, model: Option<api::ModelSpec>) -> Result<api::ModelSpec> {
         let settings = &self.settings().context;
@@ -280,7 +183,7 @@ fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_labels(title: Option<&str>, tags: &[String]) -> Result<()> {
+pub(crate) fn check_labels(title: Option<&str>, tags: &[String]) -> Result<()> {
     if title.is_some_and(|t| t.len() > MAX_TITLE) {
         let actual = title.map_or(0, str::len) as u64;
         return Err(Refusal::invalid("title", format!("at most {MAX_TITLE} bytes"))

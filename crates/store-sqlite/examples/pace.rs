@@ -108,7 +108,7 @@ async fn import(store: &SqliteStore) {
     let mut lines = Vec::new();
     let mut terms = Vec::new();
     for line in 1..=LINES {
-        let NewMessage { id, role, raw, created_at } = message(&format!("line{line}"), 3860);
+        let NewMessage { id, role, raw, created_at, .. } = message(&format!("line{line}"), 3860);
         let text = String::from_utf8_lossy(&raw).into_owned();
         terms.push((Seq(line), Terms { tool_result: text, ..Terms::default() }));
         lines.push(NewRecord {
@@ -171,6 +171,7 @@ fn message(id: &str, size: usize) -> NewMessage {
         id: MessageId::new(id).unwrap(),
         role: Role::User,
         raw: Bytes::from(text),
+        recorded: false,
         created_at: NOW,
     }
 }

@@ -188,8 +188,8 @@ impl<'a> Plan<'a> {
 
 impl<'a> From<&'a NewMessage> for Incoming<'a> {
     fn from(message: &'a NewMessage) -> Self {
-        let NewMessage { id, role, raw, created_at } = message;
-        Self { id, role: *role, raw, created_at: *created_at, recorded: false }
+        let NewMessage { id, role, raw, recorded, created_at } = message;
+        Self { id, role: *role, raw, created_at: *created_at, recorded: *recorded }
     }
 }
 

@@ -136,6 +136,7 @@ pub(crate) fn message(id: &str, text: &str) -> NewMessage {
         id: message_id(id),
         role: Role::User,
         raw: Bytes::from(format!(r#"{{"role":"user","content":"{text}"}}"#)),
+        recorded: false,
         created_at: NOW,
     }
 }

@@ -18,6 +18,8 @@ pub struct NewMessage {
     pub role: Role,
     /// The message object exactly as it arrived.
     pub raw: Bytes,
+    /// It is the copy of a message that came in an imported file.
+    pub recorded: bool,
     pub created_at: UnixMicros,
 }
 

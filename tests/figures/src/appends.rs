@@ -147,6 +147,7 @@ async fn append(store: &SqliteStore, session: SessionId, n: usize) {
         id: MessageId::new(&format!("m{n}")).expect("an id"),
         role: Role::User,
         raw: Bytes::from(body(n)),
+        recorded: false,
         created_at: UnixMicros(0),
     };
     let append = Append { session, messages: vec![message], receipt: None, at: UnixMicros(0) };

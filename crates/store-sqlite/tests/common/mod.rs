@@ -111,6 +111,7 @@ pub fn message(number: usize) -> NewMessage {
         id: MessageId::new(&format!("m{number}")).unwrap(),
         role: Role::User,
         raw,
+        recorded: false,
         created_at: NOW,
     }
 }
