@@ -194,6 +194,20 @@ fn parallel_calls_recorded_piecemeal_become_one_message() {
 }
 
 #[test]
+fn a_fork_of_a_recorded_session_reads_like_its_parent() {
+    let daemon = Daemon::fresh();
+    let mut client = daemon.client();
+    let file = imported(&mut client, &fixture("parallel.jsonl"));
+    let parent = file["session_id"].as_str().unwrap();
+    let fork = client.post(&format!("/v1/sessions/{parent}/fork"), &json!({})).ok();
+    let mut shown = |id: &str| {
+        let body = client.post(&format!("/v1/sessions/{id}/context"), &json!({})).ok();
+        body["messages"].clone()
+    };
+    assert_eq!(shown(fork["id"].as_str().unwrap()), shown(parent));
+}
+
+#[test]
 fn what_was_added_stands_after_the_old_lines_and_metadata_at_the_end() {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
