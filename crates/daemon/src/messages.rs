@@ -52,6 +52,18 @@ impl Daemon {
             receipt: key.map(IdempotencyKey::receipt),
             at: now,
         };
+        // A client that hangs up takes nothing back: what is stored is also told and shown.
+        let daemon = self.clone();
+        let work = async move { daemon.store_and_tell(append, messages).await };
+        self.inner.tracker.spawn(work).await.map_err(Refusal::internal)?
+    }
+
+    async fn store_and_tell(
+        &self,
+        append: Append,
+        messages: Vec<Message>,
+    ) -> Result<api::Appended> {
+        let id = append.session;
         let stored = self.store().append(append).await.map_err(keyed)?;
         let mut fresh = Vec::with_capacity(messages.len());
         let mut appended = 0;
