@@ -87,6 +87,16 @@ impl Daemon {
         }
         let slot = self.registry().open(id);
         slot.deliver(fresh);
+        // The first to send them may not have come so far yet; what is there already is passed by.
+        let again = stored.places.iter().filter(|(_, new)| !new || stored.repeated);
+        let again: Vec<Seq> = again.map(|(seq, _)| *seq).collect();
+        if let (Some(first), Some(last)) = (again.iter().min(), again.iter().max()) {
+            let range = SeqRange { before: Some(last.next()), ..SeqRange::from(*first) };
+            let messages = self.store().messages(id, range).await?;
+            let messages: Result<Vec<_>> =
+                messages.into_iter().map(|m| Ok(Arc::new(crate::hot::parsed(m)?))).collect();
+            slot.deliver(messages?);
+        }
         let seqs = || stored.places.iter().map(|(seq, _)| seq.0);
         Ok(api::Appended {
             appended,
