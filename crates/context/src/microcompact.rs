@@ -38,14 +38,24 @@ pub fn due(
         i64::try_from(limits.idle_minutes).unwrap_or(i64::MAX).saturating_mul(60_000_000);
     let idle = last_activity.map(|last| now.0.saturating_sub(last.0));
     match idle {
-        Some(idle) if idle >= idle_micros => {
-            Some(format!("idle for {} minutes, so the provider's cache is cold", idle / 60_000_000))
-        }
+        Some(idle) if idle >= idle_micros => Some(format!(
+            "idle for {}, so the provider's cache is cold",
+            in_words(idle / 60_000_000)
+        )),
         _ if limits.above > 0 && shown > limits.above => Some(format!(
             "{shown} results of re-obtainable tools are shown, more than {}",
             limits.above
         )),
         _ => None,
+    }
+}
+
+fn in_words(minutes: i64) -> String {
+    const DAY: i64 = 24 * 60;
+    match minutes {
+        ..180 => format!("{minutes} minutes"),
+        180..DAY => format!("{} hours", minutes / 60),
+        DAY.. => format!("{} days", minutes / DAY),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is worth knowing of a window beside its bar: level, what is left, cache, stages, notices.
 
-use bethink_api::{ContextReport, StageReport};
+use bethink_api::{ContextReport, LastCompaction, StageReport};
 use jiff::Timestamp;
 
 use crate::screen::words::{ago, count, plural};
@@ -34,11 +34,7 @@ pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<Text> {
             .dim(format!(", tokens by {}", report.tokens_from)),
     ];
     if let Some(last) = &report.last_compaction {
-        lines.push(
-            fact("compacted")
-                .plain(ago(&last.at, now))
-                .dim(format!(", {}, fidelity {:.2}", last.level, last.fidelity)),
-        );
+        lines.push(fact("compacted").plain(ago(&last.at, now)).dim(level_and_fidelity(last)));
     }
     lines.extend(
         report
@@ -89,4 +85,11 @@ pub(crate) fn level(level: &str) -> (Tone, &str) {
         _ => Tone::Bad,
     };
     (tone, level)
+}
+/// Compactions that a recorder made were never scored.
+fn level_and_fidelity(last: &LastCompaction) -> String {
+    match last.level.as_str() {
+        "recorded" => ", recorded by another program".to_owned(),
+        level => format!(", {level}, fidelity {:.2}", last.fidelity),
+    }
 }

@@ -42,7 +42,7 @@ fn paths_are_given_whole() {
     check("--- a/src/lib.rs\n+++ b/src/lib.rs", &["src/lib.rs", "src/lib.rs"]);
     check("diff a/Cargo.toml", &["a/Cargo.toml"]);
     check("https://docs.rs/serde_json/latest", &["docs.rs/serde_json/latest"]);
-    check("${HOME}/work/notes.md", &["/work/notes.md"]);
+    check("${HOME}/notes/today.md", &["/notes/today.md"]);
     check("src/**/*.rs", &[]);
     check("@scope/package-name", &["scope/package-name"]);
 }
