@@ -232,7 +232,7 @@ fn a_turn_of_many_rounds_still_fits() {
 fn a_window_too_small_to_work_in_is_refused_with_its_reason() {
     let daemon = Daemon::fresh();
     for window in [0, 1, 1000] {
-        let body = json!({"project_dir": "/work/a",
+        let body = json!({"project_dir": "/proj/a",
             "model": {"name": "m", "context_window": window, "max_output_tokens": 500}});
         let problem = daemon.client().post("/v1/sessions", &body).problem();
         assert_eq!(problem["field"], "model.context_window", "{problem}");

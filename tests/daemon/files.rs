@@ -101,7 +101,7 @@ fn messages_and_titles_are_those_of_the_file() {
     let id = file["session_id"].as_str().unwrap();
     let session = client.get(&format!("/v1/sessions/{id}")).ok();
     assert_eq!(session["title"], "Watering the tomatoes", "{session}");
-    assert_eq!(session["project_dir"], "/work/garden", "{session}");
+    assert_eq!(session["project_dir"], "/proj/garden", "{session}");
     let page = client.get(&format!("/v1/sessions/{id}/messages")).ok();
     assert_eq!(page["messages"].as_array().map(Vec::len), Some(9));
     assert_eq!(

@@ -55,7 +55,7 @@ pub(crate) const OF_A_SESSION: &[Route] = &[
 
 /// The others.
 pub(crate) const OF_ALL: &[Route] = &[
-    with("POST", "/v1/sessions", r#"{"project_dir":"/work/garden"}"#),
+    with("POST", "/v1/sessions", r#"{"project_dir":"/proj/garden"}"#),
     bare("GET", "/v1/sessions"),
     bare("GET", "/v1/projects"),
     with("POST", "/v1/import", r#"{"path":"/nowhere/at/all.jsonl"}"#),

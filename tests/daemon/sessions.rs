@@ -24,7 +24,7 @@ fn listed(client: &mut Client, query: &str) -> Vec<String> {
 fn a_session_is_made_read_changed_and_removed() {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
-    let body = json!({"project_dir": "/work/garden", "title": "water", "tags": ["a"], "unknown": 1,
+    let body = json!({"project_dir": "/proj/garden", "title": "water", "tags": ["a"], "unknown": 1,
         "model": {"name": "m", "context_window": 100_000, "max_output_tokens": 4000}});
     let made = client.post("/v1/sessions", &body);
     assert_eq!(made.status, 201);
@@ -48,11 +48,11 @@ fn a_session_is_made_read_changed_and_removed() {
 fn lists_are_filtered_and_paged_newest_first() {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
-    let a = titled(&mut client, "/work/a", "Watering 100%", &["green"]);
-    let b = titled(&mut client, "/work/a", "pruning_roses", &["red", "green"]);
-    let c = titled(&mut client, "/work/b", "mowing", &[]);
+    let a = titled(&mut client, "/proj/a", "Watering 100%", &["green"]);
+    let b = titled(&mut client, "/proj/a", "pruning_roses", &["red", "green"]);
+    let c = titled(&mut client, "/proj/b", "mowing", &[]);
     assert_eq!(listed(&mut client, ""), [c.clone(), b.clone(), a.clone()]);
-    assert_eq!(listed(&mut client, "?project_dir=/work/a"), [b.clone(), a.clone()]);
+    assert_eq!(listed(&mut client, "?project_dir=/proj/a"), [b.clone(), a.clone()]);
     assert_eq!(listed(&mut client, "?tag=green"), [b.clone(), a.clone()]);
     assert_eq!(listed(&mut client, "?q=PRUNING"), [b.as_str()]);
     assert_eq!(listed(&mut client, "?q=100%25"), [a.as_str()], "% is no wildcard");
@@ -73,7 +73,7 @@ fn lists_are_filtered_and_paged_newest_first() {
     assert_eq!(seen, [json!(a), json!(c), json!(b)]);
 
     let projects = client.get("/v1/projects").ok().to_string();
-    assert!(projects.contains("/work/a") && projects.contains("/work/b"), "{projects}");
+    assert!(projects.contains("/proj/a") && projects.contains("/proj/b"), "{projects}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn the_same_key_makes_one_session() {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
     let create = |title: &str| {
-        let body = json!({"project_dir": "/work/a", "title": title});
+        let body = json!({"project_dir": "/proj/a", "title": title});
         Request::new("POST", "/v1/sessions").json(&body).header("Idempotency-Key", "k-1")
     };
     let first = client.must(&create("one"));
@@ -162,12 +162,12 @@ fn a_child_session_explores_with_a_window_of_its_own() {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
     let parent = daemon.session(200_000);
-    let body = json!({"project_dir": "/work/a", "parent": parent,
+    let body = json!({"project_dir": "/proj/a", "parent": parent,
         "model": {"name": "m", "context_window": 30_000}});
     let child = client.post("/v1/sessions", &body).ok();
     assert_eq!(child["parent"], json!(parent));
     assert_eq!(child["model"]["context_window"], 30_000);
-    let orphan = json!({"project_dir": "/work/a", "parent": NOBODY});
+    let orphan = json!({"project_dir": "/proj/a", "parent": NOBODY});
     let refused = client.post("/v1/sessions", &orphan).problem();
     assert_eq!(refused["field"], "parent", "{refused}");
 }

@@ -127,7 +127,7 @@ async fn sessions(store: &SqliteStore) -> Vec<SessionId> {
         let id = SessionId(Uuid::from_u128(n));
         let new = NewSession {
             id,
-            project_dir: "/work/garden".to_owned(),
+            project_dir: "/proj/garden".to_owned(),
             title: None,
             tags: Vec::new(),
             parent: None,

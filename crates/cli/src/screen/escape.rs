@@ -37,7 +37,7 @@ pub(crate) fn visible(text: &str, lines: Lines) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON text with the same characters as `\uXXXX`. They can only stand inside strings, so that the
+/// JSON text with the same characters as `\u001b`. They can only stand inside strings, so that the
 /// value is the same.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     if !text.chars().any(unseen) {
