@@ -238,3 +238,15 @@ fn a_client_that_leaves_without_its_answer_and_tries_again_is_in_the_prompt() {
         assert_eq!(stream.next_of("message").json()["seq"], n + 1, "an event is missing");
     }
 }
+
+/// The index is written after the answer; the promise is not.
+#[test]
+fn an_answered_append_is_found_after_a_kill() {
+    let mut daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    daemon.append(&session, &[say::user("the walrus keeps the ledger")]);
+    daemon.kill9();
+    daemon.start();
+    let found = daemon.client().get(&format!("/v1/sessions/{session}/search?q=walrus+ledger")).ok();
+    assert_eq!(found["hits"][0]["seq"], 1, "{found}");
+}

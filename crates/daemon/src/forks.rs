@@ -136,3 +136,71 @@ impl Daemon {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use bethink_config::Settings;
+    use bytes::Bytes;
+
+    use super::*;
+
+    const HALF: SessionId = SessionId(Uuid::from_u128(9));
+
+    async fn boot(home: &tempfile::TempDir) -> Daemon {
+        Daemon::boot(Settings::at(home.path())).await.unwrap()
+    }
+
+    async fn parent(daemon: &Daemon) -> SessionId {
+        let request = serde_json::from_value(json!({ "project_dir": "/project" })).unwrap();
+        let id = SessionId(daemon.create_session(request, None).await.unwrap().id);
+        let body = json!({ "messages": [
+            { "role": "user", "content": "one" }, { "role": "assistant", "content": "two" },
+        ] });
+        daemon.append(id, Bytes::from(body.to_string()), None).await.unwrap();
+        id
+    }
+
+    /// A daemon that was killed while it copied: the session is there, its messages are not.
+    #[tokio::test]
+    async fn half_a_fork_is_gone_when_the_next_daemon_is_up() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        let parent = parent(&daemon).await;
+        let whole = SessionId(daemon.fork(parent, api::ForkRequest::default()).await.unwrap().id);
+        let row = daemon.store().session(parent).await.unwrap();
+        let new = NewSession {
+            id: HALF,
+            project_dir: row.project_dir,
+            title: None,
+            tags: Vec::new(),
+            parent: Some(parent),
+            forked_at: Some(Seq(2)),
+            model: row.model,
+            created_at: row.created_at,
+            content_hash: None,
+        };
+        daemon.store().create_session(new, None).await.unwrap();
+        let check = bethink_store::NewJob {
+            id: jobs::new_id(),
+            kind: FORK_CHECK.to_owned(),
+            session: None,
+            payload: json!({ "session": HALF.0 }).to_string(),
+            background: false,
+            created_at: row.created_at,
+        };
+        // Stored without waking the worker: it is the next daemon's to find.
+        daemon.store().enqueue(check).await.unwrap();
+        daemon.shutdown().await;
+        drop(daemon);
+        let daemon = boot(&home).await;
+        let gone = async {
+            while daemon.store().session(HALF).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), gone).await.unwrap();
+        assert_eq!(daemon.store().session(whole).await.unwrap().last_seq, Seq(2));
+        daemon.shutdown().await;
+    }
+}

@@ -261,6 +261,15 @@ mod tests {
         daemon.shutdown().await;
     }
 
+    async fn indexed_by_itself(daemon: &Daemon) {
+        let done = async {
+            while daemon.store().unindexed(SESSION).await.unwrap().is_some() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), done).await.unwrap();
+    }
+
     /// The tail that a search would have to index stays short without a search.
     #[tokio::test]
     async fn a_long_tail_is_indexed_when_it_is_quiet() {
@@ -269,12 +278,7 @@ mod tests {
         import(&daemon).await;
         append(&daemon, 0..UNINDEXED).await;
         append(&daemon, UNINDEXED..2 * UNINDEXED).await;
-        let done = async {
-            while daemon.store().unindexed(SESSION).await.unwrap().is_some() {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(std::time::Duration::from_secs(30), done).await.unwrap();
+        indexed_by_itself(&daemon).await;
         daemon.shutdown().await;
     }
 
@@ -299,12 +303,7 @@ mod tests {
         daemon.shutdown().await;
         drop(daemon);
         let daemon = boot(&home).await;
-        let done = async {
-            while daemon.store().unindexed(SESSION).await.unwrap().is_some() {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(std::time::Duration::from_secs(30), done).await.unwrap();
+        indexed_by_itself(&daemon).await;
         daemon.shutdown().await;
     }
 

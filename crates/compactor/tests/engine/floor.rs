@@ -36,7 +36,7 @@ fn one_giant_turn_keeps_its_calls_and_the_beginning_of_their_results() {
 }
 
 #[test]
-fn a_call_with_a_giant_input_that_still_waits_for_its_result() {
+fn a_call_with_a_giant_input() {
     let write = json!({ "file_path": "big.txt", "content": long(200_000) });
     let messages = [
         say("one"),
