@@ -3,10 +3,9 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use bethink_compactor::{
-    CompactLimits, EmbeddedSummarizer, Facts, Input, Restorable, Trigger, compact,
-};
+use bethink_compactor::{CompactLimits, EmbeddedSummarizer, Input, Restorable, Trigger, compact};
 use bethink_context::{Decisions, Entry, Hints, History, Thresholds, ViewOptions, assemble, view};
+use bethink_facts::Facts;
 use bethink_tokens::ByteEstimator;
 use bethink_transcript::message::Source;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros, ValidPrompt};

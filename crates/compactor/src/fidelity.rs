@@ -7,7 +7,7 @@ use bethink_recall::{for_each_name, last_part};
 use bethink_transcript::{Block, BlockKind, Seq};
 use serde::{Deserialize, Serialize};
 
-use crate::facts::Facts;
+use bethink_facts::Facts;
 
 /// Names that are looked at: the most needed ones of the covered stretch.
 const NAMES: usize = 300;
@@ -57,7 +57,7 @@ fn names_of(view: &View) -> HashSet<String> {
             // Providers drop the thinking of earlier turns.
             BlockKind::Thinking | BlockKind::RedactedThinking => {}
             BlockKind::ToolUse { .. } => {
-                collect(&crate::facts::readable(block.input()), &mut names);
+                collect(&bethink_facts::readable(block.input()), &mut names);
             }
             _ => collect(&block.text(), &mut names),
         }

@@ -9,7 +9,6 @@ use bethink_transcript::{BlockKind, Seq, ValidPrompt};
 
 use crate::Level;
 use crate::cut::{self, Cut};
-use crate::facts::Facts;
 use crate::fidelity::{self, Fidelity};
 use crate::limits::{
     CompactLimits, MIN_FREED_PERCENT, MIN_ROOM, RESTORED_PERCENT, SUMMARY_MAX_TOKENS,
@@ -18,6 +17,7 @@ use crate::limits::{
 use crate::policy::Trigger;
 use crate::restore::{self, Restorable, RestoredItem};
 use crate::summary;
+use bethink_facts::Facts;
 
 /// Writes a summary of the covered stretch. Two implementations share one suite: model and embedded.
 pub trait Summarizer: Send + Sync {
@@ -261,7 +261,7 @@ fn tail_names(input: &Input<'_>, kept_from: Seq) -> HashSet<String> {
                 // Providers drop the thinking of earlier turns.
                 BlockKind::Thinking | BlockKind::RedactedThinking => {}
                 BlockKind::ToolUse { .. } => {
-                    fidelity::collect(&crate::facts::readable(block.input()), &mut names);
+                    fidelity::collect(&bethink_facts::readable(block.input()), &mut names);
                 }
                 BlockKind::ToolResult { tool_use_id, .. }
                     if input.decisions.result(tool_use_id).is_some() => {}

@@ -5,11 +5,10 @@
 //! The embedded level needs no model and always succeeds: it is the floor of every ladder. Nothing
 //! here touches a disk, a clock or the store; the daemon commits what is returned, or nothing.
 //!
-//! Reading order: [`limits`] → [`policy`] → [`facts`] → [`cut`] → [`summary`] → [`restore`] →
+//! Reading order: [`limits`] → [`policy`] → [`cut`] → [`summary`] → [`restore`] →
 //! [`fidelity`] → [`ladder`].
 
 pub mod cut;
-pub mod facts;
 pub mod fidelity;
 pub mod ladder;
 pub mod limits;
@@ -17,7 +16,6 @@ pub mod policy;
 pub mod restore;
 pub mod summary;
 
-pub use facts::Facts;
 pub use fidelity::Fidelity;
 pub use ladder::{Failure, Input, Outcome, Summarizer, compact};
 pub use limits::CompactLimits;

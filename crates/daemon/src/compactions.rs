@@ -4,10 +4,9 @@ mod disk;
 mod record;
 
 use bethink_api as api;
-use bethink_compactor::{
-    EmbeddedSummarizer, Facts, Failure, Input, Level, Outcome, Summarizer, Trigger,
-};
+use bethink_compactor::{EmbeddedSummarizer, Failure, Input, Level, Outcome, Summarizer, Trigger};
 use bethink_context::{Hints, ViewOptions, measure, view};
+use bethink_facts::Facts;
 use bethink_store::{Compaction, SearchQuery, SeqRange};
 use bethink_transcript::{CompactionId, Seq, SessionId};
 use uuid::Uuid;

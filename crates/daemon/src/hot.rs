@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bethink_compactor::{Breakers, Facts};
+use bethink_compactor::Breakers;
 use bethink_context::todos::{self, Todo};
 use bethink_context::{Boundary, Decision, Decisions, Entry, History, Shape, Thresholds};
+use bethink_facts::Facts;
 use bethink_store::{Compaction, SeqRange, Session, StoredMessage};
 use bethink_tokens::{ByteEstimator, Estimator};
 use bethink_transcript::message::Source;

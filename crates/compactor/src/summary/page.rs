@@ -33,7 +33,7 @@ impl Page {
             return true;
         }
         let room = self.left().saturating_sub(5);
-        room >= FEW_WORDS && self.line(&crate::facts::shorten(line, room))
+        room >= FEW_WORDS && self.line(&bethink_facts::shorten(line, room))
     }
 
     pub(super) fn finish(self) -> String {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bethink_context::todos::Status;
 use bethink_transcript::Seq;
 
-use crate::facts::{Facts, FileFact, shorten};
+use bethink_facts::{Facts, FileFact, shorten};
 
 use super::mark;
 use super::page::Page;

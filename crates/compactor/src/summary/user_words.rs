@@ -1,6 +1,6 @@
 //! The user's own words, verbatim: newest first, as many as fit, and what was left out is said.
 
-use crate::facts::{Said, without_middle};
+use bethink_facts::{Said, without_middle};
 
 use super::page::Page;
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bethink_compactor::{
-    CompactLimits, EmbeddedSummarizer, Facts, Failure, Input, Outcome, Restorable, Summarizer,
-    Trigger, compact,
+    CompactLimits, EmbeddedSummarizer, Failure, Input, Outcome, Restorable, Summarizer, Trigger,
+    compact,
 };
 use bethink_context::{Decisions, Entry, Hints, History, Thresholds, ViewOptions, view};
+use bethink_facts::Facts;
 use bethink_tokens::ByteEstimator;
 use bethink_transcript::message::Source;
 use bethink_transcript::{Message, MessageId, MessageMeta, UnixMicros, ValidPrompt};

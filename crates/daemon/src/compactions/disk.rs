@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bethink_compactor::Facts;
+use bethink_facts::Facts;
 
 use crate::Daemon;
 use crate::hot::HotSession;
