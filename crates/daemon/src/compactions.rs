@@ -11,7 +11,7 @@ use bethink_store::{Compaction, SearchQuery, SeqRange};
 use bethink_transcript::{CompactionId, Seq, SessionId};
 use uuid::Uuid;
 
-use crate::hot::{ESTIMATOR, HotSession, STRETCH, parsed};
+use crate::hot::{ESTIMATOR, HotSession, Slot};
 use crate::limits::MAX_HITS;
 use crate::messages::stored_out;
 use crate::sessions::page_limit;
@@ -44,21 +44,27 @@ impl Daemon {
         let wish = wish_of(request)?;
         let slot = self.hot(id).await?;
         let mut hot = slot.lock(self).await?;
-        self.compact_hot(&mut hot, wish).await.map(|done| out(&done))
+        self.compact_hot(&slot, &mut hot, wish).await.map(|done| out(&done))
     }
 
     /// prepare → generate → commit; the session is either before it or after it.
-    pub(crate) async fn compact_hot(&self, hot: &mut HotSession, wish: Wish) -> Result<Compaction> {
-        let mut facts = match hot.facts.take() {
-            Some(facts) => facts,
-            None => self.read_facts(hot).await?,
-        };
+    pub(crate) async fn compact_hot(
+        &self,
+        slot: &Slot,
+        hot: &mut HotSession,
+        wish: Wish,
+    ) -> Result<Compaction> {
+        // What lies before the view is read here, the rest by the compaction, as far as it needs.
+        let first = hot.history.entries().first();
+        let first = first.map_or(hot.session.last_seq.next(), |entry| entry.message.seq);
+        let before = Seq(first.0.saturating_sub(1));
+        let mut facts = self.facts_through(slot, before, Vec::new()).await?;
         let state = State::parse(&hot.session.state);
         let restorable = self.restorable(hot, &state, &facts).await;
         let trigger = wish.trigger;
         let made =
             tokio::task::block_in_place(|| self.generate(hot, wish, &mut facts, &restorable));
-        hot.facts = Some(facts);
+        drop(facts);
         let outcome = match made {
             Ok(outcome) => outcome,
             Err(failure) => {
@@ -172,25 +178,6 @@ impl Daemon {
         );
         let data = crate::events::compaction_event(done);
         self.hub().publish(done.session, "compaction", done.made_after, &data);
-    }
-
-    /// Facts of what lies before the view, from history.
-    async fn read_facts(&self, hot: &HotSession) -> Result<Facts> {
-        let mut facts = Facts::default();
-        let end =
-            hot.history.entries().first().map_or(hot.session.last_seq.next(), |e| e.message.seq);
-        let mut after = Seq::ZERO;
-        while after.next() < end {
-            let range =
-                SeqRange { after: Some(after), before: Some(end), limit: STRETCH, newest: false };
-            let stretch = self.store().messages(hot.session.id, range).await?;
-            let Some(last) = stretch.last() else { break };
-            after = last.seq;
-            for stored in stretch {
-                facts.observe(&parsed(stored)?);
-            }
-        }
-        Ok(facts)
     }
 
     pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {

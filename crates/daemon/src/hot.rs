@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bethink_compactor::Breakers;
 use bethink_context::todos::{self, Todo};
 use bethink_context::{Boundary, Decision, Decisions, Entry, History, Shape, Thresholds};
-use bethink_facts::Facts;
 use bethink_store::{Compaction, SeqRange, Session, StoredMessage};
 use bethink_tokens::{ByteEstimator, Estimator};
 use bethink_transcript::message::Source;
@@ -18,6 +17,7 @@ use bethink_transcript::{Message, MessageMeta, Seq, SessionId, UnixMicros};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
 use crate::compactions::boundary_of;
+use crate::facts::KeptFacts;
 use crate::sessions::model_of;
 use crate::{Daemon, Refusal, Result};
 
@@ -55,7 +55,6 @@ pub(crate) struct HotSession {
     /// The newest compaction was undone.
     pub(crate) undone: bool,
     pub(crate) last_compaction: Option<Compaction>,
-    pub(crate) facts: Option<Facts>,
     pub(crate) todos: TodoList,
     pub(crate) breakers: Breakers,
     pub(crate) shape: Option<Shape>,
@@ -91,10 +90,6 @@ impl HotSession {
         self.history.push(entry);
     }
 
-    fn weight(&self) -> usize {
-        self.history.weight() + self.facts.as_ref().map_or(0, Facts::weight)
-    }
-
     pub(crate) fn decided(&mut self, decisions: Decisions) {
         self.decisions = decisions;
     }
@@ -104,6 +99,7 @@ impl HotSession {
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) id: SessionId,
+    pub(crate) facts: KeptFacts,
     inbox: Mutex<Vec<Arc<Message>>>,
     state: Arc<AsyncMutex<Option<HotSession>>>,
     /// What the last answer said of the window, for answers that can't wait.
@@ -116,12 +112,18 @@ impl Slot {
     fn new(id: SessionId) -> Self {
         Self {
             id,
+            facts: KeptFacts::default(),
             inbox: Mutex::default(),
             state: Arc::default(),
             level: Mutex::default(),
             weight: AtomicUsize::new(0),
             touched: AtomicUsize::new(0),
         }
+    }
+
+    /// Bytes held, messages and facts.
+    fn weight(&self) -> usize {
+        self.weight.load(Ordering::Relaxed) + self.facts.weight()
     }
 
     fn inbox(&self) -> MutexGuard<'_, Vec<Arc<Message>>> {
@@ -173,7 +175,7 @@ impl Slot {
                 hot.take_in(Arc::new(parsed(stored)?));
             }
         }
-        self.weight.store(hot.weight(), Ordering::Relaxed);
+        self.weight.store(hot.history.weight(), Ordering::Relaxed);
         Ok(())
     }
 
@@ -243,7 +245,7 @@ impl Registry {
     /// Lets the longest unused sessions go until the rest fits `budget` bytes.
     pub(crate) fn trim(&self, budget: usize) {
         let mut slots = self.lock();
-        let mut all: usize = slots.values().map(|s| s.weight.load(Ordering::Relaxed)).sum();
+        let mut all: usize = slots.values().map(|s| s.weight()).sum();
         // One that is in use is referred to from outside the table too.
         while all > budget {
             let idle = slots.values().filter(|s| Arc::strong_count(s) == 1);
@@ -252,7 +254,7 @@ impl Registry {
                 return;
             };
             if let Some(slot) = slots.remove(&oldest) {
-                all = all.saturating_sub(slot.weight.load(Ordering::Relaxed));
+                all = all.saturating_sub(slot.weight());
             }
         }
     }
@@ -283,7 +285,6 @@ async fn load(daemon: &Daemon, id: SessionId) -> Result<HotSession> {
         decisions: Decisions::default(),
         undone,
         last_compaction: current,
-        facts: None,
         todos: TodoList::default(),
         breakers: Breakers::default(),
         shape: None,

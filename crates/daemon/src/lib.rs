@@ -3,7 +3,7 @@
 //! Engines decide, the store keeps, this crate carries decisions out and makes them durable. Entrances
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
-//! Reading order: `boot` → `sessions` → `messages` → `hot` → `turn` → `report` → `compactions` →
+//! Reading order: `boot` → `sessions` → `messages` → `hot` → `facts` → `turn` → `report` → `compactions` →
 //! `state` → `events` → `jobs` → `import` → `index` → `export`.
 
 mod boot;
@@ -11,6 +11,7 @@ mod clock;
 mod compactions;
 mod events;
 mod export;
+mod facts;
 mod forks;
 mod frame;
 mod hot;

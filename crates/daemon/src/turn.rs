@@ -70,13 +70,14 @@ impl Daemon {
                 Policy::Held(reason) => made.report.notices.push(reason),
                 Policy::Compact => {
                     self.keep(&mut hot, decisions, std::mem::take(&mut records), now).await?;
-                    let notice = match self.compact_hot(&mut hot, Wish::of(Trigger::Auto)).await {
-                        Ok(done) => {
-                            compacted = Some(done.id.to_string());
-                            None
-                        }
-                        Err(refusal) => Some(format!("no compaction: {}", refusal.detail)),
-                    };
+                    let notice =
+                        match self.compact_hot(&slot, &mut hot, Wish::of(Trigger::Auto)).await {
+                            Ok(done) => {
+                                compacted = Some(done.id.to_string());
+                                None
+                            }
+                            Err(refusal) => Some(format!("no compaction: {}", refusal.detail)),
+                        };
                     decisions = hot.decisions.clone();
                     stages.push(report::compaction_stage(
                         made.report.tokens,
