@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use bethink_context::View;
 use bethink_recall::{for_each_name, last_part};
-use bethink_transcript::{Block, BlockKind, Seq};
+use bethink_transcript::{Block, BlockKind};
 use serde::{Deserialize, Serialize};
 
-use bethink_facts::Facts;
+use bethink_facts::{Facts, Ranked};
 
 /// Names that are looked at: the most needed ones of the covered stretch.
 const NAMES: usize = 300;
@@ -25,14 +25,14 @@ pub struct Fidelity {
 }
 
 /// Scores `view` against the names that `facts` found in use.
-pub fn score(facts: &Facts, view: &View, now: Seq) -> Fidelity {
+pub fn score(facts: &Facts, view: &View) -> Fidelity {
     let readable = names_of(view);
-    let ranked = facts.names.ranked(now);
-    let used = ranked.iter().filter(|(_, used)| used.spoken > 0 && used.count > 1).take(NAMES);
+    let ranked = facts.names.ranked(&facts.moment());
+    let used = ranked.iter().filter(|r| r.used.spoken > 0 && r.used.count > 1).take(NAMES);
     let (mut all, mut still) = (0.0, 0.0);
     let mut fidelity = Fidelity::default();
-    for (name, used) in used {
-        let weight = f64::from(used.need(now));
+    for Ranked { name, need, .. } in used {
+        let weight = f64::from(*need);
         all += weight;
         fidelity.names += 1;
         if readable.contains(*name) {

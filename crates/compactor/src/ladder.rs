@@ -324,7 +324,7 @@ fn outcome(
         tokens_before: before,
         tokens_after: after,
         summary_tokens: u64::from(draft.boundary.tokens),
-        fidelity: fidelity::score(input.facts, shown, input.facts.through()),
+        fidelity: fidelity::score(input.facts, shown),
         restored: draft.restored,
         boundary: draft.boundary,
         decisions,

@@ -1,22 +1,42 @@
 //! What happened in a session, taken from its event stream message by message.
 //!
 //! Deterministic and incremental: a message is read once, in order. Facts always come from history,
-//! never from an earlier summary, so that generations of compactions do not thin out.
+//! never from an earlier summary, so that generations of compactions do not thin out. Notes, summaries,
+//! search snippets and fidelity draw on this one reading; none of them reads a transcript itself.
+//!
+//! Reading order: [`said`] and [`decisions`] (words) → [`calls`], [`files`], [`commands`], [`tasks`]
+//! gathered by [`tools`] (deeds) → [`names`] and [`need`] (what both are about, and how likely it is to
+//! come up again) → [`rows`] (one fact as one line).
 
-mod names;
-mod said;
+mod calls;
+pub mod commands;
+pub mod decisions;
+pub mod files;
+pub mod names;
+pub mod need;
+pub mod rows;
+pub mod said;
+mod symbols;
+mod tasks;
 mod tools;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use bethink_context::todos::{self, Todo};
+use bethink_context::todos::{self, Status, Todo};
 use bethink_transcript::{BlockKind, Message, Role, Seq};
 
-pub use names::{NameUse, Names};
-pub use said::{Said, readable, without_middle};
-pub use tools::{Action, Failure, FileFact, Tools, shorten};
+pub use calls::{in_brief, shorten};
+pub use commands::{CommandFact, Purpose};
+pub use decisions::Decision;
+pub use files::{Change, FileFact, Symbol};
+pub use names::{NameUse, Names, Ranked};
+pub use need::Moment;
+pub use said::{Said, SaidKind, readable, without_middle};
+pub use tools::{Action, Failure, Tools};
 
-/// Everything that a summary draws on.
+use names::Voice;
+
+/// Everything that is known of a session, through one message.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     through: Seq,
@@ -25,16 +45,26 @@ pub struct Facts {
     pub user: Vec<Said>,
     /// The assistant's words, oldest first, each shortened to its beginning.
     pub assistant: Vec<Said>,
+    /// What was settled, oldest first.
+    pub decisions: Vec<Decision>,
     pub tools: Tools,
     pub todos: Vec<Todo>,
     /// The message that set the list.
     pub todos_at: Seq,
+    /// The newest plan that the user was shown, and where.
+    pub plan: Option<Said>,
 }
 
 /// Of what the assistant said, so much is kept: it states its case at the beginning.
 const ASSISTANT_BYTES: usize = 1_200;
 /// Newest statements of the assistant that are kept.
 const STATEMENTS: usize = 160;
+/// Newest decisions that are kept.
+const DECISIONS: usize = 300;
+/// Of a plan, so much is kept.
+const PLAN_BYTES: usize = 6_000;
+/// Tools by which agents show a plan.
+const PLAN_TOOLS: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
 
 impl Facts {
     /// Newest message that was read.
@@ -55,55 +85,69 @@ impl Facts {
     }
 
     fn observe_user(&mut self, message: &Message) {
+        let seq = message.seq;
         for block in &message.blocks {
             match &block.kind {
                 BlockKind::Text => {
                     let text = block.text();
-                    if let Some(said) = said::by_user(message.seq, &text) {
-                        self.names.observe(
-                            &said.text,
-                            message.seq,
-                            names::SPOKEN,
-                            self.tools.focus(),
-                        );
-                        self.user.push(said);
+                    let before = self.assistant.last().filter(|said| seq.0 - said.seq.0 <= 2);
+                    match said::by_user(seq, &text, before) {
+                        Some(said) => self.user_said(said),
+                        None => self.names.observe(&text, seq, Voice::Seen, self.tools.focus()),
                     }
                 }
                 BlockKind::ToolResult { tool_use_id, is_error } => {
                     let text = block.text();
-                    self.names.observe(&text, message.seq, names::SEEN, self.tools.focus());
-                    self.tools.result(tool_use_id, *is_error, &text, message.seq);
+                    self.names.observe(&text, seq, Voice::Seen, self.tools.focus());
+                    self.tools.result(tool_use_id, *is_error, &text, seq);
+                    if let Some(said) = said::in_result(seq, &text) {
+                        self.user_said(said);
+                    }
                 }
                 _ => {}
             }
         }
     }
 
+    fn user_said(&mut self, said: Said) {
+        let voice = if said.kind == SaidKind::Handover { Voice::Spoken } else { Voice::User };
+        self.names.observe(&said.text, said.seq, voice, self.tools.focus());
+        if said.kind != SaidKind::Handover {
+            self.settle(decisions::in_text(said.seq, &said.text, true));
+        }
+        self.user.push(said);
+    }
+
     fn observe_assistant(&mut self, message: &Message) {
+        let seq = message.seq;
         if let Some(todos) = todos::set_by(message) {
             self.todos = todos;
-            self.todos_at = message.seq;
+            self.todos_at = seq;
         }
         for block in &message.blocks {
             match &block.kind {
                 BlockKind::Text => {
                     let text = block.text();
-                    self.names.observe(&text, message.seq, names::SPOKEN, self.tools.focus());
+                    self.names.observe(&text, seq, Voice::Spoken, self.tools.focus());
+                    self.settle(decisions::in_text(seq, &text, false));
                     if text.trim().len() > 2 {
                         let short =
                             bethink_context::placeholder::beginning(text.trim(), ASSISTANT_BYTES);
-                        self.assistant.push(Said { seq: message.seq, text: short.into() });
+                        self.assistant.push(Said::new(seq, short));
                     }
                 }
                 BlockKind::ToolUse { id, name } => {
                     let input = block.input();
-                    self.tools.call(id, name, input, message.seq);
-                    self.names.observe(
-                        &said::readable(input),
-                        message.seq,
-                        names::SPOKEN,
-                        self.tools.focus(),
-                    );
+                    let defined = self.tools.call(id, name, input, seq);
+                    let text = readable(input);
+                    self.names.observe(&text, seq, Voice::Spoken, self.tools.focus());
+                    defined.iter().for_each(|name| self.names.define(name));
+                    if tasks::apply(&mut self.todos, name, input) {
+                        self.todos_at = seq;
+                    }
+                    if PLAN_TOOLS.contains(&&**name) && !text.trim().is_empty() {
+                        self.plan = Some(Said::new(seq, &without_middle(text.trim(), PLAN_BYTES)));
+                    }
                 }
                 _ => {}
             }
@@ -113,15 +157,65 @@ impl Facts {
         }
     }
 
+    fn settle(&mut self, found: Vec<Decision>) {
+        self.decisions.extend(found);
+        if self.decisions.len() > 2 * DECISIONS {
+            self.decisions.drain(..DECISIONS);
+        }
+    }
+
     /// What the user said after the todo list was set, and may have changed it.
     pub fn said_since_todos(&self) -> Option<&Said> {
         self.user.last().filter(|said| said.seq > self.todos_at)
     }
 
+    /// The situation by which needs are judged.
+    pub fn moment(&self) -> Moment<'_> {
+        let mut open = HashSet::new();
+        let unfixed = self.tools.failures.iter().rev().take(8).filter(|f| f.fixed.is_none());
+        for failure in unfixed {
+            names::names_in(&failure.error, &mut open);
+            names::names_in(&failure.call, &mut open);
+        }
+        for todo in self.todos.iter().filter(|todo| todo.status != Status::Completed) {
+            names::names_in(&todo.content, &mut open);
+        }
+        for said in self.assistant.iter().rev().take(2).chain(self.user.last()) {
+            names::names_in(&said.text, &mut open);
+        }
+        let files = self.tools.files();
+        let role = |edited: bool| {
+            files.iter().filter(move |f| (f.edits > 0) == edited).map(FileFact::name).collect()
+        };
+        Moment {
+            now: self.through,
+            open,
+            edited: role(true),
+            read: role(false),
+            words: self.words_in_use(),
+        }
+    }
+
+    /// Words of the names that were said or used in the newest messages.
+    fn words_in_use(&self) -> HashSet<String> {
+        const NEWEST: u64 = 16;
+        let mut words = HashSet::new();
+        let since = self.through.0.saturating_sub(NEWEST);
+        for (name, _) in self.names.iter().filter(|(_, used)| used.last_spoken.0 > since) {
+            need::for_each_word(name, |word| {
+                if !words.contains(word) {
+                    words.insert(word.to_owned());
+                }
+            });
+        }
+        words
+    }
+
     /// Bytes held in memory, near enough to budget by.
     pub fn weight(&self) -> usize {
-        let said: usize = self.user.iter().chain(&self.assistant).map(|s| s.text.len() + 40).sum();
-        said + self.names.len() * 96 + self.tools.files().len() * 200
+        let said: usize = self.user.iter().chain(&self.assistant).map(|s| s.text.len() + 64).sum();
+        let settled: usize = self.decisions.iter().map(|d| d.text.len() + 40).sum();
+        said + settled + self.names.len() * 128 + self.tools.files().len() * 400
     }
 
     /// The names that belong to each file, by the file's index; `None` for those of no file.

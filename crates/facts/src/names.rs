@@ -1,54 +1,93 @@
-//! Names in use: how often, how lately, and around which file.
+//! Names in use: how often, how lately, by whom, and around which file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bethink_recall::{for_each_name, is_plain, last_part, last_two_parts};
 use bethink_transcript::Seq;
 
-/// Weight of a name in something said or done; what is said is said again.
-pub(super) const SPOKEN: f32 = 3.0;
-/// Weight of a name in a tool's result, of which most is never referred to.
-pub(super) const SEEN: f32 = 1.0;
+use crate::need::{Moment, need};
+
 /// Messages after which a mention counts half: about the length of one stretch of work.
-const HALF_LIFE: f32 = 90.0;
+const SLOW_HALF_LIFE: f32 = 90.0;
+/// The same for what is going on right now.
+const QUICK_HALF_LIFE: f32 = 12.0;
 /// Names that are kept; beyond twice so many the weakest half goes.
 const MAX_NAMES: usize = 24_000;
 /// One result lists at most so many new names: a listing of a thousand files is no thousand facts.
 const NAMES_A_TEXT: usize = 600;
+const MIN_BYTES: usize = 5;
+const MAX_BYTES: usize = 120;
+
+/// Where a name was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// The user's own words.
+    User,
+    /// The assistant's words and what it gave to tools: what is said is said again.
+    Spoken,
+    /// A tool's result, of which most is never referred to.
+    Seen,
+}
+
+impl Voice {
+    fn weight(self) -> f32 {
+        match self {
+            Voice::User | Voice::Spoken => 3.0,
+            Voice::Seen => 1.0,
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 pub struct NameUse {
     pub count: u32,
     pub spoken: u32,
+    pub by_user: bool,
+    /// An edit wrote its definition.
+    pub defined: bool,
     pub first: Seq,
     pub last: Seq,
-    /// Index of the file that was being worked on when it was last met.
+    pub last_spoken: Seq,
+    /// Index of the file that was being worked on when it was last used.
     pub focus: Option<usize>,
     /// How it is written down where the name alone would be a mere word: with its directory.
     shown: Option<Box<str>>,
-    score: f32,
+    slow: f32,
+    quick: f32,
 }
 
 impl NameUse {
-    /// Predicted need at message `now`: what was used lately and often will be used again; a part
-    /// that does not fade keeps what mattered long ago.
-    pub fn need(&self, now: Seq) -> f32 {
-        let faded = self.score * decay(now.0.saturating_sub(self.last.0));
-        faded + 1.4 * (1.0 + self.spoken as f32).ln() + 0.35 * (1.0 + self.count as f32).ln()
+    fn met(&mut self, seq: Seq, voice: Voice, focus: Option<usize>) {
+        let passed = seq.0.saturating_sub(self.last.0);
+        self.slow = self.slow * decay(passed, SLOW_HALF_LIFE) + voice.weight();
+        self.quick = self.quick * decay(passed, QUICK_HALF_LIFE) + voice.weight();
+        self.last = seq;
+        self.count += 1;
+        if voice != Voice::Seen {
+            self.spoken += 1;
+            self.last_spoken = seq;
+            self.by_user |= voice == Voice::User;
+            self.focus = focus.or(self.focus);
+        }
+    }
+
+    pub(crate) fn slow(&self, now: Seq) -> f32 {
+        self.slow * decay(now.0.saturating_sub(self.last.0), SLOW_HALF_LIFE)
+    }
+
+    pub(crate) fn quick(&self, now: Seq) -> f32 {
+        self.quick * decay(now.0.saturating_sub(self.last.0), QUICK_HALF_LIFE)
     }
 }
 
-/// A build product such as `cli-f20fdc7b237f6acc`: nobody says it twice.
-fn is_hashed(name: &str) -> bool {
-    const HASH_DIGITS: usize = 12;
-    name.rsplit_once('-').is_some_and(|(_, tail)| {
-        tail.len() >= HASH_DIGITS && tail.bytes().all(|byte| byte.is_ascii_hexdigit())
-    })
-}
-
-fn decay(messages: u64) -> f32 {
-    (-(messages as f32) / HALF_LIFE * std::f32::consts::LN_2).exp()
+/// A name with its predicted need.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranked<'a> {
+    pub name: &'a str,
+    pub used: &'a NameUse,
+    /// Probability that it is used again soon, 0 to 1.
+    pub need: f32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -57,44 +96,54 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn observe(&mut self, text: &str, seq: Seq, weight: f32, focus: Option<usize>) {
+    pub(crate) fn observe(&mut self, text: &str, seq: Seq, voice: Voice, focus: Option<usize>) {
         let mut fresh = 0;
         for_each_name(text, |whole| {
             let name = last_part(whole);
-            if name.len() < 5 || name.len() > 120 || is_hashed(name) {
+            if !(MIN_BYTES..=MAX_BYTES).contains(&name.len()) || is_hashed(name) {
                 return;
             }
             if let Some(known) = self.uses.get_mut(name) {
-                known.score = known.score * decay(seq.0 - known.last.0) + weight;
-                known.last = seq;
-                known.count += 1;
-                if weight >= SPOKEN {
-                    known.spoken += 1;
-                    known.focus = focus.or(known.focus);
-                }
-                return;
+                return known.met(seq, voice, focus);
             }
             fresh += 1;
-            if weight < SPOKEN && fresh > NAMES_A_TEXT {
+            if voice == Voice::Seen && fresh > NAMES_A_TEXT {
                 return;
             }
-            let spoken = u32::from(weight >= SPOKEN);
-            let shown =
-                (is_plain(name) && whole.len() > name.len()).then(|| last_two_parts(whole).into());
-            let first =
-                NameUse { shown, count: 1, spoken, first: seq, last: seq, focus, score: weight };
-            self.uses.insert(name.into(), first);
+            let mut used = NameUse {
+                count: 0,
+                spoken: 0,
+                by_user: false,
+                defined: false,
+                first: seq,
+                last: seq,
+                last_spoken: Seq::ZERO,
+                focus,
+                shown: (is_plain(name) && whole.len() > name.len())
+                    .then(|| last_two_parts(whole).into()),
+                slow: 0.0,
+                quick: 0.0,
+            };
+            used.met(seq, voice, focus);
+            self.uses.insert(name.into(), used);
         });
         if self.uses.len() > 2 * MAX_NAMES {
             self.prune(seq);
         }
     }
 
+    pub(crate) fn define(&mut self, name: &str) {
+        if let Some(used) = self.uses.get_mut(name) {
+            used.defined = true;
+        }
+    }
+
     fn prune(&mut self, now: Seq) {
-        let mut needs: Vec<f32> = self.uses.values().map(|n| n.need(now)).collect();
-        needs.sort_by(f32::total_cmp);
-        let floor = needs.get(needs.len().saturating_sub(MAX_NAMES)).copied().unwrap_or(0.0);
-        self.uses.retain(|_, n| n.need(now) > floor);
+        let worth = |n: &NameUse| n.slow(now) + (1.0 + n.spoken as f32).ln();
+        let mut all: Vec<f32> = self.uses.values().map(worth).collect();
+        all.sort_by(f32::total_cmp);
+        let floor = all.get(all.len().saturating_sub(MAX_NAMES)).copied().unwrap_or(0.0);
+        self.uses.retain(|_, n| worth(n) > floor);
     }
 
     pub fn get(&self, name: &str) -> Option<&NameUse> {
@@ -114,11 +163,36 @@ impl Names {
         self.uses.is_empty()
     }
 
-    /// Names by predicted need at `now`, most needed first; ties in order of the alphabet.
-    pub fn ranked(&self, now: Seq) -> Vec<(&str, &NameUse)> {
-        let mut all: Vec<_> =
-            self.uses.iter().map(|(name, used)| (used.need(now), &**name, used)).collect();
-        all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-        all.into_iter().map(|(_, name, used)| (name, used)).collect()
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &NameUse)> {
+        self.uses.iter().map(|(name, used)| (&**name, used))
     }
+
+    /// Names by predicted need, most needed first; ties in order of the alphabet.
+    pub fn ranked(&self, moment: &Moment<'_>) -> Vec<Ranked<'_>> {
+        let mut all: Vec<_> = self
+            .iter()
+            .map(|(name, used)| Ranked { name, used, need: need(name, used, moment) })
+            .collect();
+        all.sort_by(|a, b| b.need.total_cmp(&a.need).then(a.name.cmp(b.name)));
+        all
+    }
+}
+
+/// The names of a text, each in the form in which it is kept.
+pub fn names_in<'a>(text: &'a str, into: &mut HashSet<&'a str>) {
+    for_each_name(text, |whole| {
+        into.insert(last_part(whole));
+    });
+}
+
+/// A build product such as `cli-f20fdc7b237f6acc`: nobody says it twice.
+fn is_hashed(name: &str) -> bool {
+    const HASH_DIGITS: usize = 12;
+    name.rsplit_once('-').is_some_and(|(_, tail)| {
+        tail.len() >= HASH_DIGITS && tail.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+fn decay(messages: u64, half_life: f32) -> f32 {
+    (-(messages as f32) / half_life * std::f32::consts::LN_2).exp()
 }

@@ -1,21 +1,13 @@
-//! What tools did: files by role, commands with their outcome, errors and what came after them.
+//! What tools did, in order: calls, failures and what came after them, files, commands.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use bethink_transcript::{Seq, ToolUseId, json};
-use serde::Deserialize;
 
-/// What happened to one file.
-#[derive(Clone, Debug, Default)]
-pub struct FileFact {
-    pub path: Arc<str>,
-    pub reads: u32,
-    pub edits: u32,
-    pub created: bool,
-    pub last: Seq,
-    pub last_edit: Option<Seq>,
-}
+use crate::calls::{Input, describe, error_line};
+use crate::commands::{CommandFact, Commands};
+use crate::files::{FileFact, Files};
 
 /// Something that went wrong, and what came after.
 #[derive(Clone, Debug)]
@@ -39,18 +31,6 @@ pub struct Action {
     pub failed: bool,
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct Tools {
-    files: Vec<FileFact>,
-    places: HashMap<Arc<str>, usize>,
-    pub failures: Vec<Failure>,
-    /// Newest calls, oldest first.
-    pub actions: Vec<Action>,
-    pub used: BTreeMap<Box<str>, ToolUse>,
-    waiting: HashMap<ToolUseId, (String, String)>,
-    focus: Option<usize>,
-}
-
 /// A tool that was called.
 #[derive(Clone, Debug, Default)]
 pub struct ToolUse {
@@ -59,41 +39,47 @@ pub struct ToolUse {
     pub parameters: BTreeSet<Box<str>>,
 }
 
+#[derive(Clone, Debug, Default)]
+pub struct Tools {
+    files: Files,
+    commands: Commands,
+    pub failures: Vec<Failure>,
+    /// Newest calls, oldest first.
+    pub actions: Vec<Action>,
+    pub used: BTreeMap<Box<str>, ToolUse>,
+    waiting: HashMap<ToolUseId, Waiting>,
+    focus: Option<usize>,
+    /// Files in the order of their last use, oldest first.
+    recent: Vec<usize>,
+}
+
+/// A call whose result has not come.
+#[derive(Clone, Debug)]
+struct Waiting {
+    text: String,
+    key: String,
+    command: Option<String>,
+}
+
 /// Parameters that are kept of one tool, and tools: more is no tool but data.
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
-
-const READS: [&str; 5] = ["Read", "read", "read_file", "view", "NotebookRead"];
-const EDITS: [&str; 6] = ["Edit", "MultiEdit", "NotebookEdit", "edit", "edit_file", "str_replace"];
-const WRITES: [&str; 4] = ["Write", "write", "write_file", "create_file"];
 /// Newest calls that are kept.
 const ACTIONS: usize = 120;
 /// Newest failures that are kept.
 const FAILURES: usize = 120;
-const CALL_BYTES: usize = 140;
-const ERROR_BYTES: usize = 220;
 /// Failed calls that an edit may be an answer to.
 const OPEN_FAILURES: usize = 3;
-
-#[derive(Deserialize, Default)]
-struct Input {
-    #[serde(default, alias = "path", alias = "notebook_path", alias = "filePath")]
-    file_path: Option<String>,
-    #[serde(default)]
-    command: Option<String>,
-    #[serde(default)]
-    pattern: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    query: Option<String>,
-    #[serde(default)]
-    url: Option<String>,
-}
+/// Files of the newest work.
+const RECENT: usize = 4;
 
 impl Tools {
     pub fn files(&self) -> &[FileFact] {
-        &self.files
+        &self.files.all
+    }
+
+    pub fn commands(&self) -> &[CommandFact] {
+        &self.commands.all
     }
 
     /// Index of the file that is being worked on.
@@ -101,18 +87,36 @@ impl Tools {
         self.focus
     }
 
-    pub fn call(&mut self, id: &ToolUseId, name: &str, input: &str, seq: Seq) {
-        self.note_use(name, input);
-        let input: Input = serde_json::from_str(input).unwrap_or_default();
-        if let Some(path) = &input.file_path {
-            self.touch(name, path, seq);
+    /// Indices of the files of the newest work.
+    pub fn recent(&self) -> &[usize] {
+        &self.recent
+    }
+
+    /// Takes a call in; gives the names that it defines.
+    pub(crate) fn call(
+        &mut self,
+        id: &ToolUseId,
+        name: &str,
+        json: &str,
+        seq: Seq,
+    ) -> Vec<Box<str>> {
+        self.note_use(name, json);
+        let input = Input::parse(json);
+        let mut defined = Vec::new();
+        if let Some(touched) = self.files.touch(name, &input, seq) {
+            self.turn_to(touched.place, touched.changed);
+            defined = touched.defined;
+        }
+        if let Some(command) = &input.command {
+            self.commands.call(command, seq);
         }
         let (text, key) = describe(name, &input);
-        self.waiting.insert(id.clone(), (text.clone(), key));
-        self.actions.push(Action { seq, text, failed: false });
+        self.actions.push(Action { seq, text: text.clone(), failed: false });
+        self.waiting.insert(id.clone(), Waiting { text, key, command: input.command });
         if self.actions.len() > 2 * ACTIONS {
             self.actions.drain(..ACTIONS);
         }
+        defined
     }
 
     fn note_use(&mut self, name: &str, input: &str) {
@@ -128,45 +132,30 @@ impl Tools {
         }
     }
 
-    fn touch(&mut self, name: &str, path: &str, seq: Seq) {
-        let (reads, edits, writes) =
-            (READS.contains(&name), EDITS.contains(&name), WRITES.contains(&name));
-        if !reads && !edits && !writes {
-            return;
-        }
-        let place = match self.places.get(path) {
-            Some(place) => *place,
-            None => {
-                let path: Arc<str> = path.into();
-                self.files.push(FileFact {
-                    path: Arc::clone(&path),
-                    created: writes,
-                    ..FileFact::default()
-                });
-                self.places.insert(path, self.files.len() - 1);
-                self.files.len() - 1
-            }
-        };
+    /// The file at `place` is what the work is about now.
+    fn turn_to(&mut self, place: usize, changed: bool) {
         self.focus = Some(place);
-        let Some(file) = self.files.get_mut(place) else { return };
-        file.last = seq;
-        if reads {
-            file.reads += 1;
-            return;
+        self.recent.retain(|known| *known != place);
+        self.recent.push(place);
+        if self.recent.len() > RECENT {
+            self.recent.remove(0);
         }
-        file.edits += 1;
-        file.last_edit = Some(seq);
-        let path = Arc::clone(&file.path);
+        let Some(file) = self.files.all.get(place).filter(|_| changed) else { return };
         for failure in self.failures.iter_mut().rev().take(OPEN_FAILURES) {
-            if failure.fixed.is_none() && !failure.edits.contains(&path) {
-                failure.edits.push(Arc::clone(&path));
+            if failure.fixed.is_none() && !failure.edits.contains(&file.path) {
+                failure.edits.push(Arc::clone(&file.path));
             }
         }
     }
 
-    pub fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
-        let Some((call, key)) = self.waiting.remove(id) else { return };
-        let Some(error) = error_line(text, is_error) else {
+    pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
+        let Some(Waiting { text: call, key, command }) = self.waiting.remove(id) else { return };
+        if let Some(command) = &command {
+            self.commands.result(command, is_error, text);
+        }
+        // What a file or a search shows is no error of the call that showed it.
+        let looks = command.is_some() || is_error;
+        let Some(error) = looks.then(|| error_line(text, is_error)).flatten() else {
             for failure in self.failures.iter_mut().rev().take(ACTIONS) {
                 if failure.fixed.is_none() && failure.key == key {
                     failure.fixed = Some(seq);
@@ -182,66 +171,4 @@ impl Tools {
             self.failures.drain(..FAILURES);
         }
     }
-}
-
-/// A call in a line, and a key that is the same for the same call made again.
-fn describe(name: &str, input: &Input) -> (String, String) {
-    let what = [
-        &input.command,
-        &input.file_path,
-        &input.pattern,
-        &input.query,
-        &input.url,
-        &input.description,
-    ]
-    .into_iter()
-    .flatten()
-    .next()
-    .map_or("", String::as_str);
-    let line = what.lines().next().unwrap_or("").trim();
-    let text = match line {
-        "" => name.to_owned(),
-        line => format!("{name} `{}`", shorten(line, CALL_BYTES)),
-    };
-    let words: Vec<&str> =
-        line.split_whitespace().filter(|w| !w.starts_with('-')).take(4).collect();
-    (text, format!("{name} {}", words.join(" ")))
-}
-
-/// The line of a result that says what went wrong, if something did.
-fn error_line(text: &str, is_error: bool) -> Option<String> {
-    const SIGNS: [&str; 10] = [
-        "error:",
-        "error[",
-        "Error:",
-        "FAIL",
-        "--- FAIL",
-        "panicked at",
-        "Traceback (most recent call last)",
-        "npm ERR!",
-        "fatal:",
-        "undefined:",
-    ];
-    let sign =
-        text.lines().take(400).find(|line| SIGNS.iter().any(|s| line.trim_start().starts_with(s)));
-    let line = match (sign, is_error) {
-        (Some(line), _) => line,
-        (None, true) => {
-            text.lines().find(|line| !line.trim().is_empty()).unwrap_or("failed without a message")
-        }
-        (None, false) => return None,
-    };
-    Some(shorten(line.trim(), ERROR_BYTES))
-}
-
-/// The beginning of a line, with an ellipsis where something is missing.
-pub fn shorten(line: &str, bytes: usize) -> String {
-    if line.len() <= bytes {
-        return line.to_owned();
-    }
-    let mut end = bytes;
-    while !line.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", line[..end].trim_end())
 }

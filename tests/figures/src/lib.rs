@@ -14,6 +14,7 @@ pub mod drive;
 pub mod histories;
 pub mod imports;
 pub mod memory;
+pub mod needs;
 pub mod prompts;
 pub mod recording;
 pub mod retention;

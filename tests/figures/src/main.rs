@@ -9,11 +9,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
-use bethink_figures::{appends, drive, histories, imports, memory, prompts, recording, starts};
+use bethink_figures::{
+    appends, drive, histories, imports, memory, needs, prompts, recording, starts,
+};
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 8] =
-    ["prompts", "histories", "appends", "imports", "drive", "memory", "starts", "kills"];
+const PARTS: [&str; 9] =
+    ["needs", "prompts", "histories", "appends", "imports", "drive", "memory", "starts", "kills"];
 
 struct Wanted {
     parts: Vec<String>,
@@ -52,10 +54,11 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
     let files = recording::files(&wanted.files);
     let none = files.is_empty();
     match part {
+        "needs" => needs::rows(&files),
         "prompts" => prompts::rows(&files),
         "histories" => generated(wanted),
         "appends" => appends::rows(),
-        "imports" | "drive" | "memory" if none => {
+        "needs" | "imports" | "drive" | "memory" if none => {
             eprintln!("{part}: no recorded sessions given, left out");
             Vec::new()
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bethink_context::todos::Status;
 use bethink_transcript::Seq;
 
-use bethink_facts::{Facts, FileFact, shorten};
+use bethink_facts::{Facts, FileFact, Ranked, shorten};
 
 use super::mark;
 use super::page::Page;
@@ -213,7 +213,7 @@ pub(super) fn files_and_concepts(
     for (_, head) in &rows {
         crate::fidelity::collect(head, &mut known);
     }
-    let chosen = choose_names(facts, now, &known, left.saturating_sub(rows.len() * 9 + 120));
+    let chosen = choose_names(facts, &known, left.saturating_sub(rows.len() * 9 + 120));
     let mut groups = facts.names_by_file(&chosen);
     let mut files = rooted;
     for (index, head) in rows {
@@ -261,15 +261,10 @@ fn tools_row(facts: &Facts) -> String {
     if tools.is_empty() { String::new() } else { format!("- Tools in use: {}\n", tools.join("; ")) }
 }
 
-fn choose_names<'a>(
-    facts: &'a Facts,
-    now: Seq,
-    known: &HashSet<String>,
-    room: usize,
-) -> Vec<&'a str> {
+fn choose_names<'a>(facts: &'a Facts, known: &HashSet<String>, room: usize) -> Vec<&'a str> {
     let mut left = room;
     let mut chosen = Vec::new();
-    for (name, _) in facts.names.ranked(now) {
+    for Ranked { name, .. } in facts.names.ranked(&facts.moment()) {
         if known.contains(name) {
             continue;
         }

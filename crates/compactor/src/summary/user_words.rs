@@ -55,11 +55,8 @@ mod tests {
     use bethink_transcript::Seq;
 
     fn check(limit: usize, texts: &[&str], expect: &str) {
-        let said: Vec<Said> = texts
-            .iter()
-            .enumerate()
-            .map(|(i, text)| Said { seq: Seq(i as u64 + 1), text: (*text).into() })
-            .collect();
+        let said: Vec<Said> =
+            texts.iter().enumerate().map(|(i, text)| Said::new(Seq(i as u64 + 1), text)).collect();
         let mut page = Page::new(limit);
         write(&mut page, &said);
         assert_eq!(page.finish(), expect);
@@ -76,7 +73,7 @@ mod tests {
     #[test]
     fn a_giant_message_keeps_its_beginning_and_its_end() {
         let giant = format!("START {} END", "x".repeat(90_000));
-        let said = [Said { seq: Seq(7), text: giant.as_str().into() }];
+        let said = [Said::new(Seq(7), &giant)];
         let mut page = Page::new(2_000);
         write(&mut page, &said);
         let text = page.finish();

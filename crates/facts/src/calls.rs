@@ -1,0 +1,204 @@
+//! One call of a tool, in brief, and the line of its result that tells how it went.
+
+use serde::Deserialize;
+
+/// What most tools are given, by the names in use.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Input {
+    #[serde(default, alias = "notebook_path", alias = "filePath", alias = "filename")]
+    pub(crate) file_path: Option<String>,
+    #[serde(default)]
+    pub(crate) path: Option<String>,
+    #[serde(default, alias = "cmd")]
+    pub(crate) command: Option<String>,
+    #[serde(default)]
+    pub(crate) pattern: Option<String>,
+    #[serde(default)]
+    pub(crate) description: Option<String>,
+    #[serde(default)]
+    pub(crate) query: Option<String>,
+    #[serde(default)]
+    pub(crate) url: Option<String>,
+    #[serde(default, alias = "oldText", alias = "old_str")]
+    pub(crate) old_string: Option<String>,
+    #[serde(default, alias = "newText", alias = "new_str", alias = "content", alias = "file_text")]
+    pub(crate) new_string: Option<String>,
+}
+
+impl Input {
+    pub(crate) fn parse(json: &str) -> Self {
+        serde_json::from_str(json).unwrap_or_default()
+    }
+
+    /// The file that the call is about.
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.file_path.as_deref().or(self.path.as_deref())
+    }
+
+    fn subject(&self) -> &str {
+        let all = [
+            &self.command,
+            &self.file_path,
+            &self.pattern,
+            &self.query,
+            &self.url,
+            &self.description,
+            &self.path,
+        ];
+        all.into_iter().flatten().next().map_or("", String::as_str)
+    }
+}
+
+const CALL_BYTES: usize = 140;
+const ERROR_BYTES: usize = 220;
+/// Lines of a result that are looked at, from its beginning and from its end.
+const LINES: usize = 400;
+
+/// A call in a line, and a key that is the same for the same call made again.
+pub(crate) fn describe(name: &str, input: &Input) -> (String, String) {
+    let subject = input.subject();
+    let line = subject.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
+    let text = match line {
+        "" => name.to_owned(),
+        line => format!("{name} `{}`", shorten(line, CALL_BYTES)),
+    };
+    (text, format!("{name} {}", key_of(line)))
+}
+
+/// A call that the daemon did not read before, in a line; for those who show single messages.
+pub fn in_brief(name: &str, input: &str) -> String {
+    describe(name, &Input::parse(input)).0
+}
+
+/// The words of a command that stay the same when it is run again: without the directory it is run in,
+/// without settings, flags and redirections.
+pub(crate) fn key_of(line: &str) -> String {
+    let line = line.rsplit_once(" && ").map_or(line, |(head, last)| {
+        if head.trim_start().starts_with("cd ") { last } else { line }
+    });
+    let words = line
+        .split_whitespace()
+        .take_while(|word| !matches!(*word, "|" | ">" | "2>&1" | "||" | ";"))
+        .filter(|word| !word.starts_with('-') && !is_setting(word));
+    words.take(4).collect::<Vec<_>>().join(" ")
+}
+
+/// `RUST_LOG=debug` before a command.
+fn is_setting(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+    })
+}
+
+/// The line of a result that says what went wrong, if something did.
+pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
+    const SIGNS: [&str; 14] = [
+        "error:",
+        "error[",
+        "Error:",
+        "ERROR",
+        "FAIL",
+        "--- FAIL",
+        "panicked at",
+        "Traceback (most recent call last)",
+        "npm ERR!",
+        "fatal:",
+        "undefined:",
+        "AssertionError",
+        "TypeError:",
+        "SyntaxError:",
+    ];
+    let sign = text
+        .lines()
+        .take(LINES)
+        .find(|line| SIGNS.iter().any(|s| line.trim_start().starts_with(s)));
+    let line = match (sign, is_error) {
+        (Some(line), _) => line,
+        (None, true) => text
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty() && !line.starts_with("Exit code"))
+            .unwrap_or("failed without a message"),
+        (None, false) => return None,
+    };
+    Some(shorten(line.trim(), ERROR_BYTES))
+}
+
+/// The last line of a result that sums a run up: `test result: ok. 12 passed`.
+pub(crate) fn verdict(text: &str) -> Option<String> {
+    const SIGNS: [&str; 12] = [
+        " passed",
+        " failed",
+        "passing",
+        "failing",
+        "test result:",
+        "Tests:",
+        "PASS",
+        "FAIL",
+        "0 issues",
+        "Finished",
+        "no issues",
+        "error",
+    ];
+    let line = text
+        .lines()
+        .rev()
+        .take(LINES)
+        .map(str::trim)
+        .find(|line| line.len() > 2 && SIGNS.iter().any(|sign| line.contains(sign)))?;
+    Some(shorten(line, 120))
+}
+
+/// The beginning of a line, with an ellipsis where something is missing.
+pub fn shorten(line: &str, bytes: usize) -> String {
+    if line.len() <= bytes {
+        return line.to_owned();
+    }
+    let mut end = bytes;
+    while !line.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", line[..end].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_command_has_the_same_key() {
+        assert_eq!(
+            key_of("cd /proj/a && RUST_LOG=debug cargo test -p store -- --nocapture 2>&1 | tail"),
+            "cargo test store"
+        );
+        assert_eq!(key_of("go test ./... -run TestX"), "go test ./... TestX");
+        assert_eq!(key_of(""), "");
+    }
+
+    #[test]
+    fn a_call_in_brief() {
+        let check =
+            |name: &str, input: &str, expect: &str| assert_eq!(in_brief(name, input), expect);
+        check("Bash", r#"{"command":"\n  cargo test\nls","description":"d"}"#, "Bash `cargo test`");
+        check("Grep", r#"{"pattern":"fn main","path":"/proj/src"}"#, "Grep `fn main`");
+        check("Read", r#"{"file_path":"/proj/a.rs"}"#, "Read `/proj/a.rs`");
+        check("TaskList", "{}", "TaskList");
+        check("Odd", "not JSON", "Odd");
+    }
+
+    #[test]
+    fn errors_and_verdicts_are_found() {
+        assert_eq!(
+            error_line("ok\nerror[E0308]: mismatched", false).unwrap(),
+            "error[E0308]: mismatched"
+        );
+        assert_eq!(error_line("Exit code 1\n\nno such file", true).unwrap(), "no such file");
+        assert_eq!(error_line("", true).unwrap(), "failed without a message");
+        assert_eq!(error_line("all good", false), None);
+        assert_eq!(
+            verdict("running\ntest result: ok. 3 passed\n\n").unwrap(),
+            "test result: ok. 3 passed"
+        );
+        assert_eq!(verdict("nothing of note"), None);
+    }
+}

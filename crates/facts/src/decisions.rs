@@ -1,0 +1,147 @@
+//! Decisions, with their reason where one was said.
+
+use std::sync::Arc;
+
+use bethink_transcript::Seq;
+
+/// A sentence that settles something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub seq: Seq,
+    pub text: Arc<str>,
+    pub by_user: bool,
+}
+
+/// Longest sentence that is kept whole.
+const SENTENCE_BYTES: usize = 260;
+/// Decisions found in one text at most: a design document decides everything at once.
+const A_TEXT: usize = 6;
+
+/// Phrases by which people and models settle something or give the reason for it.
+const SETTLES: [&str; 26] = [
+    "because ",
+    "so that ",
+    "instead of ",
+    "rather than ",
+    "decided",
+    "the reason ",
+    "root cause",
+    "turns out",
+    "the problem is",
+    "the issue is",
+    "the fix is",
+    "we should ",
+    "let's ",
+    "must not ",
+    "should not ",
+    "agreed",
+    "won't ",
+    "no longer ",
+    "keep ",
+    "is intentional",
+    "by design",
+    "trade-off",
+    "prefer ",
+    "will use ",
+    "i'll use ",
+    "going with ",
+];
+/// Of these, what gives a reason says more than what announces a step.
+const REASONS: [&str; 9] = [
+    "because ",
+    "so that ",
+    "instead of ",
+    "rather than ",
+    "root cause",
+    "turns out",
+    "the reason ",
+    "by design",
+    "decided",
+];
+/// "Let's run the tests" settles nothing.
+const STEPS: [&str; 8] = [
+    "let's run",
+    "let's check",
+    "let's see",
+    "let's look",
+    "let's test",
+    "let's verify",
+    "let's read",
+    "let me ",
+];
+
+/// The sentences of `text` that settle something.
+pub(crate) fn in_text(seq: Seq, text: &str, by_user: bool) -> Vec<Decision> {
+    let mut found: Vec<(bool, &str)> = Vec::new();
+    for sentence in sentences(text) {
+        let lower = sentence.to_lowercase();
+        let reason = REASONS.iter().any(|mark| lower.contains(mark));
+        let settles = reason || SETTLES.iter().any(|mark| lower.contains(mark));
+        if settles && (reason || !STEPS.iter().any(|step| lower.contains(step))) {
+            found.push((reason, sentence));
+        }
+    }
+    if found.len() > A_TEXT {
+        found.sort_by_key(|(reason, _)| !reason);
+        found.truncate(A_TEXT);
+    }
+    found
+        .into_iter()
+        .map(|(_, sentence)| Decision {
+            seq,
+            text: crate::calls::shorten(sentence, SENTENCE_BYTES).into(),
+            by_user,
+        })
+        .collect()
+}
+
+/// Sentences and list items of prose; code blocks and tables are none.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    const MIN_BYTES: usize = 24;
+    const MAX_BYTES: usize = 1_000;
+    let mut in_code = false;
+    text.lines()
+        .filter(move |line| {
+            let fence = line.trim_start().starts_with("```");
+            in_code ^= fence;
+            !in_code && !fence && !line.trim_start().starts_with('|')
+        })
+        .flat_map(|line| line.split_inclusive(". "))
+        .map(|sentence| {
+            sentence.trim().trim_start_matches(['-', '*', '#', '>', ' ']).trim_end_matches("**")
+        })
+        .filter(|sentence| (MIN_BYTES..=MAX_BYTES).contains(&sentence.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_that_settle_something() {
+        let check = |text: &str, expect: &[&str]| {
+            let found = in_text(Seq(1), text, false);
+            assert_eq!(found.iter().map(|d| &*d.text).collect::<Vec<_>>(), expect, "{text}");
+        };
+        check(
+            "I looked. I'll use a table because a file would race. Done now.",
+            &["I'll use a table because a file would race."],
+        );
+        check("Let's run the tests and see what they say.", &[]);
+        check("```\nkeep this comment in the code block\n```", &[]);
+        check("| keep | this table out of it all |", &[]);
+        check(
+            "- The lease is kept rather than renewed.",
+            &["The lease is kept rather than renewed."],
+        );
+        check("short because", &[]);
+    }
+
+    #[test]
+    fn a_long_document_gives_its_reasons() {
+        let steps = "We should do one more of these things here. ".repeat(20);
+        let found = in_text(Seq(1), &format!("{steps}It fails because the clock jumps."), true);
+        assert_eq!(found.len(), A_TEXT);
+        assert!(found.iter().any(|d| d.text.contains("the clock jumps")));
+    }
+}

@@ -1,0 +1,107 @@
+//! How likely a name is to be used again soon.
+//!
+//! A logistic model over what is known of a name. The weights were fitted on recorded sessions, each
+//! judged by weights fitted without it (`figures --only needs`, which prints both figures): the label
+//! is whether the name is said or used in the next 40 messages, results left out.
+
+use std::collections::HashSet;
+
+use bethink_transcript::Seq;
+
+use crate::names::NameUse;
+
+pub const FEATURES: usize = 13;
+
+/// What each weight stands for, in order.
+pub const FEATURE_NAMES: [&str; FEATURES] = [
+    "constant",
+    "messages since it was met, logarithm",
+    "times met, logarithm",
+    "use that fades by half in 90 messages",
+    "use that fades by half in 12 messages",
+    "the user said it",
+    "an edit defined it",
+    "a file that was edited",
+    "a file that was read only",
+    "never said, only seen",
+    "a flag",
+    "stands in an open failure, an open item or the last words",
+    "share of its words among the names in use right now",
+];
+
+/// Fitted; see the module.
+pub const WEIGHTS: [f32; FEATURES] =
+    [-1.29, -0.55, -0.30, 0.99, -0.38, 0.19, 0.10, 0.61, 0.48, -1.08, 0.26, 0.61, 0.38];
+
+/// What is going on when needs are asked for.
+#[derive(Debug)]
+pub struct Moment<'a> {
+    pub now: Seq,
+    /// Names in what is unfinished.
+    pub open: HashSet<&'a str>,
+    /// Names of files that were edited, and that were only read.
+    pub edited: HashSet<&'a str>,
+    pub read: HashSet<&'a str>,
+    /// Words of the names that are in use right now.
+    pub words: HashSet<String>,
+}
+
+impl Moment<'_> {
+    /// Share of the name's words that are in use right now, 0 to 1.
+    fn topic(&self, name: &str) -> f32 {
+        let (mut all, mut known) = (0, 0);
+        for_each_word(name, |word| {
+            all += 1;
+            known += u32::from(self.words.contains(word));
+        });
+        if all == 0 { 0.0 } else { known as f32 / all as f32 }
+    }
+}
+
+/// The words of a name, in lower case, without the shortest: `read` and `line` of `readLine`.
+pub(crate) fn for_each_word(name: &str, mut each: impl FnMut(&str)) {
+    const SHORTEST: usize = 4;
+    let mut word = String::new();
+    let mut upper = true;
+    for c in name.chars().chain(['.']) {
+        let starts = !c.is_alphanumeric() || (c.is_uppercase() && !upper);
+        if starts {
+            if word.len() >= SHORTEST {
+                each(&word);
+            }
+            word.clear();
+        }
+        upper = c.is_uppercase();
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+    }
+}
+
+/// What is known of the name, in the order of [`FEATURE_NAMES`].
+pub fn features(name: &str, used: &NameUse, moment: &Moment<'_>) -> [f32; FEATURES] {
+    let age = |seq: Seq| (1.0 + moment.now.0.saturating_sub(seq.0) as f32).ln();
+    let yes = |is: bool| f32::from(u8::from(is));
+    [
+        1.0,
+        age(used.last),
+        (1.0 + used.count as f32).ln(),
+        (1.0 + used.slow(moment.now)).ln(),
+        (1.0 + used.quick(moment.now)).ln(),
+        yes(used.by_user),
+        yes(used.defined),
+        yes(moment.edited.contains(name)),
+        yes(moment.read.contains(name)),
+        yes(used.spoken == 0),
+        yes(name.starts_with("--")),
+        yes(moment.open.contains(name)),
+        moment.topic(name),
+    ]
+}
+
+/// Probability that the name is said or used again soon.
+pub fn need(name: &str, used: &NameUse, moment: &Moment<'_>) -> f32 {
+    let at = features(name, used, moment);
+    let sum: f32 = at.iter().zip(WEIGHTS).map(|(x, w)| x * w).sum();
+    1.0 / (1.0 + (-sum).exp())
+}

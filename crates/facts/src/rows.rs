@@ -1,0 +1,180 @@
+//! One fact as one line. Notes and summaries are made of these lines, so that a fact reads the same
+//! wherever it stands. `[41]` is the message that a line comes from.
+
+use bethink_transcript::Seq;
+
+use crate::calls::shorten;
+use crate::commands::CommandFact;
+use crate::decisions::Decision;
+use crate::files::{Change, FileFact};
+use crate::said::{Said, SaidKind};
+use crate::tools::{Action, Failure};
+
+/// `[41]`: where a line comes from.
+pub fn mark(seq: Seq) -> String {
+    format!("[{seq}]")
+}
+
+/// Text on one line, shortened at its end.
+pub fn one_line(text: &str, bytes: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    shorten(&line, bytes)
+}
+
+/// `store/append.rs (edited 3×, read 2×, last [84]): added \`open\`; changed \`close\``, below `root`.
+pub fn file(file: &FileFact, root: &str, symbols: usize) -> String {
+    let path = file.path.strip_prefix(root).unwrap_or(&file.path);
+    let mut row = format!("{path} ({}, last {})", done_to(file), mark(file.last));
+    let changes = changes(file, symbols);
+    if !changes.is_empty() {
+        row.push_str(": ");
+        row.push_str(&changes);
+    }
+    row
+}
+
+fn done_to(file: &FileFact) -> String {
+    let edits = file.edits - u32::from(file.created).min(file.edits);
+    let mut done = Vec::new();
+    if file.created {
+        done.push("created".to_owned());
+    }
+    for (times, what) in [(edits, "edited"), (file.reads, "read"), (file.searches, "searched")] {
+        match times {
+            0 => {}
+            1 => done.push(what.to_owned()),
+            _ => done.push(format!("{what} {times}×")),
+        }
+    }
+    done.join(", ")
+}
+
+/// `added open, close; removed reopen`: the newest `limit` symbols, by what an edit did to them.
+fn changes(file: &FileFact, limit: usize) -> String {
+    let newest = || file.symbols.iter().rev().take(limit);
+    let group = |change: Change, verb: &str| {
+        let names: Vec<&str> = newest().filter(|s| s.change == change).map(|s| &*s.name).collect();
+        (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
+    };
+    [(Change::Added, "added"), (Change::Changed, "changed"), (Change::Removed, "removed")]
+        .into_iter()
+        .filter_map(|(change, verb)| group(change, verb))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// `[12] Bash \`cargo test\`: error[E0308] → changed a.rs; worked again in [15]`.
+pub fn failure(failure: &Failure) -> String {
+    const EDITS: usize = 4;
+    let mut edits: Vec<&str> = failure.edits.iter().map(|path| file_name(path)).collect();
+    edits.dedup();
+    edits.truncate(EDITS);
+    let after = match (edits.is_empty(), failure.fixed) {
+        (true, Some(fixed)) => format!("worked again in {}", mark(fixed)),
+        (false, Some(fixed)) => {
+            format!("changed {}; worked again in {}", edits.join(", "), mark(fixed))
+        }
+        (false, None) => format!("changed {} since; not seen to work again", edits.join(", ")),
+        (true, None) => "not tried again".to_owned(),
+    };
+    format!("{} {}: {} → {after}", mark(failure.seq), failure.call, failure.error)
+}
+
+/// `\`cargo test\` passed in [84] (run 5×, failed 2×): test result: ok. 12 passed`.
+pub fn command(command: &CommandFact) -> String {
+    let state = match command.failed {
+        Some(true) => "failed",
+        Some(false) => "worked",
+        None => "was started",
+    };
+    let times = match (command.runs, command.failures) {
+        (1, _) => String::new(),
+        (runs, 0) => format!(" (run {runs}×)"),
+        (runs, failures) => format!(" (run {runs}×, failed {failures}×)"),
+    };
+    let verdict = command.verdict.as_deref().map(|v| format!(": {v}")).unwrap_or_default();
+    format!("`{}` {state} in {}{times}{verdict}", command.line, mark(command.last))
+}
+
+/// `[12] (user) keep the lease rather than renew it`.
+pub fn decision(decision: &Decision, bytes: usize) -> String {
+    let who = if decision.by_user { "(user) " } else { "" };
+    format!("{} {who}{}", mark(decision.seq), one_line(&decision.text, bytes))
+}
+
+/// `[12] Bash \`cargo test\` (failed)`.
+pub fn action(action: &Action) -> String {
+    let failed = if action.failed { " (failed)" } else { "" };
+    format!("{} {}{failed}", mark(action.seq), action.text)
+}
+
+/// What the user said, with the question that it answers.
+pub fn said(said: &Said, bytes: usize) -> String {
+    let text = one_line(&said.text, bytes);
+    match (&said.question, said.kind) {
+        (Some(question), _) => {
+            format!("{} {text} (asked: {})", mark(said.seq), one_line(question, bytes / 2))
+        }
+        (None, SaidKind::Handover) => {
+            format!("{} (account of an earlier session) {text}", mark(said.seq))
+        }
+        _ => format!("{} {text}", mark(said.seq)),
+    }
+}
+
+/// The longest directory that most files share, with its slash; empty when there is none.
+pub fn common_root(files: &[FileFact]) -> String {
+    let Some(first) = files.iter().max_by_key(|f| f.edits + f.reads) else { return String::new() };
+    let mut root: &str = &first.path;
+    while let Some(slash) = root.trim_end_matches('/').rfind('/') {
+        root = &root[..=slash];
+        let below = files.iter().filter(|f| f.path.starts_with(root)).count();
+        if root.len() > 1 && below * 5 >= files.len() * 4 {
+            return root.to_owned();
+        }
+        if root.len() <= 1 {
+            break;
+        }
+    }
+    String::new()
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::Symbol;
+
+    #[test]
+    fn a_file_says_what_was_done_to_it() {
+        let symbol = |name: &str, change| Symbol { name: name.into(), change, seq: Seq(3) };
+        let mut fact = FileFact {
+            path: "/proj/src/a.rs".into(),
+            reads: 2,
+            edits: 1,
+            created: true,
+            last: Seq(9),
+            symbols: vec![symbol("open", Change::Added), symbol("gone", Change::Removed)],
+            ..FileFact::default()
+        };
+        assert_eq!(
+            file(&fact, "/proj/", 5),
+            "src/a.rs (created, read 2×, last [9]): added open; removed gone"
+        );
+        assert_eq!(file(&fact, "/proj/", 0), "src/a.rs (created, read 2×, last [9])");
+        fact = FileFact { created: false, reads: 1, edits: 0, symbols: Vec::new(), ..fact };
+        assert_eq!(file(&fact, "/else/", 5), "/proj/src/a.rs (read, last [9])");
+    }
+
+    #[test]
+    fn most_files_share_a_root() {
+        let at = |path: &str| FileFact { path: path.into(), reads: 1, ..FileFact::default() };
+        let files = ["/proj/a/x.rs", "/proj/a/y.rs", "/proj/b/z.rs"].map(at);
+        assert_eq!(common_root(&files), "/proj/");
+        assert_eq!(common_root(&[at("x.rs")]), "");
+        assert_eq!(common_root(&[]), "");
+    }
+}

@@ -1,0 +1,127 @@
+//! Which symbols an edit defines: `fn parse`, `class Reader`, `func (s *Store) Get(`.
+//!
+//! By the looks of a line, in the languages that people write; no parser, since a hunk is no file.
+
+/// Words that may stand before the one that tells what is defined.
+const MODIFIERS: [&str; 22] = [
+    "pub",
+    "export",
+    "default",
+    "async",
+    "static",
+    "public",
+    "private",
+    "protected",
+    "final",
+    "abstract",
+    "unsafe",
+    "extern",
+    "inline",
+    "virtual",
+    "override",
+    "sealed",
+    "open",
+    "internal",
+    "declare",
+    "readonly",
+    "local",
+    "partial",
+];
+/// Words that say: the next name is being defined.
+const KEYWORDS: [&str; 19] = [
+    "fn",
+    "func",
+    "fun",
+    "def",
+    "class",
+    "struct",
+    "enum",
+    "trait",
+    "interface",
+    "type",
+    "const",
+    "mod",
+    "module",
+    "function",
+    "object",
+    "protocol",
+    "record",
+    "macro_rules!",
+    "namespace",
+];
+/// Longest line that is looked at; what is longer is data.
+const LINE_BYTES: usize = 400;
+
+/// Every symbol that `code` defines, in order, repeats included.
+pub(crate) fn defined(code: &str) -> impl Iterator<Item = &str> {
+    code.lines().filter(|line| line.len() <= LINE_BYTES).filter_map(defined_by)
+}
+
+fn defined_by(line: &str) -> Option<&str> {
+    let mut rest = line.trim_start();
+    loop {
+        let end = rest.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        if KEYWORDS.contains(&word) {
+            return name(receiver_left_out(after.trim_start()), word);
+        }
+        if !MODIFIERS.contains(&word) {
+            return None;
+        }
+        rest = after.trim_start();
+        // `pub(crate)`
+        if rest.starts_with('(') && word == "pub" {
+            rest = rest.split_once(')')?.1.trim_start();
+        }
+    }
+}
+
+/// Go's `(s *Store) Get` → `Get`.
+fn receiver_left_out(rest: &str) -> &str {
+    match rest.strip_prefix('(').and_then(|r| r.split_once(')')) {
+        Some((_, after)) => after.trim_start(),
+        None => rest,
+    }
+}
+
+fn name<'a>(rest: &'a str, keyword: &str) -> Option<&'a str> {
+    let rest = rest.strip_prefix("fn ").unwrap_or(rest);
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+    let name = &rest[..end];
+    // `type` and `const` are common words of prose and of other grammars: what follows must fit.
+    let fits = match keyword {
+        "type" | "object" | "record" | "module" | "open" => {
+            rest[end..].trim_start().starts_with(['=', '{', '<', '(', ':'])
+                || rest[end..].trim_start().starts_with("struct")
+                || rest[end..].trim_start().starts_with("interface")
+                || rest[end..].trim_start().starts_with("func")
+        }
+        _ => true,
+    };
+    (fits && name.len() >= 3 && name.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+        .then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_by_the_looks_of_their_line() {
+        let check = |line: &str, expect: &[&str]| {
+            assert_eq!(defined(line).collect::<Vec<_>>(), expect, "{line}");
+        };
+        check("    pub(crate) async fn read_line(&self) {", &["read_line"]);
+        check("func (s *Store) Get(key string) error {", &["Get"]);
+        check("export default class Reader extends Base {", &["Reader"]);
+        check("def parse(self):\n    return 1\nclass Token:", &["parse", "Token"]);
+        check("type Options struct {", &["Options"]);
+        check("const LIMIT: usize = 3;", &["LIMIT"]);
+        check("pub const fn zero() -> Self {", &["zero"]);
+        check("type of thing", &[]);
+        check("functional programming is fun", &[]);
+        check("let x = 3;", &[]);
+        check("", &[]);
+        check(&"fn a".repeat(1_000), &[]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The list of work, from whichever tools an agent keeps it with.
+
+use bethink_context::todos::{Priority, Status, Todo};
+use serde::Deserialize;
+
+/// One change of a list that is kept item by item.
+#[derive(Debug, Deserialize)]
+struct Change {
+    #[serde(default, alias = "taskId", alias = "task_id")]
+    id: Option<String>,
+    #[serde(default)]
+    subject: Option<String>,
+    #[serde(default)]
+    status: Option<String>,
+}
+
+const CREATES: [&str; 2] = ["TaskCreate", "task_create"];
+const UPDATES: [&str; 2] = ["TaskUpdate", "task_update"];
+/// Items that are kept; a longer list is no list of work.
+const MAX_ITEMS: usize = 200;
+
+/// Applies a call to `list`; says whether it changed.
+pub(crate) fn apply(list: &mut Vec<Todo>, tool: &str, input: &str) -> bool {
+    if CREATES.contains(&tool) {
+        return create(list, input);
+    }
+    UPDATES.contains(&tool) && update(list, input)
+}
+
+fn create(list: &mut Vec<Todo>, input: &str) -> bool {
+    let Some(Change { subject: Some(content), .. }) = read(input) else { return false };
+    if list.len() >= MAX_ITEMS {
+        return false;
+    }
+    // The tool numbers items in the order in which they were made.
+    let last = list.iter().filter_map(|todo| todo.id.parse::<u64>().ok()).max().unwrap_or(0);
+    let id = (last + 1).to_string();
+    list.push(Todo { id, content, status: Status::Pending, priority: Priority::Medium });
+    true
+}
+
+fn update(list: &mut Vec<Todo>, input: &str) -> bool {
+    let Some(Change { id: Some(id), subject, status }) = read(input) else { return false };
+    if status.as_deref() == Some("deleted") {
+        let before = list.len();
+        list.retain(|todo| todo.id != id);
+        return list.len() < before;
+    }
+    let Some(todo) = list.iter_mut().find(|todo| todo.id == id) else { return false };
+    if let Some(subject) = subject {
+        todo.content = subject;
+    }
+    match status.as_deref() {
+        Some("completed") => todo.status = Status::Completed,
+        Some("in_progress") => todo.status = Status::InProgress,
+        Some("pending") => todo.status = Status::Pending,
+        _ => {}
+    }
+    true
+}
+
+fn read(input: &str) -> Option<Change> {
+    serde_json::from_str(input).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_kept_item_by_item() {
+        let mut list = Vec::new();
+        assert!(apply(&mut list, "TaskCreate", r#"{"subject":"write","description":"d"}"#));
+        assert!(apply(&mut list, "TaskCreate", r#"{"subject":"test"}"#));
+        assert!(apply(&mut list, "TaskUpdate", r#"{"taskId":"1","status":"completed"}"#));
+        assert!(apply(&mut list, "TaskUpdate", r#"{"taskId":"2","status":"in_progress"}"#));
+        let shown: Vec<_> = list.iter().map(|t| (t.content.as_str(), t.status)).collect();
+        assert_eq!(shown, [("write", Status::Completed), ("test", Status::InProgress)]);
+        assert!(apply(&mut list, "TaskUpdate", r#"{"taskId":"1","status":"deleted"}"#));
+        assert!(!apply(&mut list, "TaskUpdate", r#"{"taskId":"9","status":"completed"}"#));
+        assert!(!apply(&mut list, "TaskCreate", "not JSON"));
+        assert!(!apply(&mut list, "Bash", r#"{"command":"ls"}"#));
+        assert_eq!(list.len(), 1);
+    }
+}
