@@ -64,7 +64,7 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
             format!("distant {:.4}, {} cuts", of.distant / of.distant_cuts.max(1.0), of.cuts);
         Row::new(what, of.all / of.cuts.max(1.0), "", Goal::None).detail(detail)
     };
-    vec![
+    let shares = [
         row(
             "names needed next among the first 200, weights as shipped",
             scores(&sessions, &shipped),
@@ -72,6 +72,10 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
         row("the same, fitted on all of these sessions", scores(&sessions, &fitted)),
         row("the same, each session by weights fitted on the others", apart),
     ];
+    let weights = FEATURE_NAMES
+        .iter()
+        .zip(fitted)
+        .map(|(name, weight)| Row::new(format!("fitted weight: {name}"), weight, "", Goal::None));
     shares.into_iter().chain(weights).collect()
 }
 
