@@ -54,7 +54,6 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
     let files = recording::files(&wanted.files);
     let none = files.is_empty();
     match part {
-        "needs" => needs::rows(&files),
         "prompts" => prompts::rows(&files),
         "histories" => generated(wanted),
         "appends" => appends::rows(),
@@ -62,6 +61,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
             eprintln!("{part}: no recorded sessions given, left out");
             Vec::new()
         }
+        "needs" => needs::rows(&files),
         "imports" => imports::rows(&files),
         "drive" => drive::rows(&files),
         "memory" => memory::rows(&files),
