@@ -58,12 +58,16 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Size of the whole conversation after the call: what went in and what came out.
-    pub fn total(&self) -> u64 {
+    /// Size of the prompt, however much of it came from a cache.
+    pub fn prompt(&self) -> u64 {
         self.input_tokens
-            .saturating_add(self.output_tokens)
             .saturating_add(self.cache_creation_input_tokens)
             .saturating_add(self.cache_read_input_tokens)
+    }
+
+    /// Size of the whole conversation after the call: what went in and what came out.
+    pub fn total(&self) -> u64 {
+        self.prompt().saturating_add(self.output_tokens)
     }
 }
 

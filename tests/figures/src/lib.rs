@@ -4,13 +4,16 @@
 //! crate that it measures; nothing depends on it.
 //!
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
-//! [`prompts`] → [`appends`] → [`imports`] → [`memory`] → [`starts`].
+//! [`prompts`] → [`appends`] → [`imports`] → [`memory`] → [`starts`] →
+//! [`tokens`] ([`growth`], [`fit`]).
 
 // A measurement that can't be taken ends the program where it stands.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 pub mod appends;
 pub mod drive;
+pub mod fit;
+pub mod growth;
 pub mod histories;
 pub mod imports;
 pub mod memory;
@@ -20,6 +23,7 @@ pub mod recording;
 pub mod retention;
 pub mod starts;
 pub mod table;
+pub mod tokens;
 
 use std::time::{Duration, Instant};
 

@@ -10,12 +10,13 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, histories, imports, memory, needs, prompts, recording, starts,
+    appends, drive, histories, imports, memory, needs, prompts, recording, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 9] =
-    ["needs", "prompts", "histories", "appends", "imports", "drive", "memory", "starts", "kills"];
+const PARTS: [&str; 10] = [
+    "needs", "prompts", "histories", "appends", "imports", "drive", "memory", "starts", "kills", "tokens",
+];
 
 struct Wanted {
     parts: Vec<String>,
@@ -66,6 +67,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "drive" => drive::rows(&files),
         "memory" => memory::rows(&files),
         "starts" => starts::rows(),
+        "tokens" => tokens::rows(&files),
         _ => kills(wanted),
     }
 }

@@ -1,0 +1,106 @@
+//! What recorded usage says: how much each turn made the prompt grow, and by what.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use bethink_session_file::{Kind, MessageLine, Thread, lines};
+use bethink_tokens::Counts;
+use bethink_transcript::{Message, Role};
+
+/// One step from an assistant message's prompt to the next one's.
+#[derive(Clone, Debug)]
+pub struct Growth {
+    /// Tokens, by the provider's figures.
+    pub reported: u64,
+    /// The answer in between and what followed it.
+    pub counts: Counts,
+}
+
+/// A recording's growths, and why the other turns say nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Growths {
+    pub name: String,
+    pub all: Vec<Growth>,
+    pub left_out: BTreeMap<&'static str, usize>,
+}
+
+/// The prompt that the newest assistant message answered.
+struct Known {
+    id: String,
+    model: String,
+    prompt: u64,
+}
+
+/// Sidechains have prompts of their own and are not read.
+pub fn read(path: &Path) -> Growths {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let name = path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut found = Growths { name, ..Growths::default() };
+    let (mut known, mut counts) = (None::<Known>, Counts::default());
+    let mut seen = HashSet::new();
+    for line in lines(bytes.into()).0 {
+        match &line.kind {
+            Kind::Message(line) if line.thread == Thread::Main => {
+                if line.is_summary {
+                    known = None;
+                }
+                if line.message.role == Role::Assistant {
+                    found.answer(line, &mut known, &mut counts, &mut seen);
+                }
+                line.message.blocks.iter().for_each(|b| counts.merge(&Counts::of_block(b)));
+            }
+            Kind::Boundary { .. } => known = None,
+            // The recorder's other way to take something out of the prompt.
+            Kind::Other
+                if memchr::memmem::find(&line.head, b"\"microcompact_boundary\"").is_some() =>
+            {
+                known = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+impl Growths {
+    fn answer(
+        &mut self,
+        line: &MessageLine,
+        known: &mut Option<Known>,
+        counts: &mut Counts,
+        seen: &mut HashSet<String>,
+    ) {
+        let id = id_of(&line.message);
+        if known.as_ref().is_some_and(|k| k.id == id) {
+            return;
+        }
+        let grown = std::mem::take(counts);
+        let before = known.take();
+        let Some(prompt) = prompt_of(&line.message) else { return self.leave("no usage") };
+        if !seen.insert(id.clone()) {
+            return self.leave("an answer that goes on after another");
+        }
+        let model = line.message.model.as_deref().unwrap_or_default().to_owned();
+        let now = known.insert(Known { id, model, prompt });
+        match before {
+            None => self.leave("the first after a start or a boundary"),
+            Some(before) if before.model != now.model => self.leave("another model"),
+            Some(before) if before.prompt >= now.prompt => self.leave("the prompt shrank"),
+            Some(before) => {
+                self.all.push(Growth { reported: now.prompt - before.prompt, counts: grown });
+            }
+        }
+    }
+
+    fn leave(&mut self, why: &'static str) {
+        *self.left_out.entry(why).or_default() += 1;
+    }
+}
+
+fn id_of(message: &Message) -> String {
+    message.assistant_message_id.as_ref().map_or_else(String::new, ToString::to_string)
+}
+
+fn prompt_of(message: &Message) -> Option<u64> {
+    message.usage.map(|usage| usage.prompt()).filter(|prompt| *prompt > 0)
+}
