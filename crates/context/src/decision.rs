@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+pub use bethink_tokens::kind::RESULT_FRAME_TOKENS;
 use bethink_transcript::{Seq, ToolUseId, Variant, json};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -250,6 +251,3 @@ impl Decisions {
         self.results.keys().collect()
     }
 }
-
-/// A tool result's frame around its text: type, id and braces.
-pub const RESULT_FRAME_TOKENS: u32 = 30;

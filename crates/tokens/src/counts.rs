@@ -22,8 +22,7 @@ impl Counts {
         counts
     }
 
-    /// A content block as a provider counts it. A call pays for its result's frame as well, so that
-    /// the two of them cost the same wherever a prompt is cut.
+    /// A content block as a provider counts it.
     pub fn of_block(block: &Block) -> Self {
         let mut counts = Self::default();
         match &block.kind {
@@ -35,6 +34,7 @@ impl Counts {
             BlockKind::ToolResult { .. } => {
                 scan::text(&block.text(), &mut counts);
                 counts.add(Kind::Media, u32::from(block.media));
+                counts.add(Kind::Result, 1);
             }
             BlockKind::Text => scan::text(&block.text(), &mut counts),
             BlockKind::Thinking => {

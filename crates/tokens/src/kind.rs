@@ -7,8 +7,9 @@
 
 /// Thousandths of a token: sums of many small costs stay whole numbers.
 pub const MILLI: u64 = 1_000;
-/// An image or a document, whatever its bytes (specification, section 3).
-pub const MEDIA_TOKENS: u32 = 2_000;
+/// A tool result's id and frame, whatever it shows. A result always comes with its call, so that usage
+/// tells the sum of both frames alone; this is the smaller share of it.
+pub const RESULT_FRAME_TOKENS: u32 = 30;
 /// Letters of one case in a row from which on they are no word: minified code, encoded data.
 pub const LONG_RUN: u32 = 16;
 
@@ -68,7 +69,10 @@ kinds! {
     Cjk "cjk" Set 1_000 "A character of Chinese, Japanese or Korean.",
     Emoji "emoji" Set 2_500 "A character above U+FFFF.",
     Script "script" Set 600 "A character of any other script.",
-    Call "call" Usage 83_000 "A tool call with its result: names, ids and frames of both.",
+    Call "call" Usage 53_000 "A tool call's name, id and frame, beside its input.",
+    Result "result" Set 30_000 "A tool result's id and frame, beside its text.",
     Thought "thought" Usage 16_000 "A block of thinking, beside its text.",
-    Media "media" Set 2_000_000 "An image or a document.",
+    Media "media" Set 2_000_000 "An image or a document, whatever its bytes (specification, section 3).",
 }
+
+const _: () = assert!(Kind::Result.milli() == RESULT_FRAME_TOKENS as u64 * MILLI);
