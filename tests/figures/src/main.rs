@@ -15,7 +15,16 @@ use bethink_figures::{
 use bethink_harness::kill_loop;
 
 const PARTS: [&str; 10] = [
-    "needs", "prompts", "histories", "appends", "imports", "drive", "memory", "starts", "kills", "tokens",
+    "needs",
+    "prompts",
+    "histories",
+    "appends",
+    "imports",
+    "drive",
+    "memory",
+    "starts",
+    "kills",
+    "tokens",
 ];
 
 struct Wanted {

@@ -23,17 +23,16 @@ const SPEED_ROUNDS: usize = 20;
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let sessions: Vec<Growths> = files.iter().map(|f| growth::read(f)).collect();
     let turns: usize = sessions.iter().map(|s| s.all.len()).sum();
-    let mut rows = vec![speed(files)];
-    if turns == 0 {
-        eprintln!("tokens: the recordings report no usage, figures left out");
-        return rows;
-    }
     let mut left_out = BTreeMap::<&str, usize>::new();
     for (why, times) in sessions.iter().flat_map(|s| &s.left_out) {
         *left_out.entry(why).or_default() += times;
     }
-    let detail = format!("left out: {left_out:?}");
-    rows.push(Row::new("turns with reported growth", turns as f64, "", Goal::None).detail(detail));
+    let found = Row::new("turns with reported growth", turns as f64, "", Goal::None)
+        .detail(format!("left out: {left_out:?}"));
+    let mut rows = vec![speed(files), found];
+    if turns == 0 {
+        return rows;
+    }
     let shipped = Costs::shipped();
     let all: Vec<&Growth> = sessions.iter().flat_map(|s| &s.all).collect();
     let fitted = Costs::fitted(&all);
