@@ -291,3 +291,59 @@ fn a_large_result_is_shown_as_the_same_preview_for_ever() {
     daemon.append(&session, &[say::user("go on")]);
     assert_eq!(result(&context(&daemon, &session), "shell"), preview);
 }
+
+/// Rounds whose provider counts `percent` of what is estimated, beside 30,000 tokens of a system
+/// prompt that the daemon never sees.
+fn reported_rounds(percent: u64, rounds: u64) -> Vec<Value> {
+    let mut messages = vec![say::user("Count.")];
+    for round in 0..rounds {
+        messages.push(json!({
+            "role": "assistant", "assistant_message_id": format!("msg_{round}"),
+            "content": [{"type": "text", "text": "Counted."}],
+            "usage": {"input_tokens": 30_000 + round * 1_075 * percent / 100, "output_tokens": 1},
+        }));
+        messages.push(say::user(&"word ".repeat(1_000)));
+    }
+    messages
+}
+
+#[test]
+fn reported_usage_is_believed_learnt_from_and_found_again_after_a_restart() {
+    let mut daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    daemon.append(&session, &reported_rounds(130, 40));
+    let path = format!("/v1/sessions/{session}/context/report");
+    let before = daemon.client().get(&path).ok();
+    assert_eq!(before["tokens_from"], "reported+estimate", "{before}");
+    let reported = 30_000 + 39 * 1_075 * 130 / 100;
+    assert_eq!(before["estimate"]["reported"], reported, "{before}");
+    assert_eq!(before["estimate"]["turns"], 39, "{before}");
+    let (scale, error) = (&before["estimate"]["scale"], &before["estimate"]["error"]);
+    assert!((1.2..1.31).contains(&scale.as_f64().unwrap()), "{scale}");
+    assert!(error.as_f64().unwrap() < 0.12, "{error}");
+    let rest = before["tokens"].as_u64().unwrap() - reported;
+    assert!((1_280..1_420).contains(&rest), "{rest}");
+    daemon.terminate();
+    daemon.start();
+    let after = daemon.client().get(&path).ok();
+    assert_eq!((&after["estimate"], &after["tokens"]), (&before["estimate"], &before["tokens"]));
+}
+
+#[test]
+fn a_system_prompt_that_is_never_seen_stays_counted_after_a_compaction() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(80_000);
+    let rounds = reported_rounds(100, 30);
+    daemon.append(&session, &rounds);
+    let made = context(&daemon, &session);
+    assert!(made["report"]["compacted"].is_string(), "{}", made["report"]);
+    assert_eq!(made["report"]["tokens_from"], "estimate", "{}", made["report"]);
+    let tokens = |key: &str| made["report"][key].as_u64().unwrap();
+    let parts: u64 =
+        made["report"]["parts"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+    // A quarter of the effective window at most.
+    assert!((17_900..=18_010).contains(&(tokens("tokens") - parts)), "{}", made["report"]);
+    assert!(tokens("remaining") > 0, "{}", made["report"]);
+    let stage = made["report"]["stages"].as_array().unwrap().last().unwrap();
+    assert_eq!(stage["tokens_after"], tokens("tokens"), "{stage}");
+}

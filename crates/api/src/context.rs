@@ -71,6 +71,20 @@ pub struct LastCompaction {
     pub at: String,
 }
 
+/// What is known of the estimate of tokens in this session, from usage that the provider reported.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct TokenEstimate {
+    /// Tokens that are the provider's own figure.
+    pub reported: u64,
+    /// What the estimate was multiplied by, as learnt; 1 before anything was reported.
+    pub scale: f64,
+    /// Turns that it was learnt from.
+    pub turns: u64,
+    /// Mean error of a turn's growth over the last turns, as a share of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<f64>,
+}
+
 /// What fills the window: measured on the prompt that would be sent, never on raw history.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ContextReport {
@@ -94,6 +108,9 @@ pub struct ContextReport {
     pub predicted_cache_hit: f64,
     /// `reported+estimate` or `estimate`.
     pub tokens_from: String,
+    /// How good the estimated share of `tokens` is.
+    #[serde(default)]
+    pub estimate: TokenEstimate,
     /// What the structural repair did to the view, in words.
     pub repairs: Vec<String>,
     pub last_compaction: Option<LastCompaction>,

@@ -19,6 +19,7 @@ pub use compaction::{
 };
 pub use context::{
     ContextReport, ContextRequest, LastCompaction, PartTokens, StageReport, SystemPart, Thresholds,
+    TokenEstimate,
 };
 pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use message::{

@@ -9,7 +9,7 @@
 //! acting (`bethink-daemon`).
 //!
 //! Reading order: [`thresholds`] → [`history`] → [`decision`] → stages ([`budget`], [`snip`],
-//! [`microcompact`]) → [`view`] → [`measure`] → [`assemble`] → [`todos`].
+//! [`microcompact`]) → [`view`] → [`usage`] → [`measure`] → [`assemble`] → [`todos`].
 
 pub mod assemble;
 pub mod budget;
@@ -22,6 +22,7 @@ pub mod snip;
 pub mod stage;
 pub mod thresholds;
 pub mod todos;
+pub mod usage;
 pub mod view;
 
 pub use assemble::{Body, SystemBlock, UnknownPart, assemble, order_system};
@@ -31,4 +32,5 @@ pub use measure::{Measure, Shape, TokenSource, measure};
 pub use placeholder::Hints;
 pub use stage::StageReport;
 pub use thresholds::{Level, Thresholds, WindowTooSmall};
+pub use usage::Learner;
 pub use view::{View, ViewOptions, view};

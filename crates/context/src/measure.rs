@@ -1,9 +1,11 @@
 //! Diagnostics of the transformed prompt: how big it is, and what of the last one still holds.
 
-use bethink_transcript::{Origin, Seq, ValidPrompt};
+use bethink_tokens::Calibration;
+use bethink_transcript::{Origin, Seq, Usage, ValidPrompt};
 
 use crate::decision::Decisions;
-use crate::history::History;
+use crate::history::{Entry, History};
+use crate::usage::{Learner, attached, goes_on, reported, shown};
 
 /// Where a total came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,34 +24,59 @@ impl TokenSource {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     pub tokens: u64,
+    /// Of them, those that are the provider's own figure.
+    pub reported: u64,
     pub source: TokenSource,
+    /// What the estimated rest was corrected by.
+    pub calibration: Calibration,
 }
 
 /// Tokens of the whole prompt: `estimated` is that of all its parts, `model` the session's.
 ///
 /// Usage that was reported before the newest change of the view, or by another model, is void.
-pub fn measure(history: &History, decisions: &Decisions, model: &str, estimated: u64) -> Measure {
+pub fn measure(
+    history: &History,
+    decisions: &Decisions,
+    model: &str,
+    estimated: u64,
+    learner: &Learner,
+) -> Measure {
+    let calibration = learner.calibration();
     let entries = history.from(decisions.kept_from());
-    let valid_after = decisions.last_edit();
-    let reported =
-        entries.iter().enumerate().rev().take_while(|(_, e)| e.message.seq > valid_after).find_map(
-            |(at, entry)| {
-                let usage = entry.message.usage?;
-                let same = entry.message.model.as_deref() == Some(model);
-                (same && usage.total() > 0).then_some((at, usage))
-            },
-        );
-    let Some((at, usage)) = reported else {
-        return Measure { tokens: estimated, source: TokenSource::Estimate };
+    let Some((at, usage)) = newest_answer(entries, decisions.last_edit(), model) else {
+        let tokens = calibration.apply(estimated) + learner.unseen();
+        return Measure { tokens, reported: 0, source: TokenSource::Estimate, calibration };
     };
-    let seq = entries.get(at).map_or(Seq::ZERO, |e| e.message.seq);
-    let later: u64 = entries.iter().skip(at + 1).map(crate::history::Entry::tokens).sum();
-    let attached: u64 =
-        decisions.attachments().iter().filter(|a| a.after > seq).map(|a| u64::from(a.tokens)).sum();
-    Measure { tokens: usage.total() + later + attached, source: TokenSource::Reported }
+    let answer = entries.get(at..).unwrap_or_default();
+    let later: u64 = answer.iter().map(|e| shown(e, decisions)).sum();
+    let first = answer.first().map_or(Seq::ZERO, |e| e.message.seq);
+    let later = calibration.apply(later + attached(decisions, first, Seq(u64::MAX)));
+    // Of an answer that is still being streamed, recorders know but the first tokens; of one that was
+    // thought over unseen, its text is the smaller figure.
+    let unseen = usage.output_tokens.saturating_sub(calibration.apply(said(answer)));
+    let tokens = usage.prompt() + later + unseen;
+    Measure { tokens, reported: usage.prompt(), source: TokenSource::Reported, calibration }
+}
+
+/// Where the newest answer that reported its prompt begins, among those after `valid_after`.
+fn newest_answer(entries: &[Entry], valid_after: Seq, model: &str) -> Option<(usize, Usage)> {
+    let valid =
+        || entries.iter().enumerate().rev().take_while(|(_, e)| e.message.seq > valid_after);
+    let (last, usage) = valid().find_map(|(at, e)| Some((at, reported(&e.message, model)?)))?;
+    let message = &entries.get(last)?.message;
+    let parts = valid().filter(|(at, e)| *at == last || goes_on(Some(e), message));
+    Some((parts.map(|(at, _)| at).min()?, usage))
+}
+
+/// Estimated tokens of the answer that `entries` begin with, in all its parts.
+fn said(entries: &[Entry]) -> u64 {
+    let Some(first) = entries.first() else { return 0 };
+    let parts =
+        entries.iter().enumerate().filter(|(at, e)| *at == 0 || goes_on(Some(first), &e.message));
+    parts.map(|(_, e)| e.tokens()).sum()
 }
 
 /// The outline of a prompt that was handed out, to tell what the next one keeps of it.

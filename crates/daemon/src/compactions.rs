@@ -91,7 +91,7 @@ impl Daemon {
         let options =
             ViewOptions { preserved_thinking: hot.model.preserved_thinking.unwrap_or(false) };
         let estimated = view(&hot.history, &hot.decisions, options).tokens() + hot.fixed_tokens;
-        let size = measure(&hot.history, &hot.decisions, &hot.model.name, estimated);
+        let size = measure(&hot.history, &hot.decisions, &hot.model.name, estimated, &hot.learner);
         let hints = Hints { session: hot.session.id.to_string() };
         let mut input = Input {
             id: Uuid::now_v7().to_string(),

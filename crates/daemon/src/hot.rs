@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bethink_compactor::Breakers;
 use bethink_context::todos::{self, Todo};
-use bethink_context::{Boundary, Decision, Decisions, Entry, History, Shape, Thresholds};
+use bethink_context::{Boundary, Decision, Decisions, Entry, History, Learner, Shape, Thresholds};
 use bethink_store::{Compaction, SeqRange, Session, StoredMessage};
 use bethink_tokens::{ByteEstimator, Estimator};
 use bethink_transcript::message::Source;
@@ -63,6 +63,8 @@ pub(crate) struct HotSession {
     pub(crate) fixed_tokens: u64,
     /// Estimated tokens of the messages in view.
     pub(crate) view_tokens: u64,
+    /// What the provider's figures teach of this session.
+    pub(crate) learner: Learner,
     ahead: BTreeMap<Seq, Arc<Message>>,
 }
 
@@ -87,6 +89,7 @@ impl HotSession {
         self.session.last_seq = message.seq;
         let entry = Entry::new(message, &ESTIMATOR);
         self.view_tokens += entry.tokens();
+        self.learner.observe(&self.model.name, &entry, &self.history, &self.decisions);
         self.history.push(entry);
     }
 
@@ -291,6 +294,7 @@ async fn load(daemon: &Daemon, id: SessionId) -> Result<HotSession> {
         last_prompt: None,
         fixed_tokens: 0,
         view_tokens: 0,
+        learner: Learner::default(),
         ahead: BTreeMap::new(),
     };
     if let Some(compaction) = &hot.last_compaction {
@@ -310,6 +314,7 @@ async fn load(daemon: &Daemon, id: SessionId) -> Result<HotSession> {
         }
     }
     hot.decisions = restore_decisions(daemon, id, boundary, &hot.history).await?;
+    hot.learner = Learner::replay(&hot.model.name, &hot.history, &hot.decisions);
     hot.todos.changed = !hot.todos.list.is_empty();
     Ok(hot)
 }

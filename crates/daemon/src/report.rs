@@ -37,16 +37,18 @@ pub(crate) fn write(facing: Facing<'_>) -> api::ContextReport {
         p.stable_tokens + fixed
     });
     let estimated = (messages + frame.tokens()).max(1);
+    // The parts in the unit of the whole.
+    let counted = |tokens| size.calibration.apply(tokens);
     let mut report = api::ContextReport {
         tokens: size.tokens,
         parts: api::PartTokens {
-            system: frame.system_tokens,
-            instructions: frame.instruction_tokens,
+            system: counted(frame.system_tokens),
+            instructions: counted(frame.instruction_tokens),
             memory: 0,
-            tools: frame.tool_tokens,
-            summary: facing.summary,
-            attachments: facing.attachments,
-            tail: messages.saturating_sub(facing.summary + facing.attachments),
+            tools: counted(frame.tool_tokens),
+            summary: counted(facing.summary),
+            attachments: counted(facing.attachments),
+            tail: counted(messages.saturating_sub(facing.summary + facing.attachments)),
         },
         thresholds: thresholds_out(hot),
         remaining: thresholds.auto.saturating_sub(size.tokens),
@@ -58,6 +60,7 @@ pub(crate) fn write(facing: Facing<'_>) -> api::ContextReport {
         changed_by: None,
         predicted_cache_hit: round((cached as f64 / estimated as f64).min(1.0), 10_000.0),
         tokens_from: size.source.as_str().to_owned(),
+        estimate: estimate_out(&size),
         repairs: facing.repairs,
         last_compaction: last_compaction(hot),
         compacted: None,
@@ -73,6 +76,16 @@ pub(crate) fn write(facing: Facing<'_>) -> api::ContextReport {
         }
     });
     report
+}
+
+fn estimate_out(size: &Measure) -> api::TokenEstimate {
+    let calibration = &size.calibration;
+    api::TokenEstimate {
+        reported: size.reported,
+        scale: round(calibration.scale(), 1_000.0),
+        turns: u64::from(calibration.turns()),
+        error: calibration.error().map(|error| round(error, 1_000.0)),
+    }
 }
 
 fn changed_by(stages: &[api::StageReport], hot: &HotSession, decisions: &Decisions) -> String {
@@ -198,6 +211,7 @@ pub(crate) fn empty(hot: &HotSession) -> api::ContextReport {
         changed_by: None,
         predicted_cache_hit: 0.0,
         tokens_from: "estimate".to_owned(),
+        estimate: api::TokenEstimate::default(),
         repairs: Vec::new(),
         last_compaction: None,
         compacted: None,

@@ -8,8 +8,8 @@ use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
 use bethink_context::todos;
 use bethink_context::{
-    Attachment, Decision, Decisions, Hints, Shape, StageReport, ViewOptions, assemble, measure,
-    snip, view,
+    Attachment, Decision, Decisions, Hints, Measure, Shape, StageReport, ViewOptions, assemble,
+    measure, snip, view,
 };
 use bethink_context::{budget, microcompact};
 use bethink_store::NewDecision;
@@ -28,6 +28,9 @@ pub(crate) struct Made {
     pub(crate) prompt: ValidPrompt,
     pub(crate) shape: Shape,
     pub(crate) report: api::ContextReport,
+    /// Tokens of all its parts, as estimated.
+    estimated: u64,
+    size: Measure,
 }
 
 impl Daemon {
@@ -55,6 +58,8 @@ impl Daemon {
         hot.breakers.turn();
         let (mut decisions, mut records, mut stages) = self.decide(&mut hot, now);
         let mut made = self.make(&hot, &decisions, &frame, &stages)?;
+        let effective = hot.thresholds.effective;
+        hot.learner.compare(made.estimated, &made.size, effective);
         let mut compacted = None;
         if may_compact {
             let limits = crate::limits::compact(&self.settings().compact);
@@ -85,6 +90,10 @@ impl Daemon {
                         compacted.is_some(),
                     ));
                     made = self.make(&hot, &decisions, &frame, &stages)?;
+                    // The compaction counted what it can see; the whole is known now.
+                    if let Some(stage) = made.report.stages.last_mut() {
+                        stage.tokens_after = made.report.tokens;
+                    }
                     made.report.notices.extend(notice);
                 }
             }
@@ -200,8 +209,8 @@ impl Daemon {
         let repairs = report::repairs(&shown.repairs);
         let prompt = ValidPrompt::check(shown.messages)
             .map_err(|faults| Refusal::internal(format!("the view broke a rule: {faults:?}")))?;
-        let size =
-            measure(&hot.history, decisions, &hot.model.name, prompt.tokens() + frame.tokens());
+        let estimated = prompt.tokens() + frame.tokens();
+        let size = measure(&hot.history, decisions, &hot.model.name, estimated, &hot.learner);
         let shape = Shape::new(&prompt, hash(&frame.system), hash_text(&frame.tools));
         let facing = Facing {
             hot,
@@ -216,7 +225,7 @@ impl Daemon {
             repairs,
         };
         let report = report::write(facing);
-        Ok(Made { prompt, shape, report })
+        Ok(Made { prompt, shape, report, estimated, size })
     }
 
     /// Makes new decisions durable, then the session's own.

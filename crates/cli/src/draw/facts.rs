@@ -29,9 +29,8 @@ pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<Text> {
                 count(t.blocking)
             )),
         cache(fact("cache"), report),
-        fact("messages")
-            .plain(count(report.messages))
-            .dim(format!(", tokens by {}", report.tokens_from)),
+        fact("messages").plain(count(report.messages)),
+        tokens(fact("tokens"), report),
     ];
     if let Some(last) = &report.last_compaction {
         lines.push(fact("compacted").plain(ago(&last.at, now)).dim(level_and_fidelity(last)));
@@ -60,6 +59,26 @@ fn cache(fact: Text, report: &ContextReport) -> Text {
         (Some(at), Some(by)) => {
             fact.plain(share).dim(format!(" kept; changed from message {at} on by {by}"))
         }
+    }
+}
+
+/// Who counted, and how far off the share is that nobody did.
+fn tokens(fact: Text, report: &ContextReport) -> Text {
+    let estimate = &report.estimate;
+    let fact = match estimate.reported {
+        0 => fact.plain(count(report.tokens)).dim(", estimated"),
+        reported => fact
+            .plain(count(report.tokens))
+            .dim(format!(", {} reported, the rest estimated", count(reported))),
+    };
+    match estimate.error {
+        Some(error) => fact.dim(format!(
+            " to ±{:.0}% a turn, ×{:.2} learnt from {}",
+            error * 100.0,
+            estimate.scale,
+            plural(estimate.turns, "turn", "turns")
+        )),
+        None => fact,
     }
 }
 

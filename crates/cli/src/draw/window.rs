@@ -199,7 +199,7 @@ fn side_by_side(left: Vec<Text>, right: Vec<Text>, width: usize) -> Vec<Text> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::StageReport;
+    use bethink_api::{StageReport, TokenEstimate};
 
     use super::*;
     use crate::screen::escape::Lines;
@@ -231,6 +231,7 @@ mod tests {
             changed_by: None,
             predicted_cache_hit: 0.987,
             tokens_from: "estimate".into(),
+            estimate: TokenEstimate::default(),
             repairs: vec![],
             last_compaction: None,
             compacted: None,

@@ -7,4 +7,5 @@ mod budget;
 mod histories;
 mod microcompact;
 mod prefix;
+mod usage;
 mod view;

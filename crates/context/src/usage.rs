@@ -1,0 +1,143 @@
+//! What a provider reported of a session: which figures hold, and what they teach the estimate.
+//!
+//! An assistant message carries the size of the prompt that it answers. What such a prompt grew by
+//! since the one before is known from history, so that every turn tells how far the estimate is off.
+//! A turn teaches nothing where something else moved the figure: another model, a changed view, a
+//! prompt that shrank.
+
+use bethink_tokens::Calibration;
+use bethink_transcript::{Block, BlockKind, Message, Role, Seq, Usage, Variant};
+
+use crate::decision::Decisions;
+use crate::history::{BlockFacts, Entry, History};
+use crate::measure::{Measure, TokenSource};
+
+/// The usage of an answer by `model`, if it says how large the prompt was.
+///
+/// A message that names no model is taken as the session's. A dated name (`claude-x-20250101`) is the
+/// model that it dates.
+pub fn reported(message: &Message, model: &str) -> Option<Usage> {
+    let usage = message.usage.filter(|usage| usage.prompt() > 0)?;
+    let own = message.model.as_deref().is_none_or(|name| undated(name) == undated(model));
+    (message.role == Role::Assistant && own).then_some(usage)
+}
+
+fn undated(model: &str) -> &str {
+    match model.rsplit_once('-') {
+        Some((name, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => model,
+    }
+}
+
+/// Tokens of a message as the prompt shows it.
+pub(crate) fn shown(entry: &Entry, decisions: &Decisions) -> u64 {
+    sum(entry, |block, facts| replaced(block, decisions, |_| true).unwrap_or(facts.tokens))
+}
+
+/// Tokens of a message as the prompt showed it at first: a preview stands from the start, what was
+/// cleared or clipped was whole before.
+fn first_shown(entry: &Entry, decisions: &Decisions) -> u64 {
+    let preview = |variant| variant == Variant::Preview;
+    sum(entry, |block, facts| replaced(block, decisions, preview).unwrap_or(facts.tokens))
+}
+
+fn sum(entry: &Entry, tokens: impl Fn(&Block, &BlockFacts) -> u32) -> u64 {
+    entry.blocks().map(|(block, facts)| u64::from(tokens(block, facts))).sum()
+}
+
+fn replaced(block: &Block, decisions: &Decisions, wanted: impl Fn(Variant) -> bool) -> Option<u32> {
+    let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { return None };
+    decisions.result(tool_use_id).filter(|shown| wanted(shown.variant)).map(|shown| shown.tokens)
+}
+
+/// Tokens of what was attached from message `from` on, before message `before`.
+pub(crate) fn attached(decisions: &Decisions, from: Seq, before: Seq) -> u64 {
+    let within = decisions.attachments().iter().filter(|a| from <= a.after && a.after < before);
+    within.map(|a| u64::from(a.tokens)).sum()
+}
+
+/// Follows a session's reported usage, message by message.
+#[derive(Clone, Debug, Default)]
+pub struct Learner {
+    model: String,
+    calibration: Calibration,
+    /// The newest answer that reported its prompt: where it begins, and the prompt's tokens.
+    known: Option<(Seq, u64)>,
+    unseen: u64,
+}
+
+/// What a provider counts beyond all that is known of a prompt is system and tools of a client that
+/// sends its own. It is taken to stay, as at most one part in so many of the window: more would be
+/// another prompt than the one that is made here.
+pub const UNSEEN_SHARE: u64 = 4;
+
+impl Learner {
+    /// What a history of `model` teaches.
+    pub fn replay(model: &str, history: &History, decisions: &Decisions) -> Self {
+        let mut learner = Self::default();
+        for entry in history.entries() {
+            learner.observe(model, entry, history, decisions);
+        }
+        learner
+    }
+
+    pub fn calibration(&self) -> Calibration {
+        self.calibration
+    }
+
+    /// Tokens that a prompt has beyond its estimate, as far as the last reported one tells.
+    pub fn unseen(&self) -> u64 {
+        self.unseen
+    }
+
+    /// A prompt that was estimated as `estimated` measures `size`, in a window of `effective` tokens.
+    pub fn compare(&mut self, estimated: u64, size: &Measure, effective: u64) {
+        if size.source == TokenSource::Reported {
+            let beyond = size.tokens.saturating_sub(self.calibration.apply(estimated));
+            self.unseen = beyond.min(effective / UNSEEN_SHARE);
+        }
+    }
+
+    /// Takes the next message in; `history` has all that came before it.
+    pub fn observe(
+        &mut self,
+        model: &str,
+        entry: &Entry,
+        history: &History,
+        decisions: &Decisions,
+    ) {
+        if self.model != model {
+            *self = Self { model: model.to_owned(), ..Self::default() };
+        }
+        let message = &entry.message;
+        let Some(usage) = reported(message, model) else {
+            // An answer of another model: its prompt is counted otherwise.
+            if message.usage.is_some() {
+                self.known = None;
+            }
+            return;
+        };
+        let Some((seq, before)) = self.known.replace((message.seq, usage.prompt())) else { return };
+        let answers = history.from(seq);
+        if goes_on(answers.first(), message) {
+            // A later part of the same answer repeats the figure.
+            self.known = Some((seq, before));
+            return;
+        }
+        let edited =
+            decisions.edits().iter().any(|e| seq <= e.made_after && e.made_after < message.seq);
+        if edited || usage.prompt() <= before {
+            return;
+        }
+        let grown = answers.iter().take_while(|e| e.message.seq < message.seq);
+        let estimated: u64 = grown.map(|e| first_shown(e, decisions)).sum();
+        let estimated = estimated + attached(decisions, seq, message.seq);
+        self.calibration.observe(estimated, usage.prompt() - before);
+    }
+}
+
+/// Whether `message` is a further part of the answer that begins with `first`.
+pub(crate) fn goes_on(first: Option<&Entry>, message: &Message) -> bool {
+    let id = first.and_then(|e| e.message.assistant_message_id.as_ref());
+    id.is_some() && id == message.assistant_message_id.as_ref()
+}
