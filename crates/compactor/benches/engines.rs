@@ -66,11 +66,12 @@ fn prompt(history: &History, decisions: &Decisions) -> usize {
 fn compaction(history: &History, decisions: &Decisions) -> u64 {
     let Ok(thresholds) = Thresholds::new(200_000, 20_000, 0.0) else { return 0 };
     let mut facts = Facts::default();
-    let mut input = Input {
+    history.entries().iter().for_each(|entry| facts.observe(&entry.message));
+    let input = Input {
         id: "c".to_owned(),
         history,
         decisions,
-        facts: &mut facts,
+        facts: &facts,
         thresholds,
         fixed_tokens: 0,
         scale: 1.0,
@@ -83,7 +84,7 @@ fn compaction(history: &History, decisions: &Decisions) -> u64 {
         hints: &Hints::default(),
         estimator: &ByteEstimator,
     };
-    compact(&mut input, &[&EmbeddedSummarizer]).map_or(0, |outcome| outcome.tokens_after)
+    compact(&input, &[&EmbeddedSummarizer]).map_or(0, |outcome| outcome.tokens_after)
 }
 
 fn engines(criterion: &mut Criterion) {

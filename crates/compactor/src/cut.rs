@@ -19,19 +19,26 @@ pub struct Cut {
 /// Plans a cut whose tail has about `target` tokens; `hard` is what it may have at most.
 ///
 /// Extends backwards from the newest message until the minima of `limits` are met, as far as `hard`
-/// allows, then on to `target`; always on a boundary of API rounds.
+/// allows, then on to `target`; always on a boundary of API rounds. The tail starts at `no_later` at
+/// the latest, whatever it then has: what no summary speaks of is not cut away.
+#[allow(clippy::too_many_arguments)]
 pub fn plan(
     history: &History,
     decisions: &Decisions,
     limits: &CompactLimits,
     target: u64,
     hard: u64,
+    no_later: Option<Seq>,
     estimator: &dyn Estimator,
     hints: &Hints,
 ) -> Cut {
     let entries = history.from(decisions.kept_from());
     let points = cuts::cut_points(entries.iter().map(|e| &*e.message));
     let suffix = suffix_tokens(entries, decisions);
+    let too_late = |point: usize| {
+        let starts = entries.get(point).map_or(history.last_seq().next(), |e| e.message.seq);
+        no_later.is_some_and(|latest| starts > latest)
+    };
     let target = target.min(limits.keep_max_tokens).min(hard);
     let mut chosen = None;
     let mut texts = 0;
@@ -45,8 +52,11 @@ pub fn plan(
             .count();
         next = point;
         let tokens = suffix.get(point).copied().unwrap_or(0);
+        if too_late(point) {
+            continue;
+        }
         // Point 0 would keep everything.
-        if point == 0 || tokens > hard {
+        if point == 0 || (tokens > hard && (no_later.is_none() || chosen.is_some())) {
             break;
         }
         let wants_more = texts <= limits.keep_min_messages || tokens <= limits.keep_min_tokens;

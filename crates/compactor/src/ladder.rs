@@ -16,19 +16,25 @@ use crate::limits::{
 };
 use crate::policy::Trigger;
 use crate::restore::{self, Restorable, RestoredItem};
-use crate::summary;
 use bethink_facts::Facts;
 
 /// Writes a summary of the covered stretch. Two implementations share one suite: model and embedded.
 pub trait Summarizer: Send + Sync {
     fn level(&self) -> Level;
+    /// Last message that the text speaks of, where that is settled before it is written: the kept tail
+    /// starts no later than with the next.
+    fn covers(&self) -> Option<Seq> {
+        None
+    }
+    /// Whether a text has the shape of this level's summaries.
+    fn is_well_formed(&self, summary: &str) -> bool;
     /// The text of the summary, or why there is none; the next level is tried then.
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String>;
 }
 
 #[derive(Debug)]
 pub struct SummaryRequest<'a> {
-    /// Read up to the cut.
+    /// Through the newest message.
     pub facts: &'a Facts,
     pub max_bytes: usize,
     /// Bytes of the user's own words at most.
@@ -37,8 +43,17 @@ pub struct SummaryRequest<'a> {
     pub kept_from: Option<Seq>,
     /// Names that stay readable in the kept tail.
     pub visible: &'a HashSet<String>,
+    /// The summary is read without the tail too: by whoever asked for it.
+    pub stands_alone: bool,
     /// What the person who asked wants kept above all.
     pub focus: Option<&'a str>,
+}
+
+impl SummaryRequest<'_> {
+    /// A reader of the summary does not meet this message itself.
+    pub fn is_hidden(&self, seq: Seq) -> bool {
+        self.stands_alone || self.kept_from.is_none_or(|kept| seq < kept)
+    }
 }
 
 /// What a compaction is made from.
@@ -47,7 +62,8 @@ pub struct Input<'a> {
     pub id: String,
     pub history: &'a History,
     pub decisions: &'a Decisions,
-    pub facts: &'a mut Facts,
+    /// Through the newest message.
+    pub facts: &'a Facts,
     pub thresholds: Thresholds,
     /// Tokens of system and tools, which no compaction touches.
     pub fixed_tokens: u64,
@@ -99,7 +115,7 @@ pub enum Failure {
 const ATTEMPTS: [(u64, u64); 4] = [(100, 100), (50, 70), (15, 45), (0, 25)];
 
 /// Compacts by the levels of `ladder`, in its order.
-pub fn compact(input: &mut Input<'_>, ladder: &[&dyn Summarizer]) -> Result<Outcome, Failure> {
+pub fn compact(input: &Input<'_>, ladder: &[&dyn Summarizer]) -> Result<Outcome, Failure> {
     let estimator = input.estimator;
     let tokens = |text: &str| estimator.text(text);
     let before = view(input.history, input.decisions, input.options).tokens() + input.fixed_tokens;
@@ -110,13 +126,12 @@ pub fn compact(input: &mut Input<'_>, ladder: &[&dyn Summarizer]) -> Result<Outc
     }
     let mut refused = Vec::new();
     for (tail, summary) in ATTEMPTS {
-        let cut = plan_cut(input, room, tail);
-        if !covers_something(input, &cut) {
-            refused.push("there is nothing before the newest round to compact".to_owned());
-            continue;
-        }
-        observe(input, cut.kept_from);
         for level in ladder {
+            let cut = plan_cut(input, room, tail, level.covers());
+            if !covers_something(input, &cut) {
+                refused.push(NOTHING.to_owned());
+                continue;
+            }
             let draft = match draft(input, *level, &cut, room, summary) {
                 Ok(draft) => draft,
                 Err(reason) => {
@@ -128,7 +143,7 @@ pub fn compact(input: &mut Input<'_>, ladder: &[&dyn Summarizer]) -> Result<Outc
             let shown = view(input.history, &decisions, input.options);
             let after = shown.tokens() + input.fixed_tokens;
             if let Err(reason) =
-                accept(&draft.boundary.summary, &shown, before, after, auto, input.trigger)
+                accept(*level, &draft.boundary.summary, &shown, before, after, auto, input.trigger)
             {
                 refused.push(format!("{}: {reason}", level.level().as_str()));
                 continue;
@@ -136,11 +151,13 @@ pub fn compact(input: &mut Input<'_>, ladder: &[&dyn Summarizer]) -> Result<Outc
             return Ok(outcome(input, *level, draft, decisions, &shown, before, after, refused));
         }
     }
-    if refused.iter().all(|r| r.starts_with("there is nothing")) {
+    if refused.iter().all(|reason| reason == NOTHING) {
         return Err(Failure::Nothing);
     }
     Err(Failure::Refused(refused))
 }
+
+const NOTHING: &str = "there is nothing before the newest round to compact";
 
 struct Draft {
     boundary: Boundary,
@@ -151,7 +168,7 @@ fn scaled(threshold: u64, scale: f64) -> u64 {
     if scale > 1.0 { (threshold as f64 / scale) as u64 } else { threshold }
 }
 
-fn plan_cut(input: &Input<'_>, room: u64, percent: u64) -> Cut {
+fn plan_cut(input: &Input<'_>, room: u64, percent: u64, covers: Option<Seq>) -> Cut {
     let share = room * TAIL_PERCENT / 100;
     let hard = (room * (TAIL_PERCENT + 12) / 100 * percent / 100).max(600);
     if percent == 0 {
@@ -170,6 +187,7 @@ fn plan_cut(input: &Input<'_>, room: u64, percent: u64) -> Cut {
         &input.limits,
         target,
         hard,
+        covers.map(Seq::next),
         input.estimator,
         input.hints,
     )
@@ -180,13 +198,6 @@ fn covers_something(input: &Input<'_>, cut: &Cut) -> bool {
     first.is_some_and(|e| e.message.seq < cut.kept_from) || !cut.clipped.is_empty()
 }
 
-/// Facts are read up to the cut; a tighter cut reads on.
-fn observe(input: &mut Input<'_>, kept_from: Seq) {
-    for entry in input.history.entries().iter().take_while(|e| e.message.seq < kept_from) {
-        input.facts.observe(&entry.message);
-    }
-}
-
 fn draft(
     input: &Input<'_>,
     level: &dyn Summarizer,
@@ -194,6 +205,8 @@ fn draft(
     room: u64,
     percent: u64,
 ) -> Result<Draft, String> {
+    // Who asks for a compaction reads its summary by itself.
+    let stands_alone = input.trigger == Trigger::Manual;
     let visible = tail_names(input, cut.kept_from);
     let last = input.history.last_seq();
     let own = (room * SUMMARY_PERCENT / 100 * percent / 100)
@@ -212,6 +225,7 @@ fn draft(
         user_bytes: usize::try_from(input.limits.user_message_tokens * 3).unwrap_or(usize::MAX),
         kept_from: (cut.kept_from <= last).then_some(cut.kept_from),
         visible: &visible,
+        stands_alone,
         focus: input.focus.as_deref(),
     };
     let text = level.summarize(&request)?;
@@ -283,6 +297,7 @@ fn tail_paths(input: &Input<'_>, kept_from: Seq) -> HashSet<String> {
 
 /// A compaction that does not help is none.
 fn accept(
+    level: &dyn Summarizer,
     summary: &str,
     shown: &View,
     before: u64,
@@ -290,8 +305,8 @@ fn accept(
     auto: u64,
     trigger: Trigger,
 ) -> Result<(), String> {
-    if !summary::well_formed(summary) {
-        return Err("the summary lacks one of its nine sections".to_owned());
+    if !level.is_well_formed(summary) {
+        return Err("the summary lacks one of its sections".to_owned());
     }
     if after >= auto {
         return Err(format!("the new prompt would have {after} tokens, not under {auto}"));

@@ -21,7 +21,7 @@ pub use ladder::{Failure, Input, Outcome, Summarizer, compact};
 pub use limits::CompactLimits;
 pub use policy::{Breakers, Policy, Trigger};
 pub use restore::{Restorable, RestoredItem};
-pub use summary::{EmbeddedSummarizer, Section};
+pub use summary::{EmbeddedSummarizer, Notes, NotesSummarizer, Section};
 
 /// Which level wrote a summary, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,5 +1,12 @@
-//! The embedded summary: nine sections in a byte budget, from facts, without a model.
+//! Summaries from facts, without a model: nine sections in a byte budget, or the notes of the session
+//! with what they lack.
+//!
+//! Reading order: [`sections`](self) here → `rows` (what stands in each) → `choose` (which statements
+//! are worth their bytes) → `names` (files and names, by predicted need) → `user_words` → `notes`.
 
+mod choose;
+mod names;
+mod notes;
 mod page;
 mod rows;
 mod user_words;
@@ -11,6 +18,8 @@ use bethink_transcript::Seq;
 use crate::Level;
 use crate::ladder::{Summarizer, SummaryRequest};
 use page::Page;
+
+pub use notes::{Notes, NotesSummarizer};
 
 /// The sections of every summary, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,17 +62,17 @@ impl Section {
         }
     }
 
-    /// Share of the budget, in percent, that the section may take before names get the rest.
+    /// Share of the budget, in percent, that the section may take. Files and concepts get what is left,
+    /// which is two fifths at least: measured, names in rows are what the next hour draws on most.
     fn share(self) -> usize {
         match self {
             Section::Request => 9,
-            Section::Errors => 11,
+            Section::Errors => 8,
             Section::Solving => 14,
-            Section::UserMessages => 20,
-            Section::Pending => 5,
-            Section::Current => 9,
+            Section::UserMessages => 14,
+            Section::Pending => 6,
+            Section::Current => 8,
             Section::Next => 2,
-            // What the others leave is shared by these two.
             Section::Concepts | Section::Files => 0,
         }
     }
@@ -95,27 +104,33 @@ impl Summarizer for EmbeddedSummarizer {
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
         Ok(write(request))
     }
+
+    fn is_well_formed(&self, summary: &str) -> bool {
+        well_formed(summary)
+    }
 }
 
 fn write(request: &SummaryRequest<'_>) -> String {
-    let facts = request.facts;
-    let now = facts.through();
     let headings: usize = Section::ALL.iter().map(|s| s.heading().len() + 2).sum();
     let room = request.max_bytes.saturating_sub(headings);
+    let mut written = Written { known: HashSet::new(), user_from: None };
+    if !request.stands_alone {
+        written.known.clone_from(request.visible);
+    }
     let mut pages: Vec<(Section, String)> = Vec::new();
     let mut spent = 0;
-    for section in Section::ALL.into_iter().filter(|s| s.share() > 0) {
+    // Statements are chosen last of these, for what the others do not say yet.
+    let mut order: Vec<Section> = Section::ALL.into_iter().filter(|s| s.share() > 0).collect();
+    order.sort_by_key(|section| *section == Section::Solving);
+    for section in order {
         let limit = room * section.share() / 100;
-        let limit =
-            if section == Section::UserMessages { limit.min(request.user_bytes) } else { limit };
-        let text = fixed_section(section, request, limit);
+        let text = fixed_section(section, request, limit, &mut written);
+        crate::fidelity::collect(&text, &mut written.known);
         spent += text.len();
         pages.push((section, text));
     }
-    let written: Vec<&str> = pages.iter().map(|(_, text)| text.as_str()).collect();
-    let known = known_names(&written, request.visible);
     let rest = room.saturating_sub(spent);
-    let (files, concepts) = rows::files_and_concepts(facts, now, &known, rest);
+    let (files, concepts) = names::files_and_concepts(request, &written.known, rest);
     pages.push((Section::Files, files));
     pages.push((Section::Concepts, concepts));
     let mut out = String::with_capacity(request.max_bytes);
@@ -129,31 +144,32 @@ fn write(request: &SummaryRequest<'_>) -> String {
     out
 }
 
-fn fixed_section(section: Section, request: &SummaryRequest<'_>, limit: usize) -> String {
+/// What a reader knows already.
+struct Written {
+    known: HashSet<String>,
+    /// The user's words stand there from this message on.
+    user_from: Option<Seq>,
+}
+
+fn fixed_section(
+    section: Section,
+    request: &SummaryRequest<'_>,
+    limit: usize,
+    written: &mut Written,
+) -> String {
     let mut page = Page::new(limit);
     match section {
-        Section::Request => rows::request(&mut page, request.facts, request.focus),
-        Section::Errors => rows::errors(&mut page, request.facts),
-        Section::Solving => rows::solving(&mut page, request.facts),
-        Section::UserMessages => user_words::write(&mut page, &request.facts.user),
+        Section::Request => rows::request(&mut page, request),
+        Section::Errors => rows::errors(&mut page, request),
+        Section::Solving => choose::statements(&mut page, request, written),
+        Section::UserMessages => {
+            let limit = limit.min(request.user_bytes);
+            written.user_from = user_words::write(&mut page, request, limit);
+        }
         Section::Pending => rows::pending(&mut page, request.facts),
-        Section::Current => rows::current(&mut page, request.facts, request.kept_from),
+        Section::Current => rows::current(&mut page, request),
         Section::Next => rows::next(&mut page, request.facts),
         Section::Concepts | Section::Files => {}
     }
     page.finish()
-}
-
-/// Names that a reader meets anyway: in the sections already written, and in the kept tail.
-fn known_names(written: &[&str], visible: &HashSet<String>) -> HashSet<String> {
-    let mut known = visible.clone();
-    for text in written {
-        crate::fidelity::collect(text, &mut known);
-    }
-    known
-}
-
-/// `[41]`: where a line of the summary comes from.
-fn mark(seq: Seq) -> String {
-    format!("[{seq}]")
 }

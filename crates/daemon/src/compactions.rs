@@ -3,6 +3,8 @@
 mod disk;
 mod record;
 
+use std::sync::Arc;
+
 use bethink_api as api;
 use bethink_compactor::{EmbeddedSummarizer, Failure, Input, Level, Outcome, Summarizer, Trigger};
 use bethink_context::{Hints, ViewOptions, measure, view};
@@ -54,16 +56,12 @@ impl Daemon {
         hot: &mut HotSession,
         wish: Wish,
     ) -> Result<Compaction> {
-        // What lies before the view is read here, the rest by the compaction, as far as it needs.
-        let first = hot.history.entries().first();
-        let first = first.map_or(hot.session.last_seq.next(), |entry| entry.message.seq);
-        let before = Seq(first.0.saturating_sub(1));
-        let mut facts = self.facts_through(slot, before, Vec::new()).await?;
+        let at_hand = hot.history.entries().iter().map(|e| Arc::clone(&e.message)).collect();
+        let facts = self.facts_through(slot, hot.session.last_seq, at_hand).await?;
         let state = State::parse(&hot.session.state);
         let restorable = self.restorable(hot, &state, &facts).await;
         let trigger = wish.trigger;
-        let made =
-            tokio::task::block_in_place(|| self.generate(hot, wish, &mut facts, &restorable));
+        let made = tokio::task::block_in_place(|| self.generate(hot, wish, &facts, &restorable));
         drop(facts);
         let outcome = match made {
             Ok(outcome) => outcome,
@@ -85,7 +83,7 @@ impl Daemon {
         &self,
         hot: &HotSession,
         wish: Wish,
-        facts: &mut Facts,
+        facts: &Facts,
         restorable: &bethink_compactor::Restorable,
     ) -> std::result::Result<Outcome, Failure> {
         let options =
@@ -93,7 +91,7 @@ impl Daemon {
         let estimated = view(&hot.history, &hot.decisions, options).tokens() + hot.fixed_tokens;
         let size = measure(&hot.history, &hot.decisions, &hot.model.name, estimated, &hot.learner);
         let hints = Hints { session: hot.session.id.to_string() };
-        let mut input = Input {
+        let input = Input {
             id: Uuid::now_v7().to_string(),
             history: &hot.history,
             decisions: &hot.decisions,
@@ -116,7 +114,7 @@ impl Daemon {
             .into_iter()
             .filter(|s| wish.level.is_none_or(|level| s.level() == level))
             .collect();
-        bethink_compactor::compact(&mut input, &wanted)
+        bethink_compactor::compact(&input, &wanted)
     }
 
     fn row(&self, hot: &HotSession, trigger: Trigger, outcome: &Outcome) -> Result<Compaction> {

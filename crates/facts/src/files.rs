@@ -85,7 +85,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Notes a call; gives the file's index, whether it was changed, and the names that were defined.
+    /// Notes a call; gives the file's index and whether it was changed.
     pub(crate) fn touch(&mut self, tool: &str, input: &Input, seq: Seq) -> Option<Touched> {
         let role = Role::of(tool)?;
         let path = input.file()?;
@@ -96,17 +96,16 @@ impl Files {
         let place = self.place(path, role);
         let file = self.all.get_mut(place)?;
         file.last = seq;
-        let mut added = Vec::new();
         match role {
             Role::Read => file.reads += 1,
             Role::Search => file.searches += 1,
             Role::Edit | Role::Write => {
                 file.edits += 1;
                 file.last_edit = Some(seq);
-                added = file.change(input, seq);
+                file.change(input, seq);
             }
         }
-        Some(Touched { place, changed: role.changes(), defined: added })
+        Some(Touched { place, changed: role.changes() })
     }
 
     fn place(&mut self, path: &str, role: Role) -> usize {
@@ -124,12 +123,11 @@ impl Files {
 pub(crate) struct Touched {
     pub(crate) place: usize,
     pub(crate) changed: bool,
-    pub(crate) defined: Vec<Box<str>>,
 }
 
 impl FileFact {
-    /// What the edit did to which symbols; gives those that it defines.
-    fn change(&mut self, input: &Input, seq: Seq) -> Vec<Box<str>> {
+    /// What the edit did to which symbols.
+    fn change(&mut self, input: &Input, seq: Seq) {
         let old: Vec<&str> =
             input.old_string.as_deref().map_or(Vec::new(), |t| defined(t).collect());
         let new: Vec<&str> =
@@ -146,7 +144,6 @@ impl FileFact {
         if self.symbols.len() > 2 * SYMBOLS {
             self.symbols.drain(..SYMBOLS);
         }
-        new.into_iter().map(Into::into).collect()
     }
 
     fn note(&mut self, name: &str, change: Change, seq: Seq) {
@@ -189,7 +186,7 @@ mod tests {
         assert!(touch(&mut files, "Bash", r#"{"command":"ls"}"#, 3).is_none());
         let edit = r#"{"file_path":"/proj/a.rs","old_string":"fn old() {}\nfn both() {}","new_string":"fn both() {}\nfn fresh() {}"}"#;
         let touched = touch(&mut files, "Edit", edit, 4).unwrap();
-        assert!(touched.changed && touched.defined.len() == 2);
+        assert!(touched.changed);
         let file = &files.all[0];
         assert_eq!((file.reads, file.searches, file.edits, file.created), (1, 1, 1, false));
         let symbols: Vec<_> = file.symbols.iter().map(|s| (&*s.name, s.change)).collect();

@@ -138,10 +138,9 @@ impl Facts {
                 }
                 BlockKind::ToolUse { id, name } => {
                     let input = block.input();
-                    let defined = self.tools.call(id, name, input, seq);
+                    self.tools.call(id, name, input, seq);
                     let text = readable(input);
                     self.names.observe(&text, seq, Voice::Spoken, self.tools.focus());
-                    defined.iter().for_each(|name| self.names.define(name));
                     if tasks::apply(&mut self.todos, name, input) {
                         self.todos_at = seq;
                     }

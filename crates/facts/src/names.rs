@@ -9,9 +9,9 @@ use bethink_transcript::Seq;
 use crate::need::{Moment, need};
 
 /// Messages after which a mention counts half: about the length of one stretch of work.
-const SLOW_HALF_LIFE: f32 = 90.0;
+const SLOW_HALF_LIFE: f32 = 300.0;
 /// The same for what is going on right now.
-const QUICK_HALF_LIFE: f32 = 12.0;
+const QUICK_HALF_LIFE: f32 = 40.0;
 /// Names that are kept; beyond twice so many the weakest half goes.
 const MAX_NAMES: usize = 24_000;
 /// One result lists at most so many new names: a listing of a thousand files is no thousand facts.
@@ -44,8 +44,6 @@ pub struct NameUse {
     pub count: u32,
     pub spoken: u32,
     pub by_user: bool,
-    /// An edit wrote its definition.
-    pub defined: bool,
     pub first: Seq,
     pub last: Seq,
     pub last_spoken: Seq,
@@ -114,7 +112,6 @@ impl Names {
                 count: 0,
                 spoken: 0,
                 by_user: false,
-                defined: false,
                 first: seq,
                 last: seq,
                 last_spoken: Seq::ZERO,
@@ -129,12 +126,6 @@ impl Names {
         });
         if self.uses.len() > 2 * MAX_NAMES {
             self.prune(seq);
-        }
-    }
-
-    pub(crate) fn define(&mut self, name: &str) {
-        if let Some(used) = self.uses.get_mut(name) {
-            used.defined = true;
         }
     }
 

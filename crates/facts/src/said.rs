@@ -154,7 +154,7 @@ fn question(text: &str) -> Option<Arc<str>> {
     let end = text.rfind('?')? + 1;
     let head = &text[..end];
     let start = head[..end - 1].rfind(['.', '?', '!', '\n']).map_or(0, |at| at + 1);
-    let question = head[start..].trim().trim_start_matches(['*', '-', '#', ' ']);
+    let question = head[start..].trim().trim_start_matches(['*', '-', '#', '|', '>', ' ']);
     (question.len() > 8).then(|| crate::calls::shorten(question, QUESTION_BYTES).into())
 }
 

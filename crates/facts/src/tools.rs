@@ -20,6 +20,8 @@ pub struct Failure {
     /// Files changed before the same call worked.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
+    /// A command failed, and not a tool that was used in vain.
+    pub of_command: bool,
     key: String,
 }
 
@@ -29,6 +31,8 @@ pub struct Action {
     pub seq: Seq,
     pub text: String,
     pub failed: bool,
+    /// Keeps a list of work, which is told as the list.
+    pub of_list: bool,
 }
 
 /// A tool that was called.
@@ -92,31 +96,22 @@ impl Tools {
         &self.recent
     }
 
-    /// Takes a call in; gives the names that it defines.
-    pub(crate) fn call(
-        &mut self,
-        id: &ToolUseId,
-        name: &str,
-        json: &str,
-        seq: Seq,
-    ) -> Vec<Box<str>> {
+    pub(crate) fn call(&mut self, id: &ToolUseId, name: &str, json: &str, seq: Seq) {
         self.note_use(name, json);
         let input = Input::parse(json);
-        let mut defined = Vec::new();
         if let Some(touched) = self.files.touch(name, &input, seq) {
             self.turn_to(touched.place, touched.changed);
-            defined = touched.defined;
         }
         if let Some(command) = &input.command {
             self.commands.call(command, seq);
         }
         let (text, key) = describe(name, &input);
-        self.actions.push(Action { seq, text: text.clone(), failed: false });
+        let of_list = is_list_tool(name);
+        self.actions.push(Action { seq, text: text.clone(), failed: false, of_list });
         self.waiting.insert(id.clone(), Waiting { text, key, command: input.command });
         if self.actions.len() > 2 * ACTIONS {
             self.actions.drain(..ACTIONS);
         }
-        defined
     }
 
     fn note_use(&mut self, name: &str, input: &str) {
@@ -142,7 +137,8 @@ impl Tools {
         }
         let Some(file) = self.files.all.get(place).filter(|_| changed) else { return };
         for failure in self.failures.iter_mut().rev().take(OPEN_FAILURES) {
-            if failure.fixed.is_none() && !failure.edits.contains(&file.path) {
+            let open = failure.of_command && failure.fixed.is_none();
+            if open && !failure.edits.contains(&file.path) {
                 failure.edits.push(Arc::clone(&file.path));
             }
         }
@@ -166,9 +162,16 @@ impl Tools {
         if let Some(action) = self.actions.iter_mut().rev().find(|a| a.text == call) {
             action.failed = true;
         }
-        self.failures.push(Failure { seq, call, error, edits: Vec::new(), fixed: None, key });
+        let of_command = command.is_some();
+        let edits = Vec::new();
+        self.failures.push(Failure { seq, call, error, edits, fixed: None, of_command, key });
         if self.failures.len() > 2 * FAILURES {
             self.failures.drain(..FAILURES);
         }
     }
+}
+
+fn is_list_tool(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("todo") || name.starts_with("task") && name.len() > "task".len()
 }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use bethink_facts::need::{FEATURE_NAMES, FEATURES, WEIGHTS, features};
+use bethink_facts::need::{FEATURE_NAMES, FEATURES, HELD, WEIGHTS, features};
 use bethink_facts::{Facts, names, readable};
 use bethink_transcript::message::Source;
 use bethink_transcript::{BlockKind, Message, MessageId, MessageMeta, Role, Seq, UnixMicros};
@@ -179,6 +179,9 @@ fn scores(sessions: &[&Session], weights: &Vector) -> Scores {
 /// Logistic regression by Newton's method; every cut weighs the same.
 fn fit(sessions: &[&Session]) -> Vector {
     let mut weights = [0.0; FEATURES];
+    for (place, weight) in HELD {
+        weights[place] = f64::from(weight);
+    }
     for _ in 0..STEPS {
         let mut gradient = weights.map(|w| -PRIOR * w);
         let mut hessian = [[0.0; FEATURES]; FEATURES];
@@ -195,6 +198,12 @@ fn fit(sessions: &[&Session]) -> Vector {
                     *cell += curve * x * y;
                 }
             }
+        }
+        for (held, _) in HELD {
+            gradient[held] = 0.0;
+            hessian.iter_mut().for_each(|row| row[held] = 0.0);
+            hessian[held] = [0.0; FEATURES];
+            hessian[held][held] = 1.0;
         }
         let step = solve(hessian, gradient);
         weights.iter_mut().zip(step).for_each(|(w, s)| *w += s);
@@ -230,7 +239,7 @@ mod tests {
 
     fn sample(x: f64, wanted: bool) -> Sample {
         let mut at = [0.0; FEATURES];
-        (at[0], at[1]) = (1.0, x);
+        (at[0], at[2]) = (1.0, x);
         Sample { at, wanted, distant: false }
     }
 
@@ -239,7 +248,7 @@ mod tests {
         let cut = (0..400).map(|i| sample(f64::from(i) / 100.0, i % 7 == 0 || i > 300)).collect();
         let session = Session { cuts: vec![cut] };
         let weights = fit(&[&session]);
-        assert!(weights[1] > 0.5, "{weights:?}");
+        assert!(weights[2] > 0.5, "{weights:?}");
         assert!(weights[5].abs() < 1e-9, "{weights:?}");
         assert!(scores(&[&session], &weights).all > scores(&[&session], &weights.map(|w| -w)).all);
     }

@@ -1,6 +1,9 @@
 //! The user's own words, verbatim: newest first, as many as fit, and what was left out is said.
 
 use bethink_facts::{Said, without_middle};
+use bethink_transcript::Seq;
+
+use crate::ladder::SummaryRequest;
 
 use super::page::Page;
 
@@ -10,8 +13,17 @@ const ONE_MESSAGE_PERCENT: usize = 45;
 /// Room for the line that says what was left out.
 const LEFT_OUT_BYTES: usize = 120;
 
-pub(super) fn write(page: &mut Page, said: &[Said]) {
-    let limit = page.left();
+/// Writes into `limit` bytes; what stands in the kept tail is read there. Gives the oldest message that
+/// found room.
+pub(super) fn write(page: &mut Page, request: &SummaryRequest<'_>, limit: usize) -> Option<Seq> {
+    let user = request.facts.user.iter();
+    let said: Vec<&Said> = user.filter(|said| request.is_hidden(said.seq)).collect();
+    let shown = list(page, &said, limit);
+    said.get(said.len() - shown).map(|said| said.seq)
+}
+
+/// How many, of the newest, found room.
+fn list(page: &mut Page, said: &[&Said], limit: usize) -> usize {
     let one = limit * ONE_MESSAGE_PERCENT / 100;
     let mut shown = 0;
     for message in said.iter().rev() {
@@ -33,11 +45,13 @@ pub(super) fn write(page: &mut Page, said: &[Said]) {
             first.seq, last.seq
         ));
     }
+    shown
 }
 
 /// The message whole, or its beginning and its end when it alone would fill the section.
 fn fitted(message: &Said, limit: usize) -> String {
-    let whole = format!("[{}] {}", message.seq, message.text);
+    let (text, asked) = (&message.text, question(message));
+    let whole = format!("[{}] {text}{asked}", message.seq);
     if whole.len() <= limit.max(200) {
         return whole;
     }
@@ -46,19 +60,26 @@ fn fitted(message: &Said, limit: usize) -> String {
     format!("{mark}{}", without_middle(&message.text, room))
 }
 
+/// What a short reply answers, without which nobody understands it.
+fn question(message: &Said) -> String {
+    match &message.question {
+        Some(question) => format!(" (asked: {question})"),
+        None => String::new(),
+    }
+}
+
 /// Room for the note in the middle of a message that was cut.
 const CUT_NOTE_BYTES: usize = 48;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bethink_transcript::Seq;
 
     fn check(limit: usize, texts: &[&str], expect: &str) {
         let said: Vec<Said> =
             texts.iter().enumerate().map(|(i, text)| Said::new(Seq(i as u64 + 1), text)).collect();
         let mut page = Page::new(limit);
-        write(&mut page, &said);
+        list(&mut page, &said.iter().collect::<Vec<_>>(), limit);
         assert_eq!(page.finish(), expect);
     }
 
@@ -75,7 +96,7 @@ mod tests {
         let giant = format!("START {} END", "x".repeat(90_000));
         let said = [Said::new(Seq(7), &giant)];
         let mut page = Page::new(2_000);
-        write(&mut page, &said);
+        list(&mut page, &[&said[0]], 2_000);
         let text = page.finish();
         assert!(text.starts_with("[7] START") && text.trim_end().ends_with("END"), "{text}");
         assert!(text.len() <= 2_000 && text.contains("bytes left out here"), "{text}");

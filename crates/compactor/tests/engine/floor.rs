@@ -85,6 +85,10 @@ fn what_is_small_already_is_left_alone() {
 struct Broken(Result<String, String>);
 
 impl Summarizer for Broken {
+    fn is_well_formed(&self, summary: &str) -> bool {
+        bethink_compactor::summary::well_formed(summary)
+    }
+
     fn level(&self) -> Level {
         Level::Full
     }

@@ -73,12 +73,13 @@ pub(crate) fn try_compact(messages: &[Value], ask: &Ask<'_>) -> Result<Outcome, 
     let history = history(messages);
     let decisions = Decisions::default();
     let mut facts = Facts::default();
+    history.entries().iter().for_each(|entry| facts.observe(&entry.message));
     let hints = Hints { session: "S".to_owned() };
-    let mut input = Input {
+    let input = Input {
         id: "c".to_owned(),
         history: &history,
         decisions: &decisions,
-        facts: &mut facts,
+        facts: &facts,
         thresholds: Thresholds::new(ask.window, 8_000, 0.0).unwrap(),
         fixed_tokens: ask.fixed_tokens,
         scale: 1.0,
@@ -91,7 +92,7 @@ pub(crate) fn try_compact(messages: &[Value], ask: &Ask<'_>) -> Result<Outcome, 
         hints: &hints,
         estimator: &ByteEstimator,
     };
-    let outcome = compact(&mut input, &ask.ladder)?;
+    let outcome = compact(&input, &ask.ladder)?;
     let shown = view(&history, &outcome.decisions, ViewOptions::default());
     assert_eq!(shown.tokens() + ask.fixed_tokens, outcome.tokens_after);
     let auto = Thresholds::new(ask.window, 8_000, 0.0).unwrap().auto;

@@ -1,0 +1,119 @@
+//! Which statements are worth their bytes: those that name what will be needed and is said nowhere
+//! else, that give a reason, that are new.
+
+use std::collections::{HashMap, HashSet};
+
+use bethink_facts::rows::{decision, mark, one_line};
+use bethink_facts::{Facts, names};
+use bethink_transcript::Seq;
+
+use crate::ladder::SummaryRequest;
+
+use super::Written;
+use super::page::Page;
+
+const STATEMENT_BYTES: usize = 280;
+/// What a line costs beside its words: its mark, and that it has to be read.
+const LINE_COST: f32 = 24.0;
+/// Worth of a line for being new, against that of one name that is surely needed.
+const FRESH: f32 = 1.2;
+/// Messages after which that counts half.
+const HALF_LIFE: f32 = 60.0;
+/// Worth of a reason, and of the user's word.
+const REASON: f32 = 0.5;
+const BY_USER: f32 = 0.8;
+
+/// Share of its worth that is left to a statement that announces a step.
+const ANNOUNCEMENT: f32 = 0.3;
+
+struct Candidate {
+    seq: Seq,
+    line: String,
+    names: Vec<String>,
+    worth: f32,
+}
+
+/// The statements and decisions most worth their bytes, in the order in which they were made.
+pub(super) fn statements(page: &mut Page, request: &SummaryRequest<'_>, written: &Written) {
+    let facts = request.facts;
+    let needs: HashMap<&str, f32> =
+        facts.names.ranked(&facts.moment()).iter().map(|r| (r.name, r.need)).collect();
+    let mut known = written.known.clone();
+    let mut left: Vec<Candidate> = candidates(request, written, page.left());
+    let mut chosen: Vec<(Seq, String)> = Vec::new();
+    let mut room = page.left();
+    loop {
+        left.retain(|c| c.line.len() < room);
+        let value = |c: &Candidate| {
+            let fresh: f32 = c
+                .names
+                .iter()
+                .filter(|name| !known.contains(*name))
+                .filter_map(|name| needs.get(name.as_str()))
+                .sum();
+            (c.worth + fresh) / (c.line.len() as f32 + LINE_COST)
+        };
+        let best = left.iter().enumerate().max_by(|a, b| value(a.1).total_cmp(&value(b.1)));
+        let Some(best) = best.map(|(at, _)| at) else { break };
+        let best = left.swap_remove(best);
+        room -= best.line.len() + 1;
+        known.extend(best.names);
+        chosen.push((best.seq, best.line));
+    }
+    chosen.sort_by_key(|(seq, _)| *seq);
+    for (_, line) in &chosen {
+        page.line(line);
+    }
+}
+
+/// What may be said: decisions, and the beginnings of statements that hold no decision.
+fn candidates(request: &SummaryRequest<'_>, written: &Written, room: usize) -> Vec<Candidate> {
+    let facts = request.facts;
+    let decided: HashSet<Seq> = facts.decisions.iter().map(|d| d.seq).collect();
+    // Words of the user that are shown whole need not be told of.
+    let told = |seq: Seq| written.user_from.is_some_and(|from| seq >= from);
+    let decisions = facts.decisions.iter();
+    let decisions = decisions.filter(|d| request.is_hidden(d.seq) && !(d.by_user && told(d.seq)));
+    let decisions = decisions.map(|d| {
+        let bonus = REASON + if d.by_user { BY_USER } else { 0.0 };
+        candidate(facts, d.seq, format!("- {}", decision(d, STATEMENT_BYTES)), bonus)
+    });
+    let statements = facts
+        .assistant
+        .iter()
+        .filter(|said| request.is_hidden(said.seq) && !decided.contains(&said.seq))
+        .map(|said| {
+            let text = one_line(&said.text, STATEMENT_BYTES);
+            let mut made = candidate(facts, said.seq, format!("- {} {text}", mark(said.seq)), 0.0);
+            if is_announcement(&text) {
+                made.worth *= ANNOUNCEMENT;
+            }
+            made
+        });
+    decisions.chain(statements).filter(|c| c.line.len() < room).collect()
+}
+
+/// "Now let me read the file": what came of it is told elsewhere.
+fn is_announcement(text: &str) -> bool {
+    const OPENINGS: [&str; 9] = [
+        "Let me",
+        "Now let",
+        "Now I",
+        "I'll ",
+        "I will ",
+        "First, ",
+        "Next, ",
+        "No response",
+        "```",
+    ];
+    OPENINGS.iter().any(|opening| text.starts_with(opening))
+}
+
+fn candidate(facts: &Facts, seq: Seq, line: String, bonus: f32) -> Candidate {
+    let age = facts.through().0.saturating_sub(seq.0) as f32;
+    let mut found = HashSet::new();
+    names::names_in(&line, &mut found);
+    let names = found.into_iter().map(str::to_owned).collect();
+    let worth = bonus + FRESH * (-age / HALF_LIFE * std::f32::consts::LN_2).exp();
+    Candidate { seq, names, line, worth }
+}

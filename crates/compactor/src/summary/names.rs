@@ -1,0 +1,172 @@
+//! Files with what was done to them and the names around them; then the names of no file. Chosen by
+//! predicted need.
+
+use std::collections::HashSet;
+
+use bethink_facts::rows::{command, common_root, file};
+use bethink_facts::{Facts, FileFact, Purpose, Ranked};
+use bethink_transcript::Seq;
+
+use crate::ladder::SummaryRequest;
+
+/// Symbols that stand in the row of one file.
+const SYMBOLS: usize = 12;
+/// Rows of files take at most this share of the room, in percent; names share the rest by need.
+const ROWS_PERCENT: usize = 45;
+/// Worth of a name in a summary that stands alone, against that of another, when the kept tail shows it
+/// too: the summary is the only place where the others can be read.
+const IN_TAIL: f32 = 0.5;
+/// Commands that are told of.
+const COMMANDS: usize = 6;
+
+/// The two sections, in `room` bytes together. `known` are names that the reader meets anyway.
+pub(super) fn files_and_concepts(
+    request: &SummaryRequest<'_>,
+    known: &HashSet<String>,
+    room: usize,
+) -> (String, String) {
+    let mut known = known.clone();
+    let concepts = commands_and_tools(request.facts, room / 6);
+    crate::fidelity::collect(&concepts, &mut known);
+    let room = room.saturating_sub(concepts.len());
+    let (files, rest) = files(request, &mut known, room);
+    (files, concepts + &rest)
+}
+
+/// The section of files, and the rows of names that belong to none of them.
+pub(super) fn files(
+    request: &SummaryRequest<'_>,
+    known: &mut HashSet<String>,
+    room: usize,
+) -> (String, String) {
+    let facts = request.facts;
+    let root = common_root(facts.tools.files());
+    let mut files = match root.as_str() {
+        "" => String::new(),
+        root => format!("Paths are below {root}\n"),
+    };
+    let room = room.saturating_sub(files.len());
+    let rows = file_rows(facts, &root, room * ROWS_PERCENT / 100);
+    let in_rows: HashSet<usize> = rows.iter().map(|(index, _)| *index).collect();
+    let mut spent = 0;
+    for (_, row) in &rows {
+        spent += row.len() + 1;
+        crate::fidelity::collect(row, known);
+    }
+    // Each row with names costs a few words that lead to them.
+    let for_names = room.saturating_sub(spent + rows.len() * 9 + 130);
+    let chosen = choose(request, known, for_names);
+    let mut groups = facts.names_by_file(&chosen);
+    for (index, row) in rows {
+        files.push_str(&row);
+        if let Some(names) = groups.remove(&Some(index)) {
+            files.push_str("; used: ");
+            files.push_str(&listed(facts, &names));
+        }
+        files.push('\n');
+    }
+    let of_no_file = |name: &&str| {
+        !facts.names.get(name).and_then(|n| n.focus).is_some_and(|f| in_rows.contains(&f))
+    };
+    let rest: Vec<&str> = chosen.iter().copied().filter(of_no_file).collect();
+    let (said, seen): (Vec<&str>, Vec<&str>) =
+        rest.iter().partition(|name| facts.names.get(name).is_some_and(|n| n.spoken > 0));
+    let mut others = String::new();
+    for (what, names) in
+        [("Talked about or used in commands", said), ("Met in tool output only", seen)]
+    {
+        if !names.is_empty() {
+            others.push_str(&format!("- {what}: {}\n", listed(facts, &names)));
+        }
+    }
+    (files, others)
+}
+
+/// One row a file, the most needed first, as many as fit.
+fn file_rows(facts: &Facts, root: &str, room: usize) -> Vec<(usize, String)> {
+    let now = facts.through();
+    let all = facts.tools.files();
+    let mut order: Vec<(usize, &FileFact)> = all.iter().enumerate().collect();
+    order.sort_by_key(|(_, fact)| std::cmp::Reverse(file_need(fact, now)));
+    let mut left = room;
+    let mut rows = Vec::new();
+    for (index, fact) in order {
+        let row = format!("- {}", file(fact, root, SYMBOLS));
+        if row.len() + 1 > left {
+            break;
+        }
+        left -= row.len() + 1;
+        rows.push((index, row));
+    }
+    rows
+}
+
+fn file_need(file: &FileFact, now: Seq) -> u64 {
+    let age = now.0.saturating_sub(file.last.0);
+    let weight = u64::from(file.edits * 3 + file.reads).min(30);
+    // Edited files first, then the recent ones; thousandths, since the key must be whole.
+    (u64::from(file.edits > 0) * 400 + weight * 40 + 100_000 / (100 + age)).max(1)
+}
+
+/// Commands that tell how the project is worked with, and tools with their parameters.
+fn commands_and_tools(facts: &Facts, room: usize) -> String {
+    let mut out = String::new();
+    let mut commands: Vec<_> = facts
+        .tools
+        .commands()
+        .iter()
+        .filter(|c| c.purpose != Purpose::Other && c.runs > 1)
+        .collect();
+    commands.sort_by_key(|c| std::cmp::Reverse((c.runs.min(4), c.last)));
+    let tools = tools_row(facts);
+    for found in commands.into_iter().take(COMMANDS) {
+        let row = format!("- {}\n", command(found));
+        if out.len() + row.len() + tools.len() <= room {
+            out.push_str(&row);
+        }
+    }
+    out + &tools
+}
+
+/// Tools in use with the parameters that they were called with.
+fn tools_row(facts: &Facts) -> String {
+    const TOOLS: usize = 10;
+    let mut used: Vec<_> = facts.tools.used.iter().collect();
+    used.sort_by(|a, b| b.1.calls.cmp(&a.1.calls).then(a.0.cmp(b.0)));
+    let tools: Vec<String> = used
+        .into_iter()
+        .take(TOOLS)
+        .map(|(name, tool)| {
+            let parameters: Vec<&str> = tool.parameters.iter().map(|p| &**p).collect();
+            format!("{name} {}× ({})", tool.calls, parameters.join(", "))
+        })
+        .collect();
+    if tools.is_empty() { String::new() } else { format!("- Tools in use: {}\n", tools.join("; ")) }
+}
+
+fn choose<'a>(request: &SummaryRequest<'a>, known: &HashSet<String>, room: usize) -> Vec<&'a str> {
+    let facts: &'a Facts = request.facts;
+    let worth = |name: &Ranked<'_>| {
+        if request.visible.contains(name.name) { name.need * IN_TAIL } else { name.need }
+    };
+    let mut ranked = facts.names.ranked(&facts.moment());
+    ranked.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.name.cmp(b.name)));
+    let mut left = room;
+    let mut chosen = Vec::new();
+    for Ranked { name, .. } in ranked {
+        if known.contains(name) {
+            continue;
+        }
+        let cost = facts.names.shown(name).len() + 2;
+        if cost > left {
+            break;
+        }
+        left -= cost;
+        chosen.push(name);
+    }
+    chosen
+}
+
+fn listed(facts: &Facts, names: &[&str]) -> String {
+    names.iter().map(|name| facts.names.shown(name)).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,92 @@
+//! Level 1: the notes that were kept on the way stand for what they cover. What they lack is added from
+//! facts: the user's own words, and the files and names that will be needed and are not in them.
+
+use std::collections::HashSet;
+
+use bethink_transcript::Seq;
+
+use crate::Level;
+use crate::ladder::{Summarizer, SummaryRequest};
+
+use super::page::Page;
+use super::{names, user_words};
+
+/// The notes of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notes {
+    /// The Markdown file as it is, a person's edits included.
+    pub text: String,
+    /// Last message that they speak of.
+    pub through: Seq,
+}
+
+/// Writes a summary from notes; no model call.
+#[derive(Clone, Copy, Debug)]
+pub struct NotesSummarizer<'a> {
+    pub notes: &'a Notes,
+}
+
+/// Notes that take more of the summary's budget, in percent, leave too little for what they lack.
+const NOTES_PERCENT: usize = 80;
+/// Of what notes leave, so much is for the user's words, in percent.
+const USER_PERCENT: usize = 35;
+const USER_HEADING: &str = "# All User Messages";
+const ALSO_HEADING: &str = "# Also Met";
+const INTRODUCTION: &str = "Notes that were kept while the session went on";
+
+impl Summarizer for NotesSummarizer<'_> {
+    fn level(&self) -> Level {
+        Level::SessionMemory
+    }
+
+    fn covers(&self) -> Option<Seq> {
+        Some(self.notes.through)
+    }
+
+    fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
+        let notes = self.notes.text.trim();
+        if request.focus.is_some() {
+            return Err("focus instructions ask for a summary of their own".to_owned());
+        }
+        if notes.is_empty() {
+            return Err("the notes are empty".to_owned());
+        }
+        let most = request.max_bytes * NOTES_PERCENT / 100;
+        if notes.len() > most {
+            return Err(format!(
+                "the notes have {} bytes, and {most} are free for them",
+                notes.len()
+            ));
+        }
+        Ok(self.write(notes, request))
+    }
+
+    fn is_well_formed(&self, summary: &str) -> bool {
+        summary.starts_with(INTRODUCTION) && summary.contains(USER_HEADING)
+    }
+}
+
+impl NotesSummarizer<'_> {
+    fn write(&self, notes: &str, request: &SummaryRequest<'_>) -> String {
+        let introduction = format!(
+            "{INTRODUCTION}; they cover messages 1 to {}. What stands after them was added from history.\n\n",
+            self.notes.through
+        );
+        let headings = USER_HEADING.len() + ALSO_HEADING.len() + 6;
+        let room = request.max_bytes.saturating_sub(introduction.len() + notes.len() + headings);
+        let for_user = (room * USER_PERCENT / 100).min(request.user_bytes);
+        let mut page = Page::new(for_user);
+        user_words::write(&mut page, request, for_user);
+        let user = page.finish();
+        let mut known: HashSet<String> = request.visible.clone();
+        crate::fidelity::collect(notes, &mut known);
+        crate::fidelity::collect(&user, &mut known);
+        let (files, others) = names::files(request, &mut known, room.saturating_sub(user.len()));
+        let user = if user.is_empty() { "- none\n".to_owned() } else { user };
+        let mut out = format!(
+            "{introduction}{notes}\n\n{USER_HEADING}\n{user}\n{ALSO_HEADING}\n{files}{others}"
+        );
+        out.truncate(out.trim_end().len());
+        out
+    }
+}
