@@ -1,0 +1,321 @@
+//! How large notes may grow, and what goes first.
+
+use bethink_context::placeholder::beginning;
+use bethink_tokens::Estimator;
+
+use crate::document::{Document, Part, trimmed};
+use crate::draft::{Draft, DraftSection, Row};
+use crate::template::{SectionKind, Template};
+
+/// Tokens of one section and of the whole file (specification, section 6).
+pub const SECTION_TOKENS: u64 = 2_000;
+pub const TOTAL_TOKENS: u64 = 12_000;
+/// Notes take at most this share of a window: an eighth leaves room for a tail and for work.
+const WINDOW_SHARE: u64 = 8;
+/// The smallest useful notes, whatever the window.
+const LEAST_TOTAL: u64 = 900;
+/// What a person wrote is never cut in the file; of each allowance at least this part stays for the
+/// daemon's own lines beside it, or the newest state would have no room.
+const OWN_SHARE: u64 = 4;
+/// Lines of the template and the like, which no budget touches.
+pub(crate) const ALWAYS: u32 = u32::MAX;
+
+/// What is shortened first, to last. Sections of a person's own come before all of these, and the
+/// title is never touched.
+const TRIM_ORDER: [SectionKind; 7] = [
+    SectionKind::Worklog,
+    SectionKind::Results,
+    SectionKind::Learnings,
+    SectionKind::Docs,
+    SectionKind::Workflow,
+    SectionKind::Files,
+    SectionKind::Task,
+];
+const TRIM_LAST: [SectionKind; 2] = [SectionKind::Errors, SectionKind::CurrentState];
+/// Percent of its allowance that a section is shortened to, round by round.
+const SHARES: [u64; 5] = [70, 45, 25, 10, 0];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotesBudget {
+    pub section: u64,
+    pub total: u64,
+}
+
+impl Default for NotesBudget {
+    fn default() -> Self {
+        Self { section: SECTION_TOKENS, total: TOTAL_TOKENS }
+    }
+}
+
+impl NotesBudget {
+    /// The whole budget for a window that it fits; less for a small one, in proportion.
+    pub fn for_window(window: u64) -> Self {
+        let total = (window / WINDOW_SHARE).clamp(LEAST_TOTAL, TOTAL_TOKENS);
+        Self { section: (total * SECTION_TOKENS / TOTAL_TOKENS).max(1), total }
+    }
+
+    /// Shortens a draft until it fits beside what a person wrote: `kept` tokens in each section, and
+    /// `elsewhere` outside of all.
+    pub fn trim(&self, draft: &mut Draft, kept: &[u64], elsewhere: u64, estimator: &dyn Estimator) {
+        let kept_in = |at: usize| kept.get(at).copied().unwrap_or(0);
+        for (at, section) in draft.sections.iter_mut().enumerate() {
+            let room = self.section.saturating_sub(kept_in(at)).max(self.section / OWN_SHARE);
+            shorten(section, room, estimator);
+        }
+        let all_kept = elsewhere + kept.iter().sum::<u64>();
+        let room = self.total.saturating_sub(all_kept).max(self.total / OWN_SHARE);
+        let fits = |draft: &Draft| {
+            draft.sections.iter().map(|s| size(&s.rows, estimator)).sum::<u64>() <= room
+        };
+        for (at_last, share) in rounds() {
+            for kind in order(at_last) {
+                if fits(draft) {
+                    return;
+                }
+                for section in draft.sections.iter_mut().filter(|s| s.kind == kind) {
+                    shorten(section, self.section * share / 100, estimator);
+                }
+            }
+        }
+    }
+
+    /// The file as a prompt shows it: within the budget, with a note where the whole is.
+    pub fn cut(
+        &self,
+        text: &str,
+        template: &Template,
+        whole_at: &str,
+        estimator: &dyn Estimator,
+    ) -> String {
+        if u64::from(estimator.text(text)) <= self.total {
+            return text.to_owned();
+        }
+        let known = |heading: &str| template.place(heading).is_some();
+        let mut document = Document::parse_with(text, template.level, &known);
+        let mut cutter = Cutter { whole_at, estimator };
+        document.preamble = cutter.head(&document.preamble, self.section);
+        let kinds: Vec<_> = document
+            .parts
+            .iter()
+            .map(|part| {
+                template.place(&part.heading).and_then(|at| template.sections.get(at)?.kind)
+            })
+            .collect();
+        for (part, kind) in document.parts.iter_mut().zip(&kinds) {
+            part.lines = cutter.within(part, *kind, self.section);
+        }
+        let mut shown = document.render(template.level);
+        for (at_last, share) in rounds() {
+            for wanted in order(at_last) {
+                if u64::from(estimator.text(&shown)) <= self.total {
+                    return shown;
+                }
+                let room = self.section * share / 100;
+                for (part, kind) in document.parts.iter_mut().zip(&kinds) {
+                    if *kind == wanted {
+                        part.lines = cutter.within(part, *kind, room);
+                    }
+                }
+                shown = document.render(template.level);
+            }
+        }
+        // Thousands of headings: what is left is cut as one text.
+        let bytes = usize::try_from(self.total * 2).unwrap_or(usize::MAX);
+        format!("{}\n{}\n", beginning(&shown, bytes), cutter.note(0))
+    }
+}
+
+fn rounds() -> impl Iterator<Item = (bool, u64)> {
+    [false, true].into_iter().flat_map(|last| SHARES.into_iter().map(move |share| (last, share)))
+}
+
+fn order(at_last: bool) -> Vec<Option<SectionKind>> {
+    match at_last {
+        false => std::iter::once(None).chain(TRIM_ORDER.map(Some)).collect(),
+        true => TRIM_LAST.map(Some).to_vec(),
+    }
+}
+
+fn cost(row: &Row, estimator: &dyn Estimator) -> u64 {
+    u64::from(estimator.text(&row.text)) + 1
+}
+
+fn size(rows: &[Row], estimator: &dyn Estimator) -> u64 {
+    rows.iter().filter(|row| row.weight != ALWAYS).map(|row| cost(row, estimator)).sum()
+}
+
+/// Drops the lightest rows, of equal ones the oldest, until the rest fits `room`.
+fn shorten(section: &mut DraftSection, room: u64, estimator: &dyn Estimator) {
+    let mut left = size(&section.rows, estimator);
+    let mut order: Vec<usize> = (0..section.rows.len()).collect();
+    order.sort_by_key(|at| section.rows.get(*at).map_or(ALWAYS, |row| row.weight));
+    let mut gone = vec![false; section.rows.len()];
+    for at in order {
+        let Some(row) = section.rows.get(at).filter(|row| row.weight != ALWAYS) else { continue };
+        if left <= room {
+            break;
+        }
+        left = left.saturating_sub(cost(row, estimator));
+        gone[at] = true;
+    }
+    let mut at = 0;
+    section.rows.retain(|_| {
+        at += 1;
+        !gone[at - 1]
+    });
+}
+
+/// Cuts lines and says so.
+struct Cutter<'a> {
+    whole_at: &'a str,
+    estimator: &'a dyn Estimator,
+}
+
+impl Cutter<'_> {
+    fn within(&mut self, part: &Part, kind: Option<SectionKind>, room: u64) -> Vec<String> {
+        // A log is worth most at its end.
+        match kind {
+            Some(SectionKind::Worklog) => {
+                let mut lines = part.lines.clone();
+                lines.reverse();
+                let mut lines = self.head(&lines, room);
+                lines.reverse();
+                lines
+            }
+            _ => self.head(&part.lines, room),
+        }
+    }
+
+    /// The first lines within `room`, then how many were left out.
+    fn head(&mut self, lines: &[String], room: u64) -> Vec<String> {
+        let lines = trimmed(lines);
+        let mut left = room;
+        let mut kept = Vec::new();
+        let earlier: usize = lines.iter().filter_map(|line| left_out(line)).sum();
+        for (at, line) in lines.iter().enumerate() {
+            if left_out(line).is_some() {
+                continue;
+            }
+            let cost = u64::from(self.estimator.text(line)) + 1;
+            if cost > left {
+                // Two bytes a token hold for any kind of text.
+                let bytes = usize::try_from(left * 2).unwrap_or(usize::MAX);
+                if kept.is_empty() && bytes > 80 {
+                    kept.push(format!("{}…", beginning(line, bytes)));
+                }
+                let rest = lines[at..].iter().filter(|l| !l.trim().is_empty()).count();
+                let out = rest.saturating_sub(usize::from(!kept.is_empty() && at == 0));
+                kept.push(self.note((earlier + out).max(1)));
+                return kept;
+            }
+            left -= cost;
+            kept.push(line.clone());
+        }
+        if earlier > 0 {
+            kept.push(self.note(earlier));
+        }
+        kept
+    }
+
+    fn note(&self, lines: usize) -> String {
+        format!("{LEFT_OUT}{lines} lines; the whole is in {})", self.whole_at)
+    }
+}
+
+const LEFT_OUT: &str = "… (left out here: ";
+
+fn left_out(line: &str) -> Option<usize> {
+    line.strip_prefix(LEFT_OUT)?.split(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_tokens::ByteEstimator;
+
+    use super::*;
+
+    const ESTIMATOR: ByteEstimator = ByteEstimator;
+
+    fn draft(rows: usize) -> Draft {
+        let template = Template::default();
+        let sections = template.sections.iter().map(|section| {
+            let rows = (0..rows).map(|n| Row::item(format!("{n}"), &"word ".repeat(40), n as u32));
+            DraftSection::new(section.kind, rows.collect())
+        });
+        Draft { sections: sections.collect() }
+    }
+
+    fn tokens(draft: &Draft, kind: SectionKind) -> u64 {
+        let section = draft.sections.iter().find(|s| s.kind == Some(kind)).unwrap();
+        size(&section.rows, &ESTIMATOR)
+    }
+
+    fn total(draft: &Draft) -> u64 {
+        draft.sections.iter().map(|s| size(&s.rows, &ESTIMATOR)).sum()
+    }
+
+    #[test]
+    fn sections_and_the_whole_stay_within_their_budgets() {
+        let mut draft = draft(60);
+        NotesBudget::default().trim(&mut draft, &[], 0, &ESTIMATOR);
+        assert!(total(&draft) <= TOTAL_TOKENS, "{}", total(&draft));
+        assert!(tokens(&draft, SectionKind::CurrentState) > 1_900);
+        assert!(tokens(&draft, SectionKind::Errors) > 1_900);
+        assert!(tokens(&draft, SectionKind::Worklog) < tokens(&draft, SectionKind::Task));
+        let log = &draft.sections[9].rows;
+        assert_eq!(log.last().map(|row| row.weight), Some(59), "the heaviest stay");
+    }
+
+    #[test]
+    fn current_state_and_errors_are_the_last_to_be_trimmed() {
+        let small = NotesBudget { section: 2_000, total: 3_000 };
+        let mut tight = draft(60);
+        small.trim(&mut tight, &[], 0, &ESTIMATOR);
+        assert!(total(&tight) <= 3_000);
+        assert_eq!(tokens(&tight, SectionKind::Task), 0);
+        assert!(tokens(&tight, SectionKind::Errors) > 0);
+        assert!(tokens(&tight, SectionKind::CurrentState) >= tokens(&tight, SectionKind::Errors));
+    }
+
+    #[test]
+    fn what_a_person_wrote_takes_room_but_never_all() {
+        let mut beside = draft(60);
+        let kept: Vec<u64> = (0..10).map(|_| 1_000_000).collect();
+        NotesBudget::default().trim(&mut beside, &kept, 0, &ESTIMATOR);
+        assert!(tokens(&beside, SectionKind::CurrentState) > 300);
+        assert!(total(&beside) <= TOTAL_TOKENS / OWN_SHARE);
+    }
+
+    #[test]
+    fn small_windows_have_small_notes() {
+        assert_eq!(NotesBudget::for_window(200_000), NotesBudget::default());
+        let small = NotesBudget::for_window(30_000);
+        assert_eq!((small.total, small.section), (3_750, 625));
+        assert_eq!(NotesBudget::for_window(8_000).total, 1_000);
+    }
+
+    fn cut(text: &str) -> String {
+        NotesBudget::default().cut(text, &Template::default(), "FILE", &ESTIMATOR)
+    }
+
+    #[test]
+    fn a_prompt_never_gets_more_than_the_budget_and_learns_where_the_whole_is() {
+        let long = "hand-written line\n".repeat(60_000);
+        let state = format!("# Current State\n- alive\n# Worklog\n{long}- newest\n");
+        for text in [
+            long.clone(),
+            "x".repeat(1 << 20),
+            "记".repeat(300_000),
+            state.clone(),
+            "# Own\ntext\n\n".repeat(50_000),
+            format!("# Errors & Corrections\n{long}# Current State\n{long}"),
+        ] {
+            let shown = cut(&text);
+            assert!(u64::from(ESTIMATOR.text(&shown)) <= TOTAL_TOKENS + 100, "{}", shown.len());
+            assert!(shown.contains("FILE"), "{}", &shown[..200]);
+        }
+        let shown = cut(&state);
+        assert!(shown.contains("- alive") && shown.contains("- newest"), "{shown}");
+        assert_eq!(cut("# A\nshort\n"), "# A\nshort\n");
+    }
+}

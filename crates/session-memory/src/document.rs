@@ -1,0 +1,170 @@
+//! A Markdown file as sections, read leniently: any text is a document, and none is an error.
+
+/// The parts of a file between its headings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Document {
+    /// Lines before the first heading.
+    pub preamble: Vec<String>,
+    pub parts: Vec<Part>,
+    /// The file ends its lines as Windows does.
+    pub crlf: bool,
+}
+
+/// A heading with the lines below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Without its marks.
+    pub heading: String,
+    /// The heading's line as it stood in the file; empty for a heading that is to be made.
+    pub raw: String,
+    pub lines: Vec<String>,
+}
+
+impl Document {
+    /// Sections begin at headings of at most `level` marks; deeper ones are lines like others. Headings
+    /// within fenced code are code, unless a fence is never closed: then it is a slip, and the headings
+    /// count.
+    pub fn parse(text: &str, level: usize) -> Self {
+        Self::parse_with(text, level, &|_| false)
+    }
+
+    /// As [`Self::parse`]; a heading that is `known` counts wherever it stands: two stray fences must
+    /// not swallow the sections between them.
+    pub fn parse_with(text: &str, level: usize, known: &dyn Fn(&str) -> bool) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let lines: Vec<&str> =
+            text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+        // Blank lines alone say nothing of how a person ends theirs.
+        let written = lines.iter().filter(|line| !line.trim().is_empty()).count();
+        let crlf = written > 0 && text.matches("\r\n").count() * 2 > lines.len();
+        let fences = closed_fences(&lines);
+        let mut document = Self { crlf, ..Self::default() };
+        for (line, fenced) in lines.into_iter().zip(fences) {
+            match heading(line, level).filter(|heading| !fenced || known(heading)) {
+                Some(heading) => {
+                    let (heading, raw) = (heading.to_owned(), line.trim_end().to_owned());
+                    let part = Part { heading, raw, lines: Vec::new() };
+                    document.parts.push(part);
+                }
+                None => match document.parts.last_mut() {
+                    Some(part) => part.lines.push(line.to_owned()),
+                    None => document.preamble.push(line.to_owned()),
+                },
+            }
+        }
+        document
+    }
+
+    /// The document as a file: a blank line between its parts, new headings at `level`.
+    pub fn render(&self, level: usize) -> String {
+        let marks = "#".repeat(level.max(1));
+        let mut blocks = Vec::with_capacity(self.parts.len() + 1);
+        blocks.push(trimmed(&self.preamble).join("\n"));
+        for part in &self.parts {
+            let mut block = match part.raw.is_empty() {
+                true => format!("{marks} {}", part.heading),
+                false => part.raw.clone(),
+            };
+            for line in trimmed(&part.lines) {
+                block.push('\n');
+                block.push_str(line);
+            }
+            blocks.push(block);
+        }
+        blocks.retain(|block| !block.is_empty());
+        let text = blocks.join("\n\n") + "\n";
+        if self.crlf { text.replace('\n', "\r\n") } else { text }
+    }
+}
+
+/// The lines without blank ones at either end.
+pub(crate) fn trimmed(lines: &[String]) -> &[String] {
+    let blank = |line: &String| line.trim().is_empty();
+    let start = lines.iter().position(|line| !blank(line)).unwrap_or(lines.len());
+    let end = lines.iter().rposition(|line| !blank(line)).map_or(start, |at| at + 1);
+    lines.get(start..end).unwrap_or_default()
+}
+
+/// The same heading in the eyes of a person.
+pub(crate) fn same_heading(a: &str, b: &str) -> bool {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    words(a) == words(b)
+}
+
+/// Marks of a heading, if the line is one.
+pub(crate) fn heading_level(line: &str) -> Option<usize> {
+    let marks = line.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = line.get(marks..)?;
+    let is_one = (1..=6).contains(&marks) && (rest.is_empty() || rest.starts_with([' ', '\t']));
+    is_one.then_some(marks)
+}
+
+fn heading(line: &str, level: usize) -> Option<&str> {
+    let marks = heading_level(line).filter(|marks| *marks <= level)?;
+    Some(line.get(marks..)?.trim().trim_end_matches('#').trim_end())
+}
+
+/// For each line, whether it lies within fenced code that is closed.
+pub(crate) fn closed_fences(lines: &[&str]) -> Vec<bool> {
+    let mut fenced = vec![false; lines.len()];
+    let mut open: Option<(usize, &str)> = None;
+    for (at, line) in lines.iter().enumerate() {
+        let start = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
+        match (open, mark) {
+            (None, Some(mark)) => open = Some((at, mark)),
+            (Some((from, opening)), Some(mark)) if opening == mark => {
+                fenced[from..=at].fill(true);
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    fenced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, headings: &[&str], preamble: usize) {
+        let document = Document::parse(text, 1);
+        let found: Vec<_> = document.parts.iter().map(|part| part.heading.as_str()).collect();
+        assert_eq!(found, headings, "{text:?}");
+        assert_eq!(trimmed(&document.preamble).len(), preamble, "{text:?}");
+    }
+
+    #[test]
+    fn any_text_is_a_document() {
+        check("", &[], 0);
+        check("\n \n", &[], 0);
+        check("no heading\nat all", &[], 2);
+        check("# A\nx\n# B ##\n", &["A", "B"], 0);
+        check("\u{feff}# A\r\nx\r\n# A\r\n", &["A", "A"], 0);
+        check("#\n#x\n## deeper\n# A", &["", "A"], 0);
+        check("\0\u{fffd}# A\n####### seven", &[], 2);
+    }
+
+    #[test]
+    fn code_is_no_heading_but_a_slip_is_no_code() {
+        check("# A\n```sh\n# comment\n```\n# B", &["A", "B"], 0);
+        check("# A\n~~~\n```\n# comment\n~~~\n# B", &["A", "B"], 0);
+        check("# A\n```sh\n# B\nx", &["A", "B"], 0);
+    }
+
+    #[test]
+    fn a_known_heading_is_one_even_between_stray_fences() {
+        let text = "# A\n```\n# B\n# comment\n```\n";
+        let document = Document::parse_with(text, 1, &|heading| heading == "B");
+        let found: Vec<_> = document.parts.iter().map(|part| part.heading.as_str()).collect();
+        assert_eq!(found, ["A", "B"]);
+        assert_eq!(document.parts[1].lines[0], "# comment");
+    }
+
+    #[test]
+    fn a_file_comes_back_with_its_line_ends() {
+        for text in ["# A\nx\n\n## y\nz\n\n# B\n", "# A\r\nx\r\n\r\n# B\r\n", "pre\n\n# A\n"] {
+            assert_eq!(Document::parse(text, 1).render(1), text);
+        }
+    }
+}

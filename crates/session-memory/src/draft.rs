@@ -1,0 +1,114 @@
+//! What a strategy writes: rows with names, so that a row can be told from its newer wording.
+
+use std::collections::HashSet;
+
+use bethink_facts::Facts;
+
+use crate::template::{SectionKind, Template};
+
+/// Writes notes. Strategies share one way into the file: whatever writes, [`crate::update`] merges.
+pub trait NotesWriter: Send + Sync {
+    /// Its name, as it is stored beside what it wrote.
+    fn strategy(&self) -> &'static str;
+    fn write(&self, request: &NotesRequest<'_>) -> Result<Draft, WriterError>;
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct NotesRequest<'a> {
+    /// Read through the newest message that the notes are to cover.
+    pub facts: &'a Facts,
+    pub template: &'a Template,
+    /// What a person called the session.
+    pub title: Option<&'a str>,
+    /// Paths below it are shown without it.
+    pub project_dir: &'a str,
+}
+
+/// Why there are no new notes. The old ones stay.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the strategy {strategy} wrote no notes: {reason}")]
+pub struct WriterError {
+    pub strategy: &'static str,
+    pub reason: String,
+}
+
+/// Notes as written, before they meet the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// One for each section of the template, in its order.
+    pub sections: Vec<DraftSection>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DraftSection {
+    pub kind: Option<SectionKind>,
+    pub rows: Vec<Row>,
+}
+
+/// One line of the notes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it is about, the same in every wording: a row that a person removed is known by it.
+    pub key: String,
+    /// One line; never a heading and never a fence.
+    pub text: String,
+    /// Rows of lower weight go first when room is short.
+    pub weight: u32,
+}
+
+impl Row {
+    /// A list item. White space of any kind becomes single spaces.
+    pub fn item(key: impl Into<String>, text: &str, weight: u32) -> Self {
+        Self { key: key.into(), text: format!("- {}", one_line(text)), weight }
+    }
+
+    /// A line that is no list item; marks that would make it one of structure are taken away.
+    pub fn plain(key: impl Into<String>, text: &str, weight: u32) -> Self {
+        let text = one_line(text).trim_start_matches(['#', '`', '~', ' ']).to_owned();
+        Self { key: key.into(), text, weight }
+    }
+}
+
+impl DraftSection {
+    /// Rows without text go, and a key that stands twice is told apart.
+    pub(crate) fn new(kind: Option<SectionKind>, rows: Vec<Row>) -> Self {
+        let mut keys = HashSet::new();
+        let mut section = Self { kind, rows: Vec::with_capacity(rows.len()) };
+        for mut row in rows.into_iter().filter(|row| !row.text.trim_matches(['-', ' ']).is_empty())
+        {
+            let first = row.key.clone();
+            let mut again = 2;
+            while !keys.insert(row.key.clone()) {
+                row.key = format!("{first}#{again}");
+                again += 1;
+            }
+            section.rows.push(row);
+        }
+        section
+    }
+}
+
+pub(crate) fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_one_line_and_no_structure() {
+        assert_eq!(Row::item("k", "a\n# b\t\u{7}c", 0).text, "- a # b c");
+        assert_eq!(Row::plain("k", "## a\nb", 0).text, "a b");
+        assert_eq!(Row::plain("k", "```", 0).text, "");
+    }
+
+    #[test]
+    fn keys_are_told_apart_and_empty_rows_go() {
+        let rows = vec![Row::item("k", "a", 0), Row::item("k", "b", 0), Row::item("e", " ", 0)];
+        let section = DraftSection::new(None, rows);
+        let keys: Vec<_> = section.rows.iter().map(|row| row.key.as_str()).collect();
+        assert_eq!(keys, ["k", "k#2"]);
+    }
+}

@@ -1,0 +1,143 @@
+//! What the session is about: its title, and what the user asked for.
+
+use bethink_facts::{Said, SaidKind};
+
+use super::{Page, clip, mark};
+use crate::draft::{Row, one_line};
+
+/// Words of a title (specification, section 6).
+const TITLE_WORDS: std::ops::RangeInclusive<usize> = 5..=10;
+/// Characters of a title in a script that does not part its words.
+const TITLE_CHARS: usize = 28;
+/// The first request states the task; later ones add to it.
+const FIRST_BYTES: usize = 1_400;
+const LATER_BYTES: usize = 420;
+const PLAN_BYTES: usize = 1_600;
+/// Decisions of the assistant that are told, the newest.
+const DECISIONS: usize = 12;
+const DECISION_BYTES: usize = 260;
+
+pub(super) fn title(page: &Page<'_>) -> Vec<Row> {
+    let named = page.title.map(one_line).filter(|title| !title.is_empty());
+    let asked = || {
+        let own = page.facts.user.iter().filter(|said| said.kind != SaidKind::Handover);
+        // A session may begin with a greeting: the first request that is long enough names it.
+        own.filter_map(|said| title_of(&said.text)).find(|title| is_telling(title))
+    };
+    let first = || page.facts.user.iter().find_map(|said| title_of(&said.text));
+    let title = named.or_else(asked).or_else(first);
+    title.map(|title| Row::plain("title", &title, 1_000)).into_iter().collect()
+}
+
+fn is_telling(title: &str) -> bool {
+    title.split(' ').count() >= *TITLE_WORDS.start() || title.chars().any(is_unspaced)
+}
+
+/// The first words of a request that say what it is about.
+fn title_of(text: &str) -> Option<String> {
+    let prose = text.lines().map(str::trim).filter(|line| is_prose(line));
+    let mut words: Vec<&str> = Vec::new();
+    for line in prose {
+        for word in line.split_whitespace() {
+            words.push(word.trim_matches(['#', '*', '`', '"', '_', '>']));
+            let ends = word.ends_with(['.', '?', '!', '。', '？', '！', ':']);
+            if words.len() >= *TITLE_WORDS.end() || ends && words.len() >= *TITLE_WORDS.start() {
+                return finished(&words);
+            }
+        }
+        if words.len() >= *TITLE_WORDS.start() {
+            break;
+        }
+    }
+    finished(&words)
+}
+
+fn finished(words: &[&str]) -> Option<String> {
+    let title = words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ");
+    let title = title.trim_end_matches(['.', ',', ':', ';', '。', '，']);
+    let short: String = match title.chars().any(is_unspaced) {
+        true => title.chars().take(TITLE_CHARS).collect(),
+        false => clip(title, 120),
+    };
+    (short.chars().filter(|c| c.is_alphanumeric()).count() >= 4).then_some(short)
+}
+
+/// Kana, han and hangul, of which a word may be one sign.
+fn is_unspaced(c: char) -> bool {
+    ('\u{3040}'..='\u{d7af}').contains(&c)
+}
+
+/// A line that a person would say, not mark-up, a path or a picture of a table.
+fn is_prose(line: &str) -> bool {
+    let letters = line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
+    !line.is_empty()
+        && !line.starts_with(['<', '|', '{', '[', '@'])
+        && !line.starts_with("---")
+        && letters * 10 >= line.chars().count() * 6
+}
+
+/// What was asked, oldest first; then the plan, and what was settled on the way.
+pub(super) fn specification(page: &Page<'_>) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut first = true;
+    for said in &page.facts.user {
+        rows.push(asked(page, said, std::mem::take(&mut first)));
+    }
+    if let Some(plan) = &page.facts.plan {
+        let text =
+            format!("{} Plan shown to the user: {}", mark(plan.seq), clip(&plan.text, PLAN_BYTES));
+        rows.push(Row::item("plan", &text, 700));
+    }
+    // The user's own decisions stand above in the user's own words.
+    let settled: Vec<_> = page.facts.decisions.iter().filter(|one| !one.by_user).collect();
+    for decision in settled.iter().skip(settled.len().saturating_sub(DECISIONS)) {
+        let text =
+            format!("{} Settled: {}", mark(decision.seq), clip(&decision.text, DECISION_BYTES));
+        let key = format!("decision:{}:{}", decision.seq, clip(&decision.text, 40));
+        rows.push(Row::item(key, &text, page.recency(decision.seq)));
+    }
+    rows
+}
+
+fn asked(page: &Page<'_>, said: &Said, first: bool) -> Row {
+    let recency = page.recency(said.seq);
+    let (word, bytes, weight) = match said.kind {
+        _ if first => ("First asked", FIRST_BYTES, 1_000),
+        SaidKind::Ask => ("Then asked", LATER_BYTES, 300 + recency),
+        SaidKind::Correction => ("Corrected", LATER_BYTES, 500 + recency),
+        SaidKind::Answer => ("Answered", LATER_BYTES, 150 + recency),
+        SaidKind::Handover => ("Brought along from an earlier session", LATER_BYTES, recency),
+    };
+    let to = said.question.as_ref().map(|q| format!(" to “{}”", clip(q, 160))).unwrap_or_default();
+    let text = format!("{} {word}{to}: {}", mark(said.seq), quoted(said, bytes));
+    Row::item(format!("ask:{}", said.seq), &text, weight)
+}
+
+pub(super) fn quoted(said: &Said, bytes: usize) -> String {
+    format!("“{}”", clip(&said.text, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: Option<&str>) {
+        assert_eq!(title_of(text).as_deref(), expect, "{text:?}");
+    }
+
+    #[test]
+    fn a_title_is_the_first_words_that_say_something() {
+        check(
+            "Please fix the login form, it fails on empty passwords. Then add tests.",
+            Some("Please fix the login form, it fails on empty passwords"),
+        );
+        check(
+            "# Task\n\nAdd a retry to the uploader of photos",
+            Some("Task Add a retry to the uploader of photos"),
+        );
+        check("<tag>\n{\"a\":1}\n| a | b |\nMake it work", Some("Make it work"));
+        check("hi", None);
+        check("", None);
+        check("请修复登录页面的错误，然后添加测试", Some("请修复登录页面的错误，然后添加测试"));
+    }
+}

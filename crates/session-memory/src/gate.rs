@@ -1,0 +1,172 @@
+//! When notes are due: history has grown enough, and there is a pause or enough was done.
+//!
+//! Growth is measured in estimated tokens of history and not of the prompt: history never shrinks, so
+//! a compaction does not stall the notes.
+
+use bethink_transcript::{AssistantMessageId, Message, Role};
+
+/// How eagerly notes are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    #[default]
+    Default,
+    /// Fewer updates, for strategies that cost money.
+    Frugal,
+}
+
+/// What has to come together for an update (specification, section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GateLimits {
+    /// Tokens of history before the first notes.
+    pub first: u64,
+    /// Tokens of history since the last update.
+    pub growth: u64,
+    /// Tool calls since the last update, unless the last assistant turn made none.
+    pub tool_calls: u64,
+}
+
+impl Profile {
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "default" => Some(Self::Default),
+            "frugal" => Some(Self::Frugal),
+            _ => None,
+        }
+    }
+
+    pub fn limits(self) -> GateLimits {
+        match self {
+            Self::Default => GateLimits { first: 10_000, growth: 5_000, tool_calls: 3 },
+            Self::Frugal => GateLimits { first: 30_000, growth: 20_000, tool_calls: 3 },
+        }
+    }
+}
+
+/// How far a history has grown, and where it stood at the last update of its notes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Growth {
+    tokens: u64,
+    /// Tokens of history at the last update; none before the first.
+    noted: Option<u64>,
+    calls_since: u64,
+    last_turn: Option<AssistantMessageId>,
+    last_turn_called: bool,
+}
+
+impl Growth {
+    /// A history of which `tokens` were noted, or, where nothing was, which is known to have so many.
+    pub fn from(tokens: u64, noted: bool) -> Self {
+        Self { tokens, noted: noted.then_some(tokens), ..Self::default() }
+    }
+
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Takes in the next message; `tokens` is its estimate.
+    pub fn observe(&mut self, message: &Message, tokens: u64) {
+        self.tokens += tokens;
+        if message.role == Role::User {
+            self.last_turn = None;
+            return;
+        }
+        let calls = message.tool_uses().count() as u64;
+        self.calls_since += calls;
+        let same_turn = self.last_turn.is_some() && self.last_turn == message.assistant_message_id;
+        self.last_turn_called = calls > 0 || (same_turn && self.last_turn_called);
+        self.last_turn.clone_from(&message.assistant_message_id);
+    }
+
+    pub fn is_due(&self, limits: &GateLimits) -> bool {
+        let grown = match self.noted {
+            None => self.tokens >= limits.first.max(limits.growth),
+            Some(noted) => self.tokens.saturating_sub(noted) >= limits.growth,
+        };
+        grown && (self.calls_since >= limits.tool_calls || !self.last_turn_called)
+    }
+
+    /// Notes were written when history had `tokens`. What came while they were written counts for the
+    /// next update.
+    pub fn noted(&mut self, tokens: u64) {
+        self.noted = Some(tokens);
+        self.calls_since = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_transcript::message::Source;
+    use bethink_transcript::{MessageId, MessageMeta, Seq, UnixMicros};
+
+    use super::*;
+
+    fn message(role: &str, calls: u64) -> Message {
+        let uses: Vec<String> = (0..calls)
+            .map(|n| format!(r#"{{"type":"tool_use","id":"t{n}","name":"Read","input":{{}}}}"#))
+            .collect();
+        let content = format!(
+            r#"[{{"type":"text","text":"x"}}{}{}]"#,
+            if calls > 0 { "," } else { "" },
+            uses.join(",")
+        );
+        let raw = format!(r#"{{"role":"{role}","content":{content}}}"#);
+        let meta = MessageMeta {
+            seq: Seq(1),
+            id: MessageId::new("m").unwrap(),
+            created_at: UnixMicros(0),
+        };
+        Message::parse(meta, raw.into_bytes().into(), Source::Client).unwrap()
+    }
+
+    /// Messages as (role, tokens, tool calls); due after the last.
+    fn check(profile: Profile, noted: Option<u64>, messages: &[(&str, u64, u64)], due: bool) {
+        let mut growth = Growth::from(noted.unwrap_or(0), noted.is_some());
+        for (role, tokens, calls) in messages {
+            growth.observe(&message(role, *calls), *tokens);
+        }
+        assert_eq!(growth.is_due(&profile.limits()), due, "{profile:?} {noted:?} {messages:?}");
+    }
+
+    #[test]
+    fn the_first_notes_come_at_ten_thousand_and_the_next_every_five() {
+        let all = Profile::Default;
+        check(all, None, &[("user", 9_900, 0), ("assistant", 99, 0)], false);
+        check(all, None, &[("user", 9_900, 0), ("assistant", 100, 0)], true);
+        check(all, Some(10_000), &[("user", 4_900, 0), ("assistant", 99, 0)], false);
+        check(all, Some(10_000), &[("user", 4_900, 0), ("assistant", 100, 0)], true);
+    }
+
+    #[test]
+    fn in_the_midst_of_work_it_takes_three_calls() {
+        let all = Profile::Default;
+        check(all, Some(0), &[("user", 6_000, 0), ("assistant", 10, 2)], false);
+        check(all, Some(0), &[("user", 6_000, 0), ("assistant", 10, 3)], true);
+        let rounds =
+            [("assistant", 10, 1), ("user", 6_000, 0), ("assistant", 9, 1), ("assistant", 9, 1)];
+        check(all, Some(0), &rounds, true);
+        check(all, Some(0), &[("assistant", 6_000, 1), ("user", 9, 0), ("assistant", 9, 0)], true);
+    }
+
+    #[test]
+    fn the_frugal_profile_waits_longer() {
+        let frugal = Profile::Frugal;
+        check(frugal, None, &[("assistant", 29_999, 0)], false);
+        check(frugal, None, &[("assistant", 30_000, 0)], true);
+        check(frugal, Some(30_000), &[("assistant", 19_999, 0)], false);
+        check(frugal, Some(30_000), &[("assistant", 20_000, 0)], true);
+        assert_eq!(Profile::named("frugal"), Some(frugal));
+        assert_eq!(Profile::named("lavish"), None);
+    }
+
+    #[test]
+    fn what_came_while_notes_were_written_counts_for_the_next() {
+        let mut growth = Growth::default();
+        growth.observe(&message("assistant", 0), 10_000);
+        let then = growth.tokens();
+        growth.observe(&message("assistant", 0), 4_000);
+        growth.noted(then);
+        assert!(!growth.is_due(&Profile::Default.limits()));
+        growth.observe(&message("assistant", 0), 1_000);
+        assert!(growth.is_due(&Profile::Default.limits()));
+    }
+}

@@ -1,0 +1,251 @@
+//! The sections of the notes: ten by default, or a person's own.
+
+use crate::document::{Document, closed_fences, heading_level, same_heading, trimmed};
+
+/// Largest template that is taken, in bytes: headings and a line about each fit a hundred times.
+pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
+/// Most sections of a template: more are no outline.
+pub const MAX_SECTIONS: usize = 50;
+
+/// What a section is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SectionKind {
+    Title,
+    CurrentState,
+    Task,
+    Files,
+    Workflow,
+    Errors,
+    Docs,
+    Learnings,
+    Results,
+    Worklog,
+}
+
+/// The default outline (specification, section 6): kind, heading, what belongs there.
+const DEFAULT: [(SectionKind, &str, &str); 10] = [
+    (SectionKind::Title, "Session Title", "_What the session is about, in 5 to 10 words._"),
+    (
+        SectionKind::CurrentState,
+        "Current State",
+        "_What is being worked on right now, what is open, what comes next._",
+    ),
+    (
+        SectionKind::Task,
+        "Task Specification",
+        "_What the user asked for, decided and ruled out, in the user's own words._",
+    ),
+    (
+        SectionKind::Files,
+        "Files and Functions",
+        "_Files that matter, what was done to them and what lives in them._",
+    ),
+    (SectionKind::Workflow, "Workflow", "_Commands that are run here, and how they end._"),
+    (
+        SectionKind::Errors,
+        "Errors & Corrections",
+        "_What went wrong, what came after it, what the user corrected._",
+    ),
+    (
+        SectionKind::Docs,
+        "Codebase and System Docs",
+        "_How the project is laid out and where it is described._",
+    ),
+    (SectionKind::Learnings, "Learnings", "_What worked, what did not, what to avoid._"),
+    (SectionKind::Results, "Key Results", "_Answers and outcomes that the user got._"),
+    (SectionKind::Worklog, "Worklog", "_What was done, step by step, oldest first._"),
+];
+
+/// Words by which a person's own heading is understood; the first kind that fits counts.
+const WORDS: [(SectionKind, &[&str]); 10] = [
+    (SectionKind::Title, &["title"]),
+    (SectionKind::CurrentState, &["state", "status", "current", "now"]),
+    (SectionKind::Errors, &["error", "correction", "failure", "bug"]),
+    (SectionKind::Worklog, &["worklog", "log", "history", "timeline"]),
+    (SectionKind::Learnings, &["learning", "learnings", "learned", "lesson", "lessons", "gotcha"]),
+    (SectionKind::Results, &["result", "outcome", "answer"]),
+    (SectionKind::Workflow, &["workflow", "command", "process"]),
+    (SectionKind::Docs, &["docs", "codebase", "architecture", "documentation", "system"]),
+    (SectionKind::Files, &["file", "function", "code"]),
+    (SectionKind::Task, &["task", "specification", "goal", "request", "requirement"]),
+];
+
+/// Headings with what belongs below each, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    pub sections: Vec<TemplateSection>,
+    /// Marks of a section's heading.
+    pub level: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateSection {
+    pub heading: String,
+    /// Lines below the heading that say what belongs there.
+    pub description: Vec<String>,
+    /// `None`: a section of a person's own, left to the person or a model.
+    pub kind: Option<SectionKind>,
+}
+
+/// Why a person's template is not used. The default is used instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateFault {
+    #[error("the byte at offset {at} is not UTF-8; save the template as UTF-8")]
+    NotUtf8 { at: usize },
+    #[error("the template has {actual} bytes, {limit} are allowed")]
+    TooBig { limit: usize, actual: usize },
+    #[error("the template has no heading; a section begins with a line such as `# Current State`")]
+    NoHeading,
+    #[error("line {line} is a heading without a name; write `# NAME`")]
+    EmptyHeading { line: usize },
+    #[error("line {line} repeats the heading {heading:?}; every section needs a name of its own")]
+    RepeatedHeading { heading: String, line: usize },
+    #[error("the template has {actual} sections, {limit} are allowed")]
+    TooManySections { limit: usize, actual: usize },
+}
+
+impl Default for Template {
+    fn default() -> Self {
+        let sections = DEFAULT.map(|(kind, heading, description)| TemplateSection {
+            heading: heading.to_owned(),
+            description: vec![description.to_owned()],
+            kind: Some(kind),
+        });
+        Self { sections: sections.into(), level: 1 }
+    }
+}
+
+impl Template {
+    /// A person's `template.md`.
+    pub fn parse(bytes: &[u8]) -> Result<Self, TemplateFault> {
+        if bytes.len() > MAX_TEMPLATE_BYTES {
+            let (limit, actual) = (MAX_TEMPLATE_BYTES, bytes.len());
+            return Err(TemplateFault::TooBig { limit, actual });
+        }
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| TemplateFault::NotUtf8 { at: error.valid_up_to() })?;
+        let level = outline(text)?;
+        let document = Document::parse(text, level);
+        if document.parts.len() > MAX_SECTIONS {
+            let (limit, actual) = (MAX_SECTIONS, document.parts.len());
+            return Err(TemplateFault::TooManySections { limit, actual });
+        }
+        let mut taken = Vec::new();
+        let sections = document.parts.into_iter().map(|part| {
+            let kind = kind_of(&part.heading).filter(|kind| !taken.contains(kind));
+            taken.extend(kind);
+            let description = trimmed(&part.lines).to_vec();
+            TemplateSection { heading: part.heading, description, kind }
+        });
+        Ok(Self { sections: sections.collect(), level })
+    }
+
+    /// The file before anything was noted.
+    pub fn bare(&self) -> String {
+        let parts = self.sections.iter().map(|section| crate::document::Part {
+            heading: section.heading.clone(),
+            raw: String::new(),
+            lines: section.description.clone(),
+        });
+        Document { parts: parts.collect(), ..Document::default() }.render(self.level)
+    }
+
+    /// Nothing was noted in `text` yet: it has no line that the template does not have.
+    pub fn is_bare(&self, text: &str) -> bool {
+        let document = Document::parse(text, self.level);
+        let own = |line: &String| {
+            let line = line.trim();
+            !line.is_empty()
+                && !self.sections.iter().any(|s| s.description.iter().any(|d| d.trim() == line))
+        };
+        let all = document.parts.iter().flat_map(|part| &part.lines).chain(&document.preamble);
+        !all.into_iter().any(own)
+    }
+
+    pub(crate) fn place(&self, heading: &str) -> Option<usize> {
+        self.sections.iter().position(|section| same_heading(&section.heading, heading))
+    }
+}
+
+/// Level of the sections: that of the highest heading. Checks every heading's name.
+fn outline(text: &str) -> Result<usize, TemplateFault> {
+    let lines: Vec<&str> = text.lines().collect();
+    let fences = closed_fences(&lines);
+    let headings: Vec<(usize, usize)> = lines
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !fences.get(*at).copied().unwrap_or(false))
+        .filter_map(|(at, line)| Some((at, heading_level(line)?)))
+        .collect();
+    let level = headings.iter().map(|(_, level)| *level).min().ok_or(TemplateFault::NoHeading)?;
+    let mut seen: Vec<String> = Vec::new();
+    for (at, _) in headings.into_iter().filter(|(_, own)| *own == level) {
+        let heading = lines.get(at).map_or("", |line| line.trim_matches(['#', ' ', '\t']));
+        if heading.is_empty() {
+            return Err(TemplateFault::EmptyHeading { line: at + 1 });
+        }
+        if seen.iter().any(|known| same_heading(known, heading)) {
+            let heading = heading.to_owned();
+            return Err(TemplateFault::RepeatedHeading { heading, line: at + 1 });
+        }
+        seen.push(heading.to_owned());
+    }
+    Ok(level)
+}
+
+fn kind_of(heading: &str) -> Option<SectionKind> {
+    let default = DEFAULT.iter().find(|(_, known, _)| same_heading(known, heading));
+    if let Some((kind, ..)) = default {
+        return Some(*kind);
+    }
+    let words: Vec<String> = heading
+        .split(|c: char| !c.is_alphanumeric())
+        .map(|word| word.to_lowercase().trim_end_matches('s').to_owned())
+        .collect();
+    let fits = |known: &&str| words.iter().any(|word| word == known.trim_end_matches('s'));
+    WORDS.iter().find(|(_, known)| known.iter().any(&fits)).map(|(kind, _)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_has_ten_sections_and_is_read_back_as_it_is() {
+        let template = Template::default();
+        assert_eq!(template.sections.len(), 10);
+        assert_eq!(Template::parse(template.bare().as_bytes()), Ok(template.clone()));
+        assert!(template.is_bare(&template.bare()));
+        assert!(template.is_bare(""));
+        assert!(!template.is_bare(&template.bare().replace("# Learnings", "# Learnings\n- x")));
+        assert!(!template.is_bare("prose"));
+    }
+
+    #[test]
+    fn a_persons_own_template_keeps_its_order_and_is_understood() {
+        let text = "## Where we stand: current status\n_now_\n\n## Bugs\n### deeper\n## Recipes\n";
+        let template = Template::parse(text.as_bytes()).unwrap();
+        let kinds: Vec<_> = template.sections.iter().map(|section| section.kind).collect();
+        let (state, errors) = (SectionKind::CurrentState, SectionKind::Errors);
+        assert_eq!(kinds, [Some(state), Some(errors), None]);
+        assert_eq!(template.level, 2);
+        assert_eq!(template.sections[0].description, ["_now_"]);
+        assert!(Template::parse(b"# Log\n# Log of work\n").unwrap().sections[1].kind.is_none());
+    }
+
+    #[test]
+    fn a_broken_template_says_what_is_wrong() {
+        let check = |bytes: &[u8], expect: &str| {
+            let fault = Template::parse(bytes).unwrap_err().to_string();
+            assert!(fault.contains(expect), "{fault}");
+        };
+        check(b"", "no heading");
+        check(b"only prose\n```\n# code\n```\n", "no heading");
+        check(b"# A\n#  \n", "line 2 is a heading without a name");
+        check(b"# A\n# B\n#  a  \n", "line 3 repeats the heading");
+        check(b"# A\xff\n", "offset 3 is not UTF-8");
+        check(&b"# A\n".repeat(20_000), "80000 bytes, 65536 are allowed");
+        let many: String = (0..60).map(|n| format!("# s{n}\n")).collect();
+        check(many.as_bytes(), "60 sections, 50 are allowed");
+    }
+}
