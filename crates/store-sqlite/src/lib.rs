@@ -24,6 +24,7 @@ mod index;
 mod jobs;
 mod leaves;
 mod messages;
+mod notes;
 mod open;
 mod options;
 mod plan;

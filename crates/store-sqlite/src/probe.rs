@@ -12,8 +12,8 @@ use crate::open::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 
 /// Tables in which rows are kept, each with its key.
-pub(crate) const TABLES: [&str; 7] =
-    ["sessions", "messages", "records", "decisions", "compactions", "jobs", "receipts"];
+pub(crate) const TABLES: [&str; 8] =
+    ["sessions", "messages", "records", "decisions", "compactions", "notes", "jobs", "receipts"];
 
 #[derive(Debug)]
 pub(crate) enum Verdict {
@@ -44,6 +44,7 @@ const ENDS: &str = "
            (SELECT max(number) FROM records),
            (SELECT max(number) FROM decisions),
            (SELECT max(number) FROM compactions),
+           (SELECT max(number) FROM notes),
            (SELECT max(number) FROM jobs),
            (SELECT max(number) FROM receipts),
            (SELECT rowid FROM message_terms WHERE message_terms MATCH 'nowhere' LIMIT 1)";

@@ -49,6 +49,11 @@ const ROOTS: &str = "
     FROM sqlite_schema
     WHERE rootpage > 0";
 
+const HAS_TABLE: &str = "
+    SELECT count(*)
+    FROM source.sqlite_schema
+    WHERE name = ?";
+
 const ADD_TERMS: &str = "
     INSERT INTO message_terms (rowid, session, user, assistant, tool_input, tool_result)
     VALUES (?, ?, ?, ?, ?, ?)";
@@ -117,6 +122,9 @@ pub(crate) async fn copy_rows(
     table: &'static str,
     file_bytes: u64,
 ) -> Result<bool, OpenError> {
+    if !has_table(target, table).await {
+        return Ok(true);
+    }
     let mut complete = true;
     let last = last_number(target, table, file_bytes).await;
     let finest = (last / PARTS).max(1);
@@ -148,6 +156,13 @@ pub(crate) async fn copy_rows(
         from += STRIDE;
     }
     Ok(complete)
+}
+
+/// A database of an older schema lacks the tables that came later. One that can't tell is asked for its
+/// rows.
+async fn has_table(target: &mut SqliteConnection, table: &str) -> bool {
+    let count = sqlx::query_scalar::<_, i64>(HAS_TABLE).bind(table).fetch_one(target).await;
+    count.map_or(true, |count| count > 0)
 }
 
 /// Highest row number: from the table's end, or else from walking an index, or else from the size of

@@ -64,7 +64,7 @@ const IMPORTED: &str = "
     LIMIT 1";
 
 /// In this order: lines of other sessions' files take the bytes of messages that go with them.
-const DELETE: [&str; 7] = [
+const DELETE: [&str; 8] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -77,6 +77,7 @@ const DELETE: [&str; 7] = [
     "DELETE FROM records WHERE session = ?",
     "DELETE FROM decisions WHERE session = ?",
     "DELETE FROM compactions WHERE session = ?",
+    "DELETE FROM notes WHERE session = ?",
     "DELETE FROM messages WHERE session = ?",
     "DELETE FROM sessions WHERE id = ?",
 ];

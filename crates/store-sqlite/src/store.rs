@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use bethink_store::{
     Append, Appended, Compaction, Created, Decision, Hit, ImportBatch, IndexBatch, Job, JobOutcome,
-    Lease, NewDecision, NewJob, NewSession, Page, Progress, Receipt, Record, Reply, Result,
+    Lease, NewDecision, NewJob, NewSession, Notes, Page, Progress, Receipt, Record, Reply, Result,
     SearchQuery, SeqRange, Session, SessionChange, SessionFilter, Store, StoredMessage,
     StoredReceipt,
 };
@@ -14,7 +14,9 @@ use tokio::sync::oneshot;
 
 use crate::queue::Queue;
 use crate::writer::{Desk, Request, Task, Working};
-use crate::{compactions, decisions, import, index, jobs, messages, receipts, search, sessions};
+use crate::{
+    compactions, decisions, import, index, jobs, messages, notes, receipts, search, sessions,
+};
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
 #[derive(Clone, Debug)]
@@ -117,6 +119,14 @@ impl Store for SqliteStore {
         at: UnixMicros,
     ) -> Reply<'_, Compaction> {
         self.write(move |desk| Box::pin(compactions::undo(desk, session, id, at)))
+    }
+
+    fn notes(&self, id: SessionId) -> Reply<'_, Option<Notes>> {
+        Box::pin(notes::read(&self.readers, id))
+    }
+
+    fn put_notes(&self, notes: Notes) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(notes::put(desk, notes)))
     }
 
     fn import(&self, batch: ImportBatch) -> Reply<'_, ()> {

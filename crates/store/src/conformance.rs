@@ -21,6 +21,8 @@ pub mod imports;
 pub mod index;
 #[path = "conformance_jobs.rs"]
 pub mod jobs;
+#[path = "conformance_notes.rs"]
+pub mod notes;
 #[path = "conformance_sessions.rs"]
 pub mod sessions;
 
@@ -81,6 +83,8 @@ macro_rules! store_conformance {
             index: an_index_is_made_in_stretches,
             index: an_append_amid_an_import_is_marked_with_it,
             index: the_mark_goes_with_its_session,
+            notes: notes_come_back_as_put,
+            notes: notes_go_with_their_session,
             jobs: a_job_comes_back_as_queued,
             jobs: the_oldest_job_is_leased_once,
             jobs: a_lease_that_ran_out_is_taken_over,

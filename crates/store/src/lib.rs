@@ -16,6 +16,7 @@ mod error;
 mod index;
 mod job;
 mod message;
+mod notes;
 mod record;
 mod session;
 
@@ -31,6 +32,7 @@ pub use error::StoreError;
 pub use index::IndexBatch;
 pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
 pub use message::{Append, Appended, Hit, NewMessage, SearchQuery, SeqRange, StoredMessage, Terms};
+pub use notes::Notes;
 pub use record::{ImportBatch, ImportedMessage, NewRecord, Record};
 pub use session::{
     Compaction, Created, Decision, NewDecision, NewSession, Page, Receipt, Session, SessionChange,
@@ -53,7 +55,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         page: Page,
     ) -> Reply<'_, (Vec<Session>, Option<String>)>;
     fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, Session>;
-    /// Removes the session with its messages, records, decisions, compactions and index entries.
+    /// Removes the session with its messages, records, decisions, compactions, notes and index entries.
     fn delete_session(&self, id: SessionId) -> Reply<'_, ()>;
     /// Distinct project directories with the number of their sessions, in order of name.
     fn projects(&self) -> Reply<'_, Vec<(String, u64)>>;
@@ -80,6 +82,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         id: CompactionId,
         at: UnixMicros,
     ) -> Reply<'_, Compaction>;
+
+    // notes
+    /// What is known of a session's notes; `None` before the first.
+    fn notes(&self, id: SessionId) -> Reply<'_, Option<Notes>>;
+    /// Replaces them whole.
+    fn put_notes(&self, notes: Notes) -> Reply<'_, ()>;
 
     // records of imported files
     /// One transaction: the records, the messages among them, and the job's progress.

@@ -1,0 +1,21 @@
+use bethink_transcript::{Seq, SessionId, UnixMicros};
+
+/// What the daemon knows of a session's notes, beside the file that a person edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notes {
+    pub session: SessionId,
+    /// What the daemon wrote last.
+    pub text: String,
+    /// Hash of the file that this replaced; empty if there was none. A file with this hash was not
+    /// written yet when the daemon was killed.
+    pub replaced: String,
+    /// JSON of the daemon's own lines; its shape belongs to the engine that merges.
+    pub written: String,
+    /// Newest message that the notes cover.
+    pub through: Seq,
+    /// Tokens of history through that message.
+    pub tokens: u64,
+    /// Which strategy wrote them.
+    pub strategy: String,
+    pub updated_at: UnixMicros,
+}
