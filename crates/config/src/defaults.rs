@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::settings::{CompactSettings, ContextSettings, DaemonSettings, Settings};
+use crate::settings::{
+    CompactSettings, ContextSettings, DaemonSettings, SessionMemorySettings, Settings,
+};
 
 /// Loopback only; the port that clients try when no `daemon.json` says otherwise.
 pub const LISTEN: &str = "127.0.0.1:4747";
@@ -62,6 +64,9 @@ pub const MICROCOMPACT_TOOLS: [&str; 20] = [
     "write",
 ];
 
+/// Notes cost no model call unless one is configured: they are kept fresh.
+pub const NOTES_PROFILE: &str = "default";
+
 /// Newest messages that a compaction keeps as they are (specification, section 4): at least this
 /// many tokens and messages, at most [`KEEP_MAX_TOKENS`].
 pub const KEEP_MIN_TOKENS: u64 = 10_000;
@@ -90,7 +95,14 @@ impl Settings {
             daemon: DaemonSettings::default(),
             context: ContextSettings::default(),
             compact: CompactSettings::default(),
+            session_memory: SessionMemorySettings::default(),
         }
+    }
+}
+
+impl Default for SessionMemorySettings {
+    fn default() -> Self {
+        Self { profile: NOTES_PROFILE.to_owned(), template: String::new(), prompt: String::new() }
     }
 }
 

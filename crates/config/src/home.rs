@@ -50,6 +50,21 @@ impl Home {
         self.0.join("daemon.log")
     }
 
+    /// Notes of sessions, one Markdown file each, 0700.
+    pub fn notes(&self) -> PathBuf {
+        self.0.join("session-memory")
+    }
+
+    /// A person's own template of the notes.
+    pub fn notes_template(&self) -> PathBuf {
+        self.notes().join("config").join("template.md")
+    }
+
+    /// A person's own instruction for a model that writes notes.
+    pub fn notes_prompt(&self) -> PathBuf {
+        self.notes().join("config").join("prompt.md")
+    }
+
     pub fn database(&self) -> PathBuf {
         self.0.join("bethink.db")
     }
@@ -89,7 +104,14 @@ mod tests {
     #[test]
     fn files_lie_in_the_home() {
         let home = Home::new("/b");
-        let files = [home.token(), home.daemon_file(), home.socket(), home.log_file()];
+        let files = [
+            home.token(),
+            home.daemon_file(),
+            home.socket(),
+            home.log_file(),
+            home.notes_template(),
+            home.notes_prompt(),
+        ];
         assert!(files.iter().chain([&home.database()]).all(|file| file.starts_with("/b")));
     }
 }

@@ -3,11 +3,10 @@
 use crate::settings::Settings;
 
 /// Sections of later crates; a file that has them is right.
-pub(crate) const LATER_SECTIONS: [&str; 5] =
-    ["model", "session_memory", "memory", "team", "gateway"];
+pub(crate) const LATER_SECTIONS: [&str; 4] = ["model", "memory", "team", "gateway"];
 
 /// The sections that are read here.
-pub(crate) const SECTIONS: [&str; 3] = ["daemon", "context", "compact"];
+pub(crate) const SECTIONS: [&str; 4] = ["daemon", "context", "compact", "session_memory"];
 
 pub(crate) struct Key {
     pub(crate) section: &'static str,
@@ -24,6 +23,8 @@ enum Place {
     Percent(fn(&mut Settings) -> &mut f64),
     Flag(fn(&mut Settings) -> &mut bool),
     Text(fn(&mut Settings) -> &mut String),
+    /// One of two words.
+    Either(fn(&mut Settings) -> &mut String, &'static str, &'static str),
     Names(fn(&mut Settings) -> &mut Vec<String>),
 }
 
@@ -44,6 +45,7 @@ impl Key {
             Place::Percent(_) => "a number from 0 to 100".into(),
             Place::Flag(_) => "true or false".into(),
             Place::Text(_) => "a text that is not empty".into(),
+            Place::Either(_, one, other) => format!("{one:?} or {other:?}"),
             Place::Names(_) => "a list of texts (in the environment: joined by commas)".into(),
         }
     }
@@ -64,6 +66,11 @@ impl Key {
                 let text = value.as_str().map(str::trim).filter(|text| !text.is_empty());
                 set(place(settings), text.map(str::to_owned))
             }
+            Place::Either(place, one, other) => {
+                let text = value.as_str().map(str::trim);
+                let known = text.filter(|text| *text == one || *text == other);
+                set(place(settings), known.map(str::to_owned))
+            }
             Place::Names(place) => set(place(settings), names(value)),
         }
     }
@@ -79,7 +86,7 @@ impl Key {
                 "false" | "0" | "off" => Some(toml::Value::Boolean(false)),
                 _ => None,
             },
-            Place::Text(_) => Some(toml::Value::String(text.to_owned())),
+            Place::Text(_) | Place::Either(..) => Some(toml::Value::String(text.to_owned())),
             Place::Names(_) => {
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Some(toml::Value::Array(names.map(Into::into).collect()))
@@ -149,6 +156,11 @@ keys! {
         microcompact_tools: Names,
         auto_percent: Percent,
         auto_compact: Flag,
+    }
+    session_memory {
+        profile: Either("default", "frugal"),
+        template: Text,
+        prompt: Text,
     }
     compact {
         keep_min_tokens: Whole(TOKENS.0, TOKENS.1),

@@ -17,4 +17,6 @@ pub mod settings;
 
 pub use home::Home;
 pub use load::{ConfigError, Loaded, Origin, Overrides, Warning};
-pub use settings::{CompactSettings, ContextSettings, DaemonSettings, Settings};
+pub use settings::{
+    CompactSettings, ContextSettings, DaemonSettings, SessionMemorySettings, Settings,
+};

@@ -277,7 +277,7 @@ mod tests {
     fn every_key_goes_to_its_own_place_and_back() {
         for key in KEYS {
             let mut settings = Settings::at("/home");
-            let taken = ["77777", "50", "false", "true"]
+            let taken = ["77777", "50", "false", "true", "frugal"]
                 .iter()
                 .filter(|text| {
                     let before = settings.clone();
@@ -296,6 +296,7 @@ mod tests {
             ("[daemon]\nlisten = ''", "`daemon.listen` is \"\"; allowed is a text"),
             ("[context]\nauto_percent = 101", "allowed is a number from 0 to 100"),
             ("[context]\nmicrocompact_tools = [1]", "allowed is a list of texts"),
+            ("[session_memory]\nprofile = 'lavish'", "allowed is \"default\" or \"frugal\""),
             ("daemon = 3", "`daemon` is 3; allowed is a section"),
             ("[compact]\nkeep_min_tokens = 50000", "may not be more than"),
             ("[daemon", "is not TOML"),

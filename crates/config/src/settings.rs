@@ -9,6 +9,7 @@ pub struct Settings {
     pub daemon: DaemonSettings,
     pub context: ContextSettings,
     pub compact: CompactSettings,
+    pub session_memory: SessionMemorySettings,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,17 @@ pub struct ContextSettings {
     /// Lowers `auto` to this share of the effective window, in percent; 0 is off.
     pub auto_percent: f64,
     pub auto_compact: bool,
+}
+
+/// The notes of sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionMemorySettings {
+    /// `default` or `frugal`.
+    pub profile: String,
+    /// A template other than `session-memory/config/template.md` of the home; empty for that one.
+    pub template: String,
+    /// An instruction other than `session-memory/config/prompt.md`; empty for that one.
+    pub prompt: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
