@@ -10,6 +10,7 @@ pub mod compaction;
 pub mod context;
 pub mod job;
 pub mod message;
+pub mod notes;
 pub mod problem;
 pub mod session;
 pub mod state;
@@ -25,6 +26,7 @@ pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use message::{
     AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits, StoredMessage,
 };
+pub use notes::NotesUpdate;
 pub use problem::Problem;
 pub use session::{
     CreateSession, ForkRequest, ModelSpec, PatchSession, Project, Projects, Session, SessionsPage,
@@ -42,6 +44,9 @@ pub struct Health {
     pub version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// What of a person's configuration is broken, so that a default is used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// `$BETHINK_HOME/daemon.json`: where the daemon that owns this home serves.

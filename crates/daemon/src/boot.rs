@@ -57,6 +57,7 @@ impl Daemon {
                 tracker: TaskTracker::new(),
                 wake: Arc::default(),
                 to_index: crate::index::Queued::default(),
+                notes: crate::notes::NotesDesk::default(),
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
                 store: Arc::new(store.clone()),
@@ -67,6 +68,8 @@ impl Daemon {
             }),
         };
         daemon.store().release(OWNER.to_owned()).await?;
+        // What is broken in a person's configuration of notes is told at once.
+        daemon.outline().await;
         daemon.spawn(daemon.clone().work(Arc::clone(&daemon.inner.wake)));
         if opened.check_due {
             daemon.check_in_background(store);

@@ -6,7 +6,9 @@ mod record;
 use std::sync::Arc;
 
 use bethink_api as api;
-use bethink_compactor::{EmbeddedSummarizer, Failure, Input, Level, Outcome, Summarizer, Trigger};
+use bethink_compactor::{
+    EmbeddedSummarizer, Failure, Input, Level, Notes, NotesSummarizer, Outcome, Summarizer, Trigger,
+};
 use bethink_context::{Hints, ViewOptions, measure, view};
 use bethink_facts::Facts;
 use bethink_store::{Compaction, SearchQuery, SeqRange};
@@ -56,12 +58,16 @@ impl Daemon {
         hot: &mut HotSession,
         wish: Wish,
     ) -> Result<Compaction> {
+        // First of all: the update that is waited for needs the facts itself.
+        let notes = self.notes_for(hot, &wish).await?;
         let at_hand = hot.history.entries().iter().map(|e| Arc::clone(&e.message)).collect();
         let facts = self.facts_through(slot, hot.session.last_seq, at_hand).await?;
         let state = State::parse(&hot.session.state);
         let restorable = self.restorable(hot, &state, &facts).await;
         let trigger = wish.trigger;
-        let made = tokio::task::block_in_place(|| self.generate(hot, wish, &facts, &restorable));
+        let made = tokio::task::block_in_place(|| {
+            self.generate(hot, wish, &facts, &restorable, notes.as_ref())
+        });
         drop(facts);
         let outcome = match made {
             Ok(outcome) => outcome,
@@ -79,12 +85,36 @@ impl Daemon {
         Ok(compaction)
     }
 
+    /// The notes, where the wish leaves room for a summary made of them.
+    async fn notes_for(&self, hot: &HotSession, wish: &Wish) -> Result<Option<Notes>> {
+        let asked = wish.level == Some(Level::SessionMemory);
+        let fits = wish.level.is_none() && wish.focus.is_none() && wish.summary_tokens.is_none();
+        if !asked && !fits {
+            return Ok(None);
+        }
+        match self.notes_for_compaction(&hot.session).await {
+            Ok(Some((text, through))) => Ok(Some(Notes { text, through })),
+            Ok(None) if asked => {
+                Err(Refusal::new(Kind::NotCompactable, "the session has no notes yet")
+                    .hint("bethink notes update writes them, or leave the level out"))
+            }
+            Ok(None) => Ok(None),
+            Err(refusal) if asked => Err(refusal),
+            // The next level needs no notes.
+            Err(refusal) => {
+                tracing::warn!(session = %hot.session.id, reason = %refusal.detail, "notes could not be used");
+                Ok(None)
+            }
+        }
+    }
+
     fn generate(
         &self,
         hot: &HotSession,
         wish: Wish,
         facts: &Facts,
         restorable: &bethink_compactor::Restorable,
+        notes: Option<&Notes>,
     ) -> std::result::Result<Outcome, Failure> {
         let options =
             ViewOptions { preserved_thinking: hot.model.preserved_thinking.unwrap_or(false) };
@@ -108,10 +138,12 @@ impl Daemon {
             hints: &hints,
             estimator: &ESTIMATOR,
         };
-        // Levels that need notes or a model join here, cheapest first.
-        let ladder: [&dyn Summarizer; 1] = [&EmbeddedSummarizer];
+        // Cheapest first; a level that needs a model joins between the two.
+        let from_notes = notes.map(|notes| NotesSummarizer { notes });
+        let ladder = from_notes.as_ref().map(|level| level as &dyn Summarizer);
         let wanted: Vec<&dyn Summarizer> = ladder
             .into_iter()
+            .chain([&EmbeddedSummarizer as &dyn Summarizer])
             .filter(|s| wish.level.is_none_or(|level| s.level() == level))
             .collect();
         bethink_compactor::compact(&input, &wanted)
@@ -257,12 +289,13 @@ fn wish_of(request: api::CompactRequest) -> Result<Wish> {
     let level = match request.level.as_deref() {
         None => None,
         Some("embedded") => Some(Level::Embedded),
-        Some(level @ ("session_memory" | "full")) => {
+        Some("session_memory") => Some(Level::SessionMemory),
+        Some("full") => {
             return Err(Refusal::new(
                 Kind::NotCompactable,
-                format!("level {level} is not available: the daemon has no notes or model for it"),
+                "level full is not available: the daemon has no model for it",
             )
-            .hint("leave the level out, or ask for \"embedded\""));
+            .hint("leave the level out, or ask for \"session_memory\" or \"embedded\""));
         }
         Some(other) => {
             return Err(Refusal::invalid(

@@ -47,11 +47,15 @@ impl Daemon {
         self.enqueue(jobs::new_id(), FORK_CHECK, None, &check).await?;
         let fork = self.store().create_session(new, None).await?.session.id;
         let copied = match self.copy_view(id, &parent, fork, at).await {
-            Ok(()) => self.copy_history(id, fork, at).await,
+            Ok(()) => match self.copy_notes(id, fork, at).await {
+                Ok(()) => self.copy_history(id, fork, at).await,
+                Err(refusal) => Err(refusal),
+            },
             Err(refusal) => Err(refusal),
         };
         drop(copying);
         if let Err(refusal) = copied {
+            self.remove_notes_file(fork).await?;
             self.store().delete_session(fork).await?;
             return Err(refusal);
         }
@@ -72,6 +76,7 @@ impl Daemon {
             Err(error) => return Err(error.into()),
         };
         if !whole {
+            self.remove_notes_file(session).await?;
             self.store().delete_session(session).await?;
         }
         Ok(json!({ "whole": whole }))

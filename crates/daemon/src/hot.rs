@@ -18,6 +18,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
 use crate::compactions::boundary_of;
 use crate::facts::KeptFacts;
+use crate::notes::Meter;
 use crate::sessions::model_of;
 use crate::{Daemon, Refusal, Result};
 
@@ -65,6 +66,7 @@ pub(crate) struct HotSession {
     pub(crate) view_tokens: u64,
     /// What the provider's figures teach of this session.
     pub(crate) learner: Learner,
+    meter: Meter,
     ahead: BTreeMap<Seq, Arc<Message>>,
 }
 
@@ -88,8 +90,10 @@ impl HotSession {
         }
         self.session.last_seq = message.seq;
         let entry = Entry::new(message, &ESTIMATOR);
-        self.view_tokens += entry.tokens();
         self.learner.observe(&self.model.name, &entry, &self.history, &self.decisions);
+        let tokens = entry.tokens();
+        self.view_tokens += tokens;
+        self.meter.observe(&entry.message, tokens);
         self.history.push(entry);
     }
 
@@ -103,6 +107,7 @@ impl HotSession {
 pub(crate) struct Slot {
     pub(crate) id: SessionId,
     pub(crate) facts: KeptFacts,
+    pub(crate) meter: Meter,
     inbox: Mutex<Vec<Arc<Message>>>,
     state: Arc<AsyncMutex<Option<HotSession>>>,
     /// What the last answer said of the window, for answers that can't wait.
@@ -116,6 +121,7 @@ impl Slot {
         Self {
             id,
             facts: KeptFacts::default(),
+            meter: Meter::default(),
             inbox: Mutex::default(),
             state: Arc::default(),
             level: Mutex::default(),
@@ -141,7 +147,7 @@ impl Slot {
     pub(crate) async fn lock(&self, daemon: &Daemon) -> Result<HotGuard> {
         let mut guard = Arc::clone(&self.state).lock_owned().await;
         if guard.is_none() {
-            *guard = Some(load(daemon, self.id).await?);
+            *guard = Some(load(daemon, self).await?);
         }
         self.catch_up(daemon, &mut guard).await?;
         HotGuard::new(guard)
@@ -159,7 +165,7 @@ impl Slot {
     pub(crate) async fn try_lock(&self, daemon: &Daemon) -> Option<HotGuard> {
         let mut guard = Arc::clone(&self.state).try_lock_owned().ok()?;
         if guard.is_none() {
-            *guard = Some(load(daemon, self.id).await.ok()?);
+            *guard = Some(load(daemon, self).await.ok()?);
         }
         self.catch_up(daemon, &mut guard).await.ok()?;
         HotGuard::new(guard).ok()
@@ -180,6 +186,14 @@ impl Slot {
         }
         self.weight.store(hot.history.weight(), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// The newest message and the messages in memory, if nobody works with the state.
+    pub(crate) fn glance(&self) -> Option<(Seq, Vec<Arc<Message>>)> {
+        let guard = self.state.try_lock().ok()?;
+        let hot = guard.as_ref()?;
+        let messages = hot.history.entries().iter().map(|entry| Arc::clone(&entry.message));
+        Some((hot.session.last_seq, messages.collect()))
     }
 
     /// Forgets the state; the next use loads it anew.
@@ -271,13 +285,15 @@ pub(crate) fn parsed(stored: StoredMessage) -> Result<Message> {
         .map_err(|e| Refusal::internal(format!("message {} is not readable: {e}", stored.seq)))
 }
 
-async fn load(daemon: &Daemon, id: SessionId) -> Result<HotSession> {
+async fn load(daemon: &Daemon, slot: &Slot) -> Result<HotSession> {
+    let id = slot.id;
     let session = daemon.store().session(id).await?;
     let compactions = daemon.store().compactions(id).await?;
     let undone = compactions.last().is_some_and(|c| c.undone_at.is_some());
     let current = compactions.into_iter().rev().find(|c| c.undone_at.is_none());
     let boundary = current.as_ref().map(boundary_of);
     let kept_from = boundary.as_ref().map_or(Seq::ZERO, |b| b.kept_from);
+    slot.meter.begin(daemon.store().notes(id).await?.as_ref(), current.as_ref());
     let model = model_of(&session);
     let thresholds = daemon.thresholds(&model)?;
     let mut hot = HotSession {
@@ -295,6 +311,7 @@ async fn load(daemon: &Daemon, id: SessionId) -> Result<HotSession> {
         fixed_tokens: 0,
         view_tokens: 0,
         learner: Learner::default(),
+        meter: slot.meter.clone(),
         ahead: BTreeMap::new(),
     };
     if let Some(compaction) = &hot.last_compaction {

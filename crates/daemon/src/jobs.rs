@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::clock::rfc3339;
 use crate::forks::FORK_CHECK;
 use crate::index::INDEX;
+use crate::notes::NOTES;
 use crate::{Daemon, Refusal, Result};
 
 /// Without a sign of life for so long, the work is someone else's. A stretch of an import takes
@@ -65,7 +66,7 @@ impl Daemon {
         loop {
             match self.store().lease(self.lease()).await {
                 Ok(Some(job)) => {
-                    if job.kind == INDEX {
+                    if job.kind == INDEX || job.kind == NOTES {
                         self.wait_for_quiet(wake).await;
                     }
                     self.run(job).await;
@@ -125,6 +126,10 @@ impl Daemon {
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },
                 FORK_CHECK => match self.run_fork_check(&job).await {
+                    Ok(result) => JobOutcome::Done(result.to_string()),
+                    Err(refusal) => JobOutcome::Failed(refusal.detail),
+                },
+                NOTES => match self.run_notes(&job).await {
                     Ok(result) => JobOutcome::Done(result.to_string()),
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },

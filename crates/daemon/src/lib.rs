@@ -4,7 +4,7 @@
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `facts` → `turn` → `report` → `compactions` →
-//! `state` → `events` → `jobs` → `import` → `index` → `export`.
+//! `state` → `events` → `jobs` → `import` → `index` → `notes` → `export`.
 
 mod boot;
 mod clock;
@@ -20,6 +20,7 @@ mod index;
 mod jobs;
 mod limits;
 mod messages;
+mod notes;
 mod refusal;
 mod report;
 mod sessions;
@@ -42,6 +43,7 @@ pub use boot::BootError;
 pub use clock::{Clock, SystemClock};
 pub use events::{Event, Events};
 pub use export::Export;
+pub use notes::{MAX_NOTES_BYTES, NotesFile};
 pub use refusal::{Kind, Refusal};
 pub use state::StateKind;
 
@@ -72,6 +74,7 @@ struct Inner {
     store: Arc<dyn Store>,
     registry: hot::Registry,
     to_index: index::Queued,
+    notes: notes::NotesDesk,
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
@@ -97,6 +100,7 @@ impl Daemon {
             status: if damage.is_some() { "degraded" } else { "ok" }.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             detail: damage,
+            notices: self.notes_faults(),
         }
     }
 
@@ -148,6 +152,10 @@ impl Daemon {
 
     fn hot_budget(&self) -> usize {
         usize::try_from(self.settings().daemon.hot_bytes).unwrap_or(usize::MAX)
+    }
+
+    fn notes_desk(&self) -> &notes::NotesDesk {
+        &self.inner.notes
     }
 
     fn forks(&self) -> &tokio::sync::RwLock<()> {

@@ -116,6 +116,7 @@ impl Daemon {
                 remaining: hot.thresholds.auto.saturating_sub(tokens),
             };
             slot.note(&level);
+            self.ask_notes_gate(slot, &hot);
         }
         slot.noted()
     }

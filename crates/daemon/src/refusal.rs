@@ -10,6 +10,8 @@ pub enum Kind {
     NotFound,
     /// Another state of things than the request assumes.
     Conflict,
+    /// An `If-Match` that no longer holds.
+    Stale,
     /// The same `Idempotency-Key` came with another request.
     KeyReused,
     TooLarge,

@@ -96,6 +96,8 @@ impl Daemon {
     }
 
     pub async fn delete_session(&self, id: SessionId) -> Result<()> {
+        self.store().session(id).await?;
+        self.remove_notes_file(id).await?;
         self.store().delete_session(id).await?;
         self.registry().remove(id);
         self.hub().forget(id);

@@ -56,7 +56,8 @@ impl Daemon {
         let now = self.now();
         hot.fixed_tokens = frame.tokens();
         hot.breakers.turn();
-        let (mut decisions, mut records, mut stages) = self.decide(&mut hot, now);
+        let notes = self.notes_to_bring_back(&hot, now).await?;
+        let (mut decisions, mut records, mut stages) = self.decide(&mut hot, notes, now);
         let mut made = self.make(&hot, &decisions, &frame, &stages)?;
         let effective = hot.thresholds.effective;
         hot.learner.compare(made.estimated, &made.size, effective);
@@ -109,6 +110,7 @@ impl Daemon {
         hot.shape = Some(made.shape);
         hot.last_prompt = Some(now);
         hot.view_tokens = made.prompt.tokens();
+        self.ask_notes_gate(&slot, &hot);
         slot.note(&api::ContextLevel {
             tokens: made.report.tokens,
             level: made.report.level.clone(),
@@ -128,7 +130,7 @@ impl Daemon {
             return Ok(report::empty(&hot));
         }
         let todos = hot.todos.clone();
-        let (decisions, _, stages) = self.decide(&mut hot, self.now());
+        let (decisions, _, stages) = self.decide(&mut hot, None, self.now());
         hot.todos = todos;
         let frame = Frame {
             system: Vec::new(),
@@ -149,6 +151,7 @@ impl Daemon {
     fn decide(
         &self,
         hot: &mut HotSession,
+        notes: Option<Attachment>,
         now: UnixMicros,
     ) -> (Decisions, Vec<Decision>, Vec<StageReport>) {
         let settings = &self.settings().context;
@@ -176,7 +179,7 @@ impl Daemon {
         let active = last_activity(hot);
         let found = microcompact::decide(&hot.history, &decisions, &limits, active, now, &hints);
         take(&mut decisions, found);
-        if let Some(reminder) = reminder {
+        for reminder in notes.into_iter().chain(reminder) {
             take(&mut decisions, (vec![Decision::Attached(reminder)], None));
         }
         let last = hot.session.last_seq;
@@ -267,7 +270,7 @@ impl Daemon {
 }
 
 /// When the provider last saw this session's prefix, as far as is known.
-fn last_activity(hot: &HotSession) -> Option<UnixMicros> {
+pub(crate) fn last_activity(hot: &HotSession) -> Option<UnixMicros> {
     let assistant = hot
         .history
         .entries()

@@ -1,0 +1,391 @@
+//! Notes: kept beside the work, in a file that a person may edit at any time.
+//!
+//! An update is leased work, begun when it is quiet: facts → draft → merge with the file → row → file.
+//! The row is committed first. It tells what the file is to hold and what it held before, so that a
+//! daemon killed between the two knows its own unwritten lines from a person's.
+//!
+//! Reading order: `gate` (when) → `update` → `files` (row and file as one) → `outline` (a person's
+//! template and instruction) → `waiting` (for a compaction) → `resume` (back into a prompt).
+
+mod files;
+mod gate;
+mod outline;
+mod resume;
+mod update;
+mod waiting;
+
+use bethink_api as api;
+use bethink_session_memory::{Draft, EmbeddedWriter, NotesBudget, NotesWriter, Template, Written};
+use bethink_store::{Notes, Session, StoreError};
+use bethink_transcript::{Seq, SessionId};
+
+use crate::clock::rfc3339;
+use crate::hot::ESTIMATOR;
+use crate::sessions::model_of;
+use crate::{Daemon, Kind, Refusal, Result};
+
+pub use files::MAX_NOTES_BYTES;
+pub(crate) use gate::Meter;
+pub(crate) use waiting::Flights;
+
+/// Work of this module, by the name under which it is leased.
+pub(crate) const NOTES: &str = "notes";
+
+/// What the notes of all sessions share.
+#[derive(Debug, Default)]
+pub(crate) struct NotesDesk {
+    pub(crate) flights: Flights,
+    /// One writer at a time: the worker, or a person over HTTP.
+    writing: tokio::sync::Mutex<()>,
+    /// What of a person's configuration is broken, as it was found last.
+    faults: std::sync::Mutex<Vec<String>>,
+}
+
+/// The notes of a session as a client sees them.
+#[derive(Clone, Debug)]
+pub struct NotesFile {
+    pub text: String,
+    /// Changes whenever the text does.
+    pub etag: String,
+    /// Newest message that the daemon's own lines cover; 0 before the first update.
+    pub through: u64,
+    /// What of a person's template or instruction is broken.
+    pub faults: Vec<String>,
+}
+
+impl Daemon {
+    /// The file as it stands; the bare template before anything was noted.
+    pub async fn notes(&self, id: SessionId) -> Result<NotesFile> {
+        self.store().session(id).await?;
+        let outline = self.outline().await;
+        let standing = {
+            let _one = self.notes_desk().writing.lock().await;
+            self.standing(id).await?
+        };
+        let through = standing.row.as_ref().map_or(0, |row| row.through.0);
+        let text = standing.shown(&outline.template);
+        Ok(NotesFile { etag: files::etag(&text), text, through, faults: outline.faults })
+    }
+
+    /// A person's own text. It counts as an edit of the file: later updates respect it.
+    pub async fn put_notes(
+        &self,
+        id: SessionId,
+        text: String,
+        if_match: Option<String>,
+    ) -> Result<NotesFile> {
+        let actual = text.len() as u64;
+        if actual > MAX_NOTES_BYTES {
+            let detail = format!("notes have at most {MAX_NOTES_BYTES} bytes");
+            return Err(Refusal::new(Kind::TooLarge, detail).bounded(MAX_NOTES_BYTES, actual));
+        }
+        self.store().session(id).await?;
+        let template = self.outline().await.template;
+        {
+            let _one = self.notes_desk().writing.lock().await;
+            let standing = self.standing(id).await?;
+            let etag = files::etag(&standing.shown(&template));
+            if if_match.is_some_and(|wanted| !files::matches(&wanted, &etag)) {
+                return Err(Refusal::new(
+                    Kind::Stale,
+                    "the notes have changed since they were read",
+                )
+                .hint("read them again, bring the two together, and put the result"));
+            }
+            self.write_notes_file(id, text).await?;
+        }
+        let through = self.store().notes(id).await?.map_or(Seq::ZERO, |row| row.through);
+        self.tell_notes(id, through, "person");
+        self.notes(id).await
+    }
+
+    /// Brings the notes up to date now, whatever the gate says.
+    pub async fn update_notes(&self, id: SessionId) -> Result<api::NotesUpdate> {
+        let session = self.store().session(id).await?;
+        if session.last_seq == Seq::ZERO {
+            return Err(Refusal::new(Kind::Conflict, "the session has no messages yet")
+                .hint("append the user's first message, then ask for notes"));
+        }
+        let row = self.update(id, None).await?;
+        Ok(api::NotesUpdate {
+            through_seq: row.through.0,
+            bytes: row.text.len() as u64,
+            strategy: row.strategy,
+            updated_at: rfc3339(row.updated_at),
+        })
+    }
+
+    /// A fork begins with a copy. Where it goes on from an earlier message than the notes cover, it
+    /// gets what a person wrote, and the rest is noted anew.
+    pub(crate) async fn copy_notes(&self, from: SessionId, to: SessionId, at: Seq) -> Result<()> {
+        let standing = {
+            let _one = self.notes_desk().writing.lock().await;
+            self.standing(from).await?
+        };
+        let Some(row) = standing.row else { return Ok(()) };
+        let text = standing.text.unwrap_or_default();
+        let mut copy = Notes { session: to, replaced: String::new(), ..row };
+        copy.text.clone_from(&text);
+        if copy.through > at {
+            let template = self.outline().await.template;
+            let last: Written = serde_json::from_str(&copy.written).unwrap_or_default();
+            let bare = bethink_session_memory::update(
+                &template,
+                Draft::default(),
+                &last,
+                Some(&text),
+                &NotesBudget::default(),
+                &ESTIMATOR,
+            );
+            copy.written = serde_json::to_string(&bare.written).map_err(Refusal::internal)?;
+            (copy.text, copy.through, copy.tokens) = (bare.text, Seq::ZERO, 0);
+        }
+        let _one = self.notes_desk().writing.lock().await;
+        let text = copy.text.clone();
+        self.store().put_notes(copy).await?;
+        self.write_notes_file(to, text).await
+    }
+
+    /// What a compaction may put in place of messages: the notes within the window's budget, and the
+    /// newest message that they cover. Waits for an update that is being made, within limits; `None`
+    /// if nothing was noted.
+    pub(crate) async fn notes_for_compaction(
+        &self,
+        session: &Session,
+    ) -> Result<Option<(String, Seq)>> {
+        self.wait_for_notes(session.id).await;
+        self.notes_now(session).await
+    }
+
+    /// The same, without waiting for anybody.
+    async fn notes_now(&self, session: &Session) -> Result<Option<(String, Seq)>> {
+        let outline = self.outline().await;
+        let standing = {
+            let _one = self.notes_desk().writing.lock().await;
+            self.standing(session.id).await?
+        };
+        let Some(row) = standing.row.as_ref().filter(|row| row.through > Seq::ZERO) else {
+            return Ok(None);
+        };
+        let Some(text) = standing.text.filter(|text| !outline.template.is_bare(text)) else {
+            return Ok(None);
+        };
+        Ok(Some((self.cut_notes(session, &outline.template, &text), row.through)))
+    }
+
+    /// Notes as a prompt shows them.
+    fn cut_notes(&self, session: &Session, template: &Template, text: &str) -> String {
+        let budget = NotesBudget::for_window(model_of(session).context_window);
+        let place = format!("`bethink notes show --session {}`", session.id);
+        budget.cut(text, template, &place, &ESTIMATOR)
+    }
+
+    fn tell_notes(&self, id: SessionId, through: Seq, by: &str) {
+        let data = serde_json::json!({ "through_seq": through, "by": by });
+        self.hub().publish(id, "notes", through, &data);
+    }
+
+    /// Strategies that need a model join here.
+    fn notes_writer(&self) -> &'static dyn NotesWriter {
+        static EMBEDDED: EmbeddedWriter = EmbeddedWriter;
+        &EMBEDDED
+    }
+}
+
+/// The row of a session that may be gone by now.
+async fn row_of(daemon: &Daemon, id: SessionId) -> Result<Option<Notes>> {
+    match daemon.store().notes(id).await {
+        Ok(row) => Ok(row),
+        Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use std::time::Duration;
+
+    use bethink_config::Settings;
+    use serde_json::json;
+
+    use super::*;
+
+    async fn boot(home: &tempfile::TempDir) -> Daemon {
+        Daemon::boot(Settings::at(home.path())).await.unwrap()
+    }
+
+    async fn session(daemon: &Daemon, parent: Option<SessionId>) -> SessionId {
+        let parent = parent.map(|id| id.0);
+        let request = json!({ "project_dir": "/project", "parent": parent });
+        let request = serde_json::from_value(request).unwrap();
+        SessionId(daemon.create_session(request, None).await.unwrap().id)
+    }
+
+    async fn say(daemon: &Daemon, id: SessionId, texts: &[&str]) {
+        let roles = ["user", "assistant"].iter().cycle();
+        let messages: Vec<_> = texts
+            .iter()
+            .zip(roles)
+            .map(|(text, role)| json!({ "role": role, "content": text }))
+            .collect();
+        let body = json!({ "messages": messages }).to_string();
+        daemon.append(id, body.into(), None).await.unwrap();
+    }
+
+    async fn noted(daemon: &Daemon) -> SessionId {
+        let id = session(daemon, None).await;
+        say(daemon, id, &["Please mend the tide gauge at the old pier", "The gauge is mended."])
+            .await;
+        daemon.update_notes(id).await.unwrap();
+        id
+    }
+
+    async fn written(daemon: &Daemon, id: SessionId) -> Written {
+        serde_json::from_str(&daemon.store().notes(id).await.unwrap().unwrap().written).unwrap()
+    }
+
+    /// Killed after the row was committed and before the file was written: the next look writes it, and
+    /// no line of the daemon's passes for a person's.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_row_without_its_file_is_finished() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        let id = noted(&daemon).await;
+        let before = daemon.notes(id).await.unwrap();
+        say(&daemon, id, &["Now paint the gauge", "It is painted."]).await;
+        daemon.update_notes(id).await.unwrap();
+        let after = daemon.notes(id).await.unwrap().text;
+        assert_ne!(before.text, after);
+        std::fs::write(daemon.notes_path(id), &before.text).unwrap();
+        daemon.shutdown().await;
+        drop(daemon);
+        let daemon = boot(&home).await;
+        assert_eq!(daemon.notes(id).await.unwrap().text, after);
+        daemon.update_notes(id).await.unwrap();
+        assert_eq!(daemon.notes(id).await.unwrap().text, after);
+        assert_eq!(written(&daemon, id).await.removed, []);
+        daemon.shutdown().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn bare_notes_are_none_for_a_compaction() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        let id = session(&daemon, None).await;
+        let row = |daemon: Daemon| async move { daemon.store().session(id).await.unwrap() };
+        let of = async |daemon: &Daemon| {
+            let session = row(daemon.clone()).await;
+            daemon.notes_for_compaction(&session).await.unwrap()
+        };
+        assert_eq!(of(&daemon).await, None);
+        let bare = daemon.notes(id).await.unwrap().text;
+        daemon.put_notes(id, bare, None).await.unwrap();
+        assert_eq!(of(&daemon).await, None);
+        say(&daemon, id, &["Please mend the tide gauge at the pier", "It is mended."]).await;
+        daemon.update_notes(id).await.unwrap();
+        let (text, through) = of(&daemon).await.unwrap();
+        assert!(text.contains("mend the tide gauge"), "{text}");
+        assert_eq!(through, Seq(2));
+        daemon.shutdown().await;
+    }
+
+    /// An update needs neither the session's lock nor a message that is not stored.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_update_does_not_wait_for_a_session_in_use() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        let id = noted(&daemon).await;
+        let slot = daemon.hot(id).await.unwrap();
+        let in_use = slot.lock(&daemon).await.unwrap();
+        let update = daemon.update_notes(id);
+        let done = tokio::time::timeout(Duration::from_secs(30), update).await.unwrap().unwrap();
+        assert_eq!(done.through_seq, 2);
+        drop(in_use);
+        daemon.shutdown().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_fork_of_the_past_keeps_what_a_person_wrote_and_nothing_of_the_future() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        let id = noted(&daemon).await;
+        let text = daemon
+            .notes(id)
+            .await
+            .unwrap()
+            .text
+            .replace("# Learnings\n", "# Learnings\n- by hand\n");
+        daemon.put_notes(id, text.clone(), None).await.unwrap();
+        let fork = async |at: u64| {
+            let request = api::ForkRequest { at_seq: Some(at), title: None };
+            let fork = SessionId(daemon.fork(id, request).await.unwrap().id);
+            daemon.notes(fork).await.unwrap()
+        };
+        assert_eq!(fork(2).await.text, text);
+        let past = fork(1).await;
+        assert!(past.text.contains("- by hand") && !past.text.contains("mended"), "{}", past.text);
+        assert_eq!(past.through, 0);
+        daemon.shutdown().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_deleted_session_takes_its_notes_along() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        let id = noted(&daemon).await;
+        let path = daemon.notes_path(id);
+        assert!(path.exists());
+        daemon.delete_session(id).await.unwrap();
+        assert!(!path.exists());
+        assert_eq!(daemon.notes(id).await.unwrap_err().kind, Kind::NotFound);
+        assert_eq!(daemon.update_notes(id).await.unwrap_err().kind, Kind::NotFound);
+        assert!(!path.exists());
+        daemon.shutdown().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_session_that_goes_on_from_another_gets_its_notes_once() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        let parent = noted(&daemon).await;
+        let child = session(&daemon, Some(parent)).await;
+        say(&daemon, child, &["Go on with the gauge", "I do.", "And now?"]).await;
+        for _ in 0..2 {
+            let body = daemon.context(child, api::ContextRequest::default()).await.unwrap();
+            let body = String::from_utf8(body.to_vec()).unwrap();
+            assert_eq!(body.matches("Notes of the session before").count(), 1, "{body}");
+            assert!(body.contains("mend the tide gauge"), "{body}");
+        }
+        daemon.shutdown().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_session_that_was_left_gets_its_own_notes_back_once() {
+        let home = tempfile::tempdir().unwrap();
+        let mut settings = Settings::at(home.path());
+        let prompt = async |settings: &Settings| {
+            let daemon = Daemon::boot(settings.clone()).await.unwrap();
+            let id =
+                match daemon.sessions(None, None, None, None, None).await.unwrap().sessions.first()
+                {
+                    Some(known) => SessionId(known.id),
+                    None => noted(&daemon).await,
+                };
+            say(&daemon, id, &["Go on"]).await;
+            let mut seen = Vec::new();
+            for _ in 0..2 {
+                let body = daemon.context(id, api::ContextRequest::default()).await.unwrap();
+                let body = String::from_utf8(body.to_vec()).unwrap();
+                seen.push(body.matches("Notes of this session").count());
+            }
+            daemon.shutdown().await;
+            seen
+        };
+        assert_eq!(prompt(&settings).await, [0, 0], "nobody was away");
+        assert_eq!(prompt(&settings).await, [0, 0], "a restart alone is no absence");
+        settings.context.microcompact_idle_minutes = 0;
+        assert_eq!(prompt(&settings).await, [1, 1]);
+        assert_eq!(prompt(&settings).await, [1, 1], "unchanged notes do not stand there twice");
+    }
+}
