@@ -12,6 +12,7 @@ mod files;
 mod guard;
 mod lifecycle;
 mod messages;
+mod notes;
 mod routes;
 mod sessions;
 mod state;

@@ -69,6 +69,9 @@ pub(crate) enum Command {
     History(History),
     /// Search all of a session, before and after compactions
     Search(Search),
+    /// Show, edit or refresh what a session keeps of itself
+    #[command(subcommand, arg_required_else_help = true)]
+    Notes(NotesCommand),
     /// Show a session's todo list
     Todo,
     /// Take in recorded sessions: JSONL files, or directories of them
@@ -99,6 +102,16 @@ pub(crate) struct Logs {
     /// How many of the last lines
     #[arg(long, short = 'n', default_value_t = 50, value_name = "LINES")]
     pub(crate) lines: usize,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NotesCommand {
+    /// Show the notes
+    Show,
+    /// Edit the notes in $VISUAL or $EDITOR; later updates respect what you write
+    Edit,
+    /// Bring the notes up to date now
+    Update,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,12 +4,13 @@
 //! Leaves the meaning of an answer to the caller, and the wire types to `bethink-api`. Knows no
 //! engine, no store, no terminal; the environment arrives as a lookup function.
 //!
-//! Reading order: [`places`] → [`client`] → [`routes`] → [`error`] → [`sse`] → [`events`] →
+//! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`error`] → [`sse`] → [`events`] →
 //! [`start`] → [`stop`].
 
 pub mod client;
 pub mod error;
 pub mod events;
+pub mod notes;
 pub mod places;
 pub mod routes;
 pub mod sse;
@@ -19,6 +20,7 @@ pub mod stop;
 pub use client::Client;
 pub use error::ClientError;
 pub use events::Events;
+pub use notes::Notes;
 pub use places::Places;
 pub use routes::{Bytes, Context, MessageQuery, SessionQuery, StateKind};
 pub use start::{Environment, StartError, Started, Starter};

@@ -35,6 +35,7 @@ pub(crate) enum Sort {
     NotFound,
     MethodNotAllowed,
     Conflict,
+    Stale,
     KeyReused,
     ContextOverflow,
     NotCompactable,
@@ -75,6 +76,7 @@ impl Sort {
                 (S::METHOD_NOT_ALLOWED, "method_not_allowed", "The route has other methods")
             }
             Self::Conflict => (S::CONFLICT, "conflict", "The state is another one"),
+            Self::Stale => (S::PRECONDITION_FAILED, "stale", "It has changed since it was read"),
             Self::KeyReused => {
                 (S::UNPROCESSABLE_ENTITY, "key_reused", "The Idempotency-Key was used before")
             }
@@ -99,6 +101,7 @@ impl From<Kind> for Sort {
             Kind::Invalid => Self::Invalid,
             Kind::NotFound => Self::NotFound,
             Kind::Conflict => Self::Conflict,
+            Kind::Stale => Self::Stale,
             Kind::KeyReused => Self::KeyReused,
             Kind::TooLarge => Self::TooLarge,
             Kind::ContextOverflow => Self::ContextOverflow,
@@ -216,6 +219,7 @@ mod tests {
             (Kind::Invalid, 422, "invalid"),
             (Kind::NotFound, 404, "not_found"),
             (Kind::Conflict, 409, "conflict"),
+            (Kind::Stale, 412, "stale"),
             (Kind::KeyReused, 422, "key_reused"),
             (Kind::TooLarge, 413, "too_large"),
             (Kind::ContextOverflow, 422, "context_overflow"),

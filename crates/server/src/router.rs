@@ -17,7 +17,8 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    compactions, context, events, export, import, jobs, messages, projects, sessions, state, system,
+    compactions, context, events, export, import, jobs, messages, notes, projects, sessions, state,
+    system,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -60,6 +61,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(compactions::list))
         .routes(routes!(compactions::undo))
         .routes(routes!(compactions::expand))
+        .routes(routes!(notes::get, notes::put))
+        .routes(routes!(notes::update))
         .routes(routes!(state::todos, state::put_todos))
         .routes(routes!(state::get, state::put))
         .routes(routes!(events::events))
@@ -105,6 +108,9 @@ mod tests {
         ("get", "/v1/sessions/{id}/compactions"),
         ("post", "/v1/sessions/{id}/compactions/{cid}/undo"),
         ("get", "/v1/sessions/{id}/compactions/{cid}/expand"),
+        ("get", "/v1/sessions/{id}/notes"),
+        ("put", "/v1/sessions/{id}/notes"),
+        ("post", "/v1/sessions/{id}/notes/update"),
         ("get", "/v1/sessions/{id}/todos"),
         ("put", "/v1/sessions/{id}/todos"),
         ("get", "/v1/sessions/{id}/state/{kind}"),

@@ -119,6 +119,9 @@ async fn daemon(app: &App, found: &Result<Client, ClientError>) -> Vec<Finding> 
         Ok(health) if health.status == "ok" => {
             findings.push(Finding::ok("daemon", format!("serves at {}", client.url())));
             findings.push(version(&health.version));
+            findings.extend(health.notices.into_iter().map(|notice| {
+                Finding::warn("notes", notice, "the default is used until the file is mended")
+            }));
         }
         Ok(health) => {
             let detail = health.detail.unwrap_or(health.status);

@@ -8,6 +8,7 @@ mod doctor;
 mod export;
 mod history;
 mod import;
+mod notes;
 mod replay;
 mod session;
 mod todo;
@@ -37,6 +38,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Expand(how) => compaction::expand(app, &how).await,
         Command::History(how) => Box::pin(history::history(app, &how)).await,
         Command::Search(how) => history::search(app, &how).await,
+        Command::Notes(command) => Box::pin(notes::run(app, command)).await,
         Command::Todo => todo::todo(app).await,
         Command::Import(what) => Box::pin(import::import(app, &what)).await,
         Command::Export(what) => export::export(app, &what).await,

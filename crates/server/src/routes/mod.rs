@@ -7,6 +7,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod jobs;
 pub(crate) mod messages;
+pub(crate) mod notes;
 pub(crate) mod projects;
 pub(crate) mod sessions;
 pub(crate) mod state;

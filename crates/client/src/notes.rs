@@ -1,0 +1,58 @@
+//! Notes of a session: text with a tag that tells whether it is still what was read.
+
+use bethink_api as api;
+use reqwest::header::{CONTENT_TYPE, ETAG, IF_MATCH};
+use reqwest::{Method, Response};
+use uuid::Uuid;
+
+use crate::client::Client;
+use crate::error::ClientError;
+
+type Result<T> = std::result::Result<T, ClientError>;
+
+/// The notes as they were read.
+#[derive(Clone, Debug)]
+pub struct Notes {
+    pub text: String,
+    pub etag: String,
+    /// Newest message that the daemon's own lines cover; 0 before the first update.
+    pub through_seq: u64,
+    /// What of a person's template or instruction is broken.
+    pub faults: Vec<String>,
+}
+
+impl Client {
+    pub async fn notes(&self, id: Uuid) -> Result<Notes> {
+        let url = self.at(&["v1", "sessions", &id.to_string(), "notes"]);
+        let response = self.open(self.request(Method::GET, url)).await?;
+        let etag = header(&response, ETAG.as_str()).into_iter().next().unwrap_or_default();
+        let through = header(&response, "bethink-notes-through");
+        let through_seq = through.first().and_then(|seq| seq.parse().ok()).unwrap_or(0);
+        let faults = header(&response, "bethink-notes-fault");
+        let text = response.bytes().await.map_err(|error| self.broken(&error))?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Ok(Notes { text, etag, through_seq, faults })
+    }
+
+    /// Refused with `stale` if the notes are no longer those of `etag`.
+    pub async fn put_notes(&self, id: Uuid, text: String, etag: Option<&str>) -> Result<()> {
+        let url = self.at(&["v1", "sessions", &id.to_string(), "notes"]);
+        let mut request =
+            self.request(Method::PUT, url).header(CONTENT_TYPE, "text/markdown").body(text);
+        if let Some(etag) = etag {
+            request = request.header(IF_MATCH, etag);
+        }
+        self.body(request).await.map(drop)
+    }
+
+    /// Brings the notes up to date now.
+    pub async fn update_notes(&self, id: Uuid) -> Result<api::NotesUpdate> {
+        let url = self.at(&["v1", "sessions", &id.to_string(), "notes", "update"]);
+        self.json("POST …/notes/update", self.request(Method::POST, url)).await
+    }
+}
+
+fn header(response: &Response, name: &str) -> Vec<String> {
+    let values = response.headers().get_all(name).iter();
+    values.filter_map(|value| value.to_str().ok().map(str::to_owned)).collect()
+}
