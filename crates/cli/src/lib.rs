@@ -3,7 +3,7 @@
 //! Owns the arguments, the drawing and the exit codes. Leaves finding and asking the daemon to
 //! `bethink-client`, and every judgement to the daemon. Knows no engine and no store.
 //!
-//! Reading order: `args` → `app` → `commands` → `drive` (plays recordings) → `draw` → `screen` (the
+//! Reading order: `args` → `app` → `commands` → `drive` (plays recordings), `question` → `draw` → `screen` (the
 //! one way to the terminal) → `failure`.
 
 mod app;
@@ -12,6 +12,7 @@ mod commands;
 mod draw;
 mod drive;
 mod failure;
+mod question;
 mod recording;
 mod screen;
 mod structure;

@@ -6,21 +6,22 @@
 use std::process::Child;
 use std::time::Duration;
 
-use bethink_api::{Compaction, ContextReport, SearchHit};
+use bethink_api::{Compaction, ContextReport};
 use bethink_client::stop::stop;
 use bethink_client::{Client, Environment, Places, Starter};
-use bethink_transcript::Role;
 use bytes::Bytes;
 use tempfile::TempDir;
 
 use super::Done;
+use super::played::Played;
 use crate::app::App;
 use crate::args::Demo;
 use crate::draw::{compaction, facts, window};
-use crate::drive::{Drive, Outcome, Plan};
+use crate::drive::{Drive, Plan};
 use crate::failure::Failure;
-use crate::recording::{Recorded, Recording};
-use crate::screen::words::{count, first_line, plural};
+use crate::question::prose;
+use crate::recording::Recording;
+use crate::screen::words::{count, first_line};
 use crate::screen::{Screen, Text, Tone};
 
 const SESSION: &[u8] = include_bytes!("../../assets/demo.jsonl");
@@ -119,32 +120,21 @@ async fn tell(app: &mut App, places: &Places, recording: &Recording, how: &Demo)
         }
         pause(&app.screen, pace).await;
     }
-    let (outcome, compactions) = drive.end().await?;
-    let hits = client.search(id, QUESTION, Some(5)).await?.hits;
-    let boundary = compactions.last().map_or(0, |last| last.kept_from_seq);
-    let hit = hits.into_iter().find(|hit| hit.seq < boundary);
+    let played = Played::ask(&client, drive.end().await?, Some(QUESTION.to_owned())).await?;
     if app.screen.json {
-        let found = hit.map(|hit| hit.seq);
+        let found = played.found.as_ref().and_then(|found| found.hit.as_ref()).map(|hit| hit.seq);
         return Ok(app.screen.value(&serde_json::json!({
-            "replay": outcome, "question": QUESTION, "boundary_seq": boundary, "found_seq": found,
+            "replay": played.outcome, "question": QUESTION, "boundary_seq": played.boundary(),
+            "found_seq": found,
         }))?);
     }
-    found(&mut app.screen, hit.as_ref(), boundary)?;
-    sum_up(&mut app.screen, &outcome, how.window)
+    sum_up(&mut app.screen, &played, how.window)
 }
 
 async fn pause(screen: &Screen, time: Duration) {
     if screen.look.live && !screen.json && !screen.quiet {
         tokio::time::sleep(time).await;
     }
-}
-
-/// What a person said in a message; tool results say nothing.
-fn prose(recorded: &Recorded) -> Option<String> {
-    if recorded.role != Role::User {
-        return None;
-    }
-    serde_json::from_str(recorded.content.get()).ok()
 }
 
 fn person(screen: &mut Screen, number: usize, said: &str) -> Done {
@@ -201,54 +191,13 @@ fn again(screen: &mut Screen, one: &Compaction, before: usize) -> Done {
     Ok(screen.line(line.fitted(screen.look.width))?)
 }
 
-fn found(screen: &mut Screen, hit: Option<&SearchHit>, boundary: u64) -> Done {
-    if screen.quiet {
-        return Ok(());
-    }
-    let width = screen.look.width;
-    screen.gap()?;
-    screen.line(
-        Text::from(" ")
-            .strong("Nothing is lost")
-            .dim("  history is never edited, and all of it can be searched"),
-    )?;
-    screen.line(Text::new().dim("  $ ").plain(format!("bethink search \"{QUESTION}\"")))?;
-    let Some(hit) = hit else {
-        return Ok(screen
-            .line(Text::from("  ").put(Tone::Warn, "found nothing from before the boundary"))?);
-    };
-    screen.line(
-        Text::from("  ")
-            .strong(format!("#{}", hit.seq))
-            .plain(" ")
-            .put(Tone::Accent, hit.role.clone())
-            .dim(format!("  summarised: the prompt begins at message {boundary}")),
-    )?;
-    let lines = hit.snippet.lines().filter(|line| !line.trim().is_empty()).take(3);
-    for line in lines {
-        let line = line.replace('\t', "    ");
-        screen.line(Text::from(format!("    {line}")).fitted(width))?;
-    }
-    Ok(())
-}
-
-fn sum_up(screen: &mut Screen, outcome: &Outcome, window: u64) -> Done {
-    let faults = outcome.invalid_prompts + outcome.overruns;
+fn sum_up(screen: &mut Screen, played: &Played, window: u64) -> Done {
     if screen.quiet {
         return Ok(());
     }
     screen.gap()?;
-    let prompts = plural(outcome.turns, "prompt", "prompts");
-    let compactions = plural(outcome.compactions.len() as u64, "compaction", "compactions");
-    screen.line(Text::from(" ").strong(format!("{prompts}, {compactions}, ")).put(
-        if faults == 0 { Tone::Good } else { Tone::Bad },
-        format!("{} invalid, {} over the window", outcome.invalid_prompts, outcome.overruns),
-    ))?;
-    screen.line(Text::new().dim(format!(
-        " the largest had {} tokens of {}",
-        count(outcome.max_prompt_tokens),
-        count(window)
-    )))?;
+    played.show_found(screen)?;
+    played.show_figures(screen, window)?;
     screen.gap()?;
     screen.line(Text::from(" ").strong("Next"))?;
     for (command, why) in [

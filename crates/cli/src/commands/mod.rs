@@ -9,6 +9,7 @@ mod export;
 mod history;
 mod import;
 mod notes;
+mod played;
 mod replay;
 mod session;
 mod todo;

@@ -63,11 +63,7 @@ fn restored(c: &Compaction) -> Text {
 }
 
 fn fidelity(c: &Compaction) -> Text {
-    let tone = match c.fidelity {
-        f if f >= 0.95 => Tone::Good,
-        f if f >= 0.8 => Tone::Warn,
-        _ => Tone::Bad,
-    };
+    let tone = super::played::fidelity(c.fidelity);
     let detail = &c.fidelity_detail;
     let mut told = format!(
         ", {} of {} still readable",

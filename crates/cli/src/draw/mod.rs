@@ -5,4 +5,5 @@
 pub(crate) mod compaction;
 pub(crate) mod facts;
 pub(crate) mod message;
+pub(crate) mod played;
 pub(crate) mod window;

@@ -5,6 +5,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::Screen;
 use super::escape::{Lines, visible};
 
+/// Characters of what is being worked on.
+const LABEL: usize = 16;
+
 /// A bar that is gone when the work is done.
 #[derive(Debug)]
 pub(crate) struct Progress(ProgressBar);
@@ -16,13 +19,19 @@ impl Progress {
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        let template = " {msg}  {bar:32}  {percent:>3}%  {elapsed} ";
+        // As wide as the narrowest terminal of today: what wraps is drawn twice.
+        let template = " {prefix}  {bar:24}  {percent:>3}%  {msg} ";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("█▌░"));
         }
-        let label: String = label.chars().take(40).collect();
-        bar.set_message(visible(&label, Lines::One).into_owned());
+        let label: String = label.chars().take(LABEL).collect();
+        bar.set_prefix(visible(&label, Lines::One).into_owned());
         Self(bar)
+    }
+
+    /// A few words beside the bar.
+    pub(crate) fn say(&self, words: &str) {
+        self.0.set_message(visible(words, Lines::One).into_owned());
     }
 
     pub(crate) fn at(&self, done: u64, total: u64) {
