@@ -26,7 +26,8 @@ pub(crate) async fn replay(app: &mut App, how: &Replay) -> Done {
     }
     let client = app.client().await?;
     let title = how.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let progress = Progress::new(&app.screen, &title);
+    let label = how.file.file_stem().unwrap_or_default().to_string_lossy();
+    let progress = Progress::new(&app.screen, &label);
     let plan = Plan {
         project_dir: app.project.display().to_string(),
         title,

@@ -65,19 +65,18 @@ fn cache(fact: Text, report: &ContextReport) -> Text {
 /// Who counted, and how far off the share is that nobody did.
 fn tokens(fact: Text, report: &ContextReport) -> Text {
     let estimate = &report.estimate;
-    let fact = match estimate.reported {
-        0 => fact.plain(count(report.tokens)).dim(", estimated"),
-        reported => fact
-            .plain(count(report.tokens))
-            .dim(format!(", {} reported, the rest estimated", count(reported))),
-    };
+    let fact = fact.plain(count(report.tokens)).dim(match estimate.reported {
+        0 => ", estimated".to_owned(),
+        reported => format!(", {} reported; rest", count(reported)),
+    });
     match estimate.error {
         Some(error) => fact.dim(format!(
-            " to ±{:.0}% a turn, ×{:.2} learnt from {}",
+            " ±{:.0}% a turn (×{:.2}, {})",
             error * 100.0,
             estimate.scale,
             plural(estimate.turns, "turn", "turns")
         )),
+        None if estimate.reported > 0 => fact.dim(" estimated"),
         None => fact,
     }
 }

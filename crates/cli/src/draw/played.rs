@@ -3,6 +3,7 @@
 use bethink_api::{Compaction, SearchHit};
 
 use crate::drive::Outcome;
+use crate::screen::text::wrapped;
 use crate::screen::words::{count, percent, plural, span};
 use crate::screen::{Align, Look, Table, Text, Tone};
 
@@ -15,7 +16,8 @@ const COMPACTIONS: usize = 12;
 
 /// A heading of its own, with what it is about.
 pub(crate) fn heading(title: &str, about: &str) -> Text {
-    Text::from(" ").strong(title.to_owned()).dim(format!("  {about}"))
+    let heading = Text::from(" ").strong(title.to_owned());
+    if about.is_empty() { heading } else { heading.dim(format!("  {about}")) }
 }
 
 /// The first line of each section that says something.
@@ -73,8 +75,8 @@ pub(crate) fn found(
             .put(Tone::Accent, hit.role.clone())
             .dim(place),
     );
-    let said = hit.snippet.lines().filter(|line| !line.trim().is_empty()).take(HIT);
-    lines.extend(said.map(|line| Text::from(format!("    {}", line.replace('\t', "    ")))));
+    let said = hit.snippet.lines().flat_map(|line| wrapped(line, look.width.saturating_sub(4)));
+    lines.extend(said.take(HIT).map(|line| Text::from(format!("    {line}"))));
     fitted(lines, look)
 }
 
@@ -144,7 +146,9 @@ pub(crate) fn figures(outcome: &Outcome, window: u64, look: Look) -> Vec<Text> {
     row("over the window", o.overruns, good(o.overruns), String::new());
     row("invalid prompts", o.invalid_prompts, good(o.invalid_prompts), o.first_faults.join("; "));
     row("notes updates", o.notes_updates, Tone::Plain, String::new());
-    row("compactions", o.compactions.len() as u64, Tone::Plain, String::new());
+    if o.compactions.is_empty() {
+        row("compactions", 0, Tone::Plain, "it all fits".to_owned());
+    }
     // The table has no head worth a line.
     fitted(table.lines(look.width).into_iter().skip(1).collect(), look)
 }

@@ -277,6 +277,29 @@ mod tests {
     }
 
     #[test]
+    fn who_counted_is_said() {
+        let told = |estimate: TokenEstimate| {
+            let report = ContextReport { estimate, ..report() };
+            let lines = facts(&report, Timestamp::UNIX_EPOCH);
+            let lines = lines.iter().map(|line| line.render(Lines::One, false));
+            lines.filter(|line| line.contains("tokens  ")).collect::<String>()
+        };
+        let estimate =
+            |reported, turns, error| TokenEstimate { reported, scale: 0.98, turns, error };
+        for (estimate, expect) in [
+            (estimate(0, 0, None), "14,401, estimated"),
+            (estimate(0, 1, Some(0.04)), "14,401, estimated ±4% a turn (×0.98, 1 turn)"),
+            (estimate(14_000, 0, None), "14,401, 14,000 reported; rest estimated"),
+            (
+                estimate(14_000, 54, Some(0.04)),
+                "14,401, 14,000 reported; rest ±4% a turn (×0.98, 54 turns)",
+            ),
+        ] {
+            assert_eq!(told(estimate), format!("  tokens      {expect}"));
+        }
+    }
+
+    #[test]
     fn parts_never_overflow_the_bar() {
         assert_eq!(
             shares(&[0, u64::MAX, 1, 1, 1, 1, 1, u64::MAX], 10, 20).iter().sum::<usize>(),

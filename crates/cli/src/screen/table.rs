@@ -55,7 +55,9 @@ impl Table {
                 Align::Left if i == last => cell.clone(),
                 Align::Left => cell.clone().padded(width),
             };
-            line = line.plain(gap).then(cell);
+            if i < last || !cell.is_empty() {
+                line = line.plain(gap).then(cell);
+            }
         }
         line
     }

@@ -124,6 +124,21 @@ impl From<String> for Text {
     }
 }
 
+/// One line as several of at most `width` columns, broken between words where there are any.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| columns(line) + 1 + columns(word) <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Columns of one line once it is escaped.
 pub(crate) fn columns(text: &str) -> usize {
     visible(text, Lines::One).width()
@@ -152,6 +167,13 @@ mod tests {
         let text = Text::new().strong("\x1b[0m").plain("x");
         assert_eq!(text.render(Lines::One, false), "␛[0mx");
         assert_eq!(text.render(Lines::One, true), "\x1b[1m␛[0m\x1b[0mx");
+    }
+
+    #[test]
+    fn wrapping_breaks_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("endless-word is cut later", 5), ["endless-word", "is", "cut", "later"]);
+        assert!(wrapped("  ", 5).is_empty());
     }
 
     #[test]

@@ -46,9 +46,12 @@ fn every_part_of_the_newest_answer_counts_once() {
     // The parts of one answer repeat its usage; a result stands between them.
     let mut second = call("a1", "t1", "Read", "a.rs");
     second["usage"] = json!({ "input_tokens": 40_000, "output_tokens": 9 });
-    let messages = [say("Hello."), reports("a1", 40_000, 1), second, result("t1", &words(500))];
+    let mut first = reports("a1", 40_000, 1);
+    first["content"][0]["text"] = json!(words(300));
+    let messages = [say("Hello."), first, second, result("t1", &words(500))];
     let measure = measured(&history(&messages), &Decisions::default());
-    assert!((40_550..40_700).contains(&measure.tokens), "{measure:?}");
+    // 300 and 500 words, a call, and a result's frame.
+    assert!((40_930..41_050).contains(&measure.tokens), "{measure:?}");
 }
 
 #[test]
@@ -147,6 +150,29 @@ fn nothing_is_learnt_where_something_else_moved_the_figure() {
     assert_eq!(turns(&messages, &edited), 1);
     apply(&mut edited, &history(&messages), &[cleared(5)]);
     assert_eq!(turns(&messages, &edited), 0);
+}
+
+#[test]
+fn a_result_counts_as_it_was_shown() {
+    let large = words(20_000);
+    let messages = [
+        say("x"),
+        reports("a", 9_000, 1),
+        call("a", "t1", "Bash", "x"),
+        result("t1", &large),
+        reports("b", 9_200, 1),
+    ];
+    let history = history(&messages);
+    let mut preview = Decisions::default();
+    let tool_use_id = ToolUseId::new("t1").unwrap();
+    let replaced = Decision::Replaced { tool_use_id, seq: seq(4), text: words(50) };
+    apply(&mut preview, &history, &[replaced]);
+    let learnt = Learner::replay(MODEL, &history, &preview).calibration();
+    assert!(learnt.error().unwrap() < 0.5, "{learnt:?}");
+    let before = crate::histories::history(&messages[..4]);
+    let size = measured(&before, &preview);
+    assert!((9_100..9_250).contains(&size.tokens), "{size:?}");
+    assert!(measured(&before, &Decisions::default()).tokens > 25_000);
 }
 
 #[test]
