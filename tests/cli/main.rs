@@ -74,6 +74,7 @@ fn a_replay_tells_its_figures() {
     assert_eq!(told["invalid_prompts"], 0, "{told}");
     assert_eq!(told["overruns"], 0, "{told}");
     assert!(told["messages"].as_u64().unwrap() >= 150, "{told}");
+    assert!(told["notes_updates"].as_u64().unwrap() >= 1, "{told}");
     assert!(told["max_prompt_tokens"].as_u64().unwrap() <= 40_000, "{told}");
     let compactions = told["compactions"].as_array().unwrap();
     assert!(!compactions.is_empty(), "{told}");
@@ -90,10 +91,29 @@ fn a_replay_tells_its_figures() {
 }
 
 #[test]
+fn a_replay_shows_what_was_kept() {
+    let terminal = Terminal::new();
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/cli/assets/demo.jsonl");
+    let file = demo.to_string_lossy();
+    let told = done(terminal.run(&["replay", &file, "--window", "40000"]));
+    for heading in [" Notes  ", " Summary  ", " Nothing is lost  ", " Compactions  ", " Figures\n"]
+    {
+        assert!(told.contains(heading), "{heading:?}: {told}");
+    }
+    // A filled section, a compaction with its level, a hit from behind the boundary.
+    assert!(told.contains("  Current State "), "{told}");
+    assert!(told.lines().any(|line| line.starts_with(" 1  embedded ")), "{told}");
+    assert!(told.contains("summarised: the prompt begins at message"), "{told}");
+    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
+    let only_id = done(terminal.run(&["replay", &file, "--quiet"]));
+    assert_eq!(only_id.trim().len(), 36, "{only_id}");
+}
+
+#[test]
 fn the_demo_shows_a_compaction_and_leaves_nothing_behind() {
     let terminal = Terminal::new();
     let told = done(terminal.run(&["demo"]));
-    for word in ["before", "after", "fidelity", "search"] {
+    for word in ["before", "after", "fidelity", "search", " notes  ", "current state", " figures"] {
         assert!(told.to_lowercase().contains(word), "{word}: {told}");
     }
     assert!(!terminal.path().join("home").exists(), "the demo has a home of its own");

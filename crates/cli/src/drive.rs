@@ -1,15 +1,14 @@
 //! Plays a recording through the daemon as its agent would have: every message is appended, and
 //! before every turn of the assistant the prompt is asked for and checked.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bethink_api::{
     AppendRequest, Compaction, ContextReport, ContextRequest, CreateSession, ModelSpec, Session,
 };
 use bethink_client::{Client, ClientError};
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -22,6 +21,9 @@ const SOME_MODEL: &str = "claude-sonnet-4-5";
 /// Bytes that count as a token when a prompt is held against its window from outside: fewer tokens
 /// than any tokenizer makes of them, so that what is over by this measure is over by every one.
 const BYTES_PER_TOKEN: u64 = 4;
+
+/// How long the event of a finished update is waited for; it is on its way already.
+const EVENT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What to make of the recording.
 #[derive(Clone, Debug)]
@@ -148,6 +150,13 @@ impl<'a> Drive<'a> {
         Ok(Some(prompt.report))
     }
 
+    /// Brings the notes up to date with all that was played, and answers them.
+    pub(crate) async fn note(&mut self) -> Result<String, ClientError> {
+        let update = self.client.update_notes(self.session.id).await?;
+        self.notes.reach(update.through_seq).await;
+        Ok(self.client.notes(self.session.id).await?.text)
+    }
+
     pub(crate) async fn end(self) -> Result<(Outcome, Vec<Compaction>), ClientError> {
         let wall_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let compactions = self.client.compactions(self.session.id).await?.compactions;
@@ -196,26 +205,53 @@ impl Compacted {
 /// Counts the session's `notes` events while it is played.
 #[derive(Debug)]
 struct Notes {
-    seen: Arc<AtomicU64>,
+    seen: watch::Receiver<Seen>,
     task: JoinHandle<()>,
+}
+
+/// Updates so far, and the newest message that one covered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    updates: u64,
+    through_seq: u64,
 }
 
 impl Notes {
     fn watch(client: Client, session: Uuid) -> Self {
-        let seen = Arc::new(AtomicU64::new(0));
-        let counter = Arc::clone(&seen);
+        let (tell, seen) = watch::channel(Seen::default());
         let task = tokio::spawn(async move {
             let Ok(mut events) = client.events(session, None).await else { return };
             while let Ok(Some(event)) = events.next().await {
-                counter.fetch_add(u64::from(event.kind == "notes"), Ordering::Relaxed);
+                if event.kind == "notes" {
+                    let through_seq = through(&event.data);
+                    tell.send_modify(|seen| {
+                        seen.updates += 1;
+                        seen.through_seq = seen.through_seq.max(through_seq);
+                    });
+                }
             }
         });
         Self { seen, task }
     }
 
     fn count(&self) -> u64 {
-        self.seen.load(Ordering::Relaxed)
+        self.seen.borrow().updates
     }
+
+    /// Until the event of an update that covers message `seq` has come; not for ever, since a stream
+    /// may break off.
+    async fn reach(&mut self, seq: u64) {
+        let reached = self.seen.wait_for(|seen| seen.through_seq >= seq);
+        let _late = tokio::time::timeout(EVENT_PATIENCE, reached).await;
+    }
+}
+
+fn through(data: &str) -> u64 {
+    #[derive(serde::Deserialize)]
+    struct Data {
+        through_seq: u64,
+    }
+    serde_json::from_str::<Data>(data).map_or(0, |data| data.through_seq)
 }
 
 impl Drop for Notes {

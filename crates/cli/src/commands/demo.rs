@@ -120,7 +120,7 @@ async fn tell(app: &mut App, places: &Places, recording: &Recording, how: &Demo)
         }
         pause(&app.screen, pace).await;
     }
-    let played = Played::ask(&client, drive.end().await?, Some(QUESTION.to_owned())).await?;
+    let played = Played::look(&client, drive, Some(QUESTION.to_owned())).await?;
     if app.screen.json {
         let found = played.found.as_ref().and_then(|found| found.hit.as_ref()).map(|hit| hit.seq);
         return Ok(app.screen.value(&serde_json::json!({
@@ -196,6 +196,7 @@ fn sum_up(screen: &mut Screen, played: &Played, window: u64) -> Done {
         return Ok(());
     }
     screen.gap()?;
+    played.show_notes(screen)?;
     played.show_found(screen)?;
     played.show_figures(screen, window)?;
     screen.gap()?;

@@ -5,7 +5,7 @@ use bethink_client::{Client, ClientError};
 
 use super::Done;
 use crate::draw::{compaction, played};
-use crate::drive::Outcome;
+use crate::drive::{Drive, Outcome};
 use crate::screen::Screen;
 use crate::screen::words::plural;
 
@@ -20,6 +20,8 @@ pub(crate) struct Played {
     pub(crate) outcome: Outcome,
     pub(crate) compactions: Vec<Compaction>,
     pub(crate) found: Option<Found>,
+    /// The session's notes, with all of it in them.
+    pub(crate) notes: String,
 }
 
 /// What was asked of its history.
@@ -31,15 +33,18 @@ pub(crate) struct Found {
 }
 
 impl Played {
-    /// Asks the session `question`, to see what it finds behind its newest boundary.
-    pub(crate) async fn ask(
+    /// Brings the notes of a played session up to date, and asks it `question`, to see what it finds
+    /// behind its newest boundary.
+    pub(crate) async fn look(
         client: &Client,
-        (outcome, compactions): (Outcome, Vec<Compaction>),
+        mut drive: Drive<'_>,
         question: Option<String>,
     ) -> Result<Self, ClientError> {
-        let mut played = Self { outcome, compactions, found: None };
+        let id = drive.session.id;
+        let notes = drive.note().await?;
+        let (outcome, compactions) = drive.end().await?;
+        let mut played = Self { outcome, compactions, found: None, notes };
         if let Some(question) = question {
-            let id = played.outcome.session_id;
             let hits = client.search(id, &question, Some(HITS)).await?.hits;
             let boundary = played.boundary();
             let hit = hits.into_iter().find(|hit| boundary == 0 || hit.seq < boundary);
@@ -51,6 +56,18 @@ impl Played {
     /// First message that the prompt still shows word for word; 0 where it shows all.
     pub(crate) fn boundary(&self) -> u64 {
         self.compactions.last().map_or(0, |last| last.kept_from_seq)
+    }
+
+    pub(crate) fn show_notes(&self, screen: &mut Screen) -> Done {
+        let look = screen.look;
+        let lines = played::notes(&self.notes, look);
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let about = "kept up to date beside the work: bethink notes show";
+        screen.line(played::heading("Notes", about).fitted(look.width))?;
+        screen.lines(lines)?;
+        Ok(screen.gap()?)
     }
 
     /// The newest summary, as its first lines.

@@ -47,7 +47,7 @@ pub(crate) async fn replay(app: &mut App, how: &Replay) -> Done {
     }
     let told = !app.screen.json && !app.screen.quiet;
     let question = if told { question(&recording) } else { None };
-    let played = Played::ask(&client, drive.end().await?, question).await?;
+    let played = Played::look(&client, drive, question).await?;
     drop(progress);
     show(app, &played, how.window)?;
     match played.outcome.invalid_prompts + played.outcome.overruns {
@@ -72,6 +72,7 @@ fn show(app: &mut App, played: &Played, window: u64) -> Done {
     if app.screen.quiet {
         return Ok(app.screen.line(id.to_string())?);
     }
+    played.show_notes(&mut app.screen)?;
     played.show_summary(&mut app.screen)?;
     played.show_found(&mut app.screen)?;
     played.show_figures(&mut app.screen, window)?;
