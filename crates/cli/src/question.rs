@@ -16,8 +16,10 @@ const ENOUGH: usize = 6;
 
 /// The rarest words of the first thing that a person said, in the order they were said.
 pub(crate) fn question(recording: &Recording) -> Option<String> {
-    let asked =
-        recording.messages.iter().find_map(|one| Some(words(&prose(one)?)).filter(enough))?;
+    let asked = recording.messages.iter().find_map(|one| {
+        let words = words(&prose(one)?);
+        (words.len() >= ENOUGH).then_some(words)
+    })?;
     let known: HashSet<&str> = asked.iter().map(String::as_str).collect();
     let mut messages: HashMap<String, usize> = HashMap::new();
     for one in &recording.messages {
@@ -38,10 +40,6 @@ pub(crate) fn question(recording: &Recording) -> Option<String> {
     let picked: Vec<&str> =
         picked.iter().filter_map(|at| asked.get(*at)).map(String::as_str).collect();
     Some(picked.join(" "))
-}
-
-fn enough(words: &Vec<String>) -> bool {
-    words.len() >= ENOUGH
 }
 
 /// What a person said in a message; tool results say nothing, and what a program wrote begins with a

@@ -77,9 +77,11 @@ fn fidelity(c: &Compaction) -> Text {
     name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
 }
 
-/// The first lines of the summary that say something.
+/// The first lines of the summary that say something; what a template says of its sections does not.
 pub(crate) fn summary(compaction: &Compaction, lines: usize, look: Look) -> Vec<Text> {
-    let said = compaction.summary.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
+    let hint = |line: &str| line.starts_with('_') && line.ends_with('_');
+    let said = compaction.summary.lines().map(str::trim_end);
+    let said = said.filter(|line| !line.trim().is_empty() && !hint(line));
     let all = said.clone().count();
     let mut out: Vec<Text> = said
         .take(lines)
@@ -110,7 +112,7 @@ mod tests {
             kept_from_seq: 93,
             tokens_before: 16_904,
             tokens_after: 7_210,
-            summary: "# One\n\ntwo\n\nthree\n".into(),
+            summary: "# One\n_what it is about_\n\ntwo\n\nthree\n".into(),
             summary_tokens: 2_400,
             fidelity: 0.97,
             fidelity_detail: FidelityDetail { names: 145, kept: 141, lost: vec!["a_b".into()] },
