@@ -65,6 +65,55 @@ fn a_session_from_import_to_undo() {
 }
 
 #[test]
+fn notes_are_shown_edited_and_respected() {
+    let terminal = Terminal::new();
+    done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]));
+    let bare = terminal.run(&["notes", "show"]);
+    assert!(bare.err.contains("nothing is noted yet"), "{bare:?}");
+    done(terminal.run(&["notes", "update"]));
+    let shown = done(terminal.run(&["notes", "show"]));
+    assert!(shown.contains("# Current State") && shown.contains("[1]"), "{shown}");
+    let told: Value =
+        serde_json::from_str(&done(terminal.run(&["notes", "show", "--json"]))).unwrap();
+    assert!(told["through_seq"].as_u64().unwrap() > 0, "{told}");
+    let none = terminal.run(&["notes", "edit"]);
+    assert!(none.code == 1 && none.err.contains("VISUAL"), "{none:?}");
+    let append = [("EDITOR", "printf -- '- The shed key hangs by the door.\\n' >>")];
+    done(terminal.run_with(&["notes", "edit"], &append));
+    done(terminal.run(&["notes", "update"]));
+    let shown = done(terminal.run(&["notes", "show"]));
+    assert!(shown.contains("The shed key hangs by the door."), "{shown}");
+    assert!(done(terminal.run(&["session", "resume"])).contains("The shed key hangs by the door."));
+    let unchanged = terminal.run_with(&["notes", "edit"], &[("EDITOR", "true")]);
+    assert!(unchanged.code == 0 && unchanged.err.contains("nothing was changed"), "{unchanged:?}");
+}
+
+/// Somebody else changes the notes while they are in the editor.
+#[test]
+fn an_edit_that_loses_a_race_keeps_the_text_in_a_file() {
+    let terminal = Terminal::new();
+    done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]));
+    done(terminal.run(&["notes", "update"]));
+    let told: Value =
+        serde_json::from_str(&done(terminal.run(&["notes", "show", "--json"]))).unwrap();
+    let session = told["session_id"].as_str().unwrap();
+    let file = terminal.path().join("home/session-memory").join(format!("{session}.md"));
+    let editor = format!("echo other >> {}; echo mine >>", file.display());
+    let lost = terminal
+        .run_with(&["notes", "edit"], &[("EDITOR", &format!("sh -c '{editor} \"$1\"' sh"))]);
+    assert_eq!(lost.code, 1, "{lost:?}");
+    let words = lost.err.split_whitespace();
+    let kept = words
+        .map(|word| word.trim_end_matches(';'))
+        .find(|word| word.ends_with(".md"))
+        .expect("a file is named");
+    assert!(fs::read_to_string(kept).unwrap().ends_with("mine\n"));
+    fs::remove_file(kept).unwrap();
+    let shown = done(terminal.run(&["notes", "show"]));
+    assert!(shown.contains("other") && !shown.contains("mine"), "{shown}");
+}
+
+#[test]
 fn a_replay_tells_its_figures() {
     let terminal = Terminal::new();
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/cli/assets/demo.jsonl");

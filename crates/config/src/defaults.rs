@@ -102,7 +102,12 @@ impl Settings {
 
 impl Default for SessionMemorySettings {
     fn default() -> Self {
-        Self { profile: NOTES_PROFILE.to_owned(), template: String::new(), prompt: String::new() }
+        Self {
+            enabled: true,
+            profile: NOTES_PROFILE.to_owned(),
+            template: String::new(),
+            prompt: String::new(),
+        }
     }
 }
 

@@ -158,6 +158,7 @@ keys! {
         auto_compact: Flag,
     }
     session_memory {
+        enabled: Flag,
         profile: Either("default", "frugal"),
         template: Text,
         prompt: Text,

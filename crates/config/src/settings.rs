@@ -53,6 +53,8 @@ pub struct ContextSettings {
 /// The notes of sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionMemorySettings {
+    /// Notes are taken by themselves; asked for, they are taken in any case.
+    pub enabled: bool,
     /// `default` or `frugal`.
     pub profile: String,
     /// A template other than `session-memory/config/template.md` of the home; empty for that one.

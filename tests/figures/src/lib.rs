@@ -4,7 +4,7 @@
 //! crate that it measures; nothing depends on it.
 //!
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
-//! [`prompts`] → [`appends`] → [`imports`] → [`memory`] → [`starts`] →
+//! [`prompts`] → [`appends`] → [`notes`] → [`imports`] → [`memory`] → [`starts`] →
 //! [`tokens`] ([`growth`], [`fit`]).
 
 // A measurement that can't be taken ends the program where it stands.
@@ -18,6 +18,7 @@ pub mod histories;
 pub mod imports;
 pub mod memory;
 pub mod needs;
+pub mod notes;
 pub mod prompts;
 pub mod recording;
 pub mod retention;

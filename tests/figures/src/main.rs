@@ -10,15 +10,16 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, histories, imports, memory, needs, prompts, recording, starts, tokens,
+    appends, drive, histories, imports, memory, needs, notes, prompts, recording, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "needs",
     "prompts",
     "histories",
     "appends",
+    "notes",
     "imports",
     "drive",
     "memory",
@@ -67,6 +68,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "prompts" => prompts::rows(&files),
         "histories" => generated(wanted),
         "appends" => appends::rows(),
+        "notes" => notes::rows(),
         "needs" | "imports" | "drive" | "memory" if none => {
             eprintln!("{part}: no recorded sessions given, left out");
             Vec::new()

@@ -185,17 +185,19 @@ async fn fork(app: &mut App, client: &Client, what: ForkSession) -> Done {
     made(app, &forked)
 }
 
-/// Where the session stands: what was said last, what is to do, how full the window is.
+/// Where the session stands: its notes, what was said last, what is to do, how full the window is.
 async fn resume(app: &mut App, client: &Client, named: Option<&str>) -> Done {
     let session = app.session(client, named).await?;
     let report = client.report(session.id).await?;
     let todos = client.todos(session.id).await?.todos;
+    let notes = client.notes(session.id).await?;
     let after_seq = Some(session.last_seq.saturating_sub(RECENT));
     let recent =
         client.messages(session.id, &MessageQuery { after_seq, ..MessageQuery::default() }).await?;
     if app.screen.json {
         return Ok(app.screen.value(&json!({
             "session": session, "report": report, "todos": todos, "recent": recent.messages,
+            "notes": notes.text, "notes_through_seq": notes.through_seq,
         }))?);
     }
     show(app, &session)?;
@@ -211,6 +213,10 @@ async fn resume(app: &mut App, client: &Client, named: Option<&str>) -> Done {
     let open = todos.iter().filter(|todo| todo.status != TodoStatus::Completed);
     for todo in open {
         app.screen.line(Text::new().dim(" to do     ").plain(todo.content.clone()))?;
+    }
+    if notes.through_seq > 0 {
+        app.screen.gap()?;
+        app.screen.block(notes.text.trim_end().to_owned())?;
     }
     app.screen.gap()?;
     for one in &recent.messages {

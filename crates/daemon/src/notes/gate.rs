@@ -66,10 +66,12 @@ impl Daemon {
     /// assistant asks again.
     pub(crate) fn ask_notes_gate(&self, slot: &Slot, hot: &HotSession) {
         let newest = hot.history.entries().last();
-        if newest.is_none_or(|entry| entry.message.role != Role::Assistant) {
+        let settings = &self.settings().session_memory;
+        let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
+        if !settings.enabled || !ended {
             return;
         }
-        let profile = Profile::named(&self.settings().session_memory.profile).unwrap_or_default();
+        let profile = Profile::named(&settings.profile).unwrap_or_default();
         let (due, tokens) = {
             let counted = slot.meter.counted();
             (counted.growth.is_due(&profile.limits()), counted.growth.tokens())

@@ -16,6 +16,8 @@ const PLAN_BYTES: usize = 1_600;
 /// Decisions of the assistant that are told, the newest.
 const DECISIONS: usize = 12;
 const DECISION_BYTES: usize = 260;
+/// What is interrupted is often said again within so many statements.
+const REPEATED_WITHIN: usize = 2;
 
 pub(super) fn title(page: &Page<'_>) -> Vec<Row> {
     let named = page.title.map(one_line).filter(|title| !title.is_empty());
@@ -39,7 +41,9 @@ fn title_of(text: &str) -> Option<String> {
     let mut words: Vec<&str> = Vec::new();
     for line in prose {
         for word in line.split_whitespace() {
-            words.push(word.trim_matches(['#', '*', '`', '"', '_', '>']));
+            let plain = word.trim_matches(['#', '*', '`', '"', '_', '>']);
+            // Of a path its name is enough.
+            words.push(if plain.starts_with('/') { super::file_name(plain) } else { plain });
             let ends = word.ends_with(['.', '?', '!', '。', '？', '！', ':']);
             if words.len() >= *TITLE_WORDS.end() || ends && words.len() >= *TITLE_WORDS.start() {
                 return finished(&words);
@@ -80,7 +84,12 @@ fn is_prose(line: &str) -> bool {
 pub(super) fn specification(page: &Page<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut first = true;
-    for said in &page.facts.user {
+    let user = &page.facts.user;
+    for (at, said) in user.iter().enumerate() {
+        let again = user.get(at + 1..).unwrap_or_default().iter().take(REPEATED_WITHIN);
+        if is_interruption(said) || again.into_iter().any(|later| repeats(later, said)) {
+            continue;
+        }
         rows.push(asked(page, said, std::mem::take(&mut first)));
     }
     if let Some(plan) = &page.facts.plan {
@@ -97,6 +106,18 @@ pub(super) fn specification(page: &Page<'_>) -> Vec<Row> {
         rows.push(Row::item(key, &text, page.recency(decision.seq)));
     }
     rows
+}
+
+/// The client's note that the user stopped the assistant.
+pub(super) fn is_interruption(said: &Said) -> bool {
+    said.text.starts_with("[Request interrupted by user")
+}
+
+/// Said again a moment later, perhaps with more to it.
+fn repeats(later: &Said, said: &Said) -> bool {
+    const SHORTEST: usize = 40;
+    said.text.len() >= SHORTEST
+        && later.text.starts_with(said.text.trim_end_matches(['.', '?', ' ']))
 }
 
 fn asked(page: &Page<'_>, said: &Said, first: bool) -> Row {

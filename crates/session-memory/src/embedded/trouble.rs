@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bethink_facts::{Failure, SaidKind};
 
-use super::task::quoted;
+use super::task::{is_interruption, quoted};
 use super::{Page, clip, file_name, mark};
 use crate::draft::Row;
 
@@ -37,6 +37,9 @@ pub(super) fn errors(page: &Page<'_>) -> Vec<Row> {
         rows.push((failure.seq.0, Row::item(format!("failure:{}", failure.seq), &text, weight)));
     }
     for said in page.facts.user.iter().filter(|said| said.kind == SaidKind::Correction) {
+        if is_interruption(said) {
+            continue;
+        }
         let text = format!("{} The user corrected: {}", mark(said.seq), quoted(said, SAID_BYTES));
         let row =
             Row::item(format!("correction:{}", said.seq), &text, 400 + page.recency(said.seq));
@@ -132,7 +135,9 @@ fn is_rule(sentence: &str) -> bool {
     ];
     const LONGEST: usize = 400;
     let lower = sentence.to_lowercase();
-    (8..LONGEST).contains(&sentence.len()) && WORDS.iter().any(|word| lower.contains(word))
+    !sentence.ends_with(['?', '？'])
+        && (8..LONGEST).contains(&sentence.len())
+        && WORDS.iter().any(|word| lower.contains(word))
 }
 
 fn often(page: &Page<'_>) -> Vec<Row> {
@@ -167,6 +172,7 @@ mod tests {
             ("Always run the linter before you commit", true),
             ("从现在起以后都用中文回答我的问题", true),
             ("Run the linter now", false),
+            ("what about auto commits, always fill in 100%?", false),
             ("never ", false),
         ] {
             assert_eq!(is_rule(sentence), expect, "{sentence}");

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use bethink_context::todos::{Status, Todo};
 use bethink_facts::files::Role;
 use bethink_facts::{Action, CommandFact, Purpose, SaidKind};
+use bethink_transcript::Seq;
 
-use super::task::quoted;
+use super::task::{is_interruption, quoted};
 use super::turns::{Step, Turn};
 use super::{Page, clip, file_name, mark};
 use crate::draft::Row;
@@ -31,7 +32,11 @@ const SHELLS: [&str; 7] =
 pub(super) fn current_state(page: &Page<'_>) -> Vec<Row> {
     let facts = page.facts;
     let mut rows = Vec::new();
-    let own = facts.user.iter().rev().find(|said| said.kind != SaidKind::Handover);
+    let own = facts
+        .user
+        .iter()
+        .rev()
+        .find(|said| said.kind != SaidKind::Handover && !is_interruption(said));
     if let Some(said) = own {
         let what = match said.kind {
             SaidKind::Answer => "answered last",
@@ -70,7 +75,30 @@ pub(super) fn current_state(page: &Page<'_>) -> Vec<Row> {
             format!("{} Did {}{}", mark(action.seq), page.call(&action.text), failed(action));
         rows.push(Row::item(format!("did:{}", action.seq), &text, 300 + page.recency(action.seq)));
     }
+    rows.extend(next(page));
     rows
+}
+
+/// What an agent that takes over does first.
+fn next(page: &Page<'_>) -> Option<Row> {
+    let facts = page.facts;
+    let (asked, said) = (facts.user.last()?, facts.assistant.last());
+    let acted = facts.tools.actions.last().map_or(Seq::ZERO, |action| action.seq);
+    let answered = said.filter(|said| said.seq > asked.seq && said.seq > acted);
+    let open = facts.todos.iter().find(|todo| todo.status == Status::InProgress);
+    let open = open.or_else(|| facts.todos.iter().find(|todo| todo.status == Status::Pending));
+    let text = match (answered, open) {
+        _ if is_interruption(asked) && asked.seq > acted => {
+            format!("Next: the user interrupted in {}; wait for what they say", mark(asked.seq))
+        }
+        (Some(said), None) => format!(
+            "Next: nothing is open; the answer in {} was the last word, the user's is awaited",
+            mark(said.seq)
+        ),
+        (_, Some(todo)) => format!("Next: go on with “{}”", clip(&todo.content, STEP_BYTES)),
+        (None, None) => format!("Next: go on with what the user asked in {}", mark(asked.seq)),
+    };
+    Some(Row::item("next", &text, 850))
 }
 
 fn todos(page: &Page<'_>) -> Vec<Row> {
@@ -208,11 +236,13 @@ pub(super) fn worklog(page: &Page<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for turn in &page.turns {
         if let Some(ask) = turn.ask {
-            let who = match ask.kind {
-                SaidKind::Handover => "Brought along",
-                _ => "The user",
+            let text = match ask.kind {
+                _ if is_interruption(ask) => format!("{} The user interrupted", mark(ask.seq)),
+                SaidKind::Handover => {
+                    format!("{} Brought along: {}", mark(ask.seq), quoted(ask, STEP_BYTES))
+                }
+                _ => format!("{} The user: {}", mark(ask.seq), quoted(ask, STEP_BYTES)),
             };
-            let text = format!("{} {who}: {}", mark(ask.seq), quoted(ask, STEP_BYTES));
             rows.push(Row::item(format!("turn:{}", ask.seq), &text, 60 + page.recency(ask.seq)));
         }
         for step in turn.steps.iter().filter(|step| !step.actions.is_empty()) {
