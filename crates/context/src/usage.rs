@@ -72,9 +72,9 @@ pub struct Learner {
 pub const UNSEEN_SHARE: u64 = 4;
 
 impl Learner {
-    /// What a history of `model` teaches.
-    pub fn replay(model: &str, history: &History, decisions: &Decisions) -> Self {
-        let mut learner = Self::default();
+    /// What a history of `model` teaches; `unseen` is what was known before it begins.
+    pub fn replay(model: &str, history: &History, decisions: &Decisions, unseen: u64) -> Self {
+        let mut learner = Self { model: model.to_owned(), unseen, ..Self::default() };
         for entry in history.entries() {
             learner.observe(model, entry, history, decisions);
         }

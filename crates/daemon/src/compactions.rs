@@ -162,6 +162,7 @@ impl Daemon {
             todos: hot.todos.list.clone(),
             title: hot.session.title.clone(),
             tags: hot.session.tags.clone(),
+            unseen: hot.learner.unseen(),
         };
         let id = outcome.boundary.id.parse().map_err(Refusal::internal)?;
         Ok(Compaction {

@@ -331,7 +331,9 @@ async fn load(daemon: &Daemon, slot: &Slot) -> Result<HotSession> {
         }
     }
     hot.decisions = restore_decisions(daemon, id, boundary, &hot.history).await?;
-    hot.learner = Learner::replay(&hot.model.name, &hot.history, &hot.decisions);
+    let unseen =
+        hot.last_compaction.as_ref().map_or(0, |c| crate::compactions::detail_of(c).unseen);
+    hot.learner = Learner::replay(&hot.model.name, &hot.history, &hot.decisions, unseen);
     hot.todos.changed = !hot.todos.list.is_empty();
     Ok(hot)
 }

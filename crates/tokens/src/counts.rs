@@ -101,6 +101,7 @@ mod tests {
             ("记忆 か 한", &[(Cjk, 4)]),
             ("né Привет", &[(Word, 1), (Script, 7)]),
             ("👍🏽", &[(Emoji, 2)]),
+            ("สวัสดี नम", &[(Cjk, 8)]),
         ] {
             check(&Counts::of_text(text), expect);
         }

@@ -134,10 +134,10 @@ const fn classes() -> [Class; 256] {
             0x80..=0xBF => Class::Continued,
             // U+2000 to U+2FFF.
             0xE2 => Class::Symbol,
-            // U+3000 to U+DFFF: kana, han, hangul; EF also opens the full-width forms.
-            0xE3..=0xED | 0xEF => Class::Cjk,
+            // All else of three bytes: kana, han and hangul, and scripts that are as dear (Indic, Thai).
+            0xE0 | 0xE1 | 0xE3..=0xEF => Class::Cjk,
             0xF0..=0xFF => Class::Emoji,
-            0xC0..=0xE1 | 0xEE => Class::Script,
+            0xC0..=0xDF => Class::Script,
             _ => Class::Mark,
         };
         byte += 1;

@@ -24,7 +24,7 @@ fn words(n: usize) -> String {
 }
 
 fn measured(history: &History, decisions: &Decisions) -> Measure {
-    let learner = Learner::replay(MODEL, history, decisions);
+    let learner = Learner::replay(MODEL, history, decisions, 0);
     let estimated = history.entries().iter().map(bethink_context::Entry::tokens).sum();
     measure(history, decisions, MODEL, estimated, &learner)
 }
@@ -106,7 +106,7 @@ fn rounds(percent: u64, n: u64) -> Vec<Value> {
 fn a_session_learns_what_its_provider_counts() {
     for percent in [70, 100, 140] {
         let history = history(&rounds(percent, 60));
-        let learner = Learner::replay(MODEL, &history, &Decisions::default());
+        let learner = Learner::replay(MODEL, &history, &Decisions::default(), 0);
         let (scale, error) = (learner.calibration().scale(), learner.calibration().error());
         assert_eq!(learner.calibration().turns(), 59);
         assert!((scale - percent as f64 / 100.0).abs() < 0.1, "{percent}: {scale}");
@@ -121,7 +121,7 @@ fn a_session_learns_what_its_provider_counts() {
 #[test]
 fn nothing_is_learnt_where_something_else_moved_the_figure() {
     let turns = |messages: &[Value], decisions: &Decisions| {
-        Learner::replay(MODEL, &history(messages), decisions).calibration().turns()
+        Learner::replay(MODEL, &history(messages), decisions, 0).calibration().turns()
     };
     let none = Decisions::default();
     let between = || say(&words(50));
@@ -167,7 +167,7 @@ fn a_result_counts_as_it_was_shown() {
     let tool_use_id = ToolUseId::new("t1").unwrap();
     let replaced = Decision::Replaced { tool_use_id, seq: seq(4), text: words(50) };
     apply(&mut preview, &history, &[replaced]);
-    let learnt = Learner::replay(MODEL, &history, &preview).calibration();
+    let learnt = Learner::replay(MODEL, &history, &preview, 0).calibration();
     assert!(learnt.error().unwrap() < 0.5, "{learnt:?}");
     let before = crate::histories::history(&messages[..4]);
     let size = measured(&before, &preview);
@@ -178,7 +178,7 @@ fn a_result_counts_as_it_was_shown() {
 #[test]
 fn another_model_starts_anew() {
     let history = history(&rounds(150, 30));
-    let mut learner = Learner::replay(MODEL, &history, &Decisions::default());
+    let mut learner = Learner::replay(MODEL, &history, &Decisions::default(), 0);
     assert!(learner.calibration().scale() > 1.2);
     let last = history.entries().last().unwrap();
     learner.observe("claude-y", last, &history, &Decisions::default());
@@ -189,7 +189,7 @@ fn another_model_starts_anew() {
 fn what_the_client_adds_unseen_stays_counted_when_its_figure_is_void() {
     let history = history(&[say("Hello."), reports("a1", 40_000, 1)]);
     let decisions = Decisions::default();
-    let mut learner = Learner::replay(MODEL, &history, &decisions);
+    let mut learner = Learner::replay(MODEL, &history, &decisions, 0);
     let size = measure(&history, &decisions, MODEL, 20, &learner);
     learner.compare(20, &size, 180_000);
     assert!((39_900..40_100).contains(&learner.unseen()), "{}", learner.unseen());

@@ -29,6 +29,8 @@ pub(crate) struct Detail {
     /// Appended again with the boundary, so that they stand near the end of what is exported.
     pub(crate) title: Option<String>,
     pub(crate) tags: Vec<String>,
+    /// Tokens that the provider counted beyond the prompt, as far as was known.
+    pub(crate) unseen: u64,
 }
 
 pub(crate) fn detail_of(compaction: &Compaction) -> Detail {
