@@ -24,7 +24,8 @@ pub use context::{
 };
 pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use message::{
-    AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits, StoredMessage,
+    AnsweredCall, AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits,
+    StoredMessage,
 };
 pub use notes::NotesUpdate;
 pub use problem::Problem;

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 /// `POST /v1/sessions/{id}/messages`.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -51,16 +52,43 @@ pub struct MessagesPage {
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SearchHit {
+    pub session_id: Uuid,
+    /// Title of the session, where a whole project was searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub seq: u64,
     pub message_id: String,
     pub role: String,
     /// Higher is better; comparable within one answer only.
     pub score: f64,
+    /// The part of the message that shows why it was found, on one line.
     pub snippet: String,
+    /// Where words of the query stand in the snippet: start and end, in characters.
+    #[serde(default)]
+    pub highlights: Vec<[usize; 2]>,
+    /// For a tool's result: the call that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<AnsweredCall>,
     pub created_at: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct AnsweredCall {
+    pub seq: u64,
+    pub tool: String,
+    /// Beginning of what the tool was given.
+    pub input: String,
+}
+
+/// Best first; nothing rather than what fits badly.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SearchHits {
     pub hits: Vec<SearchHit>,
+    /// Everything was searched; `false` while an index is still being made, then ask again.
+    #[serde(default = "whole")]
+    pub complete: bool,
+}
+
+fn whole() -> bool {
+    true
 }

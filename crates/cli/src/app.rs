@@ -25,7 +25,7 @@ pub(crate) struct App {
     pub(crate) project: PathBuf,
     /// The project was named rather than guessed from the current directory.
     pub(crate) project_given: bool,
-    session: Option<String>,
+    pub(crate) session: Option<String>,
     pub(crate) now: Timestamp,
 }
 

@@ -240,10 +240,32 @@ pub(crate) struct History {
 
 #[derive(Debug, Args)]
 pub(crate) struct Search {
-    #[arg(required = true, value_name = "QUERY")]
+    /// A question, or words to look for
+    #[arg(required_unless_present = "rebuild", value_name = "QUERY")]
     pub(crate) query: Vec<String>,
+    /// In all sessions of the project [default with --project]
+    #[arg(long, short)]
+    pub(crate) all: bool,
     #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT")]
     pub(crate) limit: usize,
+    /// Only what the user said, or the assistant
+    #[arg(long, value_parser = ["user", "assistant"])]
+    pub(crate) role: Option<String>,
+    /// Only calls of this tool, and their results
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Only calls about this file or folder, and their results
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// From then on: a day, a time, or so long ago (90min, 3h, 2d, 1w)
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Before then
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// Make the index of the session anew, from its history
+    #[arg(long, conflicts_with = "query")]
+    pub(crate) rebuild: bool,
 }
 
 #[derive(Debug, Args)]

@@ -32,6 +32,33 @@ pub struct MessageQuery {
     pub limit: Option<usize>,
 }
 
+/// What to search for, and where hits may be.
+#[derive(Clone, Debug, Default)]
+pub struct SearchQuery {
+    pub q: String,
+    pub limit: Option<usize>,
+    pub role: Option<String>,
+    pub tool: Option<String>,
+    pub path: Option<String>,
+    /// RFC 3339.
+    pub after: Option<String>,
+    pub before: Option<String>,
+}
+
+impl SearchQuery {
+    fn parameters(&self) -> Vec<(&'static str, Option<String>)> {
+        vec![
+            ("q", Some(self.q.clone())),
+            ("limit", self.limit.map(|n| n.to_string())),
+            ("role", self.role.clone()),
+            ("tool", self.tool.clone()),
+            ("path", self.path.clone()),
+            ("after", self.after.clone()),
+            ("before", self.before.clone()),
+        ]
+    }
+}
+
 /// `POST …/context`: the body of the next model call, and what it was made of.
 #[derive(Debug, Deserialize)]
 pub struct Context {
@@ -133,9 +160,26 @@ impl Client {
         self.get(&["v1", "sessions", &id.to_string(), "messages"], &parameters).await
     }
 
-    pub async fn search(&self, id: Uuid, q: &str, limit: Option<usize>) -> Result<api::SearchHits> {
-        let parameters = [("q", Some(q.to_owned())), ("limit", limit.map(|n| n.to_string()))];
-        self.get(&["v1", "sessions", &id.to_string(), "search"], &parameters).await
+    /// All history of a session.
+    pub async fn search(&self, id: Uuid, query: &SearchQuery) -> Result<api::SearchHits> {
+        self.get(&["v1", "sessions", &id.to_string(), "search"], &query.parameters()).await
+    }
+
+    /// All history of a project's sessions.
+    pub async fn search_project(
+        &self,
+        project_dir: &str,
+        query: &SearchQuery,
+    ) -> Result<api::SearchHits> {
+        let mut parameters = vec![("project_dir", Some(project_dir.to_owned()))];
+        parameters.extend(query.parameters());
+        self.get(&["v1", "search"], &parameters).await
+    }
+
+    /// Makes the index of a session anew, from its history.
+    pub async fn rebuild_search(&self, id: Uuid) -> Result<api::Job> {
+        let path = ["v1", "sessions", &id.to_string(), "search", "rebuild"];
+        self.send(Method::POST, &path, &serde_json::json!({})).await
     }
 
     // context

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bethink_config::Settings;
-use bethink_store::{StoreError, Terms};
+use bethink_store::StoreError;
 use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
-use bethink_transcript::message::Source;
-use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
-use bytes::Bytes;
+use bethink_transcript::UnixMicros;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -70,6 +68,7 @@ impl Daemon {
         daemon.store().release(OWNER.to_owned()).await?;
         // What is broken in a person's configuration of notes is told at once.
         daemon.outline().await;
+        daemon.index_what_lags().await?;
         daemon.spawn(daemon.clone().work(Arc::clone(&daemon.inner.wake)));
         if opened.check_due {
             daemon.check_in_background(store);
@@ -146,17 +145,7 @@ fn own_home(home: &Path) -> Result<File, BootError> {
 }
 
 async fn open_store(home: &Path, now: UnixMicros) -> Result<(SqliteStore, OpenReport), OpenError> {
-    let options = Options { analyse: Some(analyse), ..Options::new(now) };
-    SqliteStore::open(&home.join("bethink.db"), options).await
-}
-
-/// Index terms of a stored message, for a recovery that builds the index anew.
-fn analyse(raw: &[u8]) -> Terms {
-    let Ok(id) = MessageId::new("recovered") else { return Terms::default() };
-    let meta = MessageMeta { seq: Seq::ZERO, id, created_at: UnixMicros(0) };
-    Message::parse(meta, Bytes::copy_from_slice(raw), Source::Client)
-        .map(|message| crate::messages::terms_of(&message))
-        .unwrap_or_default()
+    SqliteStore::open(&home.join("bethink.db"), Options::new(now)).await
 }
 
 fn tell(opened: &OpenReport) {

@@ -11,7 +11,7 @@ use bethink_compactor::{
 };
 use bethink_context::{Hints, ViewOptions, measure, view};
 use bethink_facts::Facts;
-use bethink_store::{Compaction, SearchQuery, SeqRange};
+use bethink_store::{Compaction, SeqRange};
 use bethink_transcript::{CompactionId, Seq, SessionId};
 use uuid::Uuid;
 
@@ -272,14 +272,11 @@ impl Daemon {
             messages.extend(self.store().messages(id, range).await?);
         }
         if messages.is_empty() {
-            let terms = bethink_recall::query_terms(&q);
-            if !terms.is_empty() {
-                let query = SearchQuery { session: id, terms, limit: MAX_HITS };
-                let hits = self.find(query).await?;
-                messages.extend(
-                    hits.into_iter().map(|h| h.message).filter(|m| covered(m.seq)).take(limit),
-                );
-            }
+            let hits = self.find(id, &q, MAX_HITS).await?;
+            let places = hits.into_iter().filter(|seq| covered(*seq)).take(limit);
+            let places = places.map(|seq| (id, seq)).collect();
+            let found = self.store().messages_at(places).await?;
+            messages.extend(found.into_iter().map(|(_, message)| message));
         }
         let messages = messages.into_iter().map(stored_out).collect::<Result<_>>()?;
         Ok(api::Expanded { messages, next_cursor: None })

@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use bethink_store::{IndexBatch, Job, Progress, SeqRange, StoredMessage, Terms};
-use bethink_transcript::{Seq, SessionId};
+use bethink_api as api;
+use bethink_store::{
+    IndexBatch, Job, NewJob, Progress, SeqRange, StoreError, StoredMessage, Terms,
+};
+use bethink_transcript::{JobId, Message, Seq, SessionId};
 use serde_json::{Value, json};
 
 use crate::hot::parsed;
-use crate::messages::terms_of;
 use crate::{Daemon, Kind, Refusal, Result, jobs};
 
 /// Work of this module, by the name under which it is leased.
@@ -22,6 +24,9 @@ const STRETCH: usize = 128;
 /// A session that passes a multiple of so many messages is indexed when nobody waits: what is left to
 /// a search then takes about 10 ms.
 pub(crate) const UNINDEXED: u64 = 64;
+
+/// Sessions that one start leaves to be indexed; a search finishes the rest as it needs them.
+const MOST_LAGGING: usize = 10_000;
 
 /// What tells when to index.
 #[derive(Debug, Default)]
@@ -45,16 +50,19 @@ impl Queued {
 impl Daemon {
     /// Leaves the index of these sessions to be made later. The worker that calls is awake.
     pub(crate) async fn index_later(&self, sessions: &[SessionId]) -> Result<()> {
+        Ok(self.store().enqueue(self.index_job(jobs::new_id(), sessions)).await?)
+    }
+
+    fn index_job(&self, id: JobId, sessions: &[SessionId]) -> NewJob {
         let ids: Vec<_> = sessions.iter().map(|session| session.0).collect();
-        let new = bethink_store::NewJob {
-            id: jobs::new_id(),
+        NewJob {
+            id,
             kind: INDEX.to_owned(),
             session: sessions.first().copied(),
             payload: json!({ "sessions": ids }).to_string(),
             background: true,
             created_at: self.now(),
-        };
-        Ok(self.store().enqueue(new).await?)
+        }
     }
 
     /// Leaves the index of a session to be made when it is quiet, unless that is asked for already. The
@@ -101,28 +109,56 @@ impl Daemon {
                 self.store().heartbeat(job.id, self.lease(), progress.clone()).await?;
             }
         }
+        while self.store().tidy().await? {
+            self.run_what_is_waited_for().await;
+            self.store().heartbeat(job.id, self.lease(), progress.clone()).await?;
+        }
         Ok(json!({ "messages": progress.done }))
     }
 
-    /// All of the session can be found after this.
-    pub(crate) async fn finish_index(&self, session: SessionId) -> Result<()> {
-        while self.index_stretch(session).await?.is_some() {}
-        Ok(())
+    /// Leaves the index of sessions to be made that the last daemon left behind: all of them after a
+    /// recovery, or when the index has a new shape.
+    pub(crate) async fn index_what_lags(&self) -> std::result::Result<(), StoreError> {
+        let lagging = self.store().lagging(MOST_LAGGING).await?;
+        if lagging.is_empty() {
+            return Ok(());
+        }
+        self.store().enqueue(self.index_job(jobs::new_id(), &lagging)).await
+    }
+
+    /// Makes the index of these sessions anew, from their history.
+    pub async fn rebuild_index(&self, sessions: &[SessionId]) -> Result<api::Job> {
+        for session in sessions {
+            self.store().reindex(*session).await?;
+        }
+        let id = jobs::new_id();
+        self.store().enqueue(self.index_job(id, sessions)).await?;
+        self.wake_worker();
+        self.job(id).await
+    }
+
+    /// Has the pieces of the index put together when nobody waits, unless that is asked for already.
+    fn tidy_soon(&self) {
+        // An id that no session has stands for the index as a whole.
+        self.index_soon(SessionId(uuid::Uuid::nil()));
     }
 
     /// Indexes some messages that are not indexed yet. `None` if there are none.
-    async fn index_stretch(&self, session: SessionId) -> Result<Option<u64>> {
+    pub(crate) async fn index_stretch(&self, session: SessionId) -> Result<Option<u64>> {
         let Some(range) = self.store().unindexed(session).await? else { return Ok(None) };
         let stretch = self.store().messages(session, SeqRange { limit: STRETCH, ..range }).await?;
-        let count = stretch.len();
+        let count = stretch.len() as u64;
         let through = through(range, &stretch);
-        let entries = tokio::task::spawn_blocking(|| stretch.into_iter().map(entry).collect())
+        let before = range.after.map(|seq| (session, seq));
+        let before = self.store().messages_at(before.into_iter().collect()).await?;
+        let before = before.into_iter().map(|(_, stored)| stored).next();
+        let entries = tokio::task::spawn_blocking(|| entries(before, stretch))
             .await
             .map_err(Refusal::internal)?;
-        match self.store().index(IndexBatch { session, entries, through }).await {
-            Ok(()) => Ok(Some(count as u64)),
-            Err(error) => Err(error.into()),
+        if self.store().index(IndexBatch { session, entries, through }).await? {
+            self.tidy_soon();
         }
+        Ok(Some(count))
     }
 }
 
@@ -135,15 +171,35 @@ fn through(range: SeqRange, stretch: &[StoredMessage]) -> Seq {
     }
 }
 
-fn entry(stored: StoredMessage) -> (Seq, Terms) {
-    let seq = stored.seq;
-    match parsed(stored) {
-        Ok(message) => (seq, terms_of(&message)),
-        Err(refusal) => {
-            // It stays in the history; only a search passes it by.
-            tracing::warn!(%seq, reason = %refusal.detail, "a message could not be indexed");
-            (seq, Terms::default())
+/// Terms of a stretch, each message seen after the one before it.
+fn entries(before: Option<StoredMessage>, stretch: Vec<StoredMessage>) -> Vec<(Seq, Terms)> {
+    let mut before = before.and_then(|stored| parsed(stored).ok());
+    let mut entries = Vec::with_capacity(stretch.len());
+    for stored in stretch {
+        let seq = stored.seq;
+        match parsed(stored) {
+            Ok(message) => {
+                entries.push((seq, terms_of(&message, before.as_ref())));
+                before = Some(message);
+            }
+            Err(refusal) => {
+                // It stays in the history; only a search passes it by.
+                tracing::warn!(%seq, reason = %refusal.detail, "a message could not be indexed");
+                entries.push((seq, Terms::default()));
+            }
         }
+    }
+    entries
+}
+
+fn terms_of(message: &Message, before: Option<&Message>) -> Terms {
+    let fields = bethink_recall::fields(message);
+    Terms {
+        user: fields.user,
+        assistant: fields.assistant,
+        tool_input: fields.tool_input,
+        tool_result: fields.tool_result,
+        marks: bethink_recall::marks::marks(message, before),
     }
 }
 
@@ -157,6 +213,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::SearchRequest;
 
     const SESSION: SessionId = SessionId(Uuid::from_u128(7));
     /// More than two stretches.
@@ -198,7 +255,8 @@ mod tests {
 
     /// Seq of the best hit: the parts of a word match elsewhere, too.
     async fn found(daemon: &Daemon, q: &str) -> Option<u64> {
-        let hits = daemon.search(SESSION, q, None).await.unwrap().hits;
+        let request = SearchRequest { q: q.to_owned(), ..SearchRequest::default() };
+        let hits = daemon.search(SESSION, &request).await.unwrap().hits;
         hits.first().map(|hit| hit.seq)
     }
 
@@ -287,8 +345,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let daemon = boot(&home).await;
         import(&daemon).await;
-        let (one, other) = tokio::join!(daemon.finish_index(SESSION), daemon.finish_index(SESSION));
-        one.and(other).unwrap();
+        let (one, other) = tokio::join!(found(&daemon, "number200"), found(&daemon, "number200"));
+        assert_eq!((one, other), (Some(200), Some(200)));
         assert_eq!(found(&daemon, "number200").await, Some(200));
         assert_eq!(daemon.store().unindexed(SESSION).await.unwrap(), None);
         daemon.shutdown().await;

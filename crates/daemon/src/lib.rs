@@ -4,7 +4,7 @@
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `facts` → `turn` → `report` → `compactions` →
-//! `state` → `events` → `jobs` → `import` → `index` → `notes` → `export`.
+//! `state` → `events` → `jobs` → `import` → `index` → `search` (`hit`) → `notes` → `export`.
 
 mod boot;
 mod clock;
@@ -14,6 +14,7 @@ mod export;
 mod facts;
 mod forks;
 mod frame;
+mod hit;
 mod hot;
 mod import;
 mod index;
@@ -23,6 +24,7 @@ mod messages;
 mod notes;
 mod refusal;
 mod report;
+mod search;
 mod sessions;
 mod state;
 mod turn;
@@ -45,6 +47,7 @@ pub use events::{Event, Events};
 pub use export::Export;
 pub use notes::{MAX_NOTES_BYTES, NotesFile};
 pub use refusal::{Kind, Refusal};
+pub use search::SearchRequest;
 pub use state::StateKind;
 
 pub type Result<T> = std::result::Result<T, Refusal>;

@@ -1,5 +1,7 @@
 //! Settings as the engines take them, and the daemon's own bounds.
 
+use std::time::Duration;
+
 use bethink_compactor::CompactLimits;
 use bethink_config::{CompactSettings, ContextSettings};
 use bethink_context::budget::BudgetLimits;
@@ -16,6 +18,15 @@ pub(crate) const MAX_TITLE: usize = 1_000;
 pub(crate) const MAX_TAGS: usize = 100;
 /// Longest query that is searched for.
 pub(crate) const MAX_QUERY: usize = 10_000;
+/// Postings read for one search (about 24 MB for that moment): the words of a history of a million
+/// messages, but for those that stand in most of them.
+pub(crate) const POSTINGS: usize = 2_000_000;
+/// A search waits so long for an index that is behind, and then tells that it is not complete.
+pub(crate) const FINISH_INDEX: Duration = Duration::from_secs(8);
+/// So many times the hits that are asked for are ranked where some may be dropped when they are read.
+pub(crate) const FILTERED_HITS: usize = 20;
+/// Longest time, in days, that is looked up day by day.
+pub(crate) const MAX_FILTER_DAYS: i64 = 100;
 /// Todos in one list.
 pub(crate) const MAX_TODOS: usize = 1_000;
 /// Bytes of `PUT …/state/{kind}`.

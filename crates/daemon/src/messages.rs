@@ -1,9 +1,9 @@
-//! Messages: append, read, search.
+//! Messages: append, read.
 
 use std::sync::Arc;
 
 use bethink_api as api;
-use bethink_store::{Append, Hit, NewMessage, SearchQuery, SeqRange, StoredMessage, Terms};
+use bethink_store::{Append, NewMessage, SeqRange, StoredMessage};
 use bethink_transcript::message::Source;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, SessionId, UnixMicros, json};
 use bytes::Bytes;
@@ -15,12 +15,9 @@ use crate::clock::{self, rfc3339};
 use crate::events::message_event;
 use crate::hot::Slot;
 use crate::index::UNINDEXED;
-use crate::limits::{HITS, MAX_HITS, MAX_QUERY};
 use crate::refusal::keyed;
 use crate::sessions::page_limit;
 use crate::{Daemon, IdempotencyKey, Refusal, Result};
-
-const SNIPPET_CHARS: usize = 240;
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -181,54 +178,6 @@ impl Daemon {
         let messages = stored.into_iter().map(stored_out).collect::<Result<_>>()?;
         Ok(api::MessagesPage { messages, next_cursor })
     }
-
-    pub async fn search(
-        &self,
-        id: SessionId,
-        q: &str,
-        limit: Option<usize>,
-    ) -> Result<api::SearchHits> {
-        let limit = match limit.unwrap_or(HITS) {
-            n @ 1..=MAX_HITS => n,
-            n => {
-                return Err(Refusal::invalid("limit", format!("1 to {MAX_HITS}"))
-                    .bounded(MAX_HITS as u64, n as u64));
-            }
-        };
-        if q.len() > MAX_QUERY {
-            return Err(Refusal::invalid("q", format!("at most {MAX_QUERY} bytes"))
-                .bounded(MAX_QUERY as u64, q.len() as u64));
-        }
-        if q.trim().is_empty() {
-            return Err(Refusal::invalid("q", "what to search for"));
-        }
-        self.store().session(id).await?;
-        let terms = bethink_recall::query_terms(q);
-        if terms.is_empty() {
-            return Ok(api::SearchHits { hits: Vec::new() });
-        }
-        let query = SearchQuery { session: id, terms: terms.clone(), limit };
-        let mut hits = Vec::new();
-        for hit in self.find(query).await? {
-            let message = crate::hot::parsed(hit.message)?;
-            hits.push(api::SearchHit {
-                seq: message.seq.0,
-                message_id: message.id.to_string(),
-                role: message.role.to_string(),
-                score: hit.score,
-                snippet: bethink_recall::snippet(&readable(&message), &terms, SNIPPET_CHARS),
-                created_at: rfc3339(message.created_at),
-            });
-        }
-        Ok(api::SearchHits { hits })
-    }
-
-    /// Best messages of all history, also of what came a moment ago and is not indexed yet. The one way
-    /// to search: what was answered is found because the index is finished first.
-    pub(crate) async fn find(&self, query: SearchQuery) -> Result<Vec<Hit>> {
-        self.finish_index(query.session).await?;
-        Ok(self.store().search(query).await?)
-    }
 }
 
 /// One message of an append, or the field that is wrong and why.
@@ -256,38 +205,6 @@ fn read_message(
     let meta = MessageMeta { seq: Seq::ZERO, id, created_at };
     Message::parse(meta, body.slice_ref(text.as_bytes()), Source::Client)
         .map_err(|e| (e.field, e.problem))
-}
-
-/// Index terms of a message.
-pub(crate) fn terms_of(message: &Message) -> Terms {
-    let fields = bethink_recall::fields(message);
-    Terms {
-        user: fields.user,
-        assistant: fields.assistant,
-        tool_input: fields.tool_input,
-        tool_result: fields.tool_result,
-    }
-}
-
-/// Everything in a message that a person can read.
-pub(crate) fn readable(message: &Message) -> String {
-    use bethink_transcript::BlockKind;
-    let mut text = String::new();
-    for block in &message.blocks {
-        match &block.kind {
-            BlockKind::ToolUse { name, .. } => {
-                text.push_str(name);
-                text.push(' ');
-                bethink_recall::for_each_json_string(block.input(), |value| {
-                    text.push_str(value);
-                    text.push(' ');
-                });
-            }
-            _ => text.push_str(&block.text()),
-        }
-        text.push('\n');
-    }
-    text
 }
 
 pub(crate) fn stored_out(stored: StoredMessage) -> Result<api::StoredMessage> {

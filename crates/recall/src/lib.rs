@@ -1,16 +1,22 @@
-//! Finds again what a session said: index terms of a message, terms of a query, the part of a text
-//! that answers it, and the names in a text that are worth remembering.
+//! Finds again what a session said: index terms of a message, what is asked, which messages answer, the
+//! part of a text that does, and the names in a text that are worth remembering.
 //!
-//! Owns the analysis, which must be the same for what is indexed and what is asked. Leaves ranking
-//! and storage to the store, and what to do with a hit to the daemon.
+//! Owns the analysis, which must be the same for what is indexed and what is asked, and the ranking.
+//! Leaves to the store where terms stand, and to the daemon what to do with a hit.
 //!
-//! Reading order: [`words`] → [`terms`] → [`fields`] → [`query`] → [`snippet`], and apart from them
-//! [`names`].
+//! Reading order: [`words`] → `stem` → [`terms`] → [`fields`] → [`marks`] ([`days`]) → [`question`]
+//! ([`query`]) → [`rank`] (`grid`) → [`snippet`], and apart from them [`names`].
 
+pub mod days;
 pub mod fields;
+mod grid;
+pub mod marks;
 pub mod names;
 pub mod query;
+pub mod question;
+pub mod rank;
 pub mod snippet;
+mod stem;
 mod stop;
 pub mod terms;
 pub mod words;
@@ -18,5 +24,7 @@ pub mod words;
 pub use fields::{Fields, fields, for_each_json_string};
 pub use names::{for_each_name, is_plain, last_part, last_two_parts};
 pub use query::query_terms;
-pub use snippet::snippet;
+pub use question::Question;
+pub use rank::{Evidence, Extent, Occurrence, Ranked, rank};
+pub use snippet::{highlights, snippet};
 pub use terms::{Analyzer, analyze};

@@ -35,6 +35,26 @@ pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
     cut(&flat, byte_at(window.start)..byte_at(window.end), byte_at(best.0)..byte_at(best.1))
 }
 
+/// Where words with these terms stand in a text, start and end in characters, in order and apart.
+pub fn highlights(text: &str, terms: &[String]) -> Vec<[usize; 2]> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for_each_term(text, |term, range| {
+        if terms.iter().any(|wanted| wanted == term) {
+            ranges.push(range);
+        }
+    });
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    let chars = |byte: usize| text[..byte].chars().count();
+    merged.into_iter().map(|range| [chars(range.start), chars(range.end)]).collect()
+}
+
 /// A term found, in characters.
 struct Hit {
     term: usize,
@@ -184,6 +204,22 @@ mod tests {
             let shown = snippet(&text, &query_terms(question), 40);
             assert!(shown.contains("SessionFile.rs"), "{question}: {shown}");
         }
+    }
+
+    #[test]
+    fn hits_are_marked_in_characters() {
+        let marked = |text: &str, question: &str| {
+            let chars: Vec<char> = text.chars().collect();
+            let ranges = highlights(text, &query_terms(question));
+            ranges.iter().map(|[a, b]| chars[*a..*b].iter().collect()).collect::<Vec<String>>()
+        };
+        assert_eq!(
+            marked("é paints the SessionFile.rs", "painting session"),
+            ["paints", "Session"]
+        );
+        assert_eq!(marked("the SessionFile.rs", "session sessionfile.rs"), ["SessionFile.rs"]);
+        assert_eq!(marked("東京都庁", "京都"), ["京都"]);
+        assert_eq!(marked("nothing", "else"), [""; 0]);
     }
 
     proptest! {

@@ -1,18 +1,21 @@
 //! Words that say nothing about a text, in English.
 
 /// Sorted, lower case, in the form before endings are stripped.
+#[rustfmt::skip]
 const STOP: &[&str] = &[
     "about", "above", "after", "again", "against", "all", "also", "am", "an", "and", "any", "are",
-    "as", "at", "be", "because", "been", "before", "being", "below", "between", "both", "but",
-    "by", "can", "cannot", "could", "did", "do", "does", "doing", "don", "down", "during", "each",
-    "few", "for", "from", "further", "get", "got", "had", "has", "have", "having", "he", "her",
-    "here", "hers", "herself", "him", "himself", "his", "how", "if", "in", "into", "is", "it",
-    "its", "itself", "just", "ll", "me", "more", "most", "my", "myself", "no", "nor", "not", "now",
-    "of", "off", "on", "once", "only", "or", "other", "our", "ours", "out", "over", "own",
-    "please", "re", "same", "she", "should", "so", "some", "such", "than", "that", "the", "their",
+    "aren", "as", "at", "be", "because", "been", "before", "being", "below", "between", "both",
+    "but", "by", "can", "cannot", "could", "couldn", "did", "didn", "do", "does", "doesn", "doing",
+    "don", "done", "down", "during", "each", "few", "for", "from", "further", "had", "hadn", "has",
+    "hasn", "have", "haven", "having", "he", "her", "here", "hers", "herself", "him", "himself",
+    "his", "how", "if", "in", "into", "is", "isn", "it", "its", "itself", "just", "ll", "may", "me",
+    "might", "more", "most", "must", "my", "myself", "no", "nor", "not", "now", "of", "off", "on",
+    "once", "only", "or", "other", "our", "ours", "out", "over", "own", "please", "re", "same",
+    "shall", "she", "should", "shouldn", "so", "some", "such", "than", "that", "the", "their",
     "theirs", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too",
-    "under", "until", "up", "ve", "very", "was", "we", "were", "what", "when", "where", "which",
-    "while", "who", "whom", "why", "will", "with", "would", "you", "your", "yours", "yourself",
+    "under", "until", "up", "us", "ve", "very", "was", "wasn", "we", "were", "weren", "what",
+    "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "won",
+    "would", "wouldn", "you", "your", "yours", "yourself",
 ];
 
 const LONGEST: usize = 8;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use crate::stem::stem;
 use crate::stop::is_stop;
 use crate::words::{
     CLASS, DIGIT, LETTER, LOWER, UNDERSCORE, UPPER, WIDE, Word, for_each_word, is_blob, is_hex,
@@ -106,7 +107,7 @@ fn word_terms(
     if word.classes == LOWER {
         // Most of all text: nothing to convert, nothing to split.
         if source.len() >= MIN_TERM_BYTES && !is_stop(source) {
-            stemmed(source, |term| each(term, Shape::Plain, word.range.clone()));
+            each(&stem(source), Shape::Plain, word.range.clone());
         }
         return;
     }
@@ -138,7 +139,7 @@ fn plain_term(
     buffer.clear();
     push_lower(buffer, source);
     if buffer.len() >= MIN_TERM_BYTES && !is_stop(buffer) {
-        stemmed(buffer, |term| each(term, shape, range));
+        each(&stem(buffer), shape, range);
     }
 }
 
@@ -210,39 +211,6 @@ fn push_lower(buffer: &mut String, source: &str) {
     let start = buffer.len();
     source.split('_').for_each(|part| buffer.push_str(part));
     buffer[start..].make_ascii_lowercase();
-}
-
-/// Strips the endings by which English words of one kind differ (`files`, `filed`, `filing`, `file`),
-/// roughly: what matters is that question and answer are stripped alike.
-fn stemmed(term: &str, each: impl FnOnce(&str)) {
-    let word = term.as_bytes();
-    if word.len() < 4 || !word[word.len() - 3..].iter().all(u8::is_ascii_lowercase) {
-        return each(term);
-    }
-    if word.len() > 4 && word.ends_with(b"ies") {
-        return each(&format!("{}y", &term[..word.len() - 3]));
-    }
-    let [.., before, b's'] = word else { return each(&term[..verb_stem(word)]) };
-    let keep = word.len() - usize::from(!matches!(before, b's' | b'u' | b'i'));
-    each(&term[..verb_stem(&word[..keep])]);
-}
-
-/// Length of the word without `ing`, `ed` or `e`, and without the letter doubled before them.
-fn verb_stem(word: &[u8]) -> usize {
-    let ending = match word {
-        [.., b'i', b'n', b'g'] => 3,
-        [.., b'e', b'd'] => 2,
-        _ => 0,
-    };
-    let mut keep = word.len();
-    let rest = &word[..keep - ending];
-    if ending > 0 && rest.len() >= 3 && rest.iter().any(|b| b"aeiouy".contains(b)) {
-        keep = rest.len();
-        if keep > 3 && rest[keep - 1] == rest[keep - 2] && !b"lsz".contains(&rest[keep - 1]) {
-            keep -= 1;
-        }
-    }
-    if keep > 3 && word[keep - 1] == b'e' { keep - 1 } else { keep }
 }
 
 /// Eight bytes a step; a collision merges the counts of two terms of one message, which costs nothing

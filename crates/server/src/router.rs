@@ -17,8 +17,8 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    compactions, context, events, export, import, jobs, messages, notes, projects, sessions, state,
-    system,
+    compactions, context, events, export, import, jobs, messages, notes, projects, search,
+    sessions, state, system,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -54,7 +54,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(sessions::get, sessions::patch, sessions::delete))
         .routes(routes!(sessions::fork))
         .routes(routes!(messages::append, messages::list))
-        .routes(routes!(messages::search))
+        .routes(routes!(search::session))
+        .routes(routes!(search::project))
+        .routes(routes!(search::rebuild))
         .routes(routes!(context::context))
         .routes(routes!(context::report))
         .routes(routes!(compactions::compact))
@@ -102,6 +104,8 @@ mod tests {
         ("post", "/v1/sessions/{id}/messages"),
         ("get", "/v1/sessions/{id}/messages"),
         ("get", "/v1/sessions/{id}/search"),
+        ("get", "/v1/search"),
+        ("post", "/v1/sessions/{id}/search/rebuild"),
         ("post", "/v1/sessions/{id}/context"),
         ("get", "/v1/sessions/{id}/context/report"),
         ("post", "/v1/sessions/{id}/compact"),

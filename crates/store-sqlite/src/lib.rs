@@ -8,7 +8,8 @@
 //! of their own, which WAL mode never makes wait.
 //!
 //! Reading order: `options` → `open` (`files`, `probe`, `connect`, `recover`, `salvage`, `leaves`) → `store` → `queue` → `writer` →
-//! `append` (`hot`, `plan`, `rows`) → `import` → `index` → one file for each other table.
+//! `append` (`hot`, `plan`, `rows`) → `import` → `index` (`postings`, `segments`) → `tidy` → `search` → one
+//! file for each other table.
 
 mod append;
 mod check;
@@ -28,6 +29,7 @@ mod notes;
 mod open;
 mod options;
 mod plan;
+mod postings;
 mod probe;
 mod queue;
 mod receipts;
@@ -35,8 +37,10 @@ mod recover;
 mod rows;
 mod salvage;
 mod search;
+mod segments;
 mod sessions;
 mod store;
+mod tidy;
 mod writer;
 
 pub use open::{Damage, OpenError, OpenReport, RecoveredTable};

@@ -1,11 +1,11 @@
 //! Reading history.
 
-use bethink_store::{Result, SeqRange, StoredMessage};
-use bethink_transcript::{SessionId, UnixMicros};
+use bethink_store::{Result, SeqRange, StoreError, StoredMessage};
+use bethink_transcript::{Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 use sqlx::{FromRow, SqlitePool};
 
-use crate::convert::{limit, message_id, role, seq, seq_column};
+use crate::convert::{limit, message_id, role, seq, seq_column, session_id};
 use crate::error::from_sqlx;
 use crate::sessions;
 
@@ -26,6 +26,21 @@ const NEWEST_FIRST: &str = "
       AND seq < ?
     ORDER BY seq DESC
     LIMIT ?";
+
+const AT: &str = "
+    SELECT asked.key AS place, session, seq, message_id, role, recorded, created_at, raw
+    FROM json_each(?) AS asked
+    CROSS JOIN messages
+      ON messages.session = unhex(asked.value ->> 0)
+     AND messages.seq = asked.value ->> 1";
+
+#[derive(FromRow)]
+struct PlacedRow {
+    place: i64,
+    session: Vec<u8>,
+    #[sqlx(flatten)]
+    row: Row,
+}
 
 #[derive(FromRow)]
 pub(crate) struct Row {
@@ -57,6 +72,23 @@ pub(crate) async fn read(
         rows.reverse();
     }
     rows.into_iter().map(Row::into_message).collect()
+}
+
+pub(crate) async fn read_at(
+    readers: &SqlitePool,
+    places: Vec<(SessionId, Seq)>,
+) -> Result<Vec<(SessionId, StoredMessage)>> {
+    let asked: Vec<_> = places
+        .into_iter()
+        .map(|(session, seq)| (session.0.simple().to_string(), seq_column(seq)))
+        .collect();
+    let asked = serde_json::to_string(&asked).map_err(|e| StoreError::Failed(e.to_string()))?;
+    let mut rows: Vec<PlacedRow> =
+        sqlx::query_as(AT).bind(asked).fetch_all(readers).await.map_err(from_sqlx)?;
+    rows.sort_by_key(|placed| placed.place);
+    rows.into_iter()
+        .map(|placed| Ok((session_id(&placed.session)?, placed.row.into_message()?)))
+        .collect()
 }
 
 impl Row {

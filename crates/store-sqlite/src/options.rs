@@ -1,6 +1,5 @@
 //! What a caller may choose, and the numbers that this crate lives by.
 
-use bethink_store::Terms;
 use bethink_transcript::UnixMicros;
 
 /// How to open a store.
@@ -8,16 +7,13 @@ use bethink_transcript::UnixMicros;
 pub struct Options {
     /// Now, for the name of a damaged file's copy; the clock belongs to the caller.
     pub now: UnixMicros,
-    /// Analyses a raw message again. Without it, messages recovered from a damaged file are marked as
-    /// not indexed yet.
-    pub analyse: Option<fn(&[u8]) -> Terms>,
     /// Largest size of the database in pages of 4096 bytes; more is answered with `Full`.
     pub max_pages: Option<u32>,
 }
 
 impl Options {
     pub fn new(now: UnixMicros) -> Self {
-        Self { now, analyse: None, max_pages: None }
+        Self { now, max_pages: None }
     }
 }
 
@@ -53,7 +49,3 @@ pub(crate) const RECEIPT_MICROS: i64 = 24 * 3600 * 1_000_000;
 /// After an unclean stop, a database up to this size is checked whole before it serves; a larger one
 /// must serve within 150 ms and is checked in the background.
 pub(crate) const CHECK_AT_ONCE_BYTES: u64 = 64 << 20;
-
-/// Weights of the index columns, in their order: a user's words say best what a message is about.
-/// The first column only names the session.
-pub(crate) const WEIGHTS: [f64; 5] = [0.0, 2.0, 1.5, 1.2, 1.0];

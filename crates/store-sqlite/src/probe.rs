@@ -47,7 +47,9 @@ const ENDS: &str = "
            (SELECT max(number) FROM notes),
            (SELECT max(number) FROM jobs),
            (SELECT max(number) FROM receipts),
-           (SELECT rowid FROM message_terms WHERE message_terms MATCH 'nowhere' LIMIT 1)";
+           (SELECT max(number) FROM index_segments),
+           (SELECT max(number) FROM index_pages),
+           (SELECT max(number) FROM index_sessions)";
 
 pub(crate) async fn look(path: &Path) -> Result<Verdict, OpenError> {
     if let Some(why) = files::suspicion(path) {

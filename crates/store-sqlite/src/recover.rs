@@ -2,7 +2,7 @@
 //!
 //! The damaged file is copied aside first and never touched again by us. Rows go into a fresh file
 //! as they can be read; those whose checksum tells that their bytes changed are left out; the index
-//! is made anew from the messages, or marked as still to be made. A place in a session that was lost stays empty: numbers that were
+//! is marked as still to be made. A place in a session that was lost stays empty: numbers that were
 //! handed out keep their meaning, so a recovered session may have gaps in its `seq`.
 
 use std::path::Path;
@@ -45,10 +45,10 @@ const RECOUNT_SESSIONS: &str = "
         coalesce((SELECT max(made_after) FROM compactions WHERE session = sessions.id), 0)
     )";
 
-/// With an analyser the index was made with the rows, without one it is still to be made.
+/// The index is not recovered: all of it comes from the messages again.
 const MARK_SESSIONS: &str = "
     UPDATE sessions
-    SET indexed_seq = iif(?1, last_seq, 0)";
+    SET indexed_seq = 0";
 
 pub(crate) async fn recover(
     path: &Path,
@@ -87,7 +87,7 @@ async fn fill(
     }
     let mut recovered = Vec::with_capacity(TABLES.len());
     for table in TABLES {
-        let spoiled = salvage::drop_spoiled(target, table, options).await?;
+        let spoiled = salvage::drop_spoiled(target, table).await?;
         recovered.push(RecoveredTable { table, rows: 0, spoiled });
     }
     put_in_order(target, options).await?;
@@ -101,8 +101,7 @@ async fn put_in_order(target: &mut SqliteConnection, options: Options) -> Result
     let run = async {
         sqlx::query(REMAKE_SESSIONS).bind(options.now.0).execute(&mut *target).await?;
         sqlx::query(RECOUNT_SESSIONS).execute(&mut *target).await?;
-        let indexed = options.analyse.is_some();
-        sqlx::query(MARK_SESSIONS).bind(indexed).execute(&mut *target).await
+        sqlx::query(MARK_SESSIONS).execute(&mut *target).await
     };
     run.await.map_err(from_sqlx)?;
     Ok(())

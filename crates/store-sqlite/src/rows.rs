@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use bethink_store::Terms;
 use bethink_transcript::SessionId;
 use serde_json::json;
 use sqlx::query::Query;
@@ -22,8 +21,6 @@ pub(crate) const MOST: usize = 64;
 
 const MESSAGE_COLUMNS: &str =
     "messages (number, session, seq, message_id, role, recorded, created_at, checksum, raw)";
-const TERM_COLUMNS: &str =
-    "message_terms (rowid, session, user, assistant, tool_input, tool_result)";
 
 const TOUCH_SESSION: &str = "
     UPDATE sessions
@@ -50,15 +47,6 @@ static APPENDS: LazyLock<Vec<[String; 2]>> = LazyLock::new(|| {
 });
 static MESSAGES: LazyLock<Vec<String>> =
     LazyLock::new(|| SIZES.map(|size| insert_rows(MESSAGE_COLUMNS, 9, size)).into());
-static TERMS: LazyLock<Vec<String>> =
-    LazyLock::new(|| SIZES.map(|size| insert_rows(TERM_COLUMNS, 6, size)).into());
-
-/// What the index is told of a message.
-pub(crate) struct Entry<'a> {
-    pub(crate) number: i64,
-    pub(crate) session: SessionId,
-    pub(crate) terms: &'a Terms,
-}
 
 /// Writes a plan in a transaction of its own: one hop if it is small, a few if it is not.
 pub(crate) async fn commit(plan: &Plan<'_>, connection: &mut SqliteConnection) -> sqlx::Result<()> {
@@ -100,18 +88,6 @@ async fn insert_messages(rows: &[Row<'_>], connection: &mut SqliteConnection) ->
     Ok(())
 }
 
-pub(crate) async fn insert_terms(
-    entries: &[Entry<'_>],
-    connection: &mut SqliteConnection,
-) -> sqlx::Result<()> {
-    for entries in entries.chunks(MOST) {
-        let (at, size) = size_for(entries.len());
-        let statement = sqlx::query(TERMS[at].as_str());
-        bind_entries(statement, entries, size).execute(&mut *connection).await?;
-    }
-    Ok(())
-}
-
 /// Of what makes a message itself; 63 bits are plenty against decay.
 pub(crate) fn checksum(session: SessionId, place: u64, id: &str, parts: &[&[u8]]) -> i64 {
     let mut hasher = blake3::Hasher::new();
@@ -125,11 +101,6 @@ pub(crate) fn checksum(session: SessionId, place: u64, id: &str, parts: &[&[u8]]
     let mut first = [0; 8];
     first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
     i64::from_le_bytes(first)
-}
-
-/// The word that marks a session's messages in the index.
-pub(crate) fn session_term(session: SessionId) -> String {
-    session.0.simple().to_string()
 }
 
 /// `INSERT INTO target` of `size` rows of `width` columns; rows whose first column is NULL are left
@@ -169,13 +140,6 @@ fn bind_messages(mut statement: Statement, rows: &[Row<'_>], size: usize) -> Sta
     bind_nulls(statement, (size - rows.len()) * 9)
 }
 
-fn bind_entries(mut statement: Statement, entries: &[Entry<'_>], size: usize) -> Statement {
-    for entry in entries {
-        statement = bind_terms(statement, entry);
-    }
-    bind_nulls(statement, (size - entries.len()) * 6)
-}
-
 fn bind_message(statement: Statement, row: &Row<'_>) -> Statement {
     let message = &row.message;
     let id = message.id.as_str();
@@ -189,17 +153,6 @@ fn bind_message(statement: Statement, row: &Row<'_>) -> Statement {
         .bind(message.created_at.0)
         .bind(checksum(row.session, row.seq.0, id, &[message.raw]))
         .bind(message.raw.to_vec())
-}
-
-fn bind_terms(statement: Statement, entry: &Entry<'_>) -> Statement {
-    let terms = entry.terms;
-    statement
-        .bind(entry.number)
-        .bind(session_term(entry.session))
-        .bind(terms.user.clone())
-        .bind(terms.assistant.clone())
-        .bind(terms.tool_input.clone())
-        .bind(terms.tool_result.clone())
 }
 
 pub(crate) fn bind_nulls(mut statement: Statement, count: usize) -> Statement {

@@ -11,8 +11,7 @@ use crate::convert::{session_id, unsigned};
 use crate::error::from_sqlx;
 use crate::files;
 use crate::open::{OpenError, make_empty};
-use crate::options::Options;
-use crate::rows::{checksum, session_term};
+use crate::rows::checksum;
 
 /// Rows copied at once while nothing is wrong.
 const STRIDE: i64 = 1024;
@@ -53,10 +52,6 @@ const HAS_TABLE: &str = "
     SELECT count(*)
     FROM source.sqlite_schema
     WHERE name = ?";
-
-const ADD_TERMS: &str = "
-    INSERT INTO message_terms (rowid, session, user, assistant, tool_input, tool_result)
-    VALUES (?, ?, ?, ?, ?, ?)";
 
 /// Attaches the damaged database to `target` as `source`, with a new first page if its own can't be
 /// read. `false` if there is nothing to be read at all.
@@ -191,11 +186,10 @@ pub(crate) async fn count(target: &mut SqliteConnection, table: &str) -> Result<
     Ok(unsigned(count))
 }
 
-/// Removes copied rows that are not what was written, and indexes the messages that are.
+/// Removes copied rows that are not what was written.
 pub(crate) async fn drop_spoiled(
     target: &mut SqliteConnection,
     table: &'static str,
-    options: Options,
 ) -> Result<u64, OpenError> {
     let read = match table {
         "records" => RECORDS.to_owned(),
@@ -220,8 +214,6 @@ pub(crate) async fn drop_spoiled(
                 spoiled += 1;
                 let statement = sqlx::query(AssertSqlSafe(drop.clone())).bind(after);
                 statement.execute(&mut *target).await.map_err(from_sqlx)?;
-            } else if table == "messages" {
-                index(target, row, options).await.map_err(from_sqlx)?;
             }
         }
         sqlx::query("COMMIT").execute(&mut *target).await.map_err(from_sqlx)?;
@@ -279,25 +271,4 @@ fn columns_are_whole(row: &sqlx::sqlite::SqliteRow) -> bool {
             _ => true,
         }
     })
-}
-
-async fn index(
-    target: &mut SqliteConnection,
-    row: &sqlx::sqlite::SqliteRow,
-    options: Options,
-) -> sqlx::Result<()> {
-    let Some(analyse) = options.analyse else { return Ok(()) };
-    let Some(session) = session_of(row)? else { return Ok(()) };
-    let raw: Vec<u8> = row.try_get("raw")?;
-    let terms = analyse(&raw);
-    sqlx::query(ADD_TERMS)
-        .bind(row.try_get::<i64, _>("number")?)
-        .bind(session_term(session))
-        .bind(terms.user)
-        .bind(terms.assistant)
-        .bind(terms.tool_input)
-        .bind(terms.tool_result)
-        .execute(target)
-        .await
-        .map(drop)
 }

@@ -1,105 +1,184 @@
-//! Full-text search in one session.
+//! Where terms stand.
 
-use bethink_store::{Hit, Result, SearchQuery};
-use bethink_transcript::SessionId;
+use bethink_store::{Counts, Found, IndexedSession, Lookup, Posting, Result, Scope, StoreError};
 use sqlx::{FromRow, SqlitePool};
 
-use crate::convert::limit;
+use crate::convert::{seq, session_id, unsigned};
 use crate::error::from_sqlx;
-use crate::messages;
-use crate::options::WEIGHTS;
-use crate::rows::session_term;
+use crate::postings::{Entry, can_be_kept, doc, entries, key, place, session};
+use crate::segments::session_number;
 use crate::sessions;
 
-/// bm25() is better the lower it is. Only the best are joined with their bytes.
-const SEARCH: &str = "
-    WITH best AS (
-        SELECT rowid AS number,
-               -bm25(message_terms, ?2, ?3, ?4, ?5, ?6) AS score
-        FROM message_terms
-        WHERE message_terms MATCH ?1
-        ORDER BY score DESC, rowid DESC
-        LIMIT ?7
-    )
-    SELECT seq, message_id, role, recorded, created_at, raw, score
-    FROM best
-    JOIN messages USING (number)
-    ORDER BY score DESC, number DESC";
+const SESSION: &str = "
+    SELECT sessions.id, indexed_seq, last_seq, index_sessions.number, messages, terms
+    FROM sessions
+    LEFT JOIN index_sessions
+      ON index_sessions.session = sessions.id
+    WHERE sessions.id = ?";
+
+const PROJECT: &str = "
+    SELECT sessions.id, indexed_seq, last_seq, index_sessions.number, messages, terms
+    FROM sessions
+    LEFT JOIN index_sessions
+      ON index_sessions.session = sessions.id
+    WHERE project_dir = ?
+    ORDER BY index_sessions.number";
+
+/// For each term the pages from the one that holds its first key, or would, to the one with its last.
+const PAGES: &str = "
+    SELECT asked.key AS term, index_pages.body
+    FROM json_each(?1) AS asked
+    CROSS JOIN index_segments
+    CROSS JOIN index_pages
+      ON index_pages.segment = index_segments.number
+     AND index_pages.first >= coalesce(
+             (
+                 SELECT before.first
+                 FROM index_pages AS before
+                 WHERE before.segment = index_segments.number
+                   AND before.first <= unhex(asked.value ->> 0)
+                 ORDER BY before.first DESC
+                 LIMIT 1
+             ),
+             x''
+         )
+     AND index_pages.first <= unhex(asked.value ->> 1)
+    WHERE index_segments.state = 1
+      AND index_segments.first_session <= ?3
+      AND index_segments.last_session >= ?2";
 
 #[derive(FromRow)]
 struct Row {
-    #[sqlx(flatten)]
-    message: messages::Row,
-    score: f64,
+    id: Vec<u8>,
+    indexed_seq: i64,
+    last_seq: i64,
+    number: Option<i64>,
+    messages: Option<i64>,
+    terms: Option<i64>,
 }
 
-pub(crate) async fn search(readers: &SqlitePool, query: SearchQuery) -> Result<Vec<Hit>> {
-    let rows: Vec<Row> = match expression(query.session, &query.terms) {
-        None => Vec::new(),
-        Some(expression) => sqlx::query_as(SEARCH)
-            .bind(expression)
-            .bind(WEIGHTS[0])
-            .bind(WEIGHTS[1])
-            .bind(WEIGHTS[2])
-            .bind(WEIGHTS[3])
-            .bind(WEIGHTS[4])
-            .bind(limit(query.limit))
-            .fetch_all(readers)
-            .await
-            .map_err(from_sqlx)?,
+pub(crate) async fn lookup(readers: &SqlitePool, lookup: Lookup) -> Result<Found> {
+    let (scope, numbers) = scope(readers, &lookup.scope).await?;
+    let Some((first, last)) = numbers.first().zip(numbers.last()).map(|(a, b)| (a.0, b.0)) else {
+        return Ok(Found { sessions: scope, lists: vec![Some(Vec::new()); lookup.terms.len()] });
     };
-    if rows.is_empty() {
-        sessions::must_exist(readers, query.session).await?;
-    }
-    rows.into_iter()
-        .map(|row| Ok(Hit { message: row.message.into_message()?, score: row.score }))
-        .collect()
+    let pages: Vec<(i64, Vec<u8>)> = sqlx::query_as(PAGES)
+        .bind(asked(&lookup.terms, first, last)?)
+        .bind(i64::from(first))
+        .bind(i64::from(last))
+        .fetch_all(readers)
+        .await
+        .map_err(from_sqlx)?;
+    let work = move || read_lists(&lookup, &pages, &numbers);
+    let lists = tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| StoreError::Failed(error.to_string()))??;
+    Ok(Found { sessions: scope, lists })
 }
 
-/// All terms, any of them, in messages of this session. `None` if there is nothing to look for.
-fn expression(session: SessionId, terms: &[String]) -> Option<String> {
-    let mut words: Vec<String> = terms.iter().flat_map(|term| words(term)).collect();
-    words.sort();
-    words.dedup();
-    if words.is_empty() {
-        return None;
+/// The sessions, and for those that the index knows their number there with their place in the list, by
+/// number.
+async fn scope(
+    readers: &SqlitePool,
+    scope: &Scope,
+) -> Result<(Vec<IndexedSession>, Vec<(u32, u32)>)> {
+    let rows: Vec<Row> = match scope {
+        Scope::Session(id) => sqlx::query_as(SESSION).bind(id.0.as_bytes().to_vec()),
+        Scope::Project(dir) => sqlx::query_as(PROJECT).bind(dir.clone()),
     }
-    let any = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ");
-    let session = session_term(session);
-    Some(format!("session : \"{session}\" AND {{user assistant tool_input tool_result}} : ({any})"))
+    .fetch_all(readers)
+    .await
+    .map_err(from_sqlx)?;
+    if let Scope::Session(id) = scope {
+        sessions::found(&rows, *id)?;
+    }
+    let mut numbers = Vec::with_capacity(rows.len());
+    let mut sessions = Vec::with_capacity(rows.len());
+    for (place, row) in (0_u32..).zip(rows) {
+        if let Some(number) = row.number {
+            numbers.push((session_number(number)?, place));
+        }
+        sessions.push(IndexedSession {
+            session: session_id(&row.id)?,
+            indexed: seq(row.indexed_seq),
+            last: seq(row.last_seq),
+            messages: row.messages.map_or(0, unsigned),
+            terms: row.terms.map_or(0, unsigned),
+        });
+    }
+    numbers.sort_unstable();
+    Ok((sessions, numbers))
 }
 
-/// Cut as the index's tokenizer cuts, so that no term is a phrase and none carries a quote.
-fn words(term: &str) -> impl Iterator<Item = String> {
-    term.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
+/// The first and the last key that each term can have here, as JSON, in hexadecimal digits.
+fn asked(terms: &[String], first: u32, last: u32) -> Result<String> {
+    let keys: Vec<[String; 2]> = terms
+        .iter()
+        .map(|term| match can_be_kept(term) {
+            true => [doc(first, 0), doc(last, u32::MAX)].map(|doc| hex(&key(term.as_bytes(), doc))),
+            false => ["00".to_owned(), String::new()],
+        })
+        .collect();
+    serde_json::to_string(&keys).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
 
-    fn check(terms: &[&str], expect: Option<&str>) {
-        let terms: Vec<String> = terms.iter().map(|term| (*term).to_owned()).collect();
-        let session = SessionId(uuid::Uuid::from_u128(1));
-        let start = "session : \"00000000000000000000000000000001\" AND \
-                     {user assistant tool_input tool_result} : ";
-        let expect = expect.map(|any| format!("{start}({any})"));
-        assert_eq!(expression(session, &terms), expect);
+fn read_lists(
+    lookup: &Lookup,
+    pages: &[(i64, Vec<u8>)],
+    numbers: &[(u32, u32)],
+) -> Result<Vec<Option<Vec<Posting>>>> {
+    let mut found: Vec<Vec<Entry<'_>>> = vec![Vec::new(); lookup.terms.len()];
+    for (term, body) in pages {
+        let Some(at) = usize::try_from(*term).ok().filter(|at| *at < found.len()) else { continue };
+        let wanted = lookup.terms[at].as_bytes();
+        for entry in entries(body) {
+            let entry = entry?;
+            if entry.term == wanted {
+                found[at].push(entry);
+            }
+        }
     }
+    let size = |entries: &[Entry<'_>]| entries.iter().map(|entry| entry.count).sum::<usize>();
+    let mut rarest: Vec<usize> = (0..found.len()).collect();
+    rarest.sort_by_key(|at| size(&found[*at]));
+    let mut lists = vec![None; found.len()];
+    let mut left = lookup.most;
+    for at in rarest {
+        let Some(rest) = left.checked_sub(size(&found[at])) else { break };
+        left = rest;
+        lists[at] = Some(read_list(&found[at], numbers)?);
+    }
+    Ok(lists)
+}
 
-    #[test]
-    fn terms_are_words_any_of_which_may_match() {
-        check(&["retry"], Some("\"retry\""));
-        check(&["retry", "backoff", "retry"], Some("\"backoff\" OR \"retry\""));
-        check(&["größe"], Some("\"größe\""));
+/// Postings of sessions in `numbers`, in order of them.
+fn read_list(entries: &[Entry<'_>], numbers: &[(u32, u32)]) -> Result<Vec<Posting>> {
+    let mut list = Vec::with_capacity(entries.iter().map(|entry| entry.count).sum());
+    for entry in entries {
+        let mut known = (u32::MAX, None);
+        entry.read(|occurrence| {
+            let number = session(occurrence.doc);
+            if known.0 != number || known.1.is_none() {
+                let at = numbers.binary_search_by_key(&number, |known| known.0);
+                known = (number, at.ok().map(|at| numbers[at].1));
+            }
+            if let Some(session) = known.1 {
+                list.push(Posting {
+                    session,
+                    seq: place(occurrence.doc),
+                    counts: Counts(occurrence.counts),
+                    length: occurrence.length,
+                });
+            }
+        })?;
     }
-
-    #[test]
-    fn nothing_in_a_term_is_syntax() {
-        check(&["a\" OR session : \"b"], Some("\"OR\" OR \"a\" OR \"b\" OR \"session\""));
-        check(&["foo_bar"], Some("\"bar\" OR \"foo\""));
-        check(&["\"", "", "\0", "* ^"], None);
-    }
+    // By place in the scope, which for a project is by number: segments come in order of time.
+    list.sort_by_key(|posting| (posting.session, posting.seq));
+    Ok(list)
 }

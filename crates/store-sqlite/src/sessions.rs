@@ -9,6 +9,7 @@ use sqlx::{Executor, FromRow, Sqlite, SqlitePool};
 use crate::convert::{limit, not_found, seq, seq_column, session_id};
 use crate::error::{from_sqlx, is_unique_violation};
 use crate::receipts;
+use crate::segments;
 use crate::writer::Desk;
 
 const INSERT: &str = "
@@ -72,8 +73,8 @@ const DELETE: [&str; 8] = [
      WHERE messages.session = ?1
        AND records.message = messages.number
        AND records.session <> ?1",
-    "DELETE FROM message_terms
-     WHERE rowid IN (SELECT number FROM messages WHERE session = ?)",
+    segments::MARK_STALE,
+    segments::FORGET_SESSION,
     "DELETE FROM records WHERE session = ?",
     "DELETE FROM decisions WHERE session = ?",
     "DELETE FROM compactions WHERE session = ?",
@@ -167,6 +168,11 @@ pub(crate) async fn must_exist(
         .await
         .map_err(from_sqlx)?;
     if exists { Ok(()) } else { Err(not_found("session", id)) }
+}
+
+/// The same of rows that must be there.
+pub(crate) fn found<T>(rows: &[T], id: SessionId) -> Result<()> {
+    if rows.is_empty() { Err(not_found("session", id)) } else { Ok(()) }
 }
 
 pub(crate) async fn list(

@@ -1,21 +1,22 @@
 //! The port, method by method: writes to the queue, reads to the readers.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bethink_store::{
-    Append, Appended, Compaction, Created, Decision, Hit, ImportBatch, IndexBatch, Job, JobOutcome,
-    Lease, NewDecision, NewJob, NewSession, Notes, Page, Progress, Receipt, Record, Reply, Result,
-    SearchQuery, SeqRange, Session, SessionChange, SessionFilter, Store, StoredMessage,
-    StoredReceipt,
+    Append, Appended, Compaction, Created, Decision, Found, ImportBatch, IndexBatch, Job,
+    JobOutcome, Lease, Lookup, NewDecision, NewJob, NewSession, Notes, Page, Progress, Receipt,
+    Record, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store, StoreError,
+    StoredMessage, StoredReceipt,
 };
-use bethink_transcript::{CompactionId, JobId, SessionId, UnixMicros};
+use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
 use sqlx::SqlitePool;
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, oneshot};
 
 use crate::queue::Queue;
 use crate::writer::{Desk, Request, Task, Working};
 use crate::{
-    compactions, decisions, import, index, jobs, messages, notes, receipts, search, sessions,
+    compactions, decisions, import, index, jobs, messages, notes, receipts, search, sessions, tidy,
 };
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
@@ -24,6 +25,8 @@ pub struct SqliteStore {
     writer: Queue,
     pub(crate) readers: SqlitePool,
     pub(crate) path: PathBuf,
+    /// Held by who merges segments of the index.
+    tidying: Arc<Mutex<()>>,
 }
 
 impl std::fmt::Debug for Request {
@@ -35,11 +38,11 @@ impl std::fmt::Debug for Request {
 impl SqliteStore {
     pub(crate) fn start(desk: Desk, readers: SqlitePool) -> Self {
         let path = desk.path.clone();
-        Self { writer: Queue::new(desk), readers, path }
+        Self { writer: Queue::new(desk), readers, path, tidying: Arc::default() }
     }
 
     /// Does `work` in the next transaction.
-    fn write<T, F>(&self, work: F) -> Reply<'_, T>
+    pub(crate) fn write<T, F>(&self, work: F) -> Reply<'_, T>
     where
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut Desk) -> Working<'a, T> + Send + 'static,
@@ -92,8 +95,11 @@ impl Store for SqliteStore {
         Box::pin(messages::read(&self.readers, id, range))
     }
 
-    fn search(&self, query: SearchQuery) -> Reply<'_, Vec<Hit>> {
-        Box::pin(search::search(&self.readers, query))
+    fn messages_at(
+        &self,
+        places: Vec<(SessionId, Seq)>,
+    ) -> Reply<'_, Vec<(SessionId, StoredMessage)>> {
+        Box::pin(messages::read_at(&self.readers, places))
     }
 
     fn decisions(&self, id: SessionId) -> Reply<'_, Vec<Decision>> {
@@ -145,8 +151,29 @@ impl Store for SqliteStore {
         Box::pin(index::unindexed(&self.readers, id))
     }
 
-    fn index(&self, batch: IndexBatch) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(index::index(desk, batch)))
+    fn lagging(&self, limit: usize) -> Reply<'_, Vec<SessionId>> {
+        Box::pin(index::lagging(&self.readers, limit))
+    }
+
+    fn index(&self, batch: IndexBatch) -> Reply<'_, bool> {
+        Box::pin(async move {
+            let sorted = tokio::task::spawn_blocking(|| index::sorted(batch))
+                .await
+                .map_err(|error| StoreError::Failed(error.to_string()))?;
+            self.write(move |desk| Box::pin(index::index(desk, sorted))).await
+        })
+    }
+
+    fn lookup(&self, lookup: Lookup) -> Reply<'_, Found> {
+        Box::pin(search::lookup(&self.readers, lookup))
+    }
+
+    fn reindex(&self, id: SessionId) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(index::reindex(desk, id)))
+    }
+
+    fn tidy(&self) -> Reply<'_, bool> {
+        Box::pin(async move { tidy::tidy(self, &mut *self.tidying.lock().await).await })
     }
 
     fn enqueue(&self, new: NewJob) -> Reply<'_, ()> {

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 
 use super::{
-    append, assert_conflict, assert_not_found, finish_index, history, ids, make_session, message,
-    places, receipt, say, seqs, session_id,
+    append, assert_conflict, assert_not_found, finish_index, found, history, ids, look_up,
+    make_session, message, places, receipt, say, seqs, session_id,
 };
-use crate::{Append, IndexBatch, SearchQuery, SeqRange, Store, Terms};
+use crate::{Append, IndexBatch, Lookup, Scope, SeqRange, Store, Terms};
 
 pub async fn seqs_have_no_gaps_under_concurrent_appenders(store: &impl Store) {
     const APPENDERS: usize = 32;
@@ -130,8 +130,8 @@ pub async fn an_append_to_no_session_is_not_found(store: &impl Store) {
     assert_not_found(store.append(append(nowhere, vec![message("a", "a")])).await);
     assert_not_found(store.append(append(nowhere, Vec::new())).await);
     assert_not_found(store.messages(nowhere, SeqRange::all()).await);
-    let query = SearchQuery { session: nowhere, terms: vec!["a".into()], limit: 5 };
-    assert_not_found(store.search(query).await);
+    let lookup = Lookup { scope: Scope::Session(nowhere), terms: vec!["a".into()], most: 5 };
+    assert_not_found(store.lookup(lookup).await);
 }
 
 pub async fn an_empty_append_changes_nothing(store: &impl Store) {
@@ -211,9 +211,7 @@ pub async fn an_answered_append_is_marked_and_found_once_indexed(store: &impl St
         };
         let batch = IndexBatch { session, entries: vec![(seq, terms)], through: seq };
         store.index(batch).await.unwrap();
-        let query = SearchQuery { session, terms: vec![word], limit: 5 };
-        let hits = store.search(query).await.unwrap();
-        assert_eq!(hits.iter().map(|hit| hit.message.seq).collect::<Vec<_>>(), [seq]);
+        assert_eq!(found(store, session, &word).await, [seq]);
     }
 }
 
@@ -223,38 +221,34 @@ pub async fn a_search_stays_in_its_session(store: &impl Store) {
     say(store, two, &["apple", "pear"]).await;
     finish_index(store, one).await;
     finish_index(store, two).await;
-    let find = |session, word: &str| {
-        store.search(SearchQuery { session, terms: vec![word.to_owned()], limit: 5 })
-    };
-    assert_eq!(find(one, "apple").await.unwrap().len(), 1);
-    assert_eq!(find(one, "pear").await.unwrap().len(), 0);
+    assert_eq!(found(store, one, "apple").await.len(), 1);
+    assert_eq!(found(store, one, "pear").await.len(), 0);
     let id = two.0.simple().to_string();
-    assert_eq!(find(two, &id).await.unwrap().len(), 0, "an id is no word of a message");
-}
-
-pub async fn rarer_and_more_terms_rank_higher(store: &impl Store) {
-    let session = make_session(store, 1).await;
-    let texts = ["common one", "common two", "common rare", "other", "other", "other", "other"];
-    let messages =
-        texts.iter().enumerate().map(|(n, text)| message(&format!("m{n}"), text)).collect();
-    store.append(append(session, messages)).await.unwrap();
-    finish_index(store, session).await;
-    let terms = vec!["common".to_owned(), "rare".to_owned()];
-    let query = SearchQuery { session, terms, limit: 2 };
-    let hits = store.search(query).await.unwrap();
-    assert_eq!(hits.len(), 2);
-    assert_eq!(hits[0].message.seq, Seq(3));
-    assert!(hits[0].score > hits[1].score);
+    assert_eq!(found(store, two, &id).await.len(), 0, "an id is no word of a message");
 }
 
 pub async fn a_search_term_is_never_syntax(store: &impl Store) {
     let session = make_session(store, 1).await;
     say(store, session, &["apple"]).await;
     finish_index(store, session).await;
-    for term in ["\"", "apple\" OR \"x", "user:", "*", "NEAR(", "", "\0", "größe'", "a-b"] {
-        let query = SearchQuery { session, terms: vec![term.to_owned()], limit: 5 };
-        store.search(query).await.unwrap();
+    let long = "x".repeat(100_000);
+    for term in
+        ["\"", "apple\" OR \"x", "user:", "*", "NEAR(", "", "\0", "größe'", "a-b", "%", &long]
+    {
+        assert_eq!(found(store, session, term).await, [], "{term:?}");
     }
-    let query = SearchQuery { session, terms: Vec::new(), limit: 5 };
-    assert_eq!(store.search(query).await.unwrap().len(), 0);
+    let nothing = look_up(store, Scope::Session(session), &[]).await;
+    assert_eq!((nothing.sessions.len(), nothing.lists.len()), (1, 0));
+}
+
+pub async fn messages_are_picked_in_the_order_asked(store: &impl Store) {
+    let (one, two) = (make_session(store, 1).await, make_session(store, 2).await);
+    say(store, one, &["a", "b", "c"]).await;
+    say(store, two, &["d"]).await;
+    let places = [(one, 3), (two, 1), (one, 9), (session_id(7), 1), (one, 1)];
+    let places = places.map(|(session, seq)| (session, Seq(seq))).to_vec();
+    let picked = store.messages_at(places).await.unwrap();
+    let names: Vec<_> = picked.iter().map(|(of, message)| (*of, message.id.as_str())).collect();
+    assert_eq!(names, [(one, "c"), (two, "d"), (one, "a")], "what is not there is left out");
+    assert_eq!(store.messages_at(Vec::new()).await.unwrap(), []);
 }

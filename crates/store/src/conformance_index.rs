@@ -3,8 +3,13 @@
 use bethink_transcript::{Seq, SessionId};
 
 use super::imports::{batch, record};
-use super::{assert_not_found, make_session, message, say, session_id};
-use crate::{IndexBatch, SearchQuery, SeqRange, Store, Terms};
+use super::{
+    assert_not_found, finish_index, found, look_up, make_session, message, new_session, say,
+    session_id,
+};
+use crate::{
+    Counts, IndexBatch, IndexedSession, Lookup, NewSession, Posting, Scope, SeqRange, Store, Terms,
+};
 
 pub async fn messages_are_found_once_indexed(store: &impl Store) {
     let session = make_session(store, 1).await;
@@ -22,10 +27,12 @@ pub async fn an_index_done_twice_is_done_once(store: &impl Store) {
     let session = make_session(store, 1).await;
     import(store, session, 1..=70).await;
     index(store, session, 1..=70).await;
-    let once = score(store, session, "common").await;
+    let once = look_up(store, Scope::Session(session), &["common"]).await;
     index(store, session, 1..=70).await;
     assert_eq!(found(store, session, "word7").await, [Seq(7)]);
-    assert_eq!(score(store, session, "common").await, once, "no word was counted again");
+    let twice = look_up(store, Scope::Session(session), &["common"]).await;
+    assert_eq!(twice.lists, once.lists, "no word was counted again");
+    assert_eq!(twice.sessions, once.sessions);
     say(store, session, &["appended"]).await;
     index(store, session, 61..=71).await;
     assert_eq!(found(store, session, "word71").await, [Seq(71)]);
@@ -76,6 +83,155 @@ pub async fn the_mark_goes_with_its_session(store: &impl Store) {
     assert_not_found(store.unindexed(session_id(9)).await);
 }
 
+pub async fn fields_lengths_and_marks_come_back(store: &impl Store) {
+    let session = make_session(store, 1).await;
+    say(store, session, &["a", "b"]).await;
+    let said = Terms {
+        user: "kelp kelp kelp kelp kelp".into(),
+        tool_result: "kelp pier".into(),
+        marks: ":mark :other".into(),
+        ..Terms::default()
+    };
+    let entries =
+        vec![(Seq(1), said), (Seq(2), Terms { assistant: "pier".into(), ..Terms::default() })];
+    store.index(IndexBatch { session, entries, through: Seq(2) }).await.unwrap();
+    let found = look_up(store, Scope::Session(session), &["kelp", "pier", ":mark", "none"]).await;
+    let posting = |seq, counts: [u8; 4], terms| Posting {
+        session: 0,
+        seq,
+        counts: counts.iter().enumerate().fold(Counts::default(), |mut counts, (field, count)| {
+            (0..*count).for_each(|_| counts.add(field));
+            counts
+        }),
+        length: Posting::length_code(terms),
+    };
+    let expect = [
+        vec![posting(1, [3, 0, 0, 1], 7)],
+        vec![posting(1, [0, 0, 0, 1], 7), posting(2, [0, 1, 0, 0], 1)],
+        vec![posting(1, [0; 4], 7)],
+        Vec::new(),
+    ];
+    assert_eq!(found.lists, expect.map(Some));
+    let whole = IndexedSession { session, indexed: Seq(2), last: Seq(2), messages: 2, terms: 8 };
+    assert_eq!(found.sessions, [whole]);
+}
+
+pub async fn a_project_is_searched_as_one(store: &impl Store) {
+    let one = make_session(store, 1).await;
+    let elsewhere = NewSession { project_dir: "/elsewhere".into(), ..new_session(2) };
+    let elsewhere = store.create_session(elsewhere, None).await.unwrap().session.id;
+    let three = make_session(store, 3).await;
+    // In turns, so that what is indexed of one session lies in several places.
+    for name in ["a", "b", "c"] {
+        for session in [three, elsewhere, one] {
+            say(store, session, &[name]).await;
+            finish_index(store, session).await;
+        }
+    }
+    let project = Scope::Project("/project".into());
+    let found = look_up(store, project.clone(), &["a", "c"]).await;
+    let places = |list: &Option<Vec<Posting>>| {
+        let of = |posting: &Posting| found.sessions[posting.session as usize].session;
+        let mut places: Vec<_> =
+            list.as_ref().unwrap().iter().map(|posting| (of(posting), posting.seq)).collect();
+        assert!(list.as_ref().unwrap().is_sorted_by_key(|posting| (posting.session, posting.seq)));
+        places.sort();
+        places
+    };
+    assert_eq!(places(&found.lists[0]), [(one, 1), (three, 1)]);
+    assert_eq!(places(&found.lists[1]), [(one, 3), (three, 3)]);
+    say(store, one, &["late"]).await;
+    let found = look_up(store, project, &["late"]).await;
+    let lagging = found.sessions.iter().find(|session| session.session == one).unwrap();
+    assert_eq!((lagging.indexed, lagging.last), (Seq(3), Seq(4)));
+    let nowhere = look_up(store, Scope::Project("/nowhere".into()), &["a"]).await;
+    assert_eq!((nowhere.sessions.len(), nowhere.lists), (0, vec![Some(Vec::new())]));
+    let nobody = Lookup { scope: Scope::Session(session_id(9)), terms: Vec::new(), most: 1 };
+    assert_not_found(store.lookup(nobody).await);
+}
+
+pub async fn too_common_terms_are_left_out(store: &impl Store) {
+    let session = make_session(store, 1).await;
+    import(store, session, 1..=100).await;
+    index(store, session, 1..=100).await;
+    let terms = vec!["common".to_owned(), "word7".to_owned(), "none".to_owned()];
+    let scope = Scope::Session(session);
+    let lookup = |most| Lookup { scope: scope.clone(), terms: terms.clone(), most };
+    let lengths = |lists: &[Option<Vec<Posting>>]| {
+        lists.iter().map(|list| list.as_ref().map(Vec::len)).collect::<Vec<_>>()
+    };
+    let all = store.lookup(lookup(101)).await.unwrap().lists;
+    assert_eq!(lengths(&all), [Some(100), Some(1), Some(0)]);
+    let rare = store.lookup(lookup(100)).await.unwrap().lists;
+    assert_eq!(lengths(&rare), [None, Some(1), Some(0)]);
+}
+
+/// Many small pieces, of sessions one of which is deleted meanwhile.
+pub async fn an_index_that_is_tidied_says_the_same(store: &impl Store) {
+    const PIECES: u64 = 70;
+    let (one, two) = (make_session(store, 1).await, make_session(store, 2).await);
+    let mut untidy = false;
+    for n in 1..=PIECES {
+        for session in [one, two] {
+            import(store, session, n..=n).await;
+            let batch = IndexBatch { session, entries: vec![terms(n)], through: Seq(n) };
+            untidy = store.index(batch).await.unwrap();
+        }
+    }
+    assert!(untidy, "so many pieces are worth to be put together");
+    store.delete_session(two).await.unwrap();
+    let all: Vec<Seq> = (1..=PIECES).map(Seq).collect();
+    assert_eq!(found(store, one, "common").await, all);
+    while store.tidy().await.unwrap() {
+        assert_eq!(found(store, one, "common").await, all);
+    }
+    assert_eq!(found(store, one, "word42").await, [Seq(42)]);
+    assert!(!store.tidy().await.unwrap(), "tidy is tidy");
+    import(store, one, PIECES + 1..=PIECES + 1).await;
+    index(store, one, PIECES + 1..=PIECES + 1).await;
+    assert_eq!(found(store, one, "common").await.len() as u64, PIECES + 1);
+}
+
+pub async fn a_session_is_indexed_anew(store: &impl Store) {
+    let session = make_session(store, 1).await;
+    import(store, session, 1..=20).await;
+    index(store, session, 1..=20).await;
+    store.reindex(session).await.unwrap();
+    assert_eq!(found(store, session, "common").await, []);
+    assert_eq!(store.unindexed(session).await.unwrap(), Some(stretch(1, 20)));
+    index(store, session, 1..=20).await;
+    assert_eq!(found(store, session, "common").await.len(), 20);
+    while store.tidy().await.unwrap() {}
+    assert_eq!(found(store, session, "common").await.len(), 20);
+    assert_not_found(store.reindex(session_id(9)).await);
+}
+
+/// What was indexed of a deleted session is never taken for another's.
+pub async fn a_number_is_not_handed_out_again(store: &impl Store) {
+    let gone = make_session(store, 1).await;
+    import(store, gone, 1..=5).await;
+    index(store, gone, 1..=5).await;
+    store.delete_session(gone).await.unwrap();
+    let other = make_session(store, 2).await;
+    import(store, other, 1..=9).await;
+    let only = IndexBatch { session: other, entries: vec![terms(6)], through: Seq(9) };
+    store.index(only).await.unwrap();
+    assert_eq!(found(store, other, "common").await, [Seq(6)]);
+}
+
+pub async fn lagging_sessions_are_known(store: &impl Store) {
+    let (one, two) = (make_session(store, 1).await, make_session(store, 2).await);
+    assert_eq!(store.lagging(5).await.unwrap(), []);
+    say(store, one, &["a"]).await;
+    say(store, two, &["b"]).await;
+    let mut lagging = store.lagging(5).await.unwrap();
+    lagging.sort();
+    assert_eq!(lagging, [one, two]);
+    assert_eq!(store.lagging(1).await.unwrap().len(), 1);
+    finish_index(store, one).await;
+    assert_eq!(store.lagging(5).await.unwrap(), [two]);
+}
+
 /// Lines with one message each, which lands on the seq of its line.
 async fn import(store: &impl Store, session: SessionId, lines: std::ops::RangeInclusive<u64>) {
     let records = lines.map(|n| record(session, n, message(&format!("m{n}"), "x"))).collect();
@@ -94,14 +250,4 @@ fn terms(seq: u64) -> (Seq, Terms) {
 
 fn stretch(first: u64, last: u64) -> SeqRange {
     SeqRange { before: Some(Seq(last + 1)), ..SeqRange::from(Seq(first)) }
-}
-
-async fn found(store: &impl Store, session: SessionId, word: &str) -> Vec<Seq> {
-    let query = SearchQuery { session, terms: vec![word.to_owned()], limit: 5 };
-    store.search(query).await.unwrap().iter().map(|hit| hit.message.seq).collect()
-}
-
-async fn score(store: &impl Store, session: SessionId, word: &str) -> f64 {
-    let query = SearchQuery { session, terms: vec![word.to_owned()], limit: 1 };
-    store.search(query).await.unwrap()[0].score
 }

@@ -9,6 +9,7 @@
 //! * An append is searchable when it is answered: what the index lacks is marked in the append's own
 //!   transaction, and a search finishes the index first. That is two calls, `unindexed` and `index`,
 //!   which the one who searches makes: only he can analyse a message. An import is marked likewise.
+//! * The index holds nothing that history does not: it can be made anew at any time, and ranks nothing.
 //! * Readers never wait for the writer.
 //! * Every method is all or nothing.
 
@@ -18,6 +19,7 @@ mod job;
 mod message;
 mod notes;
 mod record;
+mod search;
 mod session;
 
 #[cfg(feature = "conformance")]
@@ -26,14 +28,15 @@ pub mod conformance;
 use std::future::Future;
 use std::pin::Pin;
 
-use bethink_transcript::{CompactionId, JobId, SessionId, UnixMicros};
+use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
 
 pub use error::StoreError;
 pub use index::IndexBatch;
 pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
-pub use message::{Append, Appended, Hit, NewMessage, SearchQuery, SeqRange, StoredMessage, Terms};
+pub use message::{Append, Appended, NewMessage, SeqRange, StoredMessage, Terms};
 pub use notes::Notes;
 pub use record::{ImportBatch, ImportedMessage, NewRecord, Record};
+pub use search::{Counts, Found, IndexedSession, Lookup, Posting, Scope};
 pub use session::{
     Compaction, Created, Decision, NewDecision, NewSession, Page, Receipt, Session, SessionChange,
     SessionFilter, StoredReceipt,
@@ -65,8 +68,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn append(&self, append: Append) -> Reply<'_, Appended>;
     /// In ascending order of seq.
     fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>>;
-    /// Best first, of what is indexed: finish what [`unindexed`](Self::unindexed) tells of before.
-    fn search(&self, query: SearchQuery) -> Reply<'_, Vec<Hit>>;
+    /// Those of the messages asked for that are there, in the order asked.
+    fn messages_at(
+        &self,
+        places: Vec<(SessionId, Seq)>,
+    ) -> Reply<'_, Vec<(SessionId, StoredMessage)>>;
 
     // decisions and compactions
     fn decisions(&self, id: SessionId) -> Reply<'_, Vec<Decision>>;
@@ -100,8 +106,18 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     // the index, made after the messages
     /// The end of the history that is not indexed yet, without a limit.
     fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>>;
-    /// One transaction: the entries, and the mark. Done twice it is done once.
-    fn index(&self, batch: IndexBatch) -> Reply<'_, ()>;
+    /// Sessions that have such an end, at most so many.
+    fn lagging(&self, limit: usize) -> Reply<'_, Vec<SessionId>>;
+    /// One transaction: the entries, and the mark. Done twice it is done once. Answers whether
+    /// [`tidy`](Self::tidy) has something to do.
+    fn index(&self, batch: IndexBatch) -> Reply<'_, bool>;
+    /// Where terms stand, in what is indexed: the answer tells what is not.
+    fn lookup(&self, lookup: Lookup) -> Reply<'_, Found>;
+    /// Forgets what is indexed of a session: all of it is to be indexed again.
+    fn reindex(&self, id: SessionId) -> Reply<'_, ()>;
+    /// One step of keeping the index quick to read, in transactions of a few milliseconds. Answers
+    /// whether there is more to do. Broken off, it is begun again.
+    fn tidy(&self) -> Reply<'_, bool>;
 
     // jobs
     fn enqueue(&self, new: NewJob) -> Reply<'_, ()>;

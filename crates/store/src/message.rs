@@ -10,6 +10,8 @@ pub struct Terms {
     pub assistant: String,
     pub tool_input: String,
     pub tool_result: String,
+    /// What is known about the message rather than said in it, as terms of their own.
+    pub marks: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,19 +72,4 @@ impl SeqRange {
     pub fn from(seq: Seq) -> Self {
         Self { after: Some(Seq(seq.0.saturating_sub(1))), ..Self::all() }
     }
-}
-
-#[derive(Clone, Debug)]
-pub struct SearchQuery {
-    pub session: SessionId,
-    /// Analysed terms; a message with any of them matches, one with more and rarer ones ranks higher.
-    pub terms: Vec<String>,
-    pub limit: usize,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
-    pub message: StoredMessage,
-    /// Higher is better.
-    pub score: f64,
 }

@@ -1,4 +1,4 @@
-//! `bethink history` and `bethink search`: all of a session, compactions or not.
+//! `bethink history`: all of a session, compactions or not.
 
 use bethink_api::{Session, StoredMessage};
 use bethink_client::{Client, MessageQuery};
@@ -6,11 +6,9 @@ use serde_json::json;
 
 use super::Done;
 use crate::app::App;
-use crate::args::{History, Search};
+use crate::args::History;
 use crate::draw::message::{self, Extent};
 use crate::failure::Failure;
-use crate::screen::words::{ago, plural};
-use crate::screen::{Text, Tone};
 
 /// Messages fetched in one request.
 const PAGE: usize = 100;
@@ -102,34 +100,5 @@ fn show_each(app: &mut App, how: &History, messages: &[StoredMessage]) -> Done {
             }
         }
     }
-    Ok(())
-}
-
-pub(crate) async fn search(app: &mut App, how: &Search) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, None).await?;
-    let query = how.query.join(" ");
-    let found = client.search(session.id, &query, Some(how.limit)).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&found)?);
-    }
-    for hit in &found.hits {
-        app.screen.line(
-            Text::new()
-                .strong(format!("#{}", hit.seq))
-                .plain(" ")
-                .put(Tone::Accent, hit.role.clone())
-                .dim(format!("  {}  score {:.2}", ago(&hit.created_at, app.now), hit.score)),
-        )?;
-        for line in hit.snippet.lines().filter(|line| !line.trim().is_empty()) {
-            let line = line.replace('\t', "    ");
-            let line = Text::from(format!("    {line}")).fitted(app.screen.look.width);
-            app.screen.line(line)?;
-        }
-    }
-    let hits = plural(found.hits.len() as u64, "hit", "hits");
-    app.screen.note(
-        Text::new().dim(format!("{hits} in {}", plural(session.messages, "message", "messages"))),
-    )?;
     Ok(())
 }

@@ -80,7 +80,11 @@ async fn one(app: &App, client: &Client, file: &Path) -> Result<Vec<ImportFile>,
         .map_err(|error| Failure::new(format!("the import's result is not readable: {error}")))
 }
 
-async fn finished(client: &Client, mut job: Job, progress: &Progress) -> Result<Job, ClientError> {
+pub(super) async fn finished(
+    client: &Client,
+    mut job: Job,
+    progress: &Progress,
+) -> Result<Job, ClientError> {
     let mut pause = FIRST_LOOK;
     while !matches!(job.state.as_str(), "done" | "failed") {
         progress.at(job.progress.done, job.progress.total);

@@ -11,6 +11,7 @@ mod import;
 mod notes;
 mod played;
 mod replay;
+mod search;
 mod session;
 mod todo;
 
@@ -38,7 +39,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Undo(which) => compaction::undo(app, &which).await,
         Command::Expand(how) => compaction::expand(app, &how).await,
         Command::History(how) => Box::pin(history::history(app, &how)).await,
-        Command::Search(how) => history::search(app, &how).await,
+        Command::Search(how) => search::search(app, &how).await,
         Command::Notes(command) => Box::pin(notes::run(app, command)).await,
         Command::Todo => todo::todo(app).await,
         Command::Import(what) => Box::pin(import::import(app, &what)).await,

@@ -4,6 +4,7 @@
 
 pub(crate) mod compaction;
 pub(crate) mod facts;
+pub(crate) mod hit;
 pub(crate) mod message;
 pub(crate) mod played;
 pub(crate) mod window;

@@ -1,4 +1,4 @@
-//! The history of a session: append, read, search.
+//! The history of a session: append, read.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -47,23 +47,4 @@ pub(crate) async fn list(
     let after = params.seq("cursor")?.or(params.seq("after_seq")?);
     let before = params.seq("before_seq")?;
     Answer::ok(&app.daemon.messages(id, after, before, params.limit()?).await?)
-}
-
-/// Search all history, before and after any boundary.
-#[utoipa::path(
-    get, path = "/v1/sessions/{id}/search", tag = "messages",
-    params(
-        ("id" = uuid::Uuid, Path),
-        ("q" = String, Query, description = "What to look for"),
-        ("limit" = Option<u64>, Query, description = "At most so many"),
-    ),
-    responses((status = 200, body = api::SearchHits))
-)]
-pub(crate) async fn search(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    params: Params,
-) -> Reply {
-    let q = params.required("q")?;
-    Answer::ok(&app.daemon.search(id, &q, params.limit()?).await?)
 }

@@ -9,6 +9,7 @@ pub(crate) mod jobs;
 pub(crate) mod messages;
 pub(crate) mod notes;
 pub(crate) mod projects;
+pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod state;
 pub(crate) mod system;

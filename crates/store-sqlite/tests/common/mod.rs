@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use bethink_store::{
-    Append, IndexBatch, NewMessage, NewSession, SearchQuery, SeqRange, Store, Terms,
+    Append, IndexBatch, Lookup, NewMessage, NewSession, Scope, SeqRange, Store, Terms,
 };
 use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
@@ -64,7 +64,7 @@ impl Home {
 }
 
 pub fn options() -> Options {
-    Options { analyse: Some(analyse), ..Options::new(NOW) }
+    Options::new(NOW)
 }
 
 pub fn analyse(raw: &[u8]) -> Terms {
@@ -138,8 +138,9 @@ pub async fn finish_index(store: &SqliteStore, session: SessionId) {
 
 pub async fn found(store: &SqliteStore, session: SessionId, word: &str) -> usize {
     finish_index(store, session).await;
-    let query = SearchQuery { session, terms: vec![word.to_owned()], limit: 9 };
-    store.search(query).await.unwrap().len()
+    let (scope, terms) = (Scope::Session(session), vec![word.to_owned()]);
+    let found = store.lookup(Lookup { scope, terms, most: 1_000_000 }).await.unwrap();
+    found.lists[0].as_ref().unwrap().len()
 }
 
 pub fn mode(path: &Path) -> u32 {

@@ -1,0 +1,144 @@
+//! `bethink search`: in a session or in all of a project, compactions or not.
+
+use bethink_api::{SearchHits, Session};
+use bethink_client::{Client, SearchQuery};
+use jiff::{SignedDuration, Timestamp};
+
+use super::Done;
+use super::import::finished;
+use crate::app::App;
+use crate::args::Search;
+use crate::draw::hit;
+use crate::failure::Failure;
+use crate::screen::Text;
+use crate::screen::progress::Progress;
+use crate::screen::words::plural;
+
+pub(crate) async fn search(app: &mut App, how: &Search) -> Done {
+    let client = app.client().await?;
+    if how.rebuild {
+        return rebuild(app, &client).await;
+    }
+    let query = query(how, app.now)?;
+    let everywhere = how.all || (app.project_given && app.session.is_none());
+    if everywhere {
+        let project = app.project.display().to_string();
+        let found = client.search_project(&project, &query).await?;
+        return show(app, &found, None, &project);
+    }
+    let session = app.session(&client, None).await?;
+    let found = client.search(session.id, &query).await?;
+    show(app, &found, Some(&session), "")
+}
+
+fn show(app: &mut App, found: &SearchHits, session: Option<&Session>, project: &str) -> Done {
+    if app.screen.json {
+        return Ok(app.screen.value(found)?);
+    }
+    for (number, one) in found.hits.iter().enumerate() {
+        if number > 0 {
+            app.screen.gap()?;
+        }
+        let lines = hit::hit(one, session.is_none(), app.screen.look, app.now);
+        app.screen.lines(lines)?;
+    }
+    let place = hit::place(session, project);
+    let said = match found.hits.len() {
+        0 => format!("nothing in {place} fits these words"),
+        n => format!("{} in {place}", plural(n as u64, "hit", "hits")),
+    };
+    if !found.hits.is_empty() {
+        app.screen.gap()?;
+    }
+    app.screen.note(Text::new().dim(said))?;
+    if let Some(best) = found.hits.first() {
+        let whole = match session {
+            Some(_) => format!("bethink history -m {}", best.seq),
+            None => format!("bethink history --session {} -m {}", best.session_id, best.seq),
+        };
+        app.screen.note(Text::new().dim(format!("the first one whole: {whole}")))?;
+    }
+    if !found.complete {
+        let told = "not all of it is indexed yet; ask again in a while";
+        app.screen.note(Text::new().dim(told))?;
+    }
+    Ok(())
+}
+
+async fn rebuild(app: &mut App, client: &Client) -> Done {
+    let session = app.session(client, None).await?;
+    let job = client.rebuild_search(session.id).await?;
+    let progress = Progress::new(&app.screen, "index");
+    let job = finished(client, job, &progress).await?;
+    drop(progress);
+    if app.screen.json {
+        return Ok(app.screen.value(&job)?);
+    }
+    let done = plural(session.messages, "message", "messages");
+    Ok(app.screen.line(format!("{done} indexed anew"))?)
+}
+
+fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, Failure> {
+    Ok(SearchQuery {
+        q: how.query.join(" "),
+        limit: Some(how.limit),
+        role: how.role.clone(),
+        tool: how.tool.clone(),
+        path: how.path.clone(),
+        after: how.since.as_deref().map(|text| time("--since", text, now)).transpose()?,
+        before: how.until.as_deref().map(|text| time("--until", text, now)).transpose()?,
+    })
+}
+
+/// `2026-11-20`, a time of RFC 3339, or so long ago: `90min`, `3h`, `2d`, `1w`.
+fn time(option: &str, text: &str, now: Timestamp) -> Result<String, Failure> {
+    let whole = text.parse::<Timestamp>().ok();
+    let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().ok();
+    let before = || now.checked_sub(span(text)?).ok();
+    let time = whole.or_else(day).or_else(before).ok_or_else(|| {
+        Failure::hinted(
+            format!("{option} does not understand {text:?}"),
+            "give a day (2026-11-20), a time (2026-11-20T09:00:00Z) or how long ago (90min, 3h, 2d, 1w)",
+        )
+    })?;
+    Ok(time.to_string())
+}
+
+fn span(text: &str) -> Option<SignedDuration> {
+    let end = text.find(|c: char| !c.is_ascii_digit())?;
+    let (count, unit) = text.split_at(end);
+    let count: i64 = count.parse().ok()?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        "w" => 7 * 86_400,
+        _ => return None,
+    };
+    count.checked_mul(seconds).map(SignedDuration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_days_moments_or_so_long_ago() {
+        let now: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        for (text, expect) in [
+            ("2026-11-20", Some("2026-11-20T00:00:00Z")),
+            ("2026-11-20T09:30:00Z", Some("2026-11-20T09:30:00Z")),
+            ("90min", Some("2026-11-22T10:30:00Z")),
+            ("2d", Some("2026-11-20T12:00:00Z")),
+            ("1w", Some("2026-11-15T12:00:00Z")),
+            ("", None),
+            ("yesterday", None),
+            ("5", None),
+            ("9999999999999999999d", None),
+            ("9000000000000000d", None),
+        ] {
+            assert_eq!(time("--since", text, now).ok().as_deref(), expect, "{text}");
+        }
+    }
+}

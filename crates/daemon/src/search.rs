@@ -1,0 +1,396 @@
+//! Search: of a session or of a whole project, ranked by `recall` from where the store says that the
+//! terms stand.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use bethink_api as api;
+use bethink_recall::days::{Day, day_of};
+use bethink_recall::{Evidence, Extent, Occurrence, Question, Ranked, marks};
+use bethink_store::{Found, Lookup, Posting, Scope, StoredMessage};
+use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
+
+use crate::clock;
+use crate::hit::Hits;
+use crate::hot::parsed;
+use crate::limits::{
+    FILTERED_HITS, FINISH_INDEX, HITS, MAX_FILTER_DAYS, MAX_HITS, MAX_QUERY, POSTINGS,
+};
+use crate::{Daemon, Refusal, Result};
+
+/// A search as it is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct SearchRequest {
+    pub q: String,
+    pub limit: Option<usize>,
+    /// `user` or `assistant`.
+    pub role: Option<String>,
+    /// Calls of this tool and their results.
+    pub tool: Option<String>,
+    /// Calls about this path, or one that it is a part of, and their results.
+    pub path: Option<String>,
+    /// RFC 3339; messages from then on.
+    pub after: Option<String>,
+    /// RFC 3339; messages before then.
+    pub before: Option<String>,
+}
+
+/// What a hit has to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    role: Option<Role>,
+    tool: Option<String>,
+    path: Option<String>,
+    after: Option<UnixMicros>,
+    before: Option<UnixMicros>,
+}
+
+/// Terms in the order in which they are looked up, and what each group of them is for.
+struct Plan {
+    terms: Vec<String>,
+    words: usize,
+    speakers: usize,
+    days: usize,
+    /// Lengths of the groups of which a hit must be in one list each.
+    filters: Vec<usize>,
+    literal: bool,
+}
+
+/// Marks that every search needs, after the words.
+const MARKS: [&str; 4] = [marks::BEGINS, marks::ASKS, marks::ENDS_ASKING, marks::TELLS_WHEN];
+
+impl Daemon {
+    /// Best messages of all history of a session, before and after any boundary.
+    pub async fn search(&self, id: SessionId, request: &SearchRequest) -> Result<api::SearchHits> {
+        self.search_in(Scope::Session(id), request).await
+    }
+
+    /// The same of all sessions of a project.
+    pub async fn search_project(
+        &self,
+        project_dir: String,
+        request: &SearchRequest,
+    ) -> Result<api::SearchHits> {
+        self.search_in(Scope::Project(project_dir), request).await
+    }
+
+    async fn search_in(&self, scope: Scope, request: &SearchRequest) -> Result<api::SearchHits> {
+        let limit = limit_of(request)?;
+        let filter = Filter::of(request)?;
+        if let Scope::Session(id) = scope {
+            self.store().session(id).await?;
+        }
+        let question = Question::new(&request.q);
+        let plan = Plan::new(&question, &request.q, &filter, day_of(self.now()));
+        let (found, complete) = self.look_up(scope.clone(), &plan).await?;
+        // Some of what is ranked may be dropped again, once it is read.
+        let ranked =
+            if filter.must_be_read() { limit.saturating_mul(FILTERED_HITS) } else { limit };
+        let sessions: Vec<SessionId> = found.sessions.iter().map(|one| one.session).collect();
+        let ranked = ranked_within(found, plan, ranked.saturating_add(limit)).await?;
+        let mut hits = Hits::new(&question, limit, matches!(scope, Scope::Project(_)));
+        for places in ranked.chunks(limit) {
+            let read = self.read(places, &sessions, &filter).await?;
+            if read
+                .into_iter()
+                .try_for_each(|(session, message, score)| hits.add(session, &message, score))
+                == ControlFlow::Break(())
+            {
+                break;
+            }
+        }
+        let mut hits = hits.finish();
+        self.add_calls(&mut hits).await?;
+        self.add_titles(&scope, &mut hits).await?;
+        Ok(api::SearchHits { hits, complete })
+    }
+
+    /// Numbers of the best messages of a session, best first.
+    pub(crate) async fn find(&self, id: SessionId, q: &str, limit: usize) -> Result<Vec<Seq>> {
+        let plan = Plan::new(&Question::new(q), q, &Filter::default(), day_of(self.now()));
+        let (found, _) = self.look_up(Scope::Session(id), &plan).await?;
+        let ranked = ranked_within(found, plan, limit).await?;
+        Ok(ranked.into_iter().map(|hit| Seq(u64::from(hit.seq))).collect())
+    }
+
+    /// Where the terms stand, after the index is finished: what was answered is found. An index that is
+    /// far behind, after a new version or a recovery, is not waited for to its end; whether it was
+    /// complete is the second answer.
+    async fn look_up(&self, scope: Scope, plan: &Plan) -> Result<(Found, bool)> {
+        let lookup = Lookup { scope, terms: plan.terms.clone(), most: POSTINGS };
+        let found = self.store().lookup(lookup.clone()).await?;
+        let lagging = lagging(&found);
+        if lagging.is_empty() {
+            return Ok((found, true));
+        }
+        let complete = self.finish_indexes(&lagging, FINISH_INDEX).await?;
+        Ok((self.store().lookup(lookup).await?, complete))
+    }
+
+    async fn finish_indexes(&self, sessions: &[SessionId], within: Duration) -> Result<bool> {
+        let started = Instant::now();
+        for session in sessions {
+            while self.index_stretch(*session).await?.is_some() {
+                if started.elapsed() > within {
+                    self.index_later(sessions).await?;
+                    self.wake_worker();
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    async fn read(
+        &self,
+        ranked: &[Ranked],
+        sessions: &[SessionId],
+        filter: &Filter,
+    ) -> Result<Vec<(SessionId, Message, f32)>> {
+        let place = |hit: &Ranked| {
+            let session = sessions.get(hit.session as usize)?;
+            Some((*session, Seq(u64::from(hit.seq))))
+        };
+        let scores: HashMap<_, _> =
+            ranked.iter().filter_map(|hit| Some((place(hit)?, hit.score))).collect();
+        let stored = self.store().messages_at(ranked.iter().filter_map(place).collect()).await?;
+        let mut read = Vec::with_capacity(stored.len());
+        for (session, stored) in stored {
+            let score = scores.get(&(session, stored.seq)).copied().unwrap_or_default();
+            if filter.admits(&stored) {
+                read.push((session, parsed(stored)?, score));
+            }
+        }
+        let Some(path) = &filter.path else { return Ok(read) };
+        let calls = self.calls_before(&read).await?;
+        read.retain(|(session, message, _)| {
+            let call = calls.get(&(*session, message.seq));
+            let about = [Some(message), call].into_iter().flatten().flat_map(marks::paths_of);
+            about.into_iter().any(|named| marks::path_holds(&named, path))
+        });
+        Ok(read)
+    }
+
+    /// For messages with results, the message before, which holds the calls.
+    async fn calls_before(
+        &self,
+        read: &[(SessionId, Message, f32)],
+    ) -> Result<HashMap<(SessionId, Seq), Message>> {
+        let places = read
+            .iter()
+            .filter(|(_, message, _)| message.tool_results().next().is_some())
+            .map(|(session, message, _)| (*session, Seq(message.seq.0.saturating_sub(1))))
+            .collect();
+        let stored = self.store().messages_at(places).await?;
+        let call = |(session, stored): (SessionId, StoredMessage)| {
+            Ok(((session, stored.seq.next()), parsed(stored)?))
+        };
+        stored.into_iter().map(call).collect()
+    }
+
+    /// A result says little without the call that it answers.
+    async fn add_calls(&self, hits: &mut [api::SearchHit]) -> Result<()> {
+        let results = hits.iter().filter(|hit| hit.answers.is_some());
+        let places = results
+            .map(|hit| (SessionId(hit.session_id), Seq(hit.seq.saturating_sub(1))))
+            .collect();
+        for (session, stored) in self.store().messages_at(places).await? {
+            let call = parsed(stored)?;
+            for hit in hits.iter_mut() {
+                if hit.session_id == session.0 && hit.seq == call.seq.0 + 1 {
+                    crate::hit::name_call(hit, &call);
+                }
+            }
+        }
+        hits.iter_mut().for_each(crate::hit::drop_unnamed_call);
+        Ok(())
+    }
+
+    async fn add_titles(&self, scope: &Scope, hits: &mut [api::SearchHit]) -> Result<()> {
+        if let Scope::Session(_) = scope {
+            return Ok(());
+        }
+        let mut titles: HashMap<SessionId, Option<String>> = HashMap::new();
+        for hit in hits {
+            let id = SessionId(hit.session_id);
+            hit.title = match titles.get(&id) {
+                Some(title) => title.clone(),
+                // One that was deleted meanwhile has none.
+                None => {
+                    let title = self.store().session(id).await.ok().and_then(|found| found.title);
+                    titles.entry(id).or_insert(title).clone()
+                }
+            };
+        }
+        Ok(())
+    }
+}
+
+fn limit_of(request: &SearchRequest) -> Result<usize> {
+    let q = &request.q;
+    if q.len() > MAX_QUERY {
+        return Err(Refusal::invalid("q", format!("at most {MAX_QUERY} bytes"))
+            .bounded(MAX_QUERY as u64, q.len() as u64));
+    }
+    if q.trim().is_empty() {
+        return Err(Refusal::invalid("q", "what to search for"));
+    }
+    match request.limit.unwrap_or(HITS) {
+        n @ 1..=MAX_HITS => Ok(n),
+        n => Err(Refusal::invalid("limit", format!("1 to {MAX_HITS}"))
+            .bounded(MAX_HITS as u64, n as u64)),
+    }
+}
+
+fn lagging(found: &Found) -> Vec<SessionId> {
+    found.sessions.iter().filter(|one| one.indexed < one.last).map(|one| one.session).collect()
+}
+
+/// Ranked beside the requests: a long history takes some milliseconds.
+async fn ranked_within(found: Found, plan: Plan, limit: usize) -> Result<Vec<Ranked>> {
+    if plan.words == 0 {
+        return Ok(Vec::new());
+    }
+    let work = move || plan.rank(&found, limit);
+    tokio::task::spawn_blocking(work).await.map_err(Refusal::internal)
+}
+
+impl Filter {
+    fn of(request: &SearchRequest) -> Result<Self> {
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let role = match given(&request.role).as_deref() {
+            None => None,
+            Some("user") => Some(Role::User),
+            Some("assistant") => Some(Role::Assistant),
+            Some(other) => {
+                let problem = format!("{other:?} is not a role: use \"user\" or \"assistant\"");
+                return Err(Refusal::invalid("role", problem));
+            }
+        };
+        Ok(Self {
+            role,
+            tool: given(&request.tool),
+            path: given(&request.path),
+            after: time("after", given(&request.after))?,
+            before: time("before", given(&request.before))?,
+        })
+    }
+
+    /// Marks tell all of it but the hour, and whether the parts of a path stand together.
+    fn must_be_read(&self) -> bool {
+        self.path.is_some() || self.after.is_some() || self.before.is_some()
+    }
+
+    fn admits(&self, stored: &StoredMessage) -> bool {
+        self.after.is_none_or(|after| stored.created_at >= after)
+            && self.before.is_none_or(|before| stored.created_at < before)
+    }
+
+    /// Groups of marks, of each of which a hit has one.
+    fn marks(&self, today: Day) -> Vec<Vec<String>> {
+        let mut groups = Vec::new();
+        groups.extend(self.role.map(|role| vec![marks::by_role(role)]));
+        groups.extend(self.tool.as_deref().map(|tool| vec![marks::by_tool(tool)]));
+        if let Some(path) = &self.path {
+            groups.extend(marks::path_parts(path).map(|part| vec![marks::by_path_part(part)]));
+        }
+        groups.extend(self.days(today));
+        groups
+    }
+
+    /// The days of a time that is narrow enough to be listed; a wide one excludes little.
+    fn days(&self, today: Day) -> Option<Vec<String>> {
+        let first = day_of(self.after?);
+        // A clock may be ahead of ours.
+        let last = self.before.map_or(Day(today.0 + 1), day_of);
+        let count = last.0.checked_sub(first.0)?;
+        let listed = (first.0..=last.0).map(|day| marks::by_day(Day(day)));
+        (count < MAX_FILTER_DAYS).then(|| listed.collect())
+    }
+}
+
+fn time(field: &'static str, text: Option<String>) -> Result<Option<UnixMicros>> {
+    let Some(text) = text else { return Ok(None) };
+    match clock::parse(&text) {
+        Some(time) => Ok(Some(time)),
+        None => {
+            Err(Refusal::invalid(field, "must be an RFC 3339 time such as 2026-01-31T12:00:00Z"))
+        }
+    }
+}
+
+impl Plan {
+    fn new(question: &Question, text: &str, filter: &Filter, today: Day) -> Self {
+        let mut terms = question.terms.clone();
+        let marks = if question.asks_when { &MARKS[..] } else { &MARKS[..MARKS.len() - 1] };
+        terms.extend(marks.iter().map(|mark| (*mark).to_owned()));
+        if !question.asks_when {
+            // A term that nothing has keeps the order.
+            terms.push(String::new());
+        }
+        terms.extend(question.words.iter().map(|word| marks::by_speaker(word)));
+        let days = bethink_recall::days::named_days(text, today);
+        let days = days.map_or_else(Vec::new, |days| {
+            (days.start().0..=days.end().0)
+                .take(usize::try_from(MAX_FILTER_DAYS).unwrap_or(0))
+                .map(|day| marks::by_day(Day(day)))
+                .collect()
+        });
+        let filters = filter.marks(today);
+        let plan = Self {
+            words: question.terms.len(),
+            speakers: question.words.len(),
+            days: days.len(),
+            filters: filters.iter().map(Vec::len).collect(),
+            literal: question.is_keywords,
+            terms: Vec::new(),
+        };
+        terms.extend(days);
+        terms.extend(filters.into_iter().flatten());
+        Self { terms, ..plan }
+    }
+
+    fn rank(&self, found: &Found, limit: usize) -> Vec<Ranked> {
+        let sessions: Vec<Extent> = found
+            .sessions
+            .iter()
+            .map(|one| Extent {
+                last: u32::try_from(one.indexed.0).unwrap_or(u32::MAX),
+                messages: one.messages,
+                terms: one.terms,
+            })
+            .collect();
+        let mut lists = found.lists.iter().map(|list| list.as_deref());
+        let terms: Vec<_> = lists.by_ref().take(self.words).collect();
+        let mut lists = lists.map(Option::unwrap_or_default);
+        let mut next = || lists.next().unwrap_or_default();
+        let (begins, asks, ends_asking, tells_when) = (next(), next(), next(), next());
+        let speakers = (0..self.speakers).map(|_| next()).collect();
+        let days = (0..self.days).map(|_| next()).collect();
+        let filters =
+            self.filters.iter().map(|group| (0..*group).map(|_| next()).collect()).collect();
+        let evidence = Evidence {
+            sessions: &sessions,
+            terms,
+            begins,
+            asks,
+            ends_asking,
+            tells_when,
+            speakers,
+            days,
+            literal: self.literal,
+            filters,
+        };
+        bethink_recall::rank(&evidence, occurrence, limit)
+    }
+}
+
+fn occurrence(posting: &Posting) -> Occurrence {
+    Occurrence {
+        session: posting.session,
+        seq: posting.seq,
+        counts: [0, 1, 2, 3].map(|field| posting.counts.of(field)),
+        length: Posting::length_of(posting.length),
+    }
+}

@@ -1,0 +1,200 @@
+//! Days, and the words for them. Days are those of UTC, for a message does not tell where it was said.
+
+use std::ops::RangeInclusive;
+
+use bethink_transcript::UnixMicros;
+
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// Days since 1970-01-01, which was a Thursday.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day(pub i64);
+
+pub fn day_of(at: UnixMicros) -> Day {
+    Day(at.0.div_euclid(DAY_MICROS))
+}
+
+/// In the order of day numbers.
+const WEEKDAYS: [&str; 7] =
+    ["thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday"];
+
+/// Words that tell when something was, sorted. `may` is as often the verb, and is left out.
+const TIME_WORDS: &[&str] = &[
+    "ago",
+    "april",
+    "august",
+    "autumn",
+    "december",
+    "evening",
+    "february",
+    "friday",
+    "january",
+    "july",
+    "june",
+    "last",
+    "march",
+    "monday",
+    "month",
+    "months",
+    "morning",
+    "next",
+    "night",
+    "november",
+    "october",
+    "recently",
+    "saturday",
+    "september",
+    "spring",
+    "summer",
+    "sunday",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tonight",
+    "tuesday",
+    "wednesday",
+    "week",
+    "weekend",
+    "weeks",
+    "winter",
+    "year",
+    "years",
+    "yesterday",
+];
+
+pub(crate) fn is_time_word(word: &str) -> bool {
+    if !(3..=9).contains(&word.len()) {
+        return false;
+    }
+    let mut lower = [0_u8; 9];
+    let lower = &mut lower[..word.len()];
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    TIME_WORDS.binary_search_by(|known| known.as_bytes().cmp(lower)).is_ok()
+}
+
+/// The days that a question names, seen from `today`: `yesterday`, `last week`, `3 days ago`, `on
+/// Tuesday`, `2026-11-20`. The first of them counts.
+pub fn named_days(question: &str, today: Day) -> Option<RangeInclusive<Day>> {
+    let lower = question.to_lowercase();
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '-')
+        .filter(|word| !word.is_empty())
+        .collect();
+    (0..words.len()).find_map(|at| days_at(&words[at..], today))
+}
+
+fn days_at(words: &[&str], today: Day) -> Option<RangeInclusive<Day>> {
+    let back = |from: i64, to: i64| Day(today.0 - from)..=Day(today.0 - to);
+    match words {
+        ["today" | "tonight", ..] => Some(back(0, 0)),
+        ["yesterday", ..] => Some(back(1, 1)),
+        ["this", "week", ..] => Some(back(6, 0)),
+        ["last" | "past", unit, ..] if unit_days(unit).is_some() => {
+            unit_days(unit).map(|days| back(2 * days - 1, 1))
+        }
+        ["last" | "on", day, ..] => weekday_before(day, today).map(|day| day..=day),
+        [count, unit, "ago", ..] => {
+            let count = number(count)?;
+            let days = unit_days(unit)?;
+            Some(back(count * days + days / 2, count * days - days / 2))
+        }
+        [date, ..] => iso_day(date).map(|day| day..=day),
+        [] => None,
+    }
+}
+
+fn unit_days(unit: &str) -> Option<i64> {
+    Some(match unit.trim_end_matches('s') {
+        "day" => 1,
+        "week" => 7,
+        "month" => 31,
+        "year" => 365,
+        _ => return None,
+    })
+}
+
+fn number(word: &str) -> Option<i64> {
+    const WORDS: [&str; 11] =
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    if matches!(word, "a" | "an") {
+        return Some(1);
+    }
+    let spelled = WORDS.iter().position(|known| *known == word).and_then(|n| i64::try_from(n).ok());
+    spelled.or_else(|| word.parse().ok()).filter(|n| (0..=1_000).contains(n))
+}
+
+/// The last such weekday before today.
+fn weekday_before(word: &str, today: Day) -> Option<Day> {
+    let wanted = WEEKDAYS.iter().position(|day| *day == word)?;
+    let wanted = i64::try_from(wanted).ok()?;
+    let back = (today.0 - wanted).rem_euclid(7);
+    Some(Day(today.0 - if back == 0 { 7 } else { back }))
+}
+
+/// `2026-11-20`.
+fn iso_day(word: &str) -> Option<Day> {
+    let mut parts = word.split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    if parts.next().is_some() || year.len() != 4 {
+        return None;
+    }
+    civil_day(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
+}
+
+/// Howard Hinnant's count of days, https://howardhinnant.github.io/date_algorithms.html.
+fn civil_day(year: i64, month: i64, day: i64) -> Option<Day> {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    Some(Day(era * 146_097 + days - 719_468))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-20, a Friday.
+    const TODAY: Day = Day(20_777);
+
+    fn check(question: &str, expect: Option<(i64, i64)>) {
+        let days =
+            named_days(question, TODAY).map(|d| (d.start().0 - TODAY.0, d.end().0 - TODAY.0));
+        assert_eq!(days, expect, "{question}");
+    }
+
+    #[test]
+    fn days_are_named_by_words_and_dates() {
+        check("what failed yesterday?", Some((-1, -1)));
+        check("the parser, last week", Some((-13, -1)));
+        check("what I said 3 days ago", Some((-3, -3)));
+        check("two weeks ago", Some((-17, -11)));
+        check("the build on Tuesday", Some((-3, -3)));
+        check("last Friday", Some((-7, -7)));
+        check("the log of 2026-11-19", Some((-1, -1)));
+        check("on call", None);
+        check("last resort", None);
+        check("2026-13-40 and 1-2-3", None);
+        check("99999999999999999999 days ago", None);
+        check("", None);
+    }
+
+    #[test]
+    fn a_day_is_the_one_of_its_time() {
+        assert_eq!(iso_day("1970-01-01"), Some(Day(0)));
+        assert_eq!(iso_day("2026-11-20"), Some(TODAY));
+        assert_eq!(day_of(UnixMicros(-1)), Day(-1));
+        assert_eq!(day_of(UnixMicros(TODAY.0 * DAY_MICROS)), TODAY);
+    }
+
+    #[test]
+    fn time_words_are_sorted_and_known() {
+        assert!(TIME_WORDS.is_sorted());
+        assert!(TIME_WORDS.iter().all(|word| word.len() <= 9 && is_time_word(word)));
+        assert!(is_time_word("Yesterday") && !is_time_word("may") && !is_time_word("Ü"));
+    }
+}

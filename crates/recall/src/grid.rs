@@ -1,0 +1,178 @@
+//! Messages of several sessions side by side, by one index.
+
+use std::ops::Range;
+
+use crate::rank::Extent;
+
+/// Longest stretch, in messages: work without a pause is cut into parts of about a screenful of turns.
+const LONGEST: usize = 64;
+
+/// Indexes of messages: a session after the other, each from its place 0 on.
+pub(crate) struct Grid {
+    /// Where each session begins, and at last where all end.
+    starts: Vec<usize>,
+}
+
+impl Grid {
+    pub(crate) fn new(sessions: &[Extent]) -> Self {
+        let mut starts = Vec::with_capacity(sessions.len() + 1);
+        let mut end = 0;
+        for session in sessions {
+            starts.push(end);
+            end += session.last as usize + 1;
+        }
+        starts.push(end);
+        Self { starts }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.starts.last().copied().unwrap_or_default()
+    }
+
+    /// `None` for a place that is not there.
+    pub(crate) fn index(&self, session: u32, seq: u32) -> Option<usize> {
+        let start = *self.starts.get(session as usize)?;
+        let end = *self.starts.get(session as usize + 1)?;
+        let at = start + seq as usize;
+        (at < end).then_some(at)
+    }
+
+    /// Session and seq.
+    pub(crate) fn place(&self, at: usize) -> (u32, u32) {
+        let session = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
+        let seq = at - self.starts[session];
+        (u32::try_from(session).unwrap_or(u32::MAX), u32::try_from(seq).unwrap_or(u32::MAX))
+    }
+
+    /// Stretches from where they begin, in ascending order; a session begins one anyway.
+    pub(crate) fn stretches(&self, begins: impl Iterator<Item = usize>) -> Stretches {
+        let mut bounds = vec![0];
+        let mut begins = begins.peekable();
+        for session in self.starts.windows(2) {
+            while let Some(at) = begins.next_if(|at| *at < session[1]) {
+                // Place 0 holds no message, and place 1 begins with the session.
+                if at > session[0] + 1 {
+                    bound(&mut bounds, at);
+                }
+            }
+            bound(&mut bounds, session[1]);
+        }
+        Stretches { bounds }
+    }
+}
+
+/// Ends the last stretch here, in parts if it is too long.
+fn bound(bounds: &mut Vec<usize>, end: usize) {
+    let Some(&start) = bounds.last() else { return };
+    let length = end.saturating_sub(start);
+    if length == 0 {
+        return;
+    }
+    let parts = length.div_ceil(LONGEST);
+    bounds.extend((1..=parts).map(|part| start + length * part / parts));
+}
+
+/// Consecutive stretches of all sessions.
+pub(crate) struct Stretches {
+    bounds: Vec<usize>,
+}
+
+impl Stretches {
+    pub(crate) fn len(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    pub(crate) fn get(&self, number: usize) -> Range<usize> {
+        self.bounds[number]..self.bounds[number + 1]
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<usize>> {
+        self.bounds.windows(2).map(|pair| pair[0]..pair[1])
+    }
+
+    /// Number of the stretch that holds `at`, which is not before stretch `from`.
+    pub(crate) fn of(&self, at: usize, from: usize) -> usize {
+        // Mostly the same or the next one; behind a gap anywhere.
+        (from..from + 2)
+            .find(|number| self.bounds.get(number + 1).is_some_and(|end| at < *end))
+            .unwrap_or_else(|| self.bounds.partition_point(|bound| *bound <= at).saturating_sub(1))
+    }
+}
+
+/// A set of indexes.
+pub(crate) struct Bits(Vec<u64>);
+
+impl Bits {
+    pub(crate) fn new(length: usize) -> Self {
+        Self(vec![0; length.div_ceil(64)])
+    }
+
+    pub(crate) fn set(&mut self, at: usize) {
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    pub(crate) fn has(&self, at: usize) -> bool {
+        self.0[at / 64] & (1 << (at % 64)) != 0
+    }
+
+    /// Leaves what is in both.
+    pub(crate) fn keep(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, other)| *mine &= other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(lasts: &[u32]) -> Grid {
+        let extents: Vec<_> =
+            lasts.iter().map(|last| Extent { last: *last, messages: 1, terms: 1 }).collect();
+        Grid::new(&extents)
+    }
+
+    #[test]
+    fn an_index_leads_back_to_its_place() {
+        let grid = grid(&[3, 0, 5]);
+        assert_eq!(grid.len(), 4 + 1 + 6);
+        for (session, last) in [(0, 3), (1, 0), (2, 5)] {
+            for seq in 0..=last {
+                let at = grid.index(session, seq).unwrap();
+                assert_eq!(grid.place(at), (session, seq));
+            }
+            assert_eq!(grid.index(session, last + 1), None);
+        }
+        assert_eq!(grid.index(3, 0), None);
+    }
+
+    #[test]
+    fn stretches_cover_all_once_and_stay_in_their_session() {
+        let grid = grid(&[9, 200]);
+        let begins = [(0, 1), (0, 5), (1, 1), (1, 150)];
+        let begins = begins.iter().map(|(session, seq)| grid.index(*session, *seq).unwrap());
+        let stretches = grid.stretches(begins);
+        let all: Vec<_> = stretches.iter().collect();
+        assert_eq!(all[0], 0..5);
+        assert_eq!(all[1], 5..10);
+        assert_eq!(all.last().unwrap().end, grid.len());
+        assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert!(all.iter().all(|stretch| !stretch.is_empty() && stretch.len() <= LONGEST));
+        assert!(all.iter().any(|stretch| stretch.start == grid.index(1, 150).unwrap()));
+        for (number, stretch) in all.iter().enumerate() {
+            for at in stretch.clone() {
+                assert_eq!(stretches.of(at, 0), number);
+                assert_eq!(stretches.of(at, number), number);
+                assert_eq!(stretches.of(at, number.saturating_sub(1)), number);
+            }
+        }
+    }
+
+    #[test]
+    fn bits_are_kept_apart() {
+        let (mut one, mut other) = (Bits::new(130), Bits::new(130));
+        [0, 64, 129].into_iter().for_each(|at| one.set(at));
+        [64, 128].into_iter().for_each(|at| other.set(at));
+        one.keep(&other);
+        assert!(one.has(64) && !one.has(0) && !one.has(128) && !one.has(129));
+    }
+}

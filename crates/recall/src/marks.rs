@@ -1,0 +1,189 @@
+//! What is known about a message rather than said in it, as terms of their own: who speaks, whether
+//! something is asked, where a stretch begins, which tool and path it is about, on which day.
+//!
+//! A mark holds a colon, which no term of a text does.
+
+use bethink_transcript::{BlockKind, Message, Role, UnixMicros, json};
+
+use crate::days::{Day, day_of};
+use crate::words::{LETTER, Word, for_each_word};
+
+/// A stretch begins here: a pause before it, or another time stamp.
+pub const BEGINS: &str = ":begins";
+/// A question stands in it.
+pub const ASKS: &str = ":asks";
+/// It ends with one: the answer is elsewhere.
+pub const ENDS_ASKING: &str = ":ends-asking";
+/// It tells when something was.
+pub const TELLS_WHEN: &str = ":when";
+
+/// A pause that ends a stretch: half an hour, as sessions of web visitors have been cut for decades.
+const PAUSE_MICROS: i64 = 30 * 60 * 1_000_000;
+/// Longest name of a speaker at the start of a turn, in bytes and words.
+const SPEAKER_BYTES: usize = 40;
+const SPEAKER_WORDS: usize = 3;
+/// Parts of a path that are marked, from its end.
+const PATH_PARTS: usize = 12;
+/// Members of a tool's input that name a file or folder.
+const PATH_MEMBERS: [&str; 6] = ["file_path", "path", "notebook_path", "filename", "file", "cwd"];
+
+pub fn by_role(role: Role) -> String {
+    format!(":{}", role.as_str())
+}
+
+pub fn by_speaker(name: &str) -> String {
+    format!(":by:{name}")
+}
+
+/// A call of the tool, and its result.
+pub fn by_tool(name: &str) -> String {
+    format!(":tool:{}", clean(name))
+}
+
+/// A part of a path.
+pub fn by_path_part(part: &str) -> String {
+    format!(":path:{}", clean(part))
+}
+
+pub fn by_day(day: Day) -> String {
+    format!(":day:{}", day.0)
+}
+
+/// The parts of a path that is asked for, or of one that a tool named.
+pub fn path_parts(path: &str) -> impl Iterator<Item = &str> {
+    path.rsplit(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").take(PATH_PARTS)
+}
+
+/// Whether `path` holds the parts of `asked` next to each other, `crates/store` as well as `store/src`.
+pub fn path_holds(path: &str, asked: &str) -> bool {
+    let parts: Vec<String> = path_parts(path).map(clean).collect();
+    let asked: Vec<String> = path_parts(asked).map(clean).collect();
+    !asked.is_empty() && parts.windows(asked.len()).any(|window| window == asked)
+}
+
+/// Paths that the calls of a message name.
+pub fn paths_of(message: &Message) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (_, _, block) in message.tool_uses() {
+        for_each_path(block.input(), |path| paths.push(path.to_owned()));
+    }
+    paths
+}
+
+fn for_each_path(input: &str, mut each: impl FnMut(&str)) {
+    let Some(members) = json::members(input) else { return };
+    for (name, value) in members {
+        if PATH_MEMBERS.contains(&name.as_str()) && value.get().starts_with('"') {
+            each(&json::decode_string(value.get()));
+        }
+    }
+}
+
+/// Marks of a message, separated by spaces. `before` is the message before it: results are marked as
+/// the calls that they answer, and it tells where a stretch begins.
+pub fn marks(message: &Message, before: Option<&Message>) -> String {
+    let mut marks = vec![by_role(message.role), by_day(day_of(message.created_at))];
+    let said = said(message);
+    if before.is_none_or(|before| begins(message, &said, before)) {
+        marks.push(BEGINS.to_owned());
+    }
+    mark_words(&said, &mut marks);
+    mark_tools(message, before, &mut marks);
+    marks.sort_unstable();
+    marks.dedup();
+    marks.join(" ")
+}
+
+fn begins(message: &Message, said: &str, before: &Message) -> bool {
+    let UnixMicros(now) = message.created_at;
+    if now.saturating_sub(before.created_at.0) > PAUSE_MICROS {
+        return true;
+    }
+    let stamp = leading_stamp(said);
+    stamp.is_some() && stamp != leading_stamp(&self::said(before))
+}
+
+/// All text that a person or the assistant said, thinking left out.
+fn said(message: &Message) -> String {
+    let mut said = String::new();
+    for block in message.blocks.iter().filter(|block| matches!(block.kind, BlockKind::Text)) {
+        said.push_str(&block.text());
+        said.push('\n');
+    }
+    said
+}
+
+/// A bracket at the start, as chats carry their time stamp.
+fn leading_stamp(said: &str) -> Option<&str> {
+    let inside = said.strip_prefix('[')?;
+    let end = inside.bytes().take(64).position(|byte| byte == b']')?;
+    inside[..end].bytes().any(|byte| byte.is_ascii_digit()).then_some(&inside[..end])
+}
+
+fn mark_words(said: &str, marks: &mut Vec<String>) {
+    let text = leading_stamp(said).map_or(said, |stamp| &said[stamp.len() + 2..]).trim();
+    if let Some(name) = speaker(text) {
+        let words = name.split_whitespace().map(str::to_lowercase);
+        marks.extend(words.map(|word| by_speaker(&clean(&word))));
+    }
+    if text.contains('?') {
+        marks.push(ASKS.to_owned());
+    }
+    if text.ends_with('?') {
+        marks.push(ENDS_ASKING.to_owned());
+    }
+    if tells_when(text) {
+        marks.push(TELLS_WHEN.to_owned());
+    }
+}
+
+/// The name in `Name: …`.
+fn speaker(text: &str) -> Option<&str> {
+    let end = text.bytes().take(SPEAKER_BYTES + 1).position(|byte| byte == b':')?;
+    let name = &text[..end];
+    let words = name.split(' ').count();
+    let is_name = |word: &str| {
+        word.chars().next().is_some_and(char::is_uppercase)
+            && word.chars().all(|c| c.is_alphabetic() || matches!(c, '.' | '-' | '\''))
+    };
+    (words <= SPEAKER_WORDS && name.split(' ').all(is_name)).then_some(name)
+}
+
+fn tells_when(text: &str) -> bool {
+    let mut tells = false;
+    for_each_word(text, |Word { range, classes }| {
+        tells = tells || (classes & LETTER != 0 && crate::days::is_time_word(&text[range.clone()]));
+        tells = tells || is_year(&text[range]);
+    });
+    tells
+}
+
+fn is_year(word: &str) -> bool {
+    word.len() == 4
+        && (word.starts_with("19") || word.starts_with("20"))
+        && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn mark_tools(message: &Message, before: Option<&Message>, marks: &mut Vec<String>) {
+    let mut mark_call = |name: &str, input: &str| {
+        marks.push(by_tool(name));
+        for_each_path(input, |path| marks.extend(path_parts(path).map(by_path_part)));
+    };
+    for (_, name, block) in message.tool_uses() {
+        mark_call(name, block.input());
+    }
+    for (id, _, _) in message.tool_results() {
+        let calls = before.into_iter().flat_map(Message::tool_uses);
+        for (_, name, block) in calls.filter(|(call, ..)| *call == id) {
+            mark_call(name, block.input());
+        }
+    }
+}
+
+/// Lower case, and no space that would end the mark.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_whitespace() { '_' } else { c })
+        .flat_map(char::to_lowercase)
+        .collect()
+}

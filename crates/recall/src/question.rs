@@ -1,0 +1,68 @@
+//! What is asked, taken apart.
+
+use crate::query::query_terms;
+use crate::words::for_each_word;
+
+/// Most words that are taken for keywords rather than for a question.
+const KEYWORDS: usize = 2;
+/// Words of a question that may name who spoke.
+const MOST_NAMES: usize = 16;
+
+/// A question: what to look up, and how to weigh what is found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// Index terms, distinct.
+    pub terms: Vec<String>,
+    /// Its words in lower case: one of them may be the name of a speaker.
+    pub words: Vec<String>,
+    /// A few words and no sentence: wanted are the places that hold them.
+    pub is_keywords: bool,
+    /// It asks when something was, or how long it took.
+    pub asks_when: bool,
+}
+
+impl Question {
+    pub fn new(text: &str) -> Self {
+        let terms = query_terms(text);
+        let mut words: Vec<String> = Vec::new();
+        let mut start = Vec::new();
+        for_each_word(text, |word| {
+            let word = &text[word.range];
+            if start.len() < 2 {
+                start.push(word.to_lowercase());
+            }
+            if words.len() < MOST_NAMES && word.len() > 1 {
+                let word = word.to_lowercase();
+                if !crate::stop::is_stop(&word) && !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+        });
+        let starts: Vec<&str> = start.iter().map(String::as_str).collect();
+        let asks_when =
+            matches!(starts[..], ["when", ..] | ["how", "long"] | ["what", "day" | "date"]);
+        let asks =
+            text.contains('?') || starts.first().is_some_and(|first| crate::stop::is_stop(first));
+        Self { is_keywords: words.len() <= KEYWORDS && !asks, terms, words, asks_when }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_has_terms_names_and_a_kind() {
+        let question = Question::new("When did Caroline's sister paint?");
+        assert_eq!(question.terms, ["carolin", "sister", "paint"]);
+        assert_eq!(question.words, ["caroline", "sister", "paint"]);
+        assert!(question.asks_when);
+        assert!(Question::new("How long did it run?").asks_when);
+        assert!(!Question::new("how does it run when idle").asks_when);
+        assert_eq!(Question::new("?!"), Question::default());
+        assert!(Question::new("retry backoff").is_keywords);
+        assert!(!Question::new("retry backoff?").is_keywords);
+        assert!(!Question::new("the retry").is_keywords);
+        assert!(!Question::new("retry backoff jitter").is_keywords);
+    }
+}

@@ -1,0 +1,349 @@
+//! Which messages answer a question, from where its terms stand.
+//!
+//! A message has the evidence of its own words (BM25), some of that of its neighbours, more of it behind
+//! a question, and some of the stretch around it, which is scored like one long message. To this comes
+//! what fits the kind of question: the speaker who is asked about, words of time for a question of time.
+//! Structure is worth more than any tuning: the constants lie on broad optima, found on conversations
+//! other than the ones they were judged on.
+//!
+//! Work grows with the postings and with the number of messages; no message is read.
+
+use crate::grid::{Bits, Grid, Stretches};
+
+/// Saturation of repeated words and share of the length's weight, of a message.
+const K1: f32 = 1.2;
+const B: f32 = 0.4;
+/// The same of a stretch, whose length is the number of its messages.
+const STRETCH_K1: f32 = 1.2;
+const STRETCH_B: f32 = 0.75;
+/// Weight of the stretch beside that of the message.
+const STRETCH: f32 = 1.0;
+/// Shares of the evidence of the message after, before, the second after, and the second before.
+const NEXT: f32 = 0.3;
+const BEFORE: f32 = 0.4;
+const SECOND_NEXT: f32 = 0.1;
+const SECOND_BEFORE: f32 = 0.2;
+/// The share of the message before is so much larger if that asks something: this may be the answer.
+const ANSWERS: f32 = 0.8;
+/// Added to the turns of the one speaker who is asked about, of a message that tells when where that is
+/// asked, and of a day that is named; taken from one that ends with a question. In units of the weight
+/// of a term, which is about 1 for one in a third of all messages and 6 for one in a few hundred.
+const SPEAKER: f32 = 1.4;
+const WHEN: f32 = 1.0;
+const NAMED_DAY: f32 = 1.4;
+const ASKING: f32 = 0.5;
+/// Who speaks less often than in one message of so many is no party to the conversation.
+const PARTY: usize = 50;
+/// A tool's output matters less than what was said, for it is seldom about one thing.
+const FIELDS: [f32; 4] = [1.0, 1.0, 0.9, 0.7];
+/// Shares of what a question weighs that a place must hold, below which nothing fits: its rare words are
+/// elsewhere. Of questions that have an answer one in sixty falls below, of those from other
+/// conversations half.
+const FITS: f32 = 0.25;
+
+/// A posting as the ranking sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Occurrence {
+    pub session: u32,
+    pub seq: u32,
+    /// In user's words, assistant's words, tool input and tool result.
+    pub counts: [u8; 4],
+    /// Terms of the message.
+    pub length: f32,
+}
+
+/// A session that is searched.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Highest place in it.
+    pub last: u32,
+    /// Messages indexed, and their terms together.
+    pub messages: u64,
+    pub terms: u64,
+}
+
+/// All that is known about a question. Lists ascend by session and seq; one that is `None` was too long
+/// to be read, and says nothing.
+#[derive(Debug)]
+pub struct Evidence<'a, P> {
+    pub sessions: &'a [Extent],
+    pub terms: Vec<Option<&'a [P]>>,
+    pub begins: &'a [P],
+    pub asks: &'a [P],
+    pub ends_asking: &'a [P],
+    /// Where it is asked when something was.
+    pub tells_when: &'a [P],
+    /// Of each word that may name a speaker.
+    pub speakers: Vec<&'a [P]>,
+    /// Messages of the days that are named.
+    pub days: Vec<&'a [P]>,
+    /// A hit holds a word itself, rather than stand beside one that does.
+    pub literal: bool,
+    /// A hit is in one list of each of these.
+    pub filters: Vec<Vec<&'a [P]>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranked {
+    pub session: u32,
+    pub seq: u32,
+    /// Higher is better.
+    pub score: f32,
+}
+
+/// The best messages, best first; none if nothing fits.
+pub fn rank<P>(
+    evidence: &Evidence<'_, P>,
+    read: impl Fn(&P) -> Occurrence,
+    limit: usize,
+) -> Vec<Ranked> {
+    Ranking { evidence, grid: Grid::new(evidence.sessions), read }.best(limit)
+}
+
+struct Ranking<'a, P, R> {
+    evidence: &'a Evidence<'a, P>,
+    grid: Grid,
+    read: R,
+}
+
+impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
+    fn best(&self, limit: usize) -> Vec<Ranked> {
+        if limit == 0 || self.grid.len() == 0 {
+            return Vec::new();
+        }
+        let stretches = self.grid.stretches(self.places(self.evidence.begins));
+        let own = self.own();
+        if !self.fits(&own) {
+            return Vec::new();
+        }
+        let around = self.around(&stretches);
+        let extras = self.extras();
+        let mut best = Best::new(limit);
+        for (number, stretch) in stretches.iter().enumerate() {
+            if around[number] > 0.0 {
+                for at in stretch.clone() {
+                    let near = near(&own.scores, &extras.asks, &stretch, at);
+                    let says = if self.evidence.literal { own.scores[at] } else { near };
+                    if says > 0.0 && extras.allowed.as_ref().is_none_or(|bits| bits.has(at)) {
+                        best.offer(at, near + STRETCH * around[number] + extras.of(at));
+                    }
+                }
+            }
+        }
+        best.sorted().into_iter().map(|(at, score)| self.ranked(at, score)).collect()
+    }
+
+    fn ranked(&self, at: usize, score: f32) -> Ranked {
+        let (session, seq) = self.grid.place(at);
+        Ranked { session, seq, score }
+    }
+
+    fn at(&self, posting: &P) -> Option<(usize, Occurrence)> {
+        let occurrence = (self.read)(posting);
+        Some((self.grid.index(occurrence.session, occurrence.seq)?, occurrence))
+    }
+
+    fn places(&self, list: &[P]) -> impl Iterator<Item = usize> {
+        list.iter().filter_map(|posting| self.at(posting).map(|(at, _)| at))
+    }
+
+    fn bits<'b>(&self, lists: impl IntoIterator<Item = &'b [P]>) -> Bits
+    where
+        P: 'b,
+    {
+        let mut bits = Bits::new(self.grid.len());
+        for list in lists {
+            self.places(list).for_each(|at| bits.set(at));
+        }
+        bits
+    }
+
+    fn messages(&self) -> f32 {
+        to_float(self.evidence.sessions.iter().map(|session| session.messages).sum())
+    }
+
+    /// What each message has in its own words.
+    fn own(&self) -> Own {
+        let messages = self.messages().max(1.0);
+        let terms: u64 = self.evidence.sessions.iter().map(|session| session.terms).sum();
+        let mean = (to_float(terms) / messages).max(1.0);
+        let mut own = Own { scores: vec![0.0; self.grid.len()], weights: Vec::new() };
+        for list in &self.evidence.terms {
+            let found = list.map_or(messages, |list| to_float(list.len() as u64));
+            let weight = rarity(messages, found);
+            own.weights.push(weight);
+            for posting in list.unwrap_or_default() {
+                let Some((at, occurrence)) = self.at(posting) else { continue };
+                let often = frequency(&occurrence);
+                let damped = K1 * (1.0 - B + B * occurrence.length / mean);
+                own.scores[at] += weight * often * (K1 + 1.0) / (often + damped);
+            }
+        }
+        own
+    }
+
+    /// Whether some place holds enough of what is asked: a message with its neighbours.
+    fn fits(&self, own: &Own) -> bool {
+        let whole: f32 = own.weights.iter().sum();
+        let mut lists: Vec<(f32, &[P])> = own
+            .weights
+            .iter()
+            .zip(&self.evidence.terms)
+            .filter_map(|(weight, list)| Some((*weight, (*list)?)))
+            .filter(|(_, list)| !list.is_empty())
+            .collect();
+        lists.sort_by(|one, other| other.0.total_cmp(&one.0));
+        if lists.first().is_some_and(|(weight, _)| *weight >= FITS * whole) {
+            return true;
+        }
+        let mut held = vec![0.0_f32; self.grid.len()];
+        for (weight, list) in lists {
+            let mut covered = 0;
+            for at in self.places(list) {
+                let end = (at + 3).min(held.len());
+                let from = at.saturating_sub(2).max(covered).min(end);
+                for near in &mut held[from..end] {
+                    *near += weight;
+                    if *near >= FITS * whole {
+                        return true;
+                    }
+                }
+                covered = end;
+            }
+        }
+        false
+    }
+
+    /// What each stretch has, as if it were one message.
+    fn around(&self, stretches: &Stretches) -> Vec<f32> {
+        let count = to_float(stretches.len() as u64);
+        let mean = to_float(self.grid.len() as u64) / count.max(1.0);
+        let mut scores = vec![0.0; stretches.len()];
+        for list in self.evidence.terms.iter().flatten() {
+            let mut found: Vec<(usize, f32)> = Vec::new();
+            let mut number = 0;
+            for posting in *list {
+                let Some((at, occurrence)) = self.at(posting) else { continue };
+                number = stretches.of(at, number);
+                match found.last_mut() {
+                    Some((last, often)) if *last == number => *often += frequency(&occurrence),
+                    _ => found.push((number, frequency(&occurrence))),
+                }
+            }
+            let weight = rarity(count, to_float(found.len() as u64));
+            for (number, often) in found {
+                let length = to_float(stretches.get(number).len() as u64);
+                let damped = STRETCH_K1 * (1.0 - STRETCH_B + STRETCH_B * length / mean);
+                scores[number] += weight * often * (STRETCH_K1 + 1.0) / (often + damped);
+            }
+        }
+        scores
+    }
+
+    fn extras(&self) -> Extras {
+        let evidence = self.evidence;
+        let few = self.grid.len().div_ceil(PARTY);
+        let mut parties =
+            evidence.speakers.iter().filter(|list| !list.is_empty() && list.len() >= few);
+        let party = parties.next().filter(|_| parties.next().is_none());
+        let mut added = vec![(SPEAKER, self.bits(party.copied()))];
+        added.push((WHEN, self.bits([evidence.tells_when])));
+        added.push((NAMED_DAY, self.bits(evidence.days.iter().copied())));
+        added.push((-ASKING, self.bits([evidence.ends_asking])));
+        let mut allowed: Option<Bits> = None;
+        for filter in &evidence.filters {
+            let bits = self.bits(filter.iter().copied());
+            match &mut allowed {
+                Some(allowed) => allowed.keep(&bits),
+                none => *none = Some(bits),
+            }
+        }
+        Extras { asks: self.bits([evidence.asks]), added, allowed }
+    }
+}
+
+struct Own {
+    scores: Vec<f32>,
+    /// Of each term.
+    weights: Vec<f32>,
+}
+
+struct Extras {
+    asks: Bits,
+    added: Vec<(f32, Bits)>,
+    /// Where a hit may be; everywhere if absent.
+    allowed: Option<Bits>,
+}
+
+impl Extras {
+    fn of(&self, at: usize) -> f32 {
+        self.added.iter().filter(|(_, bits)| bits.has(at)).map(|(weight, _)| weight).sum()
+    }
+}
+
+/// A message's own evidence with the shares of its neighbours in the stretch.
+fn near(own: &[f32], asks: &Bits, stretch: &std::ops::Range<usize>, at: usize) -> f32 {
+    let after = |steps: usize| if at + steps < stretch.end { own[at + steps] } else { 0.0 };
+    let before = |steps: usize| if at >= stretch.start + steps { own[at - steps] } else { 0.0 };
+    let answers = if at > stretch.start && asks.has(at - 1) { ANSWERS } else { 0.0 };
+    own[at]
+        + NEXT * after(1)
+        + SECOND_NEXT * after(2)
+        + BEFORE * (1.0 + answers) * before(1)
+        + SECOND_BEFORE * before(2)
+}
+
+/// Inverse document frequency, never negative.
+fn rarity(of: f32, found: f32) -> f32 {
+    (1.0 + (of - found + 0.5).max(0.0) / (found + 0.5)).ln()
+}
+
+fn frequency(occurrence: &Occurrence) -> f32 {
+    occurrence.counts.iter().zip(FIELDS).map(|(count, weight)| f32::from(*count) * weight).sum()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "seven digits are enough for a score")]
+fn to_float(number: u64) -> f32 {
+    number as f32
+}
+
+/// The best so many of all that is offered; of equals the older one, which has the lower index.
+struct Best {
+    limit: usize,
+    held: Vec<(usize, f32)>,
+    /// What has to be beaten, once there are enough.
+    worst: f32,
+}
+
+impl Best {
+    fn new(limit: usize) -> Self {
+        Self { limit, held: Vec::new(), worst: f32::NEG_INFINITY }
+    }
+
+    fn offer(&mut self, at: usize, score: f32) {
+        if score <= self.worst {
+            return;
+        }
+        self.held.push((at, score));
+        // Cut back rarely, so that each offer costs little.
+        if self.held.len() >= 4 * self.limit + 64 {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        self.held.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        self.held.truncate(self.limit);
+        if self.held.len() == self.limit {
+            self.worst = self.held.last().map_or(f32::NEG_INFINITY, |last| last.1);
+        }
+    }
+
+    fn sorted(mut self) -> Vec<(usize, f32)> {
+        self.cut();
+        self.held
+    }
+}
+
+#[cfg(test)]
+mod tests;

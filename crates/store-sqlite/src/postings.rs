@@ -1,0 +1,289 @@
+//! How postings lie in pages.
+//!
+//! A page is a run of entries: length of the term, term, number of postings, length of their bytes,
+//! and those bytes. A posting is the distance from the one before it (the first one from zero), its
+//! counts and its length code; lengths and distances are of 7 bits a byte, lowest first.
+
+use std::collections::BTreeMap;
+
+use bethink_store::{Result, StoreError};
+
+/// A body up to this size fits into a leaf of the table with its key, and needs no page beside it.
+const BODY_BYTES: usize = 3_900;
+/// Bytes of one entry's postings; with the longest term it still fits a body.
+const ENTRY_BYTES: usize = 3_600;
+/// Longest term that is kept, in bytes.
+pub(crate) const TERM_BYTES: usize = 220;
+
+/// Session and place: ordered as both are.
+pub(crate) type Doc = u64;
+
+pub(crate) fn doc(session: u32, seq: u32) -> Doc {
+    (u64::from(session) << 32) | u64::from(seq)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Occurrence {
+    pub(crate) doc: Doc,
+    pub(crate) counts: u8,
+    pub(crate) length: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    pub(crate) first: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Where in the order of keys a term's posting of this message stands.
+pub(crate) fn key(term: &[u8], doc: Doc) -> Vec<u8> {
+    let mut key = Vec::with_capacity(term.len() + 9);
+    key.extend_from_slice(term);
+    key.push(0);
+    key.extend_from_slice(&doc.to_be_bytes());
+    key
+}
+
+/// The zero byte ends a term in a key.
+pub(crate) fn can_be_kept(term: &str) -> bool {
+    !term.is_empty() && term.len() <= TERM_BYTES && !term.as_bytes().contains(&0)
+}
+
+/// Takes terms in order, and gives pages in order.
+#[derive(Default)]
+pub(crate) struct Writer {
+    pages: Vec<Page>,
+    open: Option<Page>,
+}
+
+impl Writer {
+    /// `occurrences` in ascending order.
+    pub(crate) fn add(&mut self, term: &[u8], occurrences: &[Occurrence]) {
+        let mut rest = occurrences;
+        while let Some(first) = rest.first() {
+            let mut bytes = Vec::new();
+            let (mut before, mut taken) = (0, 0);
+            for occurrence in rest {
+                if bytes.len() >= ENTRY_BYTES {
+                    break;
+                }
+                push_number(&mut bytes, occurrence.doc - before);
+                bytes.extend_from_slice(&[occurrence.counts, occurrence.length]);
+                before = occurrence.doc;
+                taken += 1;
+            }
+            self.push(term, first.doc, taken, &bytes);
+            rest = &rest[taken..];
+        }
+    }
+
+    fn push(&mut self, term: &[u8], first: Doc, count: usize, bytes: &[u8]) {
+        let mut entry = Vec::with_capacity(term.len() + bytes.len() + 8);
+        push_number(&mut entry, term.len() as u64);
+        entry.extend_from_slice(term);
+        push_number(&mut entry, count as u64);
+        push_number(&mut entry, bytes.len() as u64);
+        entry.extend_from_slice(bytes);
+        match &mut self.open {
+            Some(page) if page.body.len() + entry.len() <= BODY_BYTES => {
+                page.body.extend_from_slice(&entry);
+            }
+            open => {
+                let page = Page { first: key(term, first), body: entry };
+                self.pages.extend(open.replace(page));
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<Page> {
+        self.pages.extend(self.open.take());
+        self.pages
+    }
+}
+
+/// An entry of a page, its postings not read yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) term: &'a [u8],
+    pub(crate) count: usize,
+    bytes: &'a [u8],
+}
+
+/// Entries of a body, in order.
+pub(crate) fn entries(body: &[u8]) -> impl Iterator<Item = Result<Entry<'_>>> {
+    let mut rest = body;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let entry = read_entry(&mut rest);
+        if entry.is_none() {
+            rest = &[];
+        }
+        Some(entry.ok_or_else(unreadable))
+    })
+}
+
+fn read_entry<'a>(rest: &mut &'a [u8]) -> Option<Entry<'a>> {
+    let term = take_counted(rest)?;
+    let count = usize::try_from(take_number(rest)?).ok()?;
+    let bytes = take_counted(rest)?;
+    Some(Entry { term, count, bytes })
+}
+
+impl Entry<'_> {
+    /// Adds the postings to `to`, in ascending order.
+    pub(crate) fn read(&self, mut to: impl FnMut(Occurrence)) -> Result<()> {
+        let (mut rest, mut doc) = (self.bytes, 0_u64);
+        for _ in 0..self.count {
+            let step = take_number(&mut rest).ok_or_else(unreadable)?;
+            let (&[counts, length], after) = rest.split_first_chunk().ok_or_else(unreadable)?;
+            doc = doc.checked_add(step).ok_or_else(unreadable)?;
+            to(Occurrence { doc, counts, length });
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+/// All postings of several segments in one, but for those of sessions that are gone.
+pub(crate) fn merge(segments: &[Vec<Vec<u8>>], is_kept: impl Fn(u32) -> bool) -> Result<Vec<Page>> {
+    let mut terms: BTreeMap<&[u8], Vec<Entry<'_>>> = BTreeMap::new();
+    for entry in segments.iter().flatten().flat_map(|body| entries(body)) {
+        let entry = entry?;
+        terms.entry(entry.term).or_default().push(entry);
+    }
+    let mut writer = Writer::default();
+    let mut occurrences = Vec::new();
+    for (term, entries) in terms {
+        occurrences.clear();
+        for entry in entries {
+            entry.read(|occurrence| {
+                if is_kept(session(occurrence.doc)) {
+                    occurrences.push(occurrence);
+                }
+            })?;
+        }
+        // Segments are in order of time, so of one session they follow each other nearly always.
+        occurrences.sort_by_key(|occurrence| occurrence.doc);
+        writer.add(term, &occurrences);
+    }
+    Ok(writer.finish())
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the upper half of 64 bits")]
+pub(crate) fn session(doc: Doc) -> u32 {
+    (doc >> 32) as u32
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the lower half of 64 bits")]
+pub(crate) fn place(doc: Doc) -> u32 {
+    doc as u32
+}
+
+fn unreadable() -> StoreError {
+    StoreError::Damaged("a page of the index can't be read".into())
+}
+
+fn push_number(to: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        to.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    to.push(number.to_le_bytes()[0]);
+}
+
+fn take_number(from: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = from.split_first()?;
+        *from = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn take_counted<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(take_number(from)?).ok()?;
+    let (bytes, rest) = from.split_at_checked(length)?;
+    *from = rest;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(session: u32, seq: u32) -> Occurrence {
+        Occurrence { doc: doc(session, seq), counts: 1, length: 9 }
+    }
+
+    fn pages(terms: &[(&str, Vec<Occurrence>)]) -> Vec<Page> {
+        let mut writer = Writer::default();
+        for (term, occurrences) in terms {
+            writer.add(term.as_bytes(), occurrences);
+        }
+        writer.finish()
+    }
+
+    fn bodies(pages: Vec<Page>) -> Vec<Vec<u8>> {
+        pages.into_iter().map(|page| page.body).collect()
+    }
+
+    fn read(bodies: &[Vec<u8>], term: &str) -> Vec<Occurrence> {
+        let mut found = Vec::new();
+        for entry in bodies.iter().flat_map(|body| entries(body)) {
+            let entry = entry.unwrap();
+            if entry.term == term.as_bytes() {
+                entry.read(|occurrence| found.push(occurrence)).unwrap();
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let many: Vec<_> = (1..20_000).map(|seq| at(3, seq * 7)).collect();
+        let pages = pages(&[
+            ("apple", vec![at(1, 5), at(2, 1)]),
+            ("common", many.clone()),
+            ("zoo", vec![at(u32::MAX, u32::MAX)]),
+        ]);
+        assert!(pages.iter().all(|page| page.body.len() <= BODY_BYTES));
+        assert!(pages.is_sorted_by_key(|page| page.first.clone()));
+        let bodies = bodies(pages);
+        assert_eq!(read(&bodies, "apple"), [at(1, 5), at(2, 1)]);
+        assert_eq!(read(&bodies, "common"), many);
+        assert_eq!(read(&bodies, "zoo"), [at(u32::MAX, u32::MAX)]);
+        assert_eq!(read(&bodies, "comm"), []);
+    }
+
+    #[test]
+    fn a_merge_keeps_order_and_leaves_out_what_is_gone() {
+        let one = bodies(pages(&[("a", vec![at(1, 1), at(3, 1)]), ("b", vec![at(3, 1)])]));
+        let two = bodies(pages(&[("a", vec![at(2, 9), at(3, 2)]), ("c", vec![at(2, 9)])]));
+        let merged = bodies(merge(&[one, two], |session| session != 2).unwrap());
+        assert_eq!(read(&merged, "a"), [at(1, 1), at(3, 1), at(3, 2)]);
+        assert_eq!(read(&merged, "b"), [at(3, 1)]);
+        assert_eq!(read(&merged, "c"), []);
+    }
+
+    #[test]
+    fn a_spoiled_body_is_an_error_and_nothing_worse() {
+        let body = bodies(pages(&[("apple", vec![at(1, 5), at(2, 1)])])).remove(0);
+        for cut in 0..body.len() {
+            for flip in [0x00, 0x80, 0xff] {
+                let mut spoiled = body[..cut].to_vec();
+                spoiled.extend([flip; 12]);
+                for entry in entries(&spoiled) {
+                    let Ok(entry) = entry else { break };
+                    let _ = entry.read(|_| ());
+                }
+            }
+        }
+        assert!(entries(&body[..body.len() - 1]).any(|entry| entry.is_err()));
+    }
+}

@@ -1,0 +1,115 @@
+use bethink_transcript::{Seq, SessionId};
+
+/// Where to look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Session(SessionId),
+    /// Every session of this project directory.
+    Project(String),
+}
+
+/// What a search asks the index: where each of these terms stands.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    pub scope: Scope,
+    pub terms: Vec<String>,
+    /// Postings read at most, of the rarest terms first: a term whose postings do not fit any more
+    /// says too little to be waited for, and is answered with `None`.
+    pub most: usize,
+}
+
+/// Where the terms stand.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// All sessions of the scope; postings name them by their place in this list.
+    pub sessions: Vec<IndexedSession>,
+    /// One for each term asked, in that order; each ascending by session and seq.
+    pub lists: Vec<Option<Vec<Posting>>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexedSession {
+    pub session: SessionId,
+    /// Indexed up to here; less than `last` where the index has to be finished first.
+    pub indexed: Seq,
+    pub last: Seq,
+    /// Messages indexed, and their terms together.
+    pub messages: u64,
+    pub terms: u64,
+}
+
+/// A message that holds a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posting {
+    /// Place in [`Found::sessions`].
+    pub session: u32,
+    pub seq: u32,
+    /// How often the term stands in each field.
+    pub counts: Counts,
+    /// Terms in the message, coarsely: see [`length_of`](Self::length_of).
+    pub length: u8,
+}
+
+impl Posting {
+    /// A length in a byte, in steps of a ninth: what is ranked by it needs no more.
+    pub fn length_code(terms: usize) -> u8 {
+        // 32 octaves of 8 steps hold any count of terms that a message can have.
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "at most 8 * 32, and never negative"
+        )]
+        let code = ((terms as f32 + 1.0).log2() * 8.0).round().min(255.0) as u8;
+        code
+    }
+
+    pub fn length_of(code: u8) -> f32 {
+        (f32::from(code) / 8.0).exp2() - 1.0
+    }
+}
+
+/// Occurrences of a term in a message by field, each counted up to [`MOST`](Self::MOST).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts(pub u8);
+
+impl Counts {
+    pub const MOST: u8 = 3;
+    /// user, assistant, tool input, tool result.
+    pub const FIELDS: usize = 4;
+
+    pub fn of(self, field: usize) -> u8 {
+        (self.0 >> (2 * field)) & Self::MOST
+    }
+
+    pub fn add(&mut self, field: usize) {
+        if self.of(field) < Self::MOST {
+            self.0 += 1 << (2 * field);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_stop_at_three_and_stay_in_their_field() {
+        let mut counts = Counts::default();
+        for field in [0, 2, 2, 3, 3, 3, 3, 3] {
+            counts.add(field);
+        }
+        assert_eq!([0, 1, 2, 3].map(|field| counts.of(field)), [1, 0, 2, 3]);
+    }
+
+    #[test]
+    fn a_length_comes_back_within_a_ninth() {
+        assert_eq!(Posting::length_of(Posting::length_code(0)), 0.0);
+        for terms in [1_usize, 7, 10, 60, 1_000, 250_000] {
+            let back = Posting::length_of(Posting::length_code(terms));
+            #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+            let wanted = terms as f32;
+            assert!((back - wanted).abs() <= wanted / 9.0 + 0.1, "{terms}: {back}");
+        }
+    }
+}
