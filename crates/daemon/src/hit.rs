@@ -1,56 +1,67 @@
 //! Hits as they are answered: what was said, where the words stand in it, and the call before a result.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 
 use bethink_api as api;
-use bethink_recall::{Question, for_each_json_string, highlights, snippet};
+use bethink_recall::{Question, for_each_json_string, highlights, phrase, snippet};
 use bethink_transcript::{BlockKind, Message, SessionId};
 
 use crate::clock::rfc3339;
 
 const SNIPPET_CHARS: usize = 240;
+/// Longest text in which words are looked for side by side: longer ones are output, where they say
+/// little, and cost milliseconds.
+const CLOSE_LOOK_BYTES: usize = 64 * 1024;
 /// Of the call before a result.
 const CALL_CHARS: usize = 120;
 
-/// Gathers hits up to a limit.
+/// Messages that were read, looked at once more, and the best of them as hits.
 pub(crate) struct Hits<'a> {
     question: &'a Question,
-    limit: usize,
-    hits: Vec<api::SearchHit>,
+    read: Vec<Read>,
     /// Ids met already: a fork holds the messages that it shares, and they are one hit.
     seen: Option<HashSet<String>>,
 }
 
+struct Read {
+    session: SessionId,
+    message: Message,
+    text: String,
+    score: f32,
+}
+
 impl<'a> Hits<'a> {
-    pub(crate) fn new(question: &'a Question, limit: usize, across_sessions: bool) -> Self {
-        Self { question, limit, hits: Vec::new(), seen: across_sessions.then(HashSet::new) }
+    pub(crate) fn new(question: &'a Question, across_sessions: bool) -> Self {
+        Self { question, read: Vec::new(), seen: across_sessions.then(HashSet::new) }
     }
 
-    /// Breaks when there are enough.
-    pub(crate) fn add(
-        &mut self,
-        session: SessionId,
-        message: &Message,
-        score: f32,
-    ) -> ControlFlow<()> {
+    /// Adds what only the text tells: phrases, and words that stand together.
+    pub(crate) fn look_at(&mut self, session: SessionId, message: Message, score: f32) {
         let is_new = self.seen.as_mut().is_none_or(|seen| seen.insert(message.id.to_string()));
-        if is_new {
-            self.hits.push(hit(self.question, session, message, score));
-        }
-        match self.hits.len() < self.limit {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        let text = readable(&message);
+        if is_new && phrase::holds(&text, &self.question.phrases) {
+            let together = match text.len() <= CLOSE_LOOK_BYTES {
+                true => phrase::together(&text, &self.question.terms),
+                false => 0.0,
+            };
+            let score = score + together;
+            self.read.push(Read { session, message, text, score });
         }
     }
 
-    pub(crate) fn finish(self) -> Vec<api::SearchHit> {
-        self.hits
+    pub(crate) fn len(&self) -> usize {
+        self.read.len()
+    }
+
+    pub(crate) fn best(mut self, limit: usize) -> Vec<api::SearchHit> {
+        self.read.sort_by(|one, other| other.score.total_cmp(&one.score));
+        self.read.iter().take(limit).map(|read| hit(self.question, read)).collect()
     }
 }
 
-fn hit(question: &Question, session: SessionId, message: &Message, score: f32) -> api::SearchHit {
-    let snippet = snippet(&readable(message), &question.terms, SNIPPET_CHARS);
+fn hit(question: &Question, read: &Read) -> api::SearchHit {
+    let Read { session, message, text, score } = read;
+    let snippet = snippet(text, &question.terms, SNIPPET_CHARS);
     let result = message.tool_results().next().map(|(id, ..)| id.to_string());
     api::SearchHit {
         session_id: session.0,
@@ -58,7 +69,7 @@ fn hit(question: &Question, session: SessionId, message: &Message, score: f32) -
         seq: message.seq.0,
         message_id: message.id.to_string(),
         role: message.role.to_string(),
-        score: f64::from(score),
+        score: f64::from(*score),
         highlights: highlights(&snippet, &question.terms),
         snippet,
         // Whose call it answers is known when that is read.

@@ -23,6 +23,8 @@ pub(crate) const MAX_QUERY: usize = 10_000;
 pub(crate) const POSTINGS: usize = 2_000_000;
 /// A search waits so long for an index that is behind, and then tells that it is not complete.
 pub(crate) const FINISH_INDEX: Duration = Duration::from_secs(8);
+/// Messages read beyond the hits that are asked for: words that stand together bring one of them up.
+pub(crate) const SECOND_LOOK: usize = 10;
 /// So many times the hits that are asked for are ranked where some may be dropped when they are read.
 pub(crate) const FILTERED_HITS: usize = 20;
 /// Longest time, in days, that is looked up day by day.

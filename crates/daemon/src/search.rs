@@ -2,20 +2,20 @@
 //! terms stand.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use bethink_api as api;
 use bethink_recall::days::{Day, day_of};
+use bethink_recall::question::FAMILY_SPREAD;
 use bethink_recall::{Evidence, Extent, Occurrence, Question, Ranked, marks};
-use bethink_store::{Found, Lookup, Posting, Scope, StoredMessage};
+use bethink_store::{Family, Found, Lookup, Posting, Scope, StoredMessage};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 
 use crate::clock;
 use crate::hit::Hits;
 use crate::hot::parsed;
 use crate::limits::{
-    FILTERED_HITS, FINISH_INDEX, HITS, MAX_FILTER_DAYS, MAX_HITS, MAX_QUERY, POSTINGS,
+    FILTERED_HITS, FINISH_INDEX, HITS, MAX_FILTER_DAYS, MAX_HITS, MAX_QUERY, POSTINGS, SECOND_LOOK,
 };
 use crate::{Daemon, Refusal, Result};
 
@@ -49,6 +49,7 @@ pub(crate) struct Filter {
 /// Terms in the order in which they are looked up, and what each group of them is for.
 struct Plan {
     terms: Vec<String>,
+    families: Vec<Family>,
     words: usize,
     speakers: usize,
     days: usize,
@@ -85,22 +86,21 @@ impl Daemon {
         let plan = Plan::new(&question, &request.q, &filter, day_of(self.now()));
         let (found, complete) = self.look_up(scope.clone(), &plan).await?;
         // Some of what is ranked may be dropped again, once it is read.
-        let ranked =
-            if filter.must_be_read() { limit.saturating_mul(FILTERED_HITS) } else { limit };
+        let selective = filter.must_be_read() || !question.phrases.is_empty();
+        let step = limit + SECOND_LOOK;
+        let depth = if selective { step * FILTERED_HITS } else { step };
         let sessions: Vec<SessionId> = found.sessions.iter().map(|one| one.session).collect();
-        let ranked = ranked_within(found, plan, ranked.saturating_add(limit)).await?;
-        let mut hits = Hits::new(&question, limit, matches!(scope, Scope::Project(_)));
-        for places in ranked.chunks(limit) {
-            let read = self.read(places, &sessions, &filter).await?;
-            if read
-                .into_iter()
-                .try_for_each(|(session, message, score)| hits.add(session, &message, score))
-                == ControlFlow::Break(())
-            {
+        let ranked = ranked_within(found, plan, depth).await?;
+        let mut hits = Hits::new(&question, matches!(scope, Scope::Project(_)));
+        for places in ranked.chunks(step) {
+            for (session, message, score) in self.read(places, &sessions, &filter).await? {
+                hits.look_at(session, message, score);
+            }
+            if hits.len() >= limit {
                 break;
             }
         }
-        let mut hits = hits.finish();
+        let mut hits = hits.best(limit);
         self.add_calls(&mut hits).await?;
         self.add_titles(&scope, &mut hits).await?;
         Ok(api::SearchHits { hits, complete })
@@ -118,7 +118,8 @@ impl Daemon {
     /// far behind, after a new version or a recovery, is not waited for to its end; whether it was
     /// complete is the second answer.
     async fn look_up(&self, scope: Scope, plan: &Plan) -> Result<(Found, bool)> {
-        let lookup = Lookup { scope, terms: plan.terms.clone(), most: POSTINGS };
+        let (terms, families) = (plan.terms.clone(), plan.families.clone());
+        let lookup = Lookup { scope, terms, families, most: POSTINGS };
         let found = self.store().lookup(lookup.clone()).await?;
         let lagging = lagging(&found);
         if lagging.is_empty() {
@@ -339,6 +340,7 @@ impl Plan {
         });
         let filters = filter.marks(today);
         let plan = Self {
+            families: families(question),
             words: question.terms.len(),
             speakers: question.words.len(),
             days: days.len(),
@@ -370,9 +372,11 @@ impl Plan {
         let days = (0..self.days).map(|_| next()).collect();
         let filters =
             self.filters.iter().map(|group| (0..*group).map(|_| next()).collect()).collect();
+        let families = found.families.iter().flatten().map(Vec::as_slice).collect();
         let evidence = Evidence {
             sessions: &sessions,
             terms,
+            families,
             begins,
             asks,
             ends_asking,
@@ -384,6 +388,15 @@ impl Plan {
         };
         bethink_recall::rank(&evidence, occurrence, limit)
     }
+}
+
+fn families(question: &Question) -> Vec<Family> {
+    let family = |(number, start): &(usize, String)| {
+        let term = question.terms.get(*number)?;
+        let lengths = term.len().saturating_sub(FAMILY_SPREAD)..=term.len() + FAMILY_SPREAD;
+        Some(Family { start: start.clone(), except: term.clone(), lengths })
+    };
+    question.families.iter().filter_map(family).collect()
 }
 
 fn occurrence(posting: &Posting) -> Occurrence {

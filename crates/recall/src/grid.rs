@@ -7,7 +7,7 @@ use crate::rank::Extent;
 /// Longest stretch, in messages: work without a pause is cut into parts of about a screenful of turns.
 const LONGEST: usize = 64;
 
-/// Indexes of messages: a session after the other, each from its place 0 on.
+/// Indexes of messages: a session after the other, each from its place 1 on.
 pub(crate) struct Grid {
     /// Where each session begins, and at last where all end.
     starts: Vec<usize>,
@@ -19,7 +19,7 @@ impl Grid {
         let mut end = 0;
         for session in sessions {
             starts.push(end);
-            end += session.last as usize + 1;
+            end += session.last as usize;
         }
         starts.push(end);
         Self { starts }
@@ -33,14 +33,14 @@ impl Grid {
     pub(crate) fn index(&self, session: u32, seq: u32) -> Option<usize> {
         let start = *self.starts.get(session as usize)?;
         let end = *self.starts.get(session as usize + 1)?;
-        let at = start + seq as usize;
+        let at = start + seq.checked_sub(1)? as usize;
         (at < end).then_some(at)
     }
 
     /// Session and seq.
     pub(crate) fn place(&self, at: usize) -> (u32, u32) {
         let session = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
-        let seq = at - self.starts[session];
+        let seq = at - self.starts[session] + 1;
         (u32::try_from(session).unwrap_or(u32::MAX), u32::try_from(seq).unwrap_or(u32::MAX))
     }
 
@@ -50,10 +50,7 @@ impl Grid {
         let mut begins = begins.peekable();
         for session in self.starts.windows(2) {
             while let Some(at) = begins.next_if(|at| *at < session[1]) {
-                // Place 0 holds no message, and place 1 begins with the session.
-                if at > session[0] + 1 {
-                    bound(&mut bounds, at);
-                }
+                bound(&mut bounds, at);
             }
             bound(&mut bounds, session[1]);
         }
@@ -134,9 +131,10 @@ mod tests {
     #[test]
     fn an_index_leads_back_to_its_place() {
         let grid = grid(&[3, 0, 5]);
-        assert_eq!(grid.len(), 4 + 1 + 6);
+        assert_eq!(grid.len(), 3 + 5);
         for (session, last) in [(0, 3), (1, 0), (2, 5)] {
-            for seq in 0..=last {
+            assert_eq!(grid.index(session, 0), None, "no message has this number");
+            for seq in 1..=last {
                 let at = grid.index(session, seq).unwrap();
                 assert_eq!(grid.place(at), (session, seq));
             }
@@ -152,8 +150,8 @@ mod tests {
         let begins = begins.iter().map(|(session, seq)| grid.index(*session, *seq).unwrap());
         let stretches = grid.stretches(begins);
         let all: Vec<_> = stretches.iter().collect();
-        assert_eq!(all[0], 0..5);
-        assert_eq!(all[1], 5..10);
+        assert_eq!(all[0], 0..4);
+        assert_eq!(all[1], 4..9);
         assert_eq!(all.last().unwrap().end, grid.len());
         assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert!(all.iter().all(|stretch| !stretch.is_empty() && stretch.len() <= LONGEST));

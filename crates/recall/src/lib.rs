@@ -5,13 +5,15 @@
 //! Leaves to the store where terms stand, and to the daemon what to do with a hit.
 //!
 //! Reading order: [`words`] → `stem` → [`terms`] → [`fields`] → [`marks`] ([`days`]) → [`question`]
-//! ([`query`]) → [`rank`] (`grid`) → [`snippet`], and apart from them [`names`].
+//! ([`query`]) → [`rank`] (`grid`) → [`mod@phrase`] →
+//! [`snippet`], and apart from them [`names`].
 
 pub mod days;
 pub mod fields;
 mod grid;
 pub mod marks;
 pub mod names;
+pub mod phrase;
 pub mod query;
 pub mod question;
 pub mod rank;

@@ -1,10 +1,14 @@
 //! What is asked, taken apart.
 
+use crate::phrase::quoted;
 use crate::query::query_terms;
 use crate::words::for_each_word;
 
 /// Most words that are taken for keywords rather than for a question.
 const KEYWORDS: usize = 2;
+/// Letters that two words of one family share at their beginning, and by how many their lengths differ.
+const FAMILY_BYTES: usize = 5;
+pub const FAMILY_SPREAD: usize = 4;
 /// Words of a question that may name who spoke.
 const MOST_NAMES: usize = 16;
 
@@ -13,6 +17,10 @@ const MOST_NAMES: usize = 16;
 pub struct Question {
     /// Index terms, distinct.
     pub terms: Vec<String>,
+    /// Beginnings that other words share with a term, by the number of the term.
+    pub families: Vec<(usize, String)>,
+    /// What is to be found as it stands, in lower case.
+    pub phrases: Vec<String>,
     /// Its words in lower case: one of them may be the name of a speaker.
     pub words: Vec<String>,
     /// A few words and no sentence: wanted are the places that hold them.
@@ -43,8 +51,23 @@ impl Question {
             matches!(starts[..], ["when", ..] | ["how", "long"] | ["what", "day" | "date"]);
         let asks =
             text.contains('?') || starts.first().is_some_and(|first| crate::stop::is_stop(first));
-        Self { is_keywords: words.len() <= KEYWORDS && !asks, terms, words, asks_when }
+        Self {
+            families: families(&terms),
+            phrases: quoted(text),
+            is_keywords: words.len() <= KEYWORDS && !asks,
+            terms,
+            words,
+            asks_when,
+        }
     }
+}
+
+/// `paint` of `painting` and `painter`. Names with digits and other scripts have no such kin.
+fn families(terms: &[String]) -> Vec<(usize, String)> {
+    let is_plain = |term: &&String| term.bytes().all(|byte| byte.is_ascii_lowercase());
+    let start = |term: &String| Some(term.get(..FAMILY_BYTES)?.to_owned());
+    let numbered = terms.iter().enumerate().filter(|(_, term)| is_plain(term));
+    numbered.filter_map(|(number, term)| Some((number, start(term)?))).collect()
 }
 
 #[cfg(test)]
@@ -56,6 +79,8 @@ mod tests {
         let question = Question::new("When did Caroline's sister paint?");
         assert_eq!(question.terms, ["carolin", "sister", "paint"]);
         assert_eq!(question.words, ["caroline", "sister", "paint"]);
+        let carol = (0, "carol".to_owned());
+        assert_eq!(question.families, [carol, (1, "siste".to_owned()), (2, "paint".to_owned())]);
         assert!(question.asks_when);
         assert!(Question::new("How long did it run?").asks_when);
         assert!(!Question::new("how does it run when idle").asks_when);

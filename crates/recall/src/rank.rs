@@ -18,6 +18,8 @@ const STRETCH_K1: f32 = 1.2;
 const STRETCH_B: f32 = 0.75;
 /// Weight of the stretch beside that of the message.
 const STRETCH: f32 = 1.0;
+/// Share of the weight of a word that only begins alike.
+const FAMILY: f32 = 0.2;
 /// Shares of the evidence of the message after, before, the second after, and the second before.
 const NEXT: f32 = 0.3;
 const BEFORE: f32 = 0.4;
@@ -39,7 +41,7 @@ const FIELDS: [f32; 4] = [1.0, 1.0, 0.9, 0.7];
 /// Shares of what a question weighs that a place must hold, below which nothing fits: its rare words are
 /// elsewhere. Of questions that have an answer one in sixty falls below, of those from other
 /// conversations half.
-const FITS: f32 = 0.25;
+const FITS: f32 = 0.2;
 
 /// A posting as the ranking sees it.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,8 @@ pub struct Extent {
 pub struct Evidence<'a, P> {
     pub sessions: &'a [Extent],
     pub terms: Vec<Option<&'a [P]>>,
+    /// Of words that begin as a term does, and are not it.
+    pub families: Vec<&'a [P]>,
     pub begins: &'a [P],
     pub asks: &'a [P],
     pub ends_asking: &'a [P],
@@ -172,14 +176,22 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
             let found = list.map_or(messages, |list| to_float(list.len() as u64));
             let weight = rarity(messages, found);
             own.weights.push(weight);
-            for posting in list.unwrap_or_default() {
-                let Some((at, occurrence)) = self.at(posting) else { continue };
-                let often = frequency(&occurrence);
-                let damped = K1 * (1.0 - B + B * occurrence.length / mean);
-                own.scores[at] += weight * often * (K1 + 1.0) / (often + damped);
-            }
+            self.add(&mut own.scores, list.unwrap_or_default(), weight, mean);
+        }
+        for list in &self.evidence.families {
+            let weight = FAMILY * rarity(messages, to_float(list.len() as u64));
+            self.add(&mut own.scores, list, weight, mean);
         }
         own
+    }
+
+    fn add(&self, scores: &mut [f32], list: &[P], weight: f32, mean: f32) {
+        for posting in list {
+            let Some((at, occurrence)) = self.at(posting) else { continue };
+            let often = frequency(&occurrence);
+            let damped = K1 * (1.0 - B + B * occurrence.length / mean);
+            scores[at] += weight * often * (K1 + 1.0) / (often + damped);
+        }
     }
 
     /// Whether some place holds enough of what is asked: a message with its neighbours.
@@ -219,10 +231,12 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         let count = to_float(stretches.len() as u64);
         let mean = to_float(self.grid.len() as u64) / count.max(1.0);
         let mut scores = vec![0.0; stretches.len()];
-        for list in self.evidence.terms.iter().flatten() {
+        let terms = self.evidence.terms.iter().flatten().map(|list| (1.0, *list));
+        let families = self.evidence.families.iter().map(|list| (FAMILY, *list));
+        for (share, list) in terms.chain(families) {
             let mut found: Vec<(usize, f32)> = Vec::new();
             let mut number = 0;
-            for posting in *list {
+            for posting in list {
                 let Some((at, occurrence)) = self.at(posting) else { continue };
                 number = stretches.of(at, number);
                 match found.last_mut() {
@@ -230,7 +244,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
                     _ => found.push((number, frequency(&occurrence))),
                 }
             }
-            let weight = rarity(count, to_float(found.len() as u64));
+            let weight = share * rarity(count, to_float(found.len() as u64));
             for (number, often) in found {
                 let length = to_float(stretches.get(number).len() as u64);
                 let damped = STRETCH_K1 * (1.0 - STRETCH_B + STRETCH_B * length / mean);

@@ -1,6 +1,8 @@
 //! Where terms stand.
 
-use bethink_store::{Counts, Found, IndexedSession, Lookup, Posting, Result, Scope, StoreError};
+use bethink_store::{
+    Counts, Family, Found, IndexedSession, Lookup, Posting, Result, Scope, StoreError,
+};
 use sqlx::{FromRow, SqlitePool};
 
 use crate::convert::{seq, session_id, unsigned};
@@ -60,20 +62,22 @@ struct Row {
 pub(crate) async fn lookup(readers: &SqlitePool, lookup: Lookup) -> Result<Found> {
     let (scope, numbers) = scope(readers, &lookup.scope).await?;
     let Some((first, last)) = numbers.first().zip(numbers.last()).map(|(a, b)| (a.0, b.0)) else {
-        return Ok(Found { sessions: scope, lists: vec![Some(Vec::new()); lookup.terms.len()] });
+        let nothing = |count| vec![Some(Vec::new()); count];
+        let (lists, families) = (nothing(lookup.terms.len()), nothing(lookup.families.len()));
+        return Ok(Found { sessions: scope, lists, families });
     };
     let pages: Vec<(i64, Vec<u8>)> = sqlx::query_as(PAGES)
-        .bind(asked(&lookup.terms, first, last)?)
+        .bind(asked(&lookup, first, last)?)
         .bind(i64::from(first))
         .bind(i64::from(last))
         .fetch_all(readers)
         .await
         .map_err(from_sqlx)?;
     let work = move || read_lists(&lookup, &pages, &numbers);
-    let lists = tokio::task::spawn_blocking(work)
+    let (lists, families) = tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| StoreError::Failed(error.to_string()))??;
-    Ok(Found { sessions: scope, lists })
+    Ok(Found { sessions: scope, lists, families })
 }
 
 /// The sessions, and for those that the index knows their number there with their place in the list, by
@@ -110,15 +114,20 @@ async fn scope(
     Ok((sessions, numbers))
 }
 
-/// The first and the last key that each term can have here, as JSON, in hexadecimal digits.
-fn asked(terms: &[String], first: u32, last: u32) -> Result<String> {
-    let keys: Vec<[String; 2]> = terms
-        .iter()
-        .map(|term| match can_be_kept(term) {
-            true => [doc(first, 0), doc(last, u32::MAX)].map(|doc| hex(&key(term.as_bytes(), doc))),
-            false => ["00".to_owned(), String::new()],
-        })
-        .collect();
+/// The first and the last key that each term and each family can have here, as JSON, in hexadecimal
+/// digits.
+fn asked(lookup: &Lookup, first: u32, last: u32) -> Result<String> {
+    let nothing = || ["00".to_owned(), String::new()];
+    let terms = lookup.terms.iter().map(|term| match can_be_kept(term) {
+        true => [doc(first, 0), doc(last, u32::MAX)].map(|doc| hex(&key(term.as_bytes(), doc))),
+        false => nothing(),
+    });
+    // No byte of a term is this high.
+    let families = lookup.families.iter().map(|family| match can_be_kept(&family.start) {
+        true => [hex(family.start.as_bytes()), hex(&[family.start.as_bytes(), &[0xff]].concat())],
+        false => nothing(),
+    });
+    let keys: Vec<[String; 2]> = terms.chain(families).collect();
     serde_json::to_string(&keys).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
@@ -128,25 +137,32 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
+type List = Option<Vec<Posting>>;
+
+/// Lists of terms and of families.
 fn read_lists(
     lookup: &Lookup,
     pages: &[(i64, Vec<u8>)],
     numbers: &[(u32, u32)],
-) -> Result<Vec<Option<Vec<Posting>>>> {
-    let mut found: Vec<Vec<Entry<'_>>> = vec![Vec::new(); lookup.terms.len()];
-    for (term, body) in pages {
-        let Some(at) = usize::try_from(*term).ok().filter(|at| *at < found.len()) else { continue };
-        let wanted = lookup.terms[at].as_bytes();
+) -> Result<(Vec<List>, Vec<List>)> {
+    let terms = lookup.terms.len();
+    let mut found: Vec<Vec<Entry<'_>>> = vec![Vec::new(); terms + lookup.families.len()];
+    for (at, body) in pages {
+        let Some(at) = usize::try_from(*at).ok().filter(|at| *at < found.len()) else { continue };
         for entry in entries(body) {
             let entry = entry?;
-            if entry.term == wanted {
+            let wanted = match at.checked_sub(terms) {
+                None => entry.term == lookup.terms[at].as_bytes(),
+                Some(family) => is_in(&lookup.families[family], entry.term),
+            };
+            if wanted {
                 found[at].push(entry);
             }
         }
     }
     let size = |entries: &[Entry<'_>]| entries.iter().map(|entry| entry.count).sum::<usize>();
     let mut rarest: Vec<usize> = (0..found.len()).collect();
-    rarest.sort_by_key(|at| size(&found[*at]));
+    rarest.sort_by_key(|at| (size(&found[*at]), *at));
     let mut lists = vec![None; found.len()];
     let mut left = lookup.most;
     for at in rarest {
@@ -154,7 +170,14 @@ fn read_lists(
         left = rest;
         lists[at] = Some(read_list(&found[at], numbers)?);
     }
-    Ok(lists)
+    let families = lists.split_off(terms);
+    Ok((lists, families))
+}
+
+fn is_in(family: &Family, term: &[u8]) -> bool {
+    term.starts_with(family.start.as_bytes())
+        && term != family.except.as_bytes()
+        && family.lengths.contains(&term.len())
 }
 
 /// Postings of sessions in `numbers`, in order of them.
@@ -180,5 +203,13 @@ fn read_list(entries: &[Entry<'_>], numbers: &[(u32, u32)]) -> Result<Vec<Postin
     }
     // By place in the scope, which for a project is by number: segments come in order of time.
     list.sort_by_key(|posting| (posting.session, posting.seq));
+    // A family has several terms; a term has a message once.
+    list.dedup_by(|next, kept| {
+        let same = (next.session, next.seq) == (kept.session, kept.seq);
+        if same {
+            kept.counts = kept.counts.with(next.counts);
+        }
+        same
+    });
     Ok(list)
 }

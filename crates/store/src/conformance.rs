@@ -87,6 +87,7 @@ macro_rules! store_conformance {
             notes: notes_go_with_their_session,
             index: fields_lengths_and_marks_come_back,
             index: a_project_is_searched_as_one,
+            index: words_that_begin_alike_are_one_list,
             index: too_common_terms_are_left_out,
             index: an_index_that_is_tidied_says_the_same,
             index: a_session_is_indexed_anew,
@@ -183,7 +184,7 @@ fn terms(message: &StoredMessage) -> Terms {
 
 pub(crate) async fn look_up(store: &impl Store, scope: Scope, terms: &[&str]) -> Found {
     let terms = terms.iter().map(|term| (*term).to_owned()).collect();
-    store.lookup(Lookup { scope, terms, most: 1_000_000 }).await.unwrap()
+    store.lookup(Lookup { scope, terms, families: Vec::new(), most: 1_000_000 }).await.unwrap()
 }
 
 /// Where a word stands in what is indexed of a session.

@@ -130,7 +130,12 @@ pub async fn an_append_to_no_session_is_not_found(store: &impl Store) {
     assert_not_found(store.append(append(nowhere, vec![message("a", "a")])).await);
     assert_not_found(store.append(append(nowhere, Vec::new())).await);
     assert_not_found(store.messages(nowhere, SeqRange::all()).await);
-    let lookup = Lookup { scope: Scope::Session(nowhere), terms: vec!["a".into()], most: 5 };
+    let lookup = Lookup {
+        scope: Scope::Session(nowhere),
+        terms: vec!["a".into()],
+        families: Vec::new(),
+        most: 5,
+    };
     assert_not_found(store.lookup(lookup).await);
 }
 

@@ -8,7 +8,8 @@ use super::{
     session_id,
 };
 use crate::{
-    Counts, IndexBatch, IndexedSession, Lookup, NewSession, Posting, Scope, SeqRange, Store, Terms,
+    Counts, Family, IndexBatch, IndexedSession, Lookup, NewSession, Posting, Scope, SeqRange,
+    Store, Terms,
 };
 
 pub async fn messages_are_found_once_indexed(store: &impl Store) {
@@ -146,8 +147,33 @@ pub async fn a_project_is_searched_as_one(store: &impl Store) {
     assert_eq!((lagging.indexed, lagging.last), (Seq(3), Seq(4)));
     let nowhere = look_up(store, Scope::Project("/nowhere".into()), &["a"]).await;
     assert_eq!((nowhere.sessions.len(), nowhere.lists), (0, vec![Some(Vec::new())]));
-    let nobody = Lookup { scope: Scope::Session(session_id(9)), terms: Vec::new(), most: 1 };
+    let scope = Scope::Session(session_id(9));
+    let nobody = Lookup { scope, terms: Vec::new(), families: Vec::new(), most: 1 };
     assert_not_found(store.lookup(nobody).await);
+}
+
+pub async fn words_that_begin_alike_are_one_list(store: &impl Store) {
+    let session = make_session(store, 1).await;
+    say(store, session, &["a", "b", "c", "d"]).await;
+    let said = ["paint painter", "painter painting", "paint", "paintbrushes pain :painter"];
+    let entries = (1..)
+        .zip(said)
+        .map(|(seq, user)| (Seq(seq), Terms { user: user.into(), ..Terms::default() }))
+        .collect();
+    store.index(IndexBatch { session, entries, through: Seq(4) }).await.unwrap();
+    let family =
+        |start: &str| Family { start: start.into(), except: "paint".into(), lengths: 3..=9 };
+    let families = vec![family("paint"), family("none"), family(""), family("\0")];
+    let scope = Scope::Session(session);
+    let lookup = Lookup { scope, terms: vec!["paint".into()], families, most: 1_000 };
+    let found = store.lookup(lookup).await.unwrap();
+    let seqs = |list: &Option<Vec<Posting>>| {
+        let list = list.as_ref().unwrap();
+        list.iter().map(|posting| (posting.seq, posting.counts.of(0))).collect::<Vec<_>>()
+    };
+    assert_eq!(seqs(&found.lists[0]), [(1, 1), (3, 1)]);
+    assert_eq!(seqs(&found.families[0]), [(1, 1), (2, 2)]);
+    assert_eq!(found.families[1..].iter().map(seqs).collect::<Vec<_>>(), vec![vec![]; 3]);
 }
 
 pub async fn too_common_terms_are_left_out(store: &impl Store) {
@@ -156,7 +182,8 @@ pub async fn too_common_terms_are_left_out(store: &impl Store) {
     index(store, session, 1..=100).await;
     let terms = vec!["common".to_owned(), "word7".to_owned(), "none".to_owned()];
     let scope = Scope::Session(session);
-    let lookup = |most| Lookup { scope: scope.clone(), terms: terms.clone(), most };
+    let lookup =
+        |most| Lookup { scope: scope.clone(), terms: terms.clone(), families: Vec::new(), most };
     let lengths = |lists: &[Option<Vec<Posting>>]| {
         lists.iter().map(|list| list.as_ref().map(Vec::len)).collect::<Vec<_>>()
     };

@@ -36,7 +36,7 @@ pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
 pub use message::{Append, Appended, NewMessage, SeqRange, StoredMessage, Terms};
 pub use notes::Notes;
 pub use record::{ImportBatch, ImportedMessage, NewRecord, Record};
-pub use search::{Counts, Found, IndexedSession, Lookup, Posting, Scope};
+pub use search::{Counts, Family, Found, IndexedSession, Lookup, Posting, Scope};
 pub use session::{
     Compaction, Created, Decision, NewDecision, NewSession, Page, Receipt, Session, SessionChange,
     SessionFilter, StoredReceipt,

@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use bethink_transcript::{Seq, SessionId};
 
 /// Where to look.
@@ -13,9 +15,20 @@ pub enum Scope {
 pub struct Lookup {
     pub scope: Scope,
     pub terms: Vec<String>,
+    pub families: Vec<Family>,
     /// Postings read at most, of the rarest terms first: a term whose postings do not fit any more
     /// says too little to be waited for, and is answered with `None`.
     pub most: usize,
+}
+
+/// All terms that begin alike, as one: each message once, with what it has of all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    pub start: String,
+    /// The one that is looked up for itself.
+    pub except: String,
+    /// Shortest and longest of them, in bytes.
+    pub lengths: RangeInclusive<usize>,
 }
 
 /// Where the terms stand.
@@ -25,6 +38,8 @@ pub struct Found {
     pub sessions: Vec<IndexedSession>,
     /// One for each term asked, in that order; each ascending by session and seq.
     pub lists: Vec<Option<Vec<Posting>>>,
+    /// One for each family asked, likewise.
+    pub families: Vec<Option<Vec<Posting>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +97,13 @@ impl Counts {
         (self.0 >> (2 * field)) & Self::MOST
     }
 
+    /// With those of another term of the same message.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let both = |field| (self.of(field) + other.of(field)).min(Self::MOST);
+        Self((0..Self::FIELDS).fold(0, |counts, field| counts | both(field) << (2 * field)))
+    }
+
     pub fn add(&mut self, field: usize) {
         if self.of(field) < Self::MOST {
             self.0 += 1 << (2 * field);
@@ -100,6 +122,8 @@ mod tests {
             counts.add(field);
         }
         assert_eq!([0, 1, 2, 3].map(|field| counts.of(field)), [1, 0, 2, 3]);
+        let both = counts.with(counts);
+        assert_eq!([0, 1, 2, 3].map(|field| both.of(field)), [2, 0, 3, 3]);
     }
 
     #[test]

@@ -46,6 +46,7 @@ impl Talk {
         let evidence = Evidence {
             sessions: &sessions,
             terms: lists.iter().map(|list| Some(&list[..])).collect(),
+            families: Vec::new(),
             begins: &begins,
             asks: &self.with(|turn| turn.contains('?')),
             ends_asking: &self.with(|turn| turn.ends_with('?')),
@@ -136,6 +137,7 @@ fn a_filter_leaves_only_its_messages() {
         let evidence = Evidence {
             sessions: &sessions,
             terms: vec![Some(&kelp[..])],
+            families: Vec::new(),
             begins: &[],
             asks: &[],
             ends_asking: &[],
@@ -162,6 +164,7 @@ fn a_place_that_is_not_there_is_passed_by() {
     let evidence = Evidence {
         sessions: &sessions,
         terms: vec![Some(&beyond[..]), None],
+        families: vec![&beyond[..]],
         begins: &beyond,
         asks: &beyond,
         ends_asking: &beyond,

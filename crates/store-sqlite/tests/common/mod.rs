@@ -139,7 +139,8 @@ pub async fn finish_index(store: &SqliteStore, session: SessionId) {
 pub async fn found(store: &SqliteStore, session: SessionId, word: &str) -> usize {
     finish_index(store, session).await;
     let (scope, terms) = (Scope::Session(session), vec![word.to_owned()]);
-    let found = store.lookup(Lookup { scope, terms, most: 1_000_000 }).await.unwrap();
+    let found =
+        store.lookup(Lookup { scope, terms, families: Vec::new(), most: 1_000_000 }).await.unwrap();
     found.lists[0].as_ref().unwrap().len()
 }
 

@@ -1,0 +1,91 @@
+//! Words that stand together: what is asked in one breath is often said in one.
+
+use crate::terms::for_each_term;
+
+/// Score of each pair of neighbouring words of a question that are neighbours in a message, too, in the
+/// units of [`rank`](crate::rank()).
+const PAIR: f32 = 0.9;
+
+/// What a message that was read adds to its score for words that stand together as they were asked.
+pub fn together(text: &str, terms: &[String]) -> f32 {
+    let mut found = vec![false; terms.len()];
+    let mut before: Option<usize> = None;
+    for_each_term(text, |term, _| {
+        let place = terms.iter().position(|wanted| wanted == term);
+        if let (Some(before), Some(place)) = (before, place)
+            && before + 1 == place
+        {
+            found[before] = true;
+        }
+        before = place;
+    });
+    found.iter().filter(|found| **found).map(|_| PAIR).sum()
+}
+
+/// What is in quotes in a question, in lower case: to be found as it stands.
+pub fn quoted(question: &str) -> Vec<String> {
+    let mut parts = question.split('"');
+    let mut phrases = Vec::new();
+    while let (Some(_), Some(inside)) = (parts.next(), parts.next()) {
+        // A quote that is not closed quotes nothing.
+        let closed = parts.clone().next().is_some();
+        let phrase = folded(inside);
+        if closed && phrase.contains(' ') {
+            phrases.push(phrase);
+        }
+    }
+    phrases
+}
+
+/// Whether a text holds every phrase, however it is spaced and whichever case it has.
+pub fn holds(text: &str, phrases: &[String]) -> bool {
+    if phrases.is_empty() {
+        return true;
+    }
+    let text = folded(text);
+    phrases.iter().all(|phrase| text.contains(phrase))
+}
+
+fn folded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query_terms;
+
+    fn check(question: &str, text: &str, pairs: u8) {
+        assert_eq!(together(text, &query_terms(question)), f32::from(pairs) * PAIR, "{text}");
+    }
+
+    #[test]
+    fn neighbours_count_once_and_in_order() {
+        check("retry with backoff jitter", "the retry has backoff", 1);
+        check("retry with backoff jitter", "retry backoff jitter", 2);
+        check("retry backoff", "retry backoff, retry backoff", 1);
+        check("retry backoff", "backoff of a retry", 0);
+        check("retry backoff", "retry our slow backoff", 0);
+        check("retry", "retry retry", 0);
+        check("", "retry", 0);
+    }
+
+    #[test]
+    fn quotes_ask_for_what_they_hold() {
+        assert_eq!(quoted("who said \"Not  Yet\" and \"when\"?"), ["not yet"]);
+        assert_eq!(quoted("\"a b\" \"c d\""), ["a b", "c d"]);
+        for open in ["", "\"", "\"a b", "a \"b c", "\"\""] {
+            assert_eq!(quoted(open), [""; 0], "{open}");
+        }
+        assert!(holds("He said: not\n YET.", &quoted("\"not yet\"")));
+        assert!(!holds("yet not", &quoted("\"not yet\"")));
+        assert!(holds("anything", &[]));
+    }
+}
