@@ -65,7 +65,7 @@ const IMPORTED: &str = "
     LIMIT 1";
 
 /// In this order: lines of other sessions' files take the bytes of messages that go with them.
-const DELETE: [&str; 8] = [
+const DELETE: [&str; 9] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL

@@ -1,7 +1,7 @@
 //! What `demo` and `replay` show once a session was played: what it kept, and its figures.
 
 use bethink_api::{Compaction, SearchHit};
-use bethink_client::{Client, ClientError};
+use bethink_client::{Client, ClientError, SearchQuery};
 
 use super::Done;
 use crate::draw::{compaction, played};
@@ -32,6 +32,10 @@ pub(crate) struct Found {
     pub(crate) hit: Option<SearchHit>,
 }
 
+fn asked(question: &str) -> SearchQuery {
+    SearchQuery { q: question.to_owned(), limit: Some(HITS), ..SearchQuery::default() }
+}
+
 impl Played {
     /// Brings the notes of a played session up to date, and asks it `question`, to see what it finds
     /// behind its newest boundary.
@@ -45,7 +49,7 @@ impl Played {
         let (outcome, compactions) = drive.end().await?;
         let mut played = Self { outcome, compactions, found: None, notes };
         if let Some(question) = question {
-            let hits = client.search(id, &question, Some(HITS)).await?.hits;
+            let hits = client.search(id, &asked(&question)).await?.hits;
             let boundary = played.boundary();
             let hit = hits.into_iter().find(|hit| boundary == 0 || hit.seq < boundary);
             played.found = Some(Found { question, hit });

@@ -229,6 +229,10 @@ mod tests {
     #[test]
     fn every_width_is_kept() {
         let hit = SearchHit {
+            session_id: uuid::Uuid::nil(),
+            title: None,
+            highlights: Vec::new(),
+            answers: None,
             seq: 7,
             message_id: String::new(),
             role: "user".into(),
