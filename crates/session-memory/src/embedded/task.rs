@@ -39,14 +39,22 @@ fn is_telling(title: &str) -> bool {
 fn title_of(text: &str) -> Option<String> {
     let prose = text.lines().map(str::trim).filter(|line| is_prose(line));
     let mut words: Vec<&str> = Vec::new();
+    // Where a clause ends that is long enough to be a title by itself.
+    let mut clause = None;
     for line in prose {
-        for word in line.split_whitespace() {
+        for word in without_opening(line).split_whitespace() {
             let plain = word.trim_matches(['#', '*', '`', '"', '_', '>']);
             // Of a path its name is enough.
             words.push(if plain.starts_with('/') { super::file_name(plain) } else { plain });
             let ends = word.ends_with(['.', '?', '!', '。', '？', '！', ':']);
-            if words.len() >= *TITLE_WORDS.end() || ends && words.len() >= *TITLE_WORDS.start() {
+            if ends && words.len() >= *TITLE_WORDS.start() {
                 return finished(&words);
+            }
+            if word.ends_with([',', ';']) && words.len() >= *TITLE_WORDS.start() {
+                clause = Some(words.len());
+            }
+            if words.len() >= *TITLE_WORDS.end() {
+                return finished(&words[..clause.unwrap_or(words.len())]);
             }
         }
         if words.len() >= *TITLE_WORDS.start() {
@@ -54,6 +62,20 @@ fn title_of(text: &str) -> Option<String> {
         }
     }
     finished(&words)
+}
+
+/// A request without the courtesy that it begins with.
+fn without_opening(line: &str) -> &str {
+    const OPENINGS: [&str; 6] =
+        ["can you", "could you", "would you", "please", "i want you to", "let's"];
+    let mut rest = line;
+    for opening in OPENINGS {
+        let head = rest.get(..opening.len()).filter(|head| head.eq_ignore_ascii_case(opening));
+        if head.is_some() && rest[opening.len()..].starts_with(' ') {
+            rest = rest[opening.len()..].trim_start();
+        }
+    }
+    rest
 }
 
 fn finished(words: &[&str]) -> Option<String> {
@@ -150,8 +172,13 @@ mod tests {
     fn a_title_is_the_first_words_that_say_something() {
         check(
             "Please fix the login form, it fails on empty passwords. Then add tests.",
-            Some("Please fix the login form, it fails on empty passwords"),
+            Some("fix the login form, it fails on empty passwords"),
         );
+        check(
+            "can you please look at the changes in this branch, this is now the 3rd error",
+            Some("look at the changes in this branch"),
+        );
+        check("Could you", Some("Could you"));
         check(
             "# Task\n\nAdd a retry to the uploader of photos",
             Some("Task Add a retry to the uploader of photos"),
