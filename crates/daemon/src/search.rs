@@ -407,3 +407,6 @@ fn occurrence(posting: &Posting) -> Occurrence {
         length: Posting::length_of(posting.length),
     }
 }
+
+#[cfg(test)]
+mod tests;

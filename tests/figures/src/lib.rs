@@ -22,6 +22,7 @@ pub mod notes;
 pub mod prompts;
 pub mod recording;
 pub mod retention;
+pub mod search;
 pub mod starts;
 pub mod table;
 pub mod tokens;

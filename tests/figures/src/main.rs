@@ -10,11 +10,12 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, histories, imports, memory, needs, notes, prompts, recording, starts, tokens,
+    appends, drive, histories, imports, memory, needs, notes, prompts, recording, search, starts,
+    tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 12] = [
     "needs",
     "prompts",
     "histories",
@@ -26,6 +27,7 @@ const PARTS: [&str; 11] = [
     "starts",
     "kills",
     "tokens",
+    "search",
 ];
 
 struct Wanted {
@@ -77,6 +79,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "imports" => imports::rows(&files),
         "drive" => drive::rows(&files),
         "memory" => memory::rows(&files),
+        "search" => search::rows(),
         "starts" => starts::rows(),
         "tokens" => tokens::rows(&files),
         _ => kills(wanted),

@@ -14,18 +14,22 @@ const LINES: usize = 4;
 const ID_CHARS: usize = 8;
 
 pub(crate) fn hit(hit: &SearchHit, across: bool, look: Look, now: Timestamp) -> Vec<Text> {
+    // Results stand in the user's turns, but nobody said them.
+    let who = match &hit.answers {
+        Some(call) => format!("{} result", call.tool),
+        None => hit.role.clone(),
+    };
     let mut head = Text::new()
         .strong(format!("#{}", hit.seq))
         .plain(" ")
-        .put(Tone::Accent, hit.role.clone())
+        .put(Tone::Accent, who)
         .dim(format!("  {}", ago(&hit.created_at, now)));
     if across {
         head = head.dim(format!("  {}", name(hit)));
     }
     let mut lines = vec![head.fitted(look.width)];
     if let Some(call) = &hit.answers {
-        let said = Text::from(INDENT).dim(format!("answers #{} ", call.seq));
-        let said = said.put(Tone::Accent, call.tool.clone()).dim(format!(" {}", call.input));
+        let said = Text::from(INDENT).dim(format!("of #{}: {}", call.seq, call.input));
         lines.push(said.fitted(look.width));
     }
     lines.extend(wrapped(&pieces(&hit.snippet, &hit.highlights), look.width));

@@ -1,0 +1,195 @@
+//! Search over a million messages: in one session, and in a project of many.
+//!
+//! Words are drawn so that the n-th is used about 1/n as often as the first, as words are; histories go
+//! through the store's port, questions through HTTP.
+
+use std::time::{Duration, Instant};
+
+use bethink_harness::rng::Rng;
+use bethink_harness::{Daemon, Home};
+use bethink_store::{Append, IndexBatch, NewMessage, NewSession, Store, Terms};
+use bethink_store_sqlite::{Options, SqliteStore};
+use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
+use bytes::Bytes;
+use tokio::runtime::Runtime;
+use uuid::Uuid;
+
+use crate::ms;
+use crate::table::{Goal, Row};
+
+const MESSAGES: usize = 1_000_000;
+const SESSIONS: usize = 1_000;
+/// Messages of one append and one piece of the index.
+const BATCH: usize = 500;
+const WORDS: u32 = 200_000;
+/// Words of a message, on average.
+const SAID: u64 = 14;
+/// Messages between pauses.
+const STRETCH: usize = 20;
+const QUESTIONS: usize = 300;
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = rows_of("in one session", 1);
+    rows.extend(rows_of("in a project of 1,000 sessions", SESSIONS));
+    rows
+}
+
+fn rows_of(place: &str, sessions: usize) -> Vec<Row> {
+    let home = Home::new();
+    let (filling, indexing) =
+        Runtime::new().expect("a runtime").block_on(fill(home.path(), sessions));
+    let daemon = home.start();
+    let times = ask(&daemon, sessions);
+    let at = |share: usize| times[(times.len() - 1) * share / 100];
+    let figure = |time: Duration| time.as_secs_f64() * 1e3;
+    let what = |rank: &str| format!("search of a million messages {place}, {rank}");
+    let detail = format!(
+        "{QUESTIONS} questions, worst {}; appended in {:.0} s, indexed in {:.0} s",
+        ms(at(100)),
+        filling.as_secs_f64(),
+        indexing.as_secs_f64()
+    );
+    vec![
+        Row::new(what("p50"), figure(at(50)), "ms", Goal::AtMost(15.0)).detail(detail),
+        Row::new(what("p95"), figure(at(95)), "ms", Goal::AtMost(60.0)),
+    ]
+}
+
+async fn fill(home: &std::path::Path, sessions: usize) -> (Duration, Duration) {
+    let options = Options::new(UnixMicros(0));
+    let (store, _) = SqliteStore::open(&home.join("bethink.db"), options).await.expect("a store");
+    let mut rng = Rng::new(1);
+    let (mut filling, mut indexing) = (Duration::ZERO, Duration::ZERO);
+    for number in 0..sessions {
+        let session = session(number);
+        store.create_session(new_session(session), None).await.expect("a session");
+        let each = MESSAGES / sessions;
+        for first in (0..each).step_by(BATCH) {
+            let said: Vec<String> = (0..BATCH.min(each - first)).map(|_| words(&mut rng)).collect();
+            let start = Instant::now();
+            let messages = said.iter().zip(first..).map(|(said, n)| message(n, said)).collect();
+            let append = Append { session, messages, receipt: None, at: UnixMicros(1) };
+            store.append(append).await.expect("an append");
+            filling += start.elapsed();
+            let start = Instant::now();
+            index(&store, session, first, said).await;
+            indexing += start.elapsed();
+        }
+    }
+    let start = Instant::now();
+    while store.tidy().await.expect("a tidy index") {}
+    indexing += start.elapsed();
+    store.close().await.expect("a close");
+    (filling, indexing)
+}
+
+async fn index(store: &SqliteStore, session: SessionId, first: usize, said: Vec<String>) {
+    let through = Seq((first + said.len()) as u64);
+    let entries =
+        said.into_iter().zip(first..).map(|(said, n)| (Seq(n as u64 + 1), terms(n, said)));
+    let batch = IndexBatch { session, entries: entries.collect(), through };
+    if store.index(batch).await.expect("an index") {
+        while store.tidy().await.expect("a tidy index") {}
+    }
+}
+
+fn session(number: usize) -> SessionId {
+    SessionId(Uuid::from_u128(number as u128 + 1))
+}
+
+fn new_session(id: SessionId) -> NewSession {
+    NewSession {
+        id,
+        project_dir: "/project".into(),
+        title: None,
+        tags: Vec::new(),
+        parent: None,
+        forked_at: None,
+        model: r#"{"name":"none","context_window":200000}"#.into(),
+        created_at: UnixMicros(1),
+        content_hash: None,
+    }
+}
+
+fn message(n: usize, said: &str) -> NewMessage {
+    let (role, name) = role(n);
+    NewMessage {
+        id: MessageId::new(&format!("m{n}")).expect("an id"),
+        role,
+        raw: Bytes::from(format!(r#"{{"role":"{name}","content":"{said}"}}"#)),
+        recorded: false,
+        created_at: UnixMicros(n as i64 * 1_000_000),
+    }
+}
+
+fn role(n: usize) -> (Role, &'static str) {
+    if n.is_multiple_of(2) { (Role::User, "user") } else { (Role::Assistant, "assistant") }
+}
+
+fn terms(n: usize, said: String) -> Terms {
+    let mut marks = format!(":{} :day:{}", role(n).1, n / 86_400);
+    if n.is_multiple_of(STRETCH) {
+        marks.push_str(" :begins");
+    }
+    if n.is_multiple_of(5) {
+        marks.push_str(" :asks :ends-asking");
+    }
+    match role(n).0 {
+        Role::User => Terms { user: said, marks, ..Terms::default() },
+        Role::Assistant => Terms { assistant: said, marks, ..Terms::default() },
+    }
+}
+
+fn words(rng: &mut Rng) -> String {
+    let count = 1 + rng.draw() % (2 * SAID);
+    (0..count).map(|_| word(any(rng, 1, WORDS))).collect::<Vec<_>>().join(" ")
+}
+
+/// A number between the two, as likely as a word's of this rank.
+fn any(rng: &mut Rng, first: u32, last: u32) -> u32 {
+    let share = (rng.draw() % 1_000_000) as f64 / 1e6;
+    let (first, last) = (f64::from(first), f64::from(last));
+    (first * (last / first).powf(share)) as u32
+}
+
+/// Letters that no rule of stemming touches.
+fn word(mut number: u32) -> String {
+    const LETTERS: &[u8; 16] = b"bcdfghjklmnpqrtv";
+    let mut word = String::from("zz");
+    while number > 0 {
+        word.push(char::from(LETTERS[number as usize % LETTERS.len()]));
+        number /= LETTERS.len() as u32;
+    }
+    word
+}
+
+/// A rare name, some words of the usual kind, a rare one among common ones, common ones alone.
+fn question(rng: &mut Rng, n: usize) -> String {
+    let ranks: &[(u32, u32)] = match n % 10 {
+        0..4 => &[(20_000, WORDS)],
+        4..7 => &[(200, 5_000), (200, 5_000), (1_000, 50_000)],
+        7..9 => &[(1, 10), (2, 50), (5_000, WORDS)],
+        _ => &[(1, 5), (1, 20), (5, 50)],
+    };
+    ranks.iter().map(|(a, b)| word(any(rng, *a, *b))).collect::<Vec<_>>().join("+")
+}
+
+/// Times, shortest first.
+fn ask(daemon: &Daemon, sessions: usize) -> Vec<Duration> {
+    let mut client = daemon.client();
+    let mut rng = Rng::new(2);
+    let path = match sessions {
+        1 => format!("/v1/sessions/{}/search?limit=10", session(0).0),
+        _ => "/v1/search?project_dir=/project&limit=10".to_owned(),
+    };
+    let mut times = Vec::with_capacity(QUESTIONS);
+    for n in 0..QUESTIONS {
+        let asked = format!("{path}&q={}", question(&mut rng, n));
+        let start = Instant::now();
+        let hits = client.get(&asked).ok();
+        times.push(start.elapsed());
+        assert!(hits["hits"].is_array() && hits["complete"] == true, "{asked}: {hits}");
+    }
+    times.sort_unstable();
+    times
+}
