@@ -18,9 +18,9 @@ pub(crate) const MAX_TITLE: usize = 1_000;
 pub(crate) const MAX_TAGS: usize = 100;
 /// Longest query that is searched for.
 pub(crate) const MAX_QUERY: usize = 10_000;
-/// Postings read for one search (about 24 MB for that moment): the words of a history of a million
-/// messages, but for those that stand in most of them.
-pub(crate) const POSTINGS: usize = 2_000_000;
+/// Postings read for one search (about 15 MB for that moment): the words of a history of a million
+/// messages, but for those that stand in most of them when there are rarer ones.
+pub(crate) const POSTINGS: usize = 1_200_000;
 /// A search waits so long for an index that is behind, and then tells that it is not complete.
 pub(crate) const FINISH_INDEX: Duration = Duration::from_secs(8);
 /// Messages read beyond the hits that are asked for: words that stand together bring one of them up.

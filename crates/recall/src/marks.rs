@@ -10,7 +10,7 @@ use crate::words::{LETTER, Word, for_each_word};
 
 /// A stretch begins here: a pause before it, or another time stamp.
 pub const BEGINS: &str = ":begins";
-/// A question stands in it.
+/// A question stands in it, and something after that.
 pub const ASKS: &str = ":asks";
 /// It ends with one: the answer is elsewhere.
 pub const ENDS_ASKING: &str = ":ends-asking";
@@ -126,11 +126,10 @@ fn mark_words(said: &str, marks: &mut Vec<String>) {
         let words = name.split_whitespace().map(str::to_lowercase);
         marks.extend(words.map(|word| by_speaker(&clean(&word))));
     }
-    if text.contains('?') {
-        marks.push(ASKS.to_owned());
-    }
     if text.ends_with('?') {
         marks.push(ENDS_ASKING.to_owned());
+    } else if text.contains('?') {
+        marks.push(ASKS.to_owned());
     }
     if tells_when(text) {
         marks.push(TELLS_WHEN.to_owned());

@@ -272,7 +272,7 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
                 none => *none = Some(bits),
             }
         }
-        Extras { asks: self.bits([evidence.asks]), added, allowed }
+        Extras { asks: self.bits([evidence.asks, evidence.ends_asking]), added, allowed }
     }
 }
 

@@ -1,4 +1,5 @@
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use bethink_transcript::{Seq, SessionId};
 
@@ -65,6 +66,15 @@ pub struct Posting {
     pub length: u8,
 }
 
+/// By code: a search asks for hundreds of thousands of them.
+static LENGTHS: LazyLock<[f32; 256]> = LazyLock::new(|| {
+    let mut lengths = [0.0; 256];
+    for (code, length) in (0..=u8::MAX).zip(&mut lengths) {
+        *length = (f32::from(code) / 8.0).exp2() - 1.0;
+    }
+    lengths
+});
+
 impl Posting {
     /// A length in a byte, in steps of a ninth: what is ranked by it needs no more.
     pub fn length_code(terms: usize) -> u8 {
@@ -80,7 +90,7 @@ impl Posting {
     }
 
     pub fn length_of(code: u8) -> f32 {
-        (f32::from(code) / 8.0).exp2() - 1.0
+        LENGTHS[usize::from(code)]
     }
 }
 

@@ -132,7 +132,7 @@ fn terms(n: usize, said: String) -> Terms {
         marks.push_str(" :begins");
     }
     if n.is_multiple_of(5) {
-        marks.push_str(" :asks :ends-asking");
+        marks.push_str(if n.is_multiple_of(2) { " :asks" } else { " :ends-asking" });
     }
     match role(n).0 {
         Role::User => Terms { user: said, marks, ..Terms::default() },
