@@ -16,59 +16,74 @@ pub struct Cut {
     pub clipped: Vec<ClearedResult>,
 }
 
-/// Plans a cut whose tail has about `target` tokens; `hard` is what it may have at most.
+/// Tokens that a tail may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// About so many.
+    pub target: u64,
+    /// Never more than so many.
+    pub hard: u64,
+    /// The tail starts here at the latest, whatever it then has: what no summary speaks of is not cut
+    /// away.
+    pub no_later: Option<Seq>,
+}
+
+/// Plans a cut whose tail fills `room`.
 ///
-/// Extends backwards from the newest message until the minima of `limits` are met, as far as `hard`
-/// allows, then on to `target`; always on a boundary of API rounds. The tail starts at `no_later` at
-/// the latest, whatever it then has: what no summary speaks of is not cut away.
-#[allow(clippy::too_many_arguments)]
+/// Extends backwards from the newest message until the minima of `limits` are met, as far as the room
+/// allows, then on to its target; always on a boundary of API rounds.
 pub fn plan(
     history: &History,
     decisions: &Decisions,
     limits: &CompactLimits,
-    target: u64,
-    hard: u64,
-    no_later: Option<Seq>,
+    room: Room,
     estimator: &dyn Estimator,
     hints: &Hints,
 ) -> Cut {
     let entries = history.from(decisions.kept_from());
     let points = cuts::cut_points(entries.iter().map(|e| &*e.message));
     let suffix = suffix_tokens(entries, decisions);
-    let too_late = |point: usize| {
-        let starts = entries.get(point).map_or(history.last_seq().next(), |e| e.message.seq);
-        no_later.is_some_and(|latest| starts > latest)
-    };
-    let target = target.min(limits.keep_max_tokens).min(hard);
+    match tail_start(entries, &points, &suffix, limits, room, history.last_seq().next()) {
+        Some(point) if point < entries.len() || points.len() < 2 => at(entries, point, &suffix),
+        _ => last_round(entries, &points, decisions, room.hard, estimator, hints),
+    }
+}
+
+/// The cut point from which on everything is kept.
+fn tail_start(
+    entries: &[Entry],
+    points: &[usize],
+    suffix: &[u64],
+    limits: &CompactLimits,
+    room: Room,
+    end: Seq,
+) -> Option<usize> {
+    let starts = |point: usize| entries.get(point).map_or(end, |e| e.message.seq);
+    let target = room.target.min(limits.keep_max_tokens).min(room.hard);
     let mut chosen = None;
     let mut texts = 0;
     let mut next = entries.len();
     for &point in points.iter().rev() {
-        texts += entries
-            .get(point..next)
-            .unwrap_or_default()
-            .iter()
-            .filter(|e| e.message.has_text())
-            .count();
+        let stretch = entries.get(point..next).unwrap_or_default();
+        texts += stretch.iter().filter(|e| e.message.has_text()).count();
         next = point;
         let tokens = suffix.get(point).copied().unwrap_or(0);
-        if too_late(point) {
+        if room.no_later.is_some_and(|latest| starts(point) > latest) {
             continue;
         }
+        let forced = room.no_later.is_some() && chosen.is_none();
         // Point 0 would keep everything.
-        if point == 0 || (tokens > hard && (no_later.is_none() || chosen.is_some())) {
+        if point == 0 || (tokens > room.hard && !forced) {
             break;
         }
         let wants_more = texts <= limits.keep_min_messages || tokens <= limits.keep_min_tokens;
-        if tokens > target && (chosen.is_some_and(|c| c < entries.len()) || !wants_more) {
+        if tokens > target && (chosen.is_some_and(|c| c < entries.len()) || !wants_more) && !forced
+        {
             break;
         }
         chosen = Some(point);
     }
-    match chosen {
-        Some(point) if point < entries.len() || points.len() < 2 => at(entries, point, &suffix),
-        _ => last_round(entries, &points, decisions, hard, estimator, hints),
-    }
+    chosen
 }
 
 /// A cut that keeps nothing, or only the round under way.

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use bethink_context::{Boundary, Decisions, Hints, History, Thresholds, View, ViewOptions, view};
 use bethink_tokens::Estimator;
-use bethink_transcript::{BlockKind, Seq, ValidPrompt};
+use bethink_transcript::{BlockKind, Seq, ToolUseId, ValidPrompt};
 
 use crate::Level;
-use crate::cut::{self, Cut};
+use crate::cut::{self, Cut, Room};
 use crate::fidelity::{self, Fidelity};
 use crate::limits::{
     CompactLimits, MIN_FREED_PERCENT, MIN_ROOM, RESTORED_PERCENT, SUMMARY_MAX_TOKENS,
@@ -180,17 +180,8 @@ fn plan_cut(input: &Input<'_>, room: u64, percent: u64, covers: Option<Seq>) -> 
             input.hints,
         );
     }
-    let target = share * percent / 100;
-    cut::plan(
-        input.history,
-        input.decisions,
-        &input.limits,
-        target,
-        hard,
-        covers.map(Seq::next),
-        input.estimator,
-        input.hints,
-    )
+    let room = Room { target: share * percent / 100, hard, no_later: covers.map(Seq::next) };
+    cut::plan(input.history, input.decisions, &input.limits, room, input.estimator, input.hints)
 }
 
 fn covers_something(input: &Input<'_>, cut: &Cut) -> bool {
@@ -207,7 +198,7 @@ fn draft(
 ) -> Result<Draft, String> {
     // Who asks for a compaction reads its summary by itself.
     let stands_alone = input.trigger == Trigger::Manual;
-    let visible = tail_names(input, cut.kept_from);
+    let visible = tail_names(input, cut);
     let last = input.history.last_seq();
     let own = (room * SUMMARY_PERCENT / 100 * percent / 100)
         .clamp(SUMMARY_MIN_TOKENS, SUMMARY_MAX_TOKENS);
@@ -231,7 +222,7 @@ fn draft(
     let text = level.summarize(&request)?;
     let (restored, items) = restore::select(
         input.restorable,
-        &tail_paths(input, cut.kept_from),
+        &tail_paths(input, cut),
         last,
         &input.limits,
         room * RESTORED_PERCENT / 100 * percent / 100,
@@ -267,9 +258,9 @@ fn marker(input: &Input<'_>, kept_from: Seq, last: Seq) -> String {
     )
 }
 
-fn tail_names(input: &Input<'_>, kept_from: Seq) -> HashSet<String> {
+fn tail_names(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
     let mut names = HashSet::new();
-    for entry in input.history.from(kept_from) {
+    for entry in input.history.from(cut.kept_from) {
         for block in &entry.message.blocks {
             match &block.kind {
                 // Providers drop the thinking of earlier turns.
@@ -277,8 +268,8 @@ fn tail_names(input: &Input<'_>, kept_from: Seq) -> HashSet<String> {
                 BlockKind::ToolUse { .. } => {
                     fidelity::collect(&bethink_facts::readable(block.input()), &mut names);
                 }
-                BlockKind::ToolResult { tool_use_id, .. }
-                    if input.decisions.result(tool_use_id).is_some() => {}
+                BlockKind::ToolResult { tool_use_id, .. } if !is_whole(input, cut, tool_use_id) => {
+                }
                 _ => fidelity::collect(&block.text(), &mut names),
             }
         }
@@ -287,12 +278,17 @@ fn tail_names(input: &Input<'_>, kept_from: Seq) -> HashSet<String> {
 }
 
 /// Files whose content can be read in the kept tail.
-fn tail_paths(input: &Input<'_>, kept_from: Seq) -> HashSet<String> {
-    let results = input.history.from(kept_from).iter().flat_map(|e| e.message.tool_results());
+fn tail_paths(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
+    let results = input.history.from(cut.kept_from).iter().flat_map(|e| e.message.tool_results());
     results
-        .filter(|(id, failed, _)| !failed && input.decisions.result(id).is_none())
+        .filter(|(id, failed, _)| !failed && is_whole(input, cut, id))
         .filter_map(|(id, _, _)| input.history.call(id)?.path.as_deref().map(str::to_owned))
         .collect()
+}
+
+/// The result is shown as it is, before and after the cut.
+fn is_whole(input: &Input<'_>, cut: &Cut, id: &ToolUseId) -> bool {
+    input.decisions.result(id).is_none() && !cut.clipped.iter().any(|c| c.tool_use_id == *id)
 }
 
 /// A compaction that does not help is none.

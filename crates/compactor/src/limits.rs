@@ -50,7 +50,7 @@ pub const MIN_FREED_PERCENT: u64 = 5;
 /// How the room under `auto` is shared out after a compaction. What is left is the room to work in.
 /// Measured on recorded sessions: a larger tail keeps what is near, a larger summary what is far.
 pub const TAIL_PERCENT: u64 = 40;
-pub const SUMMARY_PERCENT: u64 = 27;
+pub const SUMMARY_PERCENT: u64 = 35;
 pub const RESTORED_PERCENT: u64 = 10;
 /// The largest summary, whatever the window: past it a summary is read like a log.
 pub const SUMMARY_MAX_TOKENS: u64 = 16_000;

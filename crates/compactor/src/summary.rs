@@ -2,9 +2,10 @@
 //! with what they lack.
 //!
 //! Reading order: [`sections`](self) here → `rows` (what stands in each) → `choose` (which statements
-//! are worth their bytes) → `names` (files and names, by predicted need) → `user_words` → `notes`.
+//! are worth their bytes) → `code` → `names` (files and names, by predicted need) → `user_words` → `notes`.
 
 mod choose;
+mod code;
 mod names;
 mod notes;
 mod page;

@@ -32,7 +32,7 @@ pub use files::{Change, FileFact, Symbol};
 pub use names::{NameUse, Names, Ranked};
 pub use need::Moment;
 pub use said::{Said, SaidKind, readable, without_middle};
-pub use tools::{Action, Failure, Tools};
+pub use tools::{Action, Edit, Failure, Tools};
 
 use names::Voice;
 
@@ -214,7 +214,10 @@ impl Facts {
     pub fn weight(&self) -> usize {
         let said: usize = self.user.iter().chain(&self.assistant).map(|s| s.text.len() + 64).sum();
         let settled: usize = self.decisions.iter().map(|d| d.text.len() + 40).sum();
-        said + settled + self.names.len() * 128 + self.tools.files().len() * 400
+        said + settled
+            + self.tools.edits.iter().map(|e| e.code.len()).sum::<usize>()
+            + self.names.len() * 128
+            + self.tools.files().len() * 400
     }
 
     /// The names that belong to each file, by the file's index; `None` for those of no file.

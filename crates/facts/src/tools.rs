@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bethink_transcript::{Seq, ToolUseId, json};
 
-use crate::calls::{Input, describe, error_line};
+use crate::calls::{Input, describe, error_line, shorten};
 use crate::commands::{CommandFact, Commands};
 use crate::files::{FileFact, Files};
 
@@ -35,6 +35,17 @@ pub struct Action {
     pub of_list: bool,
 }
 
+/// What an edit wrote.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    pub seq: Seq,
+    /// Index of the file.
+    pub file: usize,
+    /// The new text as a JSON string, quotes included, in which tabs and line ends can be seen; cut off
+    /// where it is long.
+    pub code: Box<str>,
+}
+
 /// A tool that was called.
 #[derive(Clone, Debug, Default)]
 pub struct ToolUse {
@@ -53,6 +64,8 @@ pub struct Tools {
     pub used: BTreeMap<Box<str>, ToolUse>,
     waiting: HashMap<ToolUseId, Waiting>,
     focus: Option<usize>,
+    /// Newest edits with their code, oldest first.
+    pub edits: Vec<Edit>,
     /// Files in the order of their last use, oldest first.
     recent: Vec<usize>,
 }
@@ -70,6 +83,11 @@ const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
 /// Newest calls that are kept.
 const ACTIONS: usize = 120;
+/// Newest edits whose code is kept, and how much of each.
+const EDITS: usize = 60;
+const CODE_BYTES: usize = 1_200;
+/// What edits are told to write, by the names in use.
+const CODE: [&str; 5] = ["new_string", "content", "new_str", "newText", "file_text"];
 /// Newest failures that are kept.
 const FAILURES: usize = 120;
 /// Failed calls that an edit may be an answer to.
@@ -101,6 +119,9 @@ impl Tools {
         let input = Input::parse(json);
         if let Some(touched) = self.files.touch(name, &input, seq) {
             self.turn_to(touched.place, touched.changed);
+            if touched.changed {
+                self.wrote(touched.place, json, seq);
+            }
         }
         if let Some(command) = &input.command {
             self.commands.call(command, seq);
@@ -141,6 +162,17 @@ impl Tools {
             if open && !failure.edits.contains(&file.path) {
                 failure.edits.push(Arc::clone(&file.path));
             }
+        }
+    }
+
+    fn wrote(&mut self, file: usize, input: &str, seq: Seq) {
+        let members = json::members(input).unwrap_or_default();
+        let Some((_, code)) = members.iter().find(|(name, _)| CODE.contains(&name.as_str())) else {
+            return;
+        };
+        self.edits.push(Edit { seq, file, code: shorten(code.get(), CODE_BYTES).into() });
+        if self.edits.len() > 2 * EDITS {
+            self.edits.drain(..EDITS);
         }
     }
 

@@ -1,0 +1,67 @@
+//! Code as it was written: the newest edits that no kept tail shows, where a summary has room for them.
+
+use std::collections::{HashMap, HashSet};
+
+use bethink_facts::rows::mark;
+use bethink_facts::{Edit, Facts, names, shorten};
+
+use crate::ladder::SummaryRequest;
+
+/// Below this many bytes a summary has better things to say; of what is above, so much may be code.
+const FROM_BYTES: usize = 6_000;
+const PERCENT: usize = 45;
+/// One excerpt; an edit is told by its beginning.
+const EXCERPT_BYTES: usize = 700;
+/// Messages after which an edit is worth half.
+const HALF_LIFE: f32 = 120.0;
+const HEADING: &str = "Code as it was written (JSON strings: tabs and line ends can be seen, as an exact edit needs them)\n";
+
+/// Excerpts in `room` bytes shared with files and names; empty where there is little room.
+pub(super) fn excerpts(request: &SummaryRequest<'_>, room: usize) -> String {
+    let facts = request.facts;
+    let mut left = (room.saturating_sub(FROM_BYTES) * PERCENT / 100).saturating_sub(HEADING.len());
+    let mut chosen: Vec<(&Edit, String)> = Vec::new();
+    for edit in by_worth(request) {
+        let row = row(facts, edit);
+        if row.len() > left {
+            break;
+        }
+        left -= row.len();
+        chosen.push((edit, row));
+    }
+    if chosen.is_empty() {
+        return String::new();
+    }
+    chosen.sort_by_key(|(edit, _)| edit.seq);
+    let rows: String = chosen.into_iter().map(|(_, row)| row).collect();
+    format!("{HEADING}{rows}")
+}
+
+fn row(facts: &Facts, edit: &Edit) -> String {
+    let name = facts.tools.files().get(edit.file).map_or("", |file| file.name());
+    format!("- {} {name}: {}\n", mark(edit.seq), shorten(&edit.code, EXCERPT_BYTES))
+}
+
+/// Hidden edits, those first that name the most of what will be needed, for their length and age. Text
+/// that was written twice is told once.
+fn by_worth<'a>(request: &SummaryRequest<'a>) -> Vec<&'a Edit> {
+    let facts = request.facts;
+    let needs: HashMap<&str, f32> =
+        facts.names.ranked(&facts.moment()).iter().map(|r| (r.name, r.need)).collect();
+    let mut seen = HashSet::new();
+    let mut worth: Vec<(f32, &Edit)> = Vec::new();
+    for edit in facts.tools.edits.iter().rev().filter(|edit| request.is_hidden(edit.seq)) {
+        let code = shorten(&edit.code, EXCERPT_BYTES);
+        if !seen.insert(code.clone()) {
+            continue;
+        }
+        let mut found = HashSet::new();
+        names::names_in(&code, &mut found);
+        let need: f32 = found.iter().filter_map(|name| needs.get(name)).sum();
+        let age = facts.through().0.saturating_sub(edit.seq.0) as f32;
+        let fresh = (-age / HALF_LIFE * std::f32::consts::LN_2).exp();
+        worth.push((need * (0.3 + fresh) / (code.len() as f32 + 60.0), edit));
+    }
+    worth.sort_by(|a, b| b.0.total_cmp(&a.0));
+    worth.into_iter().map(|(_, edit)| edit).collect()
+}
