@@ -36,7 +36,7 @@ pub(super) fn files_and_concepts(
 }
 
 /// The section of files, and the rows of names that belong to none of them.
-pub(super) fn files(
+fn files(
     request: &SummaryRequest<'_>,
     known: &mut HashSet<String>,
     room: usize,

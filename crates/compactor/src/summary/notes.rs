@@ -26,10 +26,11 @@ pub struct NotesSummarizer<'a> {
     pub notes: &'a Notes,
 }
 
-/// Notes that take more of the summary's budget, in percent, leave too little for what they lack.
-const NOTES_PERCENT: usize = 80;
+/// Notes that take more of the summary's budget, in percent, leave too little for what they lack: then
+/// the next level writes a summary that keeps more of what will be needed.
+const NOTES_PERCENT: usize = 45;
 /// Of what notes leave, so much is for the user's words, in percent.
-const USER_PERCENT: usize = 35;
+const USER_PERCENT: usize = 20;
 const USER_HEADING: &str = "# All User Messages";
 const ALSO_HEADING: &str = "# Also Met";
 const INTRODUCTION: &str = "Notes that were kept while the session went on";
@@ -81,7 +82,8 @@ impl NotesSummarizer<'_> {
         let mut known: HashSet<String> = request.visible.clone();
         crate::fidelity::collect(notes, &mut known);
         crate::fidelity::collect(&user, &mut known);
-        let (files, others) = names::files(request, &mut known, room.saturating_sub(user.len()));
+        let (files, others) =
+            names::files_and_concepts(request, &known, room.saturating_sub(user.len()));
         let user = if user.is_empty() { "- none\n".to_owned() } else { user };
         let mut out = format!(
             "{introduction}{notes}\n\n{USER_HEADING}\n{user}\n{ALSO_HEADING}\n{files}{others}"
