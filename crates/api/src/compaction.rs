@@ -43,6 +43,20 @@ pub struct FidelityDetail {
     pub kept: u64,
     /// The heaviest names that the new prompt no longer holds.
     pub lost: Vec<String>,
+    /// How the cut proved, once the session has gone on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hindsight: Option<Hindsight>,
+}
+
+/// Of the names that were used in the 40 messages after a cut and had been met before it, those that
+/// could be read in the prompt right after it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Hindsight {
+    /// Share, from 0 to 1.
+    pub score: f64,
+    pub names: u64,
+    pub kept: u64,
+    pub lost: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -61,6 +75,9 @@ pub struct Compaction {
     /// Share, from 0 to 1, of the names in use that can still be read after the cut.
     pub fidelity: f64,
     pub fidelity_detail: FidelityDetail,
+    /// Fidelity is low or has fallen, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     pub restored: Vec<RestoredItem>,
     pub created_at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -68,6 +68,9 @@ pub struct LastCompaction {
     pub id: String,
     pub level: String,
     pub fidelity: f64,
+    /// Fidelity is low or has fallen, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     pub at: String,
 }
 

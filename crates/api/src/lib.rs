@@ -16,7 +16,8 @@ pub mod session;
 pub mod state;
 
 pub use compaction::{
-    CompactRequest, Compaction, Compactions, Covers, Expanded, FidelityDetail, RestoredItem,
+    CompactRequest, Compaction, Compactions, Covers, Expanded, FidelityDetail, Hindsight,
+    RestoredItem,
 };
 pub use context::{
     ContextReport, ContextRequest, LastCompaction, PartTokens, StageReport, SystemPart, Thresholds,

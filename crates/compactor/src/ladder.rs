@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use bethink_context::{Boundary, Decisions, Hints, History, Thresholds, View, ViewOptions, view};
 use bethink_tokens::Estimator;
-use bethink_transcript::{BlockKind, Seq, ToolUseId, ValidPrompt};
+use bethink_transcript::{Seq, ToolUseId, ValidPrompt};
 
 use crate::Level;
 use crate::cut::{self, Cut, Room};
@@ -260,19 +260,8 @@ fn marker(input: &Input<'_>, kept_from: Seq, last: Seq) -> String {
 
 fn tail_names(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
     let mut names = HashSet::new();
-    for entry in input.history.from(cut.kept_from) {
-        for block in &entry.message.blocks {
-            match &block.kind {
-                // Providers drop the thinking of earlier turns.
-                BlockKind::Thinking | BlockKind::RedactedThinking => {}
-                BlockKind::ToolUse { .. } => {
-                    fidelity::collect(&bethink_facts::readable(block.input()), &mut names);
-                }
-                BlockKind::ToolResult { tool_use_id, .. } if !is_whole(input, cut, tool_use_id) => {
-                }
-                _ => fidelity::collect(&block.text(), &mut names),
-            }
-        }
+    for block in input.history.from(cut.kept_from).iter().flat_map(|e| &e.message.blocks) {
+        fidelity::read(block, |id| is_whole(input, cut, id), &mut names);
     }
     names
 }

@@ -16,7 +16,7 @@ pub mod policy;
 pub mod restore;
 pub mod summary;
 
-pub use fidelity::Fidelity;
+pub use fidelity::{Fidelity, Hindsight};
 pub use ladder::{Failure, Input, Outcome, Summarizer, compact};
 pub use limits::CompactLimits;
 pub use policy::{Breakers, Policy, Trigger};

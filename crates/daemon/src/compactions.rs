@@ -6,6 +6,7 @@ mod record;
 use std::sync::Arc;
 
 use bethink_api as api;
+use bethink_compactor::fidelity::{self, Pressure};
 use bethink_compactor::{
     EmbeddedSummarizer, Failure, Input, Level, Notes, NotesSummarizer, Outcome, Summarizer, Trigger,
 };
@@ -22,7 +23,7 @@ use crate::sessions::page_limit;
 use crate::state::State;
 use crate::{Daemon, Kind, Refusal, Result};
 
-use record::{Detail, out};
+use record::{Detail, Proved, all_out, out};
 pub(crate) use record::{boundary_of, detail_of};
 
 /// What a compaction is asked to be.
@@ -65,6 +66,7 @@ impl Daemon {
         let state = State::parse(&hot.session.state);
         let restorable = self.restorable(hot, &state, &facts).await;
         let trigger = wish.trigger;
+        let proved = proved(hot, &facts);
         let made = tokio::task::block_in_place(|| {
             self.generate(hot, wish, &facts, &restorable, notes.as_ref())
         });
@@ -79,7 +81,7 @@ impl Daemon {
                 return Err(refusal(&failure));
             }
         };
-        let compaction = self.row(hot, trigger, &outcome)?;
+        let compaction = self.row(hot, trigger, &outcome, proved)?;
         self.store().add_compaction(compaction.clone(), Vec::new()).await?;
         self.clean_up(hot, trigger, outcome, &compaction);
         Ok(compaction)
@@ -149,7 +151,14 @@ impl Daemon {
         bethink_compactor::compact(&input, &wanted)
     }
 
-    fn row(&self, hot: &HotSession, trigger: Trigger, outcome: &Outcome) -> Result<Compaction> {
+    fn row(
+        &self,
+        hot: &HotSession,
+        trigger: Trigger,
+        outcome: &Outcome,
+        proved: Option<Proved>,
+    ) -> Result<Compaction> {
+        let warning = warning(hot, outcome, proved.as_ref());
         let detail = Detail {
             marker: outcome.boundary.marker.clone(),
             restored: outcome.boundary.restored.clone(),
@@ -158,6 +167,8 @@ impl Daemon {
             names: outcome.fidelity.names,
             kept_names: outcome.fidelity.kept,
             lost: outcome.fidelity.lost.clone(),
+            proved,
+            warning,
             refused: outcome.refused.clone(),
             todos: hot.todos.list.clone(),
             title: hot.session.title.clone(),
@@ -211,10 +222,20 @@ impl Daemon {
         self.hub().publish(done.session, "compaction", done.made_after, &data);
     }
 
+    /// Oldest first. The one in force is judged by what came since.
     pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
         self.store().session(id).await?;
-        let compactions = self.store().compactions(id).await?.iter().map(out).collect();
-        Ok(api::Compactions { compactions })
+        let all = self.store().compactions(id).await?;
+        let newest = if all.is_empty() { None } else { self.proved_by_now(id).await? };
+        Ok(api::Compactions { compactions: all_out(&all, newest) })
+    }
+
+    async fn proved_by_now(&self, id: SessionId) -> Result<Option<Proved>> {
+        let slot = self.hot(id).await?;
+        let hot = slot.lock(self).await?;
+        let at_hand = hot.history.entries().iter().map(|e| Arc::clone(&e.message)).collect();
+        let facts = self.facts_through(&slot, hot.session.last_seq, at_hand).await?;
+        Ok(tokio::task::block_in_place(|| proved(&hot, &facts)))
     }
 
     /// Ignores the record from now on; the messages behind it are in view again.
@@ -281,6 +302,25 @@ impl Daemon {
         let messages = messages.into_iter().map(stored_out).collect::<Result<_>>()?;
         Ok(api::Expanded { messages, next_cursor: None })
     }
+}
+
+/// How the compaction in force proved so far.
+fn proved(hot: &HotSession, facts: &Facts) -> Option<Proved> {
+    let compaction = hot.decisions.boundary.as_ref()?.id.clone();
+    let hindsight = fidelity::look_back(&hot.history, &hot.decisions, facts)?;
+    Some(Proved { compaction, hindsight })
+}
+
+fn warning(hot: &HotSession, outcome: &Outcome, proved: Option<&Proved>) -> Option<String> {
+    let before = hot.last_compaction.as_ref().filter(|c| c.level != "recorded");
+    let pressure = Pressure {
+        fixed: hot.fixed_tokens,
+        auto: hot.thresholds.auto,
+        summary: outcome.summary_tokens,
+        refused: outcome.refused.len(),
+    };
+    let hindsight = proved.map(|proved| &proved.hindsight);
+    fidelity::warning(&outcome.fidelity, before.map(|c| c.fidelity), hindsight, pressure)
 }
 
 fn wish_of(request: api::CompactRequest) -> Result<Wish> {

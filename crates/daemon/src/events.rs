@@ -238,7 +238,8 @@ pub(crate) fn compaction_event(done: &Compaction) -> serde_json::Value {
     serde_json::json!({
         "id": done.id.to_string(), "trigger": done.trigger, "level": done.level,
         "tokens_before": done.tokens_before, "tokens_after": done.tokens_after,
-        "fidelity": done.fidelity, "undone": done.undone_at.is_some(),
+        "fidelity": done.fidelity, "warning": crate::compactions::detail_of(done).warning,
+        "undone": done.undone_at.is_some(),
     })
 }
 

@@ -145,6 +145,7 @@ fn last_compaction(hot: &HotSession) -> Option<api::LastCompaction> {
         id: c.id.to_string(),
         level: c.level.clone(),
         fidelity: c.fidelity,
+        warning: crate::compactions::detail_of(c).warning,
         at: rfc3339(c.created_at),
     })
 }

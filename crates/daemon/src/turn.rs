@@ -96,6 +96,9 @@ impl Daemon {
                         stage.tokens_after = made.report.tokens;
                     }
                     made.report.notices.extend(notice);
+                    let last = made.report.last_compaction.as_ref().filter(|_| compacted.is_some());
+                    let warning = last.and_then(|last| last.warning.clone());
+                    made.report.notices.extend(warning);
                 }
             }
         }

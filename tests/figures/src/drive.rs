@@ -16,6 +16,9 @@ use crate::{median, retention};
 pub const WINDOWS: [u64; 3] = [30_000, 60_000, 200_000];
 /// The window at which retention is judged.
 const RETENTION_WINDOW: u64 = 60_000;
+/// The window in which sessions are compacted often, and the compaction that is held against the first.
+const OFTEN_WINDOW: u64 = 30_000;
+const LATER: usize = 5;
 
 /// What one session in one window showed.
 #[derive(Clone, Debug, Default)]
@@ -73,9 +76,12 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
         rows.push(Row::new(what, mean(&stable), "", Goal::AtLeast(0.99)));
         let of_sessions: Vec<f64> =
             of.iter().filter(|d| !d.retention.is_empty()).map(|d| mean(&d.retention)).collect();
-        let goal = if window == RETENTION_WINDOW { Goal::AtLeast(0.96) } else { Goal::None };
+        let goal = if window == RETENTION_WINDOW { Goal::AtLeast(0.98) } else { Goal::None };
         if !of_sessions.is_empty() {
             rows.push(Row::new(format!("retention at {window}"), mean(&of_sessions), "", goal));
+        }
+        if window == OFTEN_WINDOW {
+            rows.extend(thinning(&of));
         }
         if let Some(longest) = of.iter().max_by_key(|d| d.prompts) {
             let what = format!("turn time, last third to first, at {window}");
@@ -88,6 +94,17 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// Retention after the fifth compaction of a session over that after its first.
+fn thinning(of: &[&Driven]) -> Option<Row> {
+    let often: Vec<_> = of.iter().filter(|d| d.retention.len() >= LATER).collect();
+    let first: Vec<f64> = often.iter().map(|d| d.retention[0]).collect();
+    let later: Vec<f64> = often.iter().map(|d| d.retention[LATER - 1]).collect();
+    let what = "retention after the fifth compaction, to that after the first";
+    let detail = format!("{} sessions, {:.4} and {:.4}", often.len(), mean(&first), mean(&later));
+    let ratio = mean(&later) / mean(&first);
+    (!often.is_empty()).then(|| Row::new(what, ratio, "", Goal::AtLeast(0.95)).detail(detail))
 }
 
 /// One session, every message appended, the next prompt asked for before every assistant turn.

@@ -29,6 +29,8 @@ pub(crate) fn panel(compaction: &Compaction, window: u64, look: Look) -> Vec<Tex
         restored(c),
         fidelity(c),
     ];
+    lines.extend(proved(c));
+    lines.extend(warning(c));
     if c.undone_at.is_some() {
         lines.push(name("undone").plain("the prompt shows the messages again"));
     }
@@ -77,6 +79,25 @@ fn fidelity(c: &Compaction) -> Text {
     name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
 }
 
+/// What the session did use again, once it has gone on.
+fn proved(c: &Compaction) -> Option<Text> {
+    let hindsight = c.fidelity_detail.hindsight.as_ref()?;
+    let mut told = format!(
+        "{} of {} used again could be read",
+        count(hindsight.kept),
+        plural(hindsight.names, "name", "names")
+    );
+    if !hindsight.lost.is_empty() {
+        let lost: Vec<_> = hindsight.lost.iter().take(NAMED).map(String::as_str).collect();
+        told.push_str(&format!("; not {}", lost.join(", ")));
+    }
+    Some(name("proved").plain(told))
+}
+
+fn warning(c: &Compaction) -> Option<Text> {
+    c.warning.as_ref().map(|warning| name("warning").put(Tone::Warn, warning.clone()))
+}
+
 /// The first lines of the summary that say something; what a template says of its sections does not.
 pub(crate) fn summary(compaction: &Compaction, lines: usize, look: Look) -> Vec<Text> {
     let hint = |line: &str| line.starts_with('_') && line.ends_with('_');
@@ -97,7 +118,7 @@ pub(crate) fn summary(compaction: &Compaction, lines: usize, look: Look) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::{Covers, FidelityDetail, RestoredItem};
+    use bethink_api::{Covers, FidelityDetail, Hindsight, RestoredItem};
     use uuid::Uuid;
 
     use super::*;
@@ -115,7 +136,18 @@ mod tests {
             summary: "# One\n_what it is about_\n\ntwo\n\nthree\n".into(),
             summary_tokens: 2_400,
             fidelity: 0.97,
-            fidelity_detail: FidelityDetail { names: 145, kept: 141, lost: vec!["a_b".into()] },
+            fidelity_detail: FidelityDetail {
+                names: 145,
+                kept: 141,
+                lost: vec!["a_b".into()],
+                hindsight: Some(Hindsight {
+                    score: 0.9,
+                    names: 10,
+                    kept: 9,
+                    lost: vec!["c_d".into()],
+                }),
+            },
+            warning: Some("fidelity fell".into()),
             restored: vec![RestoredItem {
                 kind: "file".into(),
                 name: "src/a.rs".into(),
@@ -141,6 +173,8 @@ mod tests {
   kept        word for word from message 93 on
   restored    file src/a.rs (1,203)
   fidelity    0.97, 141 of 145 names in use still readable; lost a_b
+  proved      9 of 10 names used again could be read; not c_d
+  warning     fidelity fell
   │ # One
   │ two
   │ … and 1 line";

@@ -34,6 +34,7 @@ pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<Text> {
     ];
     if let Some(last) = &report.last_compaction {
         lines.push(fact("compacted").plain(ago(&last.at, now)).dim(level_and_fidelity(last)));
+        lines.extend(last.warning.iter().map(|w| fact("").put(Tone::Warn, w.clone())));
     }
     lines.extend(
         report

@@ -29,8 +29,8 @@ pub(super) fn files_and_concepts(
     let concepts = commands_and_tools(request.facts, room / 6);
     crate::fidelity::collect(&concepts, &mut known);
     let room = room.saturating_sub(concepts.len());
+    // Code shows a name and not what became of it: a row may name it all the same.
     let code = super::code::excerpts(request, room);
-    crate::fidelity::collect(&code, &mut known);
     let (files, rest) = files(request, &mut known, room.saturating_sub(code.len()));
     (files + &code, concepts + &rest)
 }

@@ -49,6 +49,12 @@ pub(crate) fn history(messages: &[Value]) -> History {
     history
 }
 
+pub(crate) fn facts_of(history: &History) -> Facts {
+    let mut facts = Facts::default();
+    history.entries().iter().for_each(|entry| facts.observe(&entry.message));
+    facts
+}
+
 pub(crate) struct Ask<'a> {
     pub(crate) window: u64,
     pub(crate) fixed_tokens: u64,
@@ -72,8 +78,7 @@ impl Default for Ask<'_> {
 pub(crate) fn try_compact(messages: &[Value], ask: &Ask<'_>) -> Result<Outcome, Failure> {
     let history = history(messages);
     let decisions = Decisions::default();
-    let mut facts = Facts::default();
-    history.entries().iter().for_each(|entry| facts.observe(&entry.message));
+    let facts = facts_of(&history);
     let hints = Hints { session: "S".to_owned() };
     let input = Input {
         id: "c".to_owned(),

@@ -1,7 +1,7 @@
 //! A compaction as it is stored, as views need it, and as clients see it.
 
 use bethink_api as api;
-use bethink_compactor::RestoredItem;
+use bethink_compactor::{Hindsight, RestoredItem};
 use bethink_context::decision::ClearedResult;
 use bethink_context::todos::Todo;
 use bethink_context::{Attachment, Boundary};
@@ -22,6 +22,9 @@ pub(crate) struct Detail {
     pub(crate) names: u64,
     pub(crate) kept_names: u64,
     pub(crate) lost: Vec<String>,
+    /// How the compaction before this one proved, which is known when this one is made.
+    pub(crate) proved: Option<Proved>,
+    pub(crate) warning: Option<String>,
     /// Levels that were tried first, and why they were not taken.
     pub(crate) refused: Vec<String>,
     /// The list as it stood, for a restart.
@@ -31,6 +34,13 @@ pub(crate) struct Detail {
     pub(crate) tags: Vec<String>,
     /// Tokens that the provider counted beyond the prompt, as far as was known.
     pub(crate) unseen: u64,
+}
+
+/// An earlier compaction, judged.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Proved {
+    pub(crate) compaction: String,
+    pub(crate) hindsight: Hindsight,
 }
 
 pub(crate) fn detail_of(compaction: &Compaction) -> Detail {
@@ -77,7 +87,9 @@ pub(crate) fn out(compaction: &Compaction) -> api::Compaction {
             names: detail.names,
             kept: detail.kept_names,
             lost: detail.lost,
+            hindsight: None,
         },
+        warning: detail.warning,
         restored: detail
             .items
             .into_iter()
@@ -91,4 +103,25 @@ pub(crate) fn out(compaction: &Compaction) -> api::Compaction {
         created_at: rfc3339(compaction.created_at),
         undone_at: compaction.undone_at.map(rfc3339),
     }
+}
+
+/// All of a session's, oldest first, each with how it proved; `newest` tells it of the one in force.
+pub(crate) fn all_out(compactions: &[Compaction], newest: Option<Proved>) -> Vec<api::Compaction> {
+    let told = compactions.iter().filter_map(|later| detail_of(later).proved);
+    let known: Vec<Proved> = told.chain(newest).collect();
+    let proved = |id: &str| known.iter().rev().find(|proved| proved.compaction == id);
+    compactions
+        .iter()
+        .map(|compaction| {
+            let mut shown = out(compaction);
+            shown.fidelity_detail.hindsight =
+                proved(&compaction.id.to_string()).map(|proved| hindsight_out(&proved.hindsight));
+            shown
+        })
+        .collect()
+}
+
+fn hindsight_out(hindsight: &Hindsight) -> api::Hindsight {
+    let Hindsight { score, names, kept, lost } = hindsight.clone();
+    api::Hindsight { score, names, kept, lost }
 }
