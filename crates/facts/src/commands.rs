@@ -92,7 +92,7 @@ fn committed(text: &str) -> Option<String> {
     Some(shorten(line, LINE_BYTES))
 }
 
-fn purpose(command: &str) -> Purpose {
+pub(crate) fn purpose(command: &str) -> Purpose {
     const COMMITS: [&str; 5] = ["git commit", "git push", "git tag", "gh pr create", "npm publish"];
     const TESTS: [&str; 10] = [
         "test", "tests", "pytest", "jest", "vitest", "rspec", "phpunit", "nextest", "ctest", "tox",

@@ -92,7 +92,7 @@ impl Facts {
                     let text = block.text();
                     let before = self.assistant.last().filter(|said| seq.0 - said.seq.0 <= 2);
                     match said::by_user(seq, &text, before) {
-                        Some(said) => self.user_said(said),
+                        Some(said) => self.user_said(said, &text),
                         None => self.names.observe(&text, seq, Voice::Seen, self.tools.focus()),
                     }
                 }
@@ -101,7 +101,8 @@ impl Facts {
                     self.names.observe(&text, seq, Voice::Seen, self.tools.focus());
                     self.tools.result(tool_use_id, *is_error, &text, seq);
                     if let Some(said) = said::in_result(seq, &text) {
-                        self.user_said(said);
+                        let words = said.text.clone();
+                        self.user_said(said, &words);
                     }
                 }
                 _ => {}
@@ -109,10 +110,12 @@ impl Facts {
         }
     }
 
-    fn user_said(&mut self, said: Said) {
-        let voice = if said.kind == SaidKind::Handover { Voice::Spoken } else { Voice::User };
-        self.names.observe(&said.text, said.seq, voice, self.tools.focus());
-        if said.kind != SaidKind::Handover {
+    /// `whole` is the text that `said` was taken from.
+    fn user_said(&mut self, said: Said, whole: &str) {
+        let handover = said.kind == SaidKind::Handover;
+        let voice = if handover { Voice::Spoken } else { Voice::User };
+        self.names.observe(whole, said.seq, voice, self.tools.focus());
+        if !handover {
             self.settle(decisions::in_text(said.seq, &said.text, true));
         }
         self.user.push(said);

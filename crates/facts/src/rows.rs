@@ -69,13 +69,15 @@ pub fn failure(failure: &Failure) -> String {
     let mut edits: Vec<&str> = failure.edits.iter().map(|path| file_name(path)).collect();
     edits.dedup();
     edits.truncate(EDITS);
-    let after = match (edits.is_empty(), failure.fixed) {
-        (true, Some(fixed)) => format!("worked again in {}", mark(fixed)),
-        (false, Some(fixed)) => {
-            format!("changed {}; worked again in {}", edits.join(", "), mark(fixed))
-        }
-        (false, None) => format!("changed {} since; not seen to work again", edits.join(", ")),
-        (true, None) => "not tried again".to_owned(),
+    let changed = match edits.is_empty() {
+        true => String::new(),
+        false => format!("changed {}; ", edits.join(", ")),
+    };
+    let after = match (failure.fixed, failure.tests_passed, edits.is_empty()) {
+        (Some(fixed), ..) => format!("{changed}worked again in {}", mark(fixed)),
+        (None, Some(passed), _) => format!("{changed}other tests passed in {}", mark(passed)),
+        (None, None, true) => "not tried again".to_owned(),
+        (None, None, false) => format!("{changed}not seen to work again"),
     };
     format!("{} {}: {} → {after}", mark(failure.seq), failure.call, failure.error)
 }

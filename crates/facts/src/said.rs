@@ -72,9 +72,12 @@ pub(crate) fn by_user(seq: Seq, text: &str, before: Option<&Said>) -> Option<Sai
     if words.is_empty() || MACHINE_MADE.iter().any(|mark| words.starts_with(mark)) {
         return None;
     }
-    let mut said = Said::new(seq, &without_middle(words, USER_BYTES));
-    said.kind = kind(words);
-    if said.kind != SaidKind::Handover && words.len() <= REPLY_BYTES {
+    let kind = kind(words);
+    if kind == SaidKind::Handover {
+        return Some(Said { kind, ..Said::new(seq, &handed_over(words)) });
+    }
+    let mut said = Said { kind, ..Said::new(seq, &without_middle(words, USER_BYTES)) };
+    if words.len() <= REPLY_BYTES {
         said.question = before.and_then(|said| question(&said.text));
         if said.question.is_some() && said.kind == SaidKind::Ask && !words.ends_with('?') {
             said.kind = SaidKind::Answer;
@@ -96,6 +99,47 @@ pub(crate) fn in_result(seq: Seq, text: &str) -> Option<Said> {
     let answers = text.strip_prefix(ANSWERED)?;
     let answers = answers.split(ANSWERED_END).next().unwrap_or(answers);
     Some(Said { kind: SaidKind::Answer, ..Said::new(seq, &without_middle(answers, USER_BYTES)) })
+}
+
+/// What matters of an account of an earlier session: what was asked, what is open, what was being done.
+/// The rest is told again by what the session does with it.
+fn handed_over(words: &str) -> String {
+    const WANTED: [&str; 3] = ["Primary Request", "Pending Tasks", "Current Work"];
+    const SECTION_BYTES: usize = 900;
+    // A draft may come before the account and have the same words in it.
+    let account = words.rfind("Summary:").and_then(|at| words.get(at..)).unwrap_or(words);
+    let sections: Vec<String> = WANTED
+        .iter()
+        .filter_map(|wanted| section(account, wanted))
+        .map(|text| crate::rows::one_line(text, SECTION_BYTES))
+        .collect();
+    match sections.is_empty() {
+        true => crate::rows::one_line(words, SECTION_BYTES),
+        false => sections.join(" | "),
+    }
+}
+
+/// The numbered section whose heading holds `wanted`, heading included.
+fn section<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
+    let is_heading = |line: &str| {
+        let line = line.trim_start_matches(['#', '*', ' ']);
+        line.split_once(['.', ')']).is_some_and(|(n, _)| n.parse::<u8>().is_ok_and(|n| n <= 20))
+    };
+    let mut start = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        // A numbered item is indented; a section's heading is not.
+        if is_heading(line) && !line.starts_with(' ') {
+            if let Some(start) = start {
+                return text.get(start..at);
+            }
+            if line.contains(wanted) {
+                start = Some(at);
+            }
+        }
+        at += line.len();
+    }
+    start.and_then(|start| text.get(start..))
 }
 
 fn kind(words: &str) -> SaidKind {
@@ -250,6 +294,23 @@ mod tests {
             "This session is being continued from a previous conversation that …",
             SaidKind::Handover,
         );
+    }
+
+    #[test]
+    fn of_an_account_what_is_asked_and_open_is_kept() {
+        let account = "This session is being continued from a previous conversation that ran out of \
+            context.\n\nAnalysis:\n1. Primary Request: drafted\n\nSummary:\n1. Primary Request and Intent:\n   \
+            - mend the gauge\n2. Key Technical Concepts:\n   - tides\n7. Pending Tasks:\n   1. paint it\n\
+            8. Current Work:\n   painting\n";
+        let (kind, text, _) = said(account, None).unwrap();
+        assert_eq!(kind, SaidKind::Handover);
+        assert_eq!(
+            text,
+            "1. Primary Request and Intent: - mend the gauge | 7. Pending Tasks: 1. paint it | 8. Current Work: painting"
+        );
+        let bare =
+            "This session is being continued from a previous conversation. It was about tides.";
+        assert_eq!(said(bare, None).unwrap().1, bare);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bethink_transcript::{Seq, ToolUseId, json};
 
 use crate::calls::{Input, describe, error_line, shorten};
-use crate::commands::{CommandFact, Commands};
+use crate::commands::{CommandFact, Commands, Purpose, purpose};
 use crate::files::{FileFact, Files};
 
 /// Something that went wrong, and what came after.
@@ -20,8 +20,11 @@ pub struct Failure {
     /// Files changed before the same call worked.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
+    /// Where other tests passed since, for a test whose own command was not seen to work again.
+    pub tests_passed: Option<Seq>,
     /// A command failed, and not a tool that was used in vain.
     pub of_command: bool,
+    is_test: bool,
     key: String,
 }
 
@@ -183,22 +186,42 @@ impl Tools {
         }
         // What a file or a search shows is no error of the call that showed it.
         let looks = command.is_some() || is_error;
+        let is_test = command.as_deref().is_some_and(|c| purpose(c) == Purpose::Test);
         let Some(error) = looks.then(|| error_line(text, is_error)).flatten() else {
-            for failure in self.failures.iter_mut().rev().take(ACTIONS) {
-                if failure.fixed.is_none() && failure.key == key {
-                    failure.fixed = Some(seq);
-                }
-            }
-            return;
+            return self.worked(&key, is_test, seq);
         };
         if let Some(action) = self.actions.iter_mut().rev().find(|a| a.text == call) {
             action.failed = true;
         }
         let of_command = command.is_some();
         let edits = Vec::new();
-        self.failures.push(Failure { seq, call, error, edits, fixed: None, of_command, key });
+        let (fixed, tests_passed) = (None, None);
+        self.failures.push(Failure {
+            seq,
+            call,
+            error,
+            edits,
+            fixed,
+            tests_passed,
+            of_command,
+            is_test,
+            key,
+        });
         if self.failures.len() > 2 * FAILURES {
             self.failures.drain(..FAILURES);
+        }
+    }
+}
+
+impl Tools {
+    /// The call with this key worked.
+    fn worked(&mut self, key: &str, is_test: bool, seq: Seq) {
+        for failure in self.failures.iter_mut().rev().take(ACTIONS) {
+            if failure.fixed.is_none() && failure.key == key {
+                failure.fixed = Some(seq);
+            } else if is_test && failure.is_test {
+                failure.tests_passed = Some(seq);
+            }
         }
     }
 }

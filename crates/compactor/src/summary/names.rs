@@ -56,14 +56,18 @@ fn files(
         crate::fidelity::collect(row, known);
     }
     // Each row with names costs a few words that lead to them.
-    let for_names = room.saturating_sub(spent + rows.len() * 9 + 130);
+    let for_names = room.saturating_sub(spent + rows.len() * 14 + 130);
     let chosen = choose(request, known, for_names);
     let mut groups = facts.names_by_file(&chosen);
     for (index, row) in rows {
         files.push_str(&row);
         if let Some(names) = groups.remove(&Some(index)) {
-            files.push_str("; used: ");
-            files.push_str(&listed(facts, &names));
+            let (used, seen) = parted(facts, names);
+            for (what, names) in [("used", used), ("seen", seen)] {
+                if !names.is_empty() {
+                    files.push_str(&format!("; {what}: {}", listed(facts, &names)));
+                }
+            }
         }
         files.push('\n');
     }
@@ -71,8 +75,7 @@ fn files(
         !facts.names.get(name).and_then(|n| n.focus).is_some_and(|f| in_rows.contains(&f))
     };
     let rest: Vec<&str> = chosen.iter().copied().filter(of_no_file).collect();
-    let (said, seen): (Vec<&str>, Vec<&str>) =
-        rest.iter().partition(|name| facts.names.get(name).is_some_and(|n| n.spoken > 0));
+    let (said, seen) = parted(facts, rest);
     let mut others = String::new();
     for (what, names) in
         [("Talked about or used in commands", said), ("Met in tool output only", seen)]
@@ -167,6 +170,11 @@ fn choose<'a>(request: &SummaryRequest<'a>, known: &HashSet<String>, room: usize
         chosen.push(name);
     }
     chosen
+}
+
+/// Names that were said or given to a tool, and names that stood in results alone.
+fn parted<'a>(facts: &Facts, names: Vec<&'a str>) -> (Vec<&'a str>, Vec<&'a str>) {
+    names.into_iter().partition(|name| facts.names.get(name).is_some_and(|n| n.spoken > 0))
 }
 
 fn listed(facts: &Facts, names: &[&str]) -> String {

@@ -1,6 +1,6 @@
 //! The user's own words, verbatim: newest first, as many as fit, and what was left out is said.
 
-use bethink_facts::{Said, without_middle};
+use bethink_facts::{Said, SaidKind, without_middle};
 use bethink_transcript::Seq;
 
 use crate::ladder::SummaryRequest;
@@ -17,7 +17,10 @@ const LEFT_OUT_BYTES: usize = 120;
 /// found room.
 pub(super) fn write(page: &mut Page, request: &SummaryRequest<'_>, limit: usize) -> Option<Seq> {
     let user = request.facts.user.iter();
-    let said: Vec<&Said> = user.filter(|said| request.is_hidden(said.seq)).collect();
+    // What a client wrote in the user's name is told in the first section.
+    let said: Vec<&Said> = user
+        .filter(|said| request.is_hidden(said.seq) && said.kind != SaidKind::Handover)
+        .collect();
     let shown = list(page, &said, limit);
     said.get(said.len() - shown).map(|said| said.seq)
 }

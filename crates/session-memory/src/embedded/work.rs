@@ -170,6 +170,7 @@ fn ended(command: &CommandFact) -> String {
     let last = match command.failed {
         None => "still without a result",
         Some(true) => "failed the last time",
+        Some(false) if command.runs == 1 => "worked",
         Some(false) if command.failures == 0 => "always worked",
         Some(false) => "worked the last time",
     };
