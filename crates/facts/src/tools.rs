@@ -161,7 +161,8 @@ impl Tools {
         }
         let Some(file) = self.files.all.get(place).filter(|_| changed) else { return };
         for failure in self.failures.iter_mut().rev().take(OPEN_FAILURES) {
-            let open = failure.of_command && failure.fixed.is_none();
+            let open =
+                failure.of_command && failure.fixed.is_none() && failure.tests_passed.is_none();
             if open && !failure.edits.contains(&file.path) {
                 failure.edits.push(Arc::clone(&file.path));
             }
