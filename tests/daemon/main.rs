@@ -13,6 +13,7 @@ mod guard;
 mod lifecycle;
 mod messages;
 mod notes;
+mod odd_sessions;
 mod routes;
 mod sessions;
 mod state;

@@ -3,6 +3,7 @@
 mod disk;
 mod record;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bethink_api as api;
@@ -362,7 +363,16 @@ fn refusal(failure: &Failure) -> Refusal {
         Failure::NoRoom { .. } => "shorten system or tools, or give the session a larger window",
         Failure::Refused(_) => "nothing was changed; the messages are all there",
     };
-    Refusal::new(Kind::NotCompactable, failure.to_string()).hint(hint)
+    let detail = match failure {
+        // Each attempt has its reason; the same one four times tells no more than once.
+        Failure::Refused(reasons) => {
+            let mut told = HashSet::new();
+            let new = reasons.iter().filter(|reason| told.insert(reason.as_str())).cloned();
+            Failure::Refused(new.collect()).to_string()
+        }
+        other => other.to_string(),
+    };
+    Refusal::new(Kind::NotCompactable, detail).hint(hint)
 }
 
 /// Message numbers in a line of a summary: `[41]`, or a bare number.

@@ -232,10 +232,12 @@ fn limit_of(request: &SearchRequest) -> Result<usize> {
     let q = &request.q;
     if q.len() > MAX_QUERY {
         return Err(Refusal::invalid("q", format!("at most {MAX_QUERY} bytes"))
-            .bounded(MAX_QUERY as u64, q.len() as u64));
+            .bounded(MAX_QUERY as u64, q.len() as u64)
+            .hint("the rarest words of it are enough"));
     }
     if q.trim().is_empty() {
-        return Err(Refusal::invalid("q", "what to search for"));
+        return Err(Refusal::invalid("q", "what to search for")
+            .hint("ask a question, or name some words that were used"));
     }
     match request.limit.unwrap_or(HITS) {
         n @ 1..=MAX_HITS => Ok(n),

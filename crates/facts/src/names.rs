@@ -1,5 +1,6 @@
 //! Names in use: how often, how lately, by whom, and around which file.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -16,6 +17,9 @@ const QUICK_HALF_LIFE: f32 = 40.0;
 const MAX_NAMES: usize = 24_000;
 /// One result lists at most so many new names: a listing of a thousand files is no thousand facts.
 const NAMES_A_TEXT: usize = 600;
+/// Longest line of a result that is looked at; what is longer is minified or data. JSON that a person
+/// reads is on one line often, and shorter.
+const LINE_BYTES: usize = 20_000;
 const MIN_BYTES: usize = 5;
 const MAX_BYTES: usize = 120;
 
@@ -96,7 +100,8 @@ pub struct Names {
 impl Names {
     pub(crate) fn observe(&mut self, text: &str, seq: Seq, voice: Voice, focus: Option<usize>) {
         let mut fresh = 0;
-        for_each_name(text, |whole| {
+        let read = if voice == Voice::Seen { without_data(text) } else { Cow::Borrowed(text) };
+        for_each_name(&read, |whole| {
             let name = last_part(whole);
             if !(MIN_BYTES..=MAX_BYTES).contains(&name.len()) || is_hashed(name) {
                 return;
@@ -174,6 +179,15 @@ pub fn names_in<'a>(text: &'a str, into: &mut HashSet<&'a str>) {
     for_each_name(text, |whole| {
         into.insert(last_part(whole));
     });
+}
+
+/// The lines that somebody may read.
+fn without_data(text: &str) -> Cow<'_, str> {
+    let is_read = |line: &&str| line.len() <= LINE_BYTES;
+    match text.split('\n').all(|line| is_read(&line)) {
+        true => Cow::Borrowed(text),
+        false => text.split('\n').filter(is_read).collect::<Vec<_>>().join("\n").into(),
+    }
 }
 
 /// A build product such as `cli-f20fdc7b237f6acc`: nobody says it twice.

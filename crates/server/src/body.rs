@@ -26,6 +26,10 @@ const DISCARD: Duration = Duration::from_secs(2);
 /// Reserved at most before the first byte came: a `Content-Length` is only a claim.
 const RESERVE: u64 = 1 << 20;
 
+/// What to do about a body of messages that is too large.
+const FEWER_MESSAGES: &str =
+    "send fewer messages at a time, or raise the limit in the [daemon] section";
+
 /// The body of a mutation, within its limits, valid UTF-8 and not too deep; with its key.
 #[derive(Debug)]
 pub(crate) struct Sent {
@@ -64,7 +68,7 @@ where
         let limits = Limits::from_ref(state);
         let (parts, body) = request.into_parts();
         let key = idempotency::key(&parts.headers)?;
-        let body = read(body, &parts.headers, limits.body_bytes).await?;
+        let body = read(body, &parts.headers, limits.body_bytes, FEWER_MESSAGES).await?;
         if !body.is_empty() {
             check_media_type(&parts.headers)?;
         }
@@ -74,16 +78,18 @@ where
     }
 }
 
-/// The whole body, refused as soon as it is known to be over `limit` bytes.
+/// The whole body, refused as soon as it is known to be over `limit` bytes; `smaller` tells what to do
+/// then.
 pub(crate) async fn read(
     mut body: Body,
     headers: &HeaderMap,
     limit: u64,
+    smaller: &'static str,
 ) -> Result<Bytes, Failure> {
     let claimed = headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     if let Some(claimed) = claimed.filter(|claimed| *claimed > limit) {
         discard(body).await;
-        return Err(too_large(limit, claimed));
+        return Err(too_large(limit, claimed, smaller));
     }
     let reserve = usize::try_from(claimed.unwrap_or(0).min(RESERVE)).unwrap_or(0);
     let mut whole = BytesMut::with_capacity(reserve);
@@ -98,7 +104,7 @@ pub(crate) async fn read(
         let length = whole.len() as u64 + data.len() as u64;
         if length > limit {
             discard(body).await;
-            return Err(too_large(limit, length));
+            return Err(too_large(limit, length, smaller));
         }
         whole.extend_from_slice(&data);
     }
@@ -192,11 +198,9 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(kind.trim().to_ascii_lowercase())
 }
 
-fn too_large(limit: u64, actual: u64) -> Failure {
+fn too_large(limit: u64, actual: u64, smaller: &'static str) -> Failure {
     let detail = format!("the body has at least {actual} bytes, {limit} are allowed");
-    Failure::new(Sort::TooLarge, detail)
-        .bounded(limit, actual)
-        .hint("send fewer messages at a time, or raise the limit in the [daemon] section")
+    Failure::new(Sort::TooLarge, detail).bounded(limit, actual).hint(smaller)
 }
 
 fn cut_off(length: usize, error: &axum::Error) -> Failure {
@@ -275,18 +279,19 @@ mod tests {
     #[tokio::test]
     async fn a_body_over_its_limit_is_refused_by_claim_and_by_count() {
         let mut headers = HeaderMap::new();
-        assert_eq!(read(Body::from("1234"), &headers, 4).await.unwrap(), "1234");
-        let problem = read(Body::from("12345"), &headers, 4).await.unwrap_err().problem().clone();
+        assert_eq!(read(Body::from("1234"), &headers, 4, "less").await.unwrap(), "1234");
+        let problem =
+            read(Body::from("12345"), &headers, 4, "less").await.unwrap_err().problem().clone();
         assert_eq!((problem.status, problem.limit, problem.actual), (413, Some(4), Some(5)));
         headers.insert(CONTENT_LENGTH, 99.into());
-        let problem = read(Body::empty(), &headers, 4).await.unwrap_err().problem().clone();
+        let problem = read(Body::empty(), &headers, 4, "less").await.unwrap_err().problem().clone();
         assert_eq!((problem.status, problem.limit, problem.actual), (413, Some(4), Some(99)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_stops_is_a_timeout() {
         let body = Body::from_stream(futures_util::stream::pending::<Result<Bytes, axum::Error>>());
-        let failure = read(body, &HeaderMap::new(), 4).await.unwrap_err();
+        let failure = read(body, &HeaderMap::new(), 4, "less").await.unwrap_err();
         assert_eq!(failure.problem().status, 408);
     }
 
@@ -294,7 +299,7 @@ mod tests {
     async fn a_body_that_breaks_off_is_cut_off() {
         let parts = [Ok(Bytes::from("{\"a")), Err(axum::Error::new("reset"))];
         let body = Body::from_stream(futures_util::stream::iter(parts));
-        let failure = read(body, &HeaderMap::new(), 99).await.unwrap_err();
+        let failure = read(body, &HeaderMap::new(), 99, "less").await.unwrap_err();
         assert_eq!(failure.slug(), "body_cut_off");
     }
 }

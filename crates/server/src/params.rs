@@ -83,7 +83,10 @@ impl Params {
     }
 
     pub(crate) fn required(&self, name: &'static str) -> Result<String, Failure> {
-        self.text(name).ok_or_else(|| Failure::field(name, format!("`{name}` has to be given")))
+        self.text(name).ok_or_else(|| {
+            Failure::field(name, format!("`{name}` has to be given"))
+                .hint(format!("add ?{name}=… to the path"))
+        })
     }
 
     pub(crate) fn seq(&self, name: &'static str) -> Result<Option<u64>, Failure> {

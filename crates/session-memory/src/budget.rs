@@ -94,6 +94,7 @@ impl NotesBudget {
         let mut document = Document::parse_with(text, template.level, &known);
         let mut cutter = Cutter { whole_at, estimator };
         document.preamble = cutter.head(&document.preamble, self.section);
+        cutter.drop_foreign(&mut document, template, self.total);
         let kinds: Vec<_> = document
             .parts
             .iter()
@@ -119,7 +120,7 @@ impl NotesBudget {
                 shown = document.render(template.level);
             }
         }
-        // Thousands of headings: what is left is cut as one text.
+        // A template of thousands of sections: what is left is cut as one text.
         let bytes = usize::try_from(self.total * 2).unwrap_or(usize::MAX);
         format!("{}\n{}\n", beginning(&shown, bytes), cutter.note(0))
     }
@@ -215,6 +216,25 @@ impl Cutter<'_> {
             kept.push(self.note(earlier));
         }
         kept
+    }
+
+    /// Where the headings alone take more than `room`, the template's sections say more than a person's
+    /// own: the current state must not go with them.
+    fn drop_foreign(&self, document: &mut Document, template: &Template, room: u64) {
+        let cost = |part: &Part| u64::from(self.estimator.text(&part.heading)) + 2;
+        if document.parts.iter().map(cost).sum::<u64>() <= room {
+            return;
+        }
+        let mut dropped = 0;
+        document.parts.retain(|part| {
+            let stays = template.place(&part.heading).is_some();
+            let lines = part.lines.iter().filter(|line| !line.trim().is_empty()).count();
+            dropped += if stays { 0 } else { 1 + lines };
+            stays
+        });
+        if dropped > 0 {
+            document.preamble.push(self.note(dropped));
+        }
     }
 
     fn note(&self, lines: usize) -> String {
@@ -314,6 +334,8 @@ mod tests {
             assert!(u64::from(ESTIMATOR.text(&shown)) <= TOTAL_TOKENS + 100, "{}", shown.len());
             assert!(shown.contains("FILE"), "{}", &shown[..200]);
         }
+        let headings = cut(&format!("{}{state}", "# Own\ntext\n\n".repeat(50_000)));
+        assert!(headings.contains("- alive") && headings.contains("100000 lines"), "{headings}");
         let shown = cut(&state);
         assert!(shown.contains("- alive") && shown.contains("- newest"), "{shown}");
         assert_eq!(cut("# A\nshort\n"), "# A\nshort\n");

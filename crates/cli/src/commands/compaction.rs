@@ -57,31 +57,33 @@ pub(crate) async fn list(app: &mut App) -> Done {
     }
     let ids: Vec<_> = compactions.compactions.iter().map(|one| one.id).collect();
     let mut table = Table::new(&[
-        ("compaction", Align::Left),
-        ("level", Align::Left),
         ("messages", Align::Left),
+        ("level", Align::Left),
         ("before", Align::Right),
         ("after", Align::Right),
         ("fidelity", Align::Right),
         ("when", Align::Left),
     ]);
-    for (one, id) in compactions.compactions.iter().zip(app::short_ids(&ids)) {
+    for one in &compactions.compactions {
         let when = match one.undone_at {
             Some(_) => Text::new().put(Tone::Warn, "undone"),
             None => Text::from(ago(&one.created_at, app.now)),
         };
         table.row(vec![
-            id.into(),
-            format!("{} ({})", one.level, one.trigger).into(),
             format!("{}–{}", one.covers.first_seq, one.covers.last_seq).into(),
+            format!("{} ({})", one.level, one.trigger).into(),
             count(one.tokens_before).into(),
             count(one.tokens_after).into(),
             format!("{:.2}", one.fidelity).into(),
             when,
         ]);
     }
-    let lines = table.lines(app.screen.look.width);
-    app.screen.lines(lines)?;
+    let mut lines = table.lines(app.screen.look.width).into_iter();
+    app.screen.lines(lines.next())?;
+    // An id below its row: beside it, no figure would have room in 80 columns.
+    for (line, id) in lines.zip(app::short_ids(&ids)) {
+        app.screen.lines([line, Text::from("  ").dim(id)])?;
+    }
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use super::Done;
 use crate::app::App;
 use crate::args::NotesCommand;
 use crate::failure::Failure;
+use crate::screen::text::paragraphs;
 use crate::screen::{Text, Tone};
 
 /// The slug of a refusal because of `If-Match`.
@@ -36,7 +37,11 @@ async fn show(app: &mut App, client: &Client, session: &Session) -> Done {
             "through_seq": notes.through_seq, "faults": notes.faults,
         }))?);
     }
-    app.screen.block(notes.text.trim_end().to_owned())?;
+    let text = notes.text.trim_end();
+    match app.screen.look.live {
+        true => app.screen.block(paragraphs(text, app.screen.look.width))?,
+        false => app.screen.block(text.to_owned())?,
+    }
     for fault in &notes.faults {
         let text = Text::new().put(Tone::Warn, "the default is used: ").plain(fault.clone());
         app.screen.note(text)?;

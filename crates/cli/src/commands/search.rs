@@ -50,7 +50,8 @@ fn show(app: &mut App, found: &SearchHits, session: Option<&Session>, project: &
     if !found.hits.is_empty() {
         app.screen.gap()?;
     }
-    app.screen.note(Text::new().dim(said))?;
+    let said = Text::new().dim(said).fitted(app.screen.look.width);
+    app.screen.note(said)?;
     if let Some(best) = found.hits.first() {
         let whole = match session {
             Some(_) => format!("bethink history -m {}", best.seq),

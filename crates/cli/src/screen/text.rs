@@ -139,6 +139,25 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Lines of Markdown broken between words, each item's text below itself. What fits stays as it is.
+pub(crate) fn paragraphs(text: &str, width: usize) -> String {
+    let broken = text.lines().map(|line| {
+        let body = line.trim_start();
+        if columns(line) <= width || body.is_empty() {
+            return line.to_owned();
+        }
+        let indent = " ".repeat((line.len() - body.len()).min(width / 2));
+        let (mark, rest) = match body.strip_prefix("- ") {
+            Some(rest) => ("- ", rest),
+            None => ("", body),
+        };
+        let below = format!("\n{indent}{}", " ".repeat(mark.len()));
+        let room = width.saturating_sub(indent.len() + mark.len());
+        format!("{indent}{mark}{}", wrapped(rest, room).join(&below))
+    });
+    broken.collect::<Vec<_>>().join("\n")
+}
+
 /// Columns of one line once it is escaped.
 pub(crate) fn columns(text: &str) -> usize {
     visible(text, Lines::One).width()
@@ -174,6 +193,15 @@ mod tests {
         assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
         assert_eq!(wrapped("endless-word is cut later", 5), ["endless-word", "is", "cut", "later"]);
         assert!(wrapped("  ", 5).is_empty());
+    }
+
+    #[test]
+    fn an_item_stands_below_itself() {
+        let check = |text: &str, expect: &str| assert_eq!(paragraphs(text, 12), expect);
+        check("# A\n\n- one two three", "# A\n\n- one two\n  three");
+        check("  - one two three", "  - one two\n    three");
+        check("plain words go here", "plain words\ngo here");
+        check("x  y", "x  y");
     }
 
     #[test]

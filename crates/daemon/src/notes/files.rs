@@ -96,12 +96,13 @@ fn read(path: &Path) -> Result<Option<String>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(path, &error)),
     };
+    let size = file.metadata().map_err(|e| unreadable(path, &e))?.len();
     let mut bytes = Vec::new();
     file.take(MAX_NOTES_BYTES + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
     if bytes.len() as u64 > MAX_NOTES_BYTES {
         let detail = format!("{} has more than {MAX_NOTES_BYTES} bytes", path.display());
         return Err(Refusal::new(Kind::Conflict, detail)
-            .bounded(MAX_NOTES_BYTES, bytes.len() as u64)
+            .bounded(MAX_NOTES_BYTES, size.max(bytes.len() as u64))
             .hint("shorten the file; until then it is neither read nor written"));
     }
     match String::from_utf8(bytes) {
@@ -112,6 +113,18 @@ fn read(path: &Path) -> Result<Option<String>> {
             Ok(None)
         }
     }
+}
+
+/// A person's own text leaves room for the daemon's lines, or nothing is written.
+pub(crate) fn check_size(actual: u64) -> Result<()> {
+    if actual <= MAX_NOTES_BYTES {
+        return Ok(());
+    }
+    let detail =
+        format!("with the newest lines the notes would have more than {MAX_NOTES_BYTES} bytes");
+    Err(Refusal::new(Kind::Conflict, detail)
+        .bounded(MAX_NOTES_BYTES, actual)
+        .hint("shorten what was written by hand; until then the notes stay as they are"))
 }
 
 fn set_aside(path: &Path) -> io::Result<PathBuf> {

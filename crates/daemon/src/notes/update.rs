@@ -7,7 +7,7 @@ use bethink_store::{Job, Notes, Session};
 use bethink_transcript::{Message, Seq, SessionId};
 use serde_json::{Value, json};
 
-use super::files::hash;
+use super::files::{self, hash};
 use crate::hot::{ESTIMATOR, Slot};
 use crate::sessions::model_of;
 use crate::{Daemon, Kind, Refusal, Result, jobs};
@@ -107,6 +107,8 @@ impl Daemon {
                 strategy: self.notes_writer().strategy().to_owned(),
                 updated_at: self.now(),
             };
+            // It could not be read again.
+            files::check_size(row.text.len() as u64)?;
             let found = self.read_notes_file(id).await?.as_deref().map_or_else(String::new, hash);
             if found != replaced {
                 continue;

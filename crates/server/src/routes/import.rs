@@ -10,6 +10,9 @@ use crate::body::{check_text, is_json, object, read};
 use crate::idempotency::{key, once, with_fingerprint};
 use crate::problem::Failure;
 
+const SMALLER_FILES: &str =
+    "import the file from its path on disk, or raise the limit in the [daemon] section";
+
 /// Import a session file: JSONL as the body, or `{"path": …}` as `application/json`.
 #[utoipa::path(
     post, path = "/v1/import", tag = "files",
@@ -24,7 +27,7 @@ pub(crate) async fn import(State(app): State<App>, request: Request) -> Reply {
     let key = key(&parts.headers)?;
     let by_path = is_json(&parts.headers);
     let limit = if by_path { app.limits.body_bytes } else { app.limits.import_bytes };
-    let body = read(body, &parts.headers, limit).await?;
+    let body = read(body, &parts.headers, limit, SMALLER_FILES).await?;
     let key = key.map(|key| with_fingerprint(key, &parts, &body));
     let daemon = app.daemon.clone();
     if by_path {

@@ -21,6 +21,8 @@ const THROUGH: HeaderName = HeaderName::from_static("bethink-notes-through");
 /// What of a person's template or instruction is broken.
 const FAULT: HeaderName = HeaderName::from_static("bethink-notes-fault");
 
+const SHORTER_NOTES: &str = "shorten the notes: a prompt takes a small part of them anyway";
+
 /// The notes; the bare template before anything was noted.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/notes", tag = "notes",
@@ -52,7 +54,7 @@ pub(crate) async fn put(
     let (parts, body) = request.into_parts();
     check_media_type(&parts.headers)?;
     let if_match = if_match(&parts.headers)?;
-    let body = read(body, &parts.headers, MAX_NOTES_BYTES).await?;
+    let body = read(body, &parts.headers, MAX_NOTES_BYTES, SHORTER_NOTES).await?;
     let text = String::from_utf8(body.into()).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::new(Sort::InvalidUtf8, format!("the byte at offset {at} of the body is not UTF-8"))

@@ -169,6 +169,7 @@ fn ended(command: &CommandFact) -> String {
     let verdict = command.verdict.as_ref().map(|v| format!(" ({})", clip(v, 120)));
     let last = match command.failed {
         None => "still without a result",
+        Some(true) if command.runs == 1 => "failed",
         Some(true) => "failed the last time",
         Some(false) if command.runs == 1 => "worked",
         Some(false) if command.failures == 0 => "always worked",
@@ -266,14 +267,18 @@ fn step_text(step: &Step<'_>) -> String {
 /// What a handful of calls did, in a few words.
 fn done(actions: &[&Action]) -> String {
     let mut changed = BTreeSet::new();
-    let (mut read, mut searched, mut ran, mut other) = (0_u32, 0_u32, Vec::new(), 0_u32);
+    let (mut read, mut reads, mut ran) = (BTreeSet::new(), 0_u32, Vec::new());
+    let (mut searched, mut other) = (0_u32, 0_u32);
     for action in actions {
         let (tool, what) = action.text.split_once(" `").unwrap_or((&action.text, ""));
         match Role::of(tool) {
             Some(Role::Edit | Role::Write) => {
                 changed.insert(file_name(what.trim_end_matches('`')));
             }
-            Some(Role::Read) => read += 1,
+            Some(Role::Read) => {
+                reads += 1;
+                read.insert(what.trim_end_matches('`'));
+            }
             Some(Role::Search) => searched += 1,
             None => match command_line(action) {
                 Some(line) => ran.push((line, action.failed)),
@@ -293,8 +298,13 @@ fn done(actions: &[&Action]) -> String {
         };
         parts.push(format!("ran `{}`{failed}{more}", clip(line, 90)));
     }
-    if read > 0 {
-        parts.push(format!("read {read} file{}", if read == 1 { "" } else { "s" }));
+    match (read.len(), read.first()) {
+        (0, _) => {}
+        (1, Some(file)) if reads > 1 => {
+            parts.push(format!("read {} {reads} times", file_name(file)));
+        }
+        (1, _) => parts.push("read 1 file".to_owned()),
+        (files, _) => parts.push(format!("read {files} files")),
     }
     if searched > 0 {
         parts.push(if searched == 1 {
