@@ -70,6 +70,25 @@ fn a_compaction_makes_the_prompt_smaller_and_tells_what_it_covers() {
     assert_eq!(listed["compactions"][0]["id"], made["id"]);
 }
 
+/// An old session's results are cleared in its next prompt; a compaction by hand starts from there.
+#[test]
+fn what_is_compacted_is_what_the_report_shows() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    for n in 0..60 {
+        let mut messages = say::work(n, 3000);
+        messages.iter_mut().for_each(|m| m["created_at"] = json!("2026-01-01T00:00:00Z"));
+        daemon.append(&session, &messages);
+    }
+    let path = format!("/v1/sessions/{session}");
+    let report = daemon.client().get(&format!("{path}/context/report")).ok();
+    assert_eq!(report["stages"][0]["stage"], "microcompact", "{report}");
+    let made = daemon.client().post(&format!("{path}/compact"), &json!({})).ok();
+    assert_eq!(made["tokens_before"], report["tokens"]);
+    let after = daemon.client().get(&format!("{path}/context/report")).ok();
+    assert!(after["tokens"].as_u64() < report["tokens"].as_u64(), "{after}");
+}
+
 #[test]
 fn nothing_of_history_is_lost_by_it() {
     let c = Compacted::new(&json!({}));

@@ -50,6 +50,7 @@ impl Daemon {
         let wish = wish_of(request)?;
         let slot = self.hot(id).await?;
         let mut hot = slot.lock(self).await?;
+        self.keep_cleared(&mut hot).await?;
         self.compact_hot(&slot, &mut hot, wish).await.map(|done| out(&done))
     }
 

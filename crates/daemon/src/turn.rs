@@ -157,10 +157,39 @@ impl Daemon {
         notes: Option<Attachment>,
         now: UnixMicros,
     ) -> (Decisions, Vec<Decision>, Vec<StageReport>) {
-        let settings = &self.settings().context;
-        let hints = Hints { session: hot.session.id.to_string() };
         let reminder = todo_reminder(hot);
         let hot = &*hot;
+        let (mut decisions, mut records, stages) = self.clear(hot, now);
+        let mut take = |decisions: &mut Decisions, record: Decision| {
+            decisions.apply(&record, &hot.history, &tokens);
+            records.push(record);
+        };
+        for reminder in notes.into_iter().chain(reminder) {
+            take(&mut decisions, Decision::Attached(reminder));
+        }
+        let last = hot.session.last_seq;
+        if decisions.shown_through() < last
+            && hot
+                .history
+                .entries()
+                .iter()
+                .rev()
+                .take_while(|e| e.message.seq > decisions.shown_through())
+                .any(|e| e.message.tool_results().next().is_some())
+        {
+            take(&mut decisions, Decision::Shown { through: last });
+        }
+        (decisions, records, stages)
+    }
+
+    /// Of these the stages that take something out of the view.
+    fn clear(
+        &self,
+        hot: &HotSession,
+        now: UnixMicros,
+    ) -> (Decisions, Vec<Decision>, Vec<StageReport>) {
+        let settings = &self.settings().context;
+        let hints = Hints { session: hot.session.id.to_string() };
         let mut decisions = hot.decisions.clone();
         let (mut records, mut stages) = (Vec::new(), Vec::new());
         let mut take =
@@ -182,22 +211,15 @@ impl Daemon {
         let active = last_activity(hot);
         let found = microcompact::decide(&hot.history, &decisions, &limits, active, now, &hints);
         take(&mut decisions, found);
-        for reminder in notes.into_iter().chain(reminder) {
-            take(&mut decisions, (vec![Decision::Attached(reminder)], None));
-        }
-        let last = hot.session.last_seq;
-        if decisions.shown_through() < last
-            && hot
-                .history
-                .entries()
-                .iter()
-                .rev()
-                .take_while(|e| e.message.seq > decisions.shown_through())
-                .any(|e| e.message.tool_results().next().is_some())
-        {
-            take(&mut decisions, (vec![Decision::Shown { through: last }], None));
-        }
         (decisions, records, stages)
+    }
+
+    /// Clears what the next prompt would clear. A compaction by hand starts from what its report shows,
+    /// or it could leave a prompt that is larger than the one that was looked at.
+    pub(crate) async fn keep_cleared(&self, hot: &mut HotSession) -> Result<()> {
+        let now = self.now();
+        let (decisions, records, _) = self.clear(hot, now);
+        self.keep(hot, decisions, records, now).await
     }
 
     /// Looks, validates, measures.
