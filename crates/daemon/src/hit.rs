@@ -39,9 +39,10 @@ impl<'a> Hits<'a> {
     pub(crate) fn look_at(&mut self, session: SessionId, message: Message, score: f32) {
         let is_new = self.seen.as_mut().is_none_or(|seen| seen.insert(message.id.to_string()));
         let text = readable(&message);
-        if is_new && phrase::holds(&text, &self.question.phrases) {
+        let Question { terms, phrases, needs_phrases, .. } = self.question;
+        if is_new && (!needs_phrases || phrase::holds(&text, phrases)) {
             let together = match text.len() <= CLOSE_LOOK_BYTES {
-                true => phrase::together(&text, &self.question.terms),
+                true => phrase::together(&text, terms) + phrase::held(&text, phrases),
                 false => 0.0,
             };
             let score = score + together;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use bethink_api as api;
-use bethink_recall::days::{Day, day_of};
+use bethink_recall::days::{DAYS_AFTER, Day, day_of};
 use bethink_recall::question::FAMILY_SPREAD;
-use bethink_recall::{Evidence, Extent, Occurrence, Question, Ranked, marks};
+use bethink_recall::{Evidence, Extent, Occurrence, Question, Ranked, Weights, marks};
 use bethink_store::{Family, Found, Lookup, Posting, Scope, StoredMessage};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 
@@ -53,6 +53,7 @@ struct Plan {
     words: usize,
     speakers: usize,
     days: usize,
+    days_after: usize,
     /// Lengths of the groups of which a hit must be in one list each.
     filters: Vec<usize>,
     literal: bool,
@@ -86,7 +87,8 @@ impl Daemon {
         let plan = Plan::new(&question, &request.q, &filter, day_of(self.now()));
         let (found, complete) = self.look_up(scope.clone(), &plan).await?;
         // Some of what is ranked may be dropped again, once it is read.
-        let selective = filter.must_be_read() || !question.phrases.is_empty();
+        let selective =
+            filter.must_be_read() || (question.needs_phrases && !question.phrases.is_empty());
         let step = limit + SECOND_LOOK;
         let depth = if selective { step * FILTERED_HITS } else { step };
         let sessions: Vec<SessionId> = found.sessions.iter().map(|one| one.session).collect();
@@ -334,11 +336,13 @@ impl Plan {
         }
         terms.extend(question.words.iter().map(|word| marks::by_speaker(word)));
         let days = bethink_recall::days::named_days(text, today);
-        let days = days.map_or_else(Vec::new, |days| {
-            (days.start().0..=days.end().0)
-                .take(usize::try_from(MAX_FILTER_DAYS).unwrap_or(0))
-                .map(|day| marks::by_day(Day(day)))
-                .collect()
+        let most = usize::try_from(MAX_FILTER_DAYS).unwrap_or(0);
+        let days_of = |first: Day, last: Day| {
+            (first.0..=last.0).take(most).map(|day| marks::by_day(Day(day))).collect::<Vec<_>>()
+        };
+        let (days, after) = days.map_or_else(Default::default, |days| {
+            let (first, last) = (*days.start(), *days.end());
+            (days_of(first, last), days_of(Day(last.0 + 1), Day(last.0 + DAYS_AFTER)))
         });
         let filters = filter.marks(today);
         let plan = Self {
@@ -346,11 +350,13 @@ impl Plan {
             words: question.terms.len(),
             speakers: question.words.len(),
             days: days.len(),
+            days_after: after.len(),
             filters: filters.iter().map(Vec::len).collect(),
             literal: question.is_keywords,
             terms: Vec::new(),
         };
         terms.extend(days);
+        terms.extend(after);
         terms.extend(filters.into_iter().flatten());
         Self { terms, ..plan }
     }
@@ -372,6 +378,7 @@ impl Plan {
         let (begins, asks, ends_asking, tells_when) = (next(), next(), next(), next());
         let speakers = (0..self.speakers).map(|_| next()).collect();
         let days = (0..self.days).map(|_| next()).collect();
+        let days_after = (0..self.days_after).map(|_| next()).collect();
         let filters =
             self.filters.iter().map(|group| (0..*group).map(|_| next()).collect()).collect();
         let families = found.families.iter().flatten().map(Vec::as_slice).collect();
@@ -385,10 +392,11 @@ impl Plan {
             tells_when,
             speakers,
             days,
+            days_after,
             literal: self.literal,
             filters,
         };
-        bethink_recall::rank(&evidence, occurrence, limit)
+        bethink_recall::rank(&evidence, occurrence, &Weights::default(), limit)
     }
 }
 

@@ -14,6 +14,9 @@ pub fn day_of(at: UnixMicros) -> Day {
     Day(at.0.div_euclid(DAY_MICROS))
 }
 
+/// What was done on a day is told within so many days.
+pub const DAYS_AFTER: i64 = 7;
+
 /// In the order of day numbers.
 const WEEKDAYS: [&str; 7] =
     ["thursday", "friday", "saturday", "sunday", "monday", "tuesday", "wednesday"];
@@ -74,14 +77,76 @@ pub(crate) fn is_time_word(word: &str) -> bool {
 }
 
 /// The days that a question names, seen from `today`: `yesterday`, `last week`, `3 days ago`, `on
-/// Tuesday`, `2026-11-20`. The first of them counts.
+/// Tuesday`, `2026-11-20`, `20 November 2026`, `November 2026`. The first of them counts.
 pub fn named_days(question: &str, today: Day) -> Option<RangeInclusive<Day>> {
     let lower = question.to_lowercase();
-    let words: Vec<&str> = lower
+    let words = words_of(&lower);
+    let named = |at: usize| written(&words[at..]).or_else(|| days_at(&words[at..], today));
+    (0..words.len()).find_map(named)
+}
+
+/// The day that a time stamp names.
+pub(crate) fn stamped_day(stamp: &str) -> Option<Day> {
+    let lower = stamp.to_lowercase();
+    let words = words_of(&lower);
+    let written = (0..words.len()).find_map(|at| written(&words[at..]))?;
+    (written.start() == written.end()).then_some(*written.start())
+}
+
+fn words_of(lower: &str) -> Vec<&str> {
+    lower
         .split(|c: char| !c.is_alphanumeric() && c != '-')
         .filter(|word| !word.is_empty())
-        .collect();
-    (0..words.len()).find_map(|at| days_at(&words[at..], today))
+        .collect()
+}
+
+/// `20 november 2026`, `november 20th 2026`, `november 2026`, `2026-11-20`, and that with a time.
+fn written(words: &[&str]) -> Option<RangeInclusive<Day>> {
+    let one = |year, month, day| civil_day(year, month, day).map(|day| day..=day);
+    match *words {
+        [day, name, of, ..] if month(name).is_some() && day_of_month(day).is_some() => {
+            one(year(of)?, month(name)?, day_of_month(day)?)
+        }
+        [name, day, of, ..] if month(name).is_some() && day_of_month(day).is_some() => {
+            one(year(of)?, month(name)?, day_of_month(day)?)
+        }
+        [name, of, ..] if month(name).is_some() => {
+            let (year, month) = (year(of)?, month(name)?);
+            let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+            Some(civil_day(year, month, 1)?..=Day(civil_day(next.0, next.1, 1)?.0 - 1))
+        }
+        [date, ..] => iso_day(date.split('t').next()?).map(|day| day..=day),
+        [] => None,
+    }
+}
+
+/// Whole, or its first three letters.
+fn month(word: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let is = |month: &&str| word == *month || (word.len() == 3 && month.starts_with(word));
+    (1..).zip(&MONTHS).find(|(_, month)| is(month)).map(|(number, _)| number)
+}
+
+fn day_of_month(word: &str) -> Option<i64> {
+    let digits = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
+    digits.unwrap_or(word).parse().ok().filter(|day| (1..=31).contains(day))
+}
+
+fn year(word: &str) -> Option<i64> {
+    word.parse().ok().filter(|year| word.len() == 4 && (1900..2200).contains(year))
 }
 
 fn days_at(words: &[&str], today: Day) -> Option<RangeInclusive<Day>> {
@@ -99,8 +164,7 @@ fn days_at(words: &[&str], today: Day) -> Option<RangeInclusive<Day>> {
             let days = unit_days(unit)?;
             Some(back(count * days + days / 2, count * days - days / 2))
         }
-        [date, ..] => iso_day(date).map(|day| day..=day),
-        [] => None,
+        _ => None,
     }
 }
 
@@ -176,6 +240,12 @@ mod tests {
         check("the build on Tuesday", Some((-3, -3)));
         check("last Friday", Some((-7, -7)));
         check("the log of 2026-11-19", Some((-1, -1)));
+        check("what was said on 19 November, 2026?", Some((-1, -1)));
+        check("on November 18th, 2026", Some((-2, -2)));
+        check("who may 2 help", None);
+        check("the plans of Nov 2026", Some((-19, 10)));
+        check("in December 2025", Some((-354, -324)));
+        check("31 31 2026", None);
         check("on call", None);
         check("last resort", None);
         check("2026-13-40 and 1-2-3", None);
@@ -189,6 +259,16 @@ mod tests {
         assert_eq!(iso_day("2026-11-20"), Some(TODAY));
         assert_eq!(day_of(UnixMicros(-1)), Day(-1));
         assert_eq!(day_of(UnixMicros(TODAY.0 * DAY_MICROS)), TODAY);
+    }
+
+    #[test]
+    fn a_stamp_names_its_day() {
+        let day = Some(Day(TODAY.0));
+        assert_eq!(stamped_day("1:56 pm on 20 November, 2026"), day);
+        assert_eq!(stamped_day("2026-11-20T10:00:00Z"), day);
+        assert_eq!(stamped_day("2026-11-20 10:00"), day);
+        assert_eq!(stamped_day("November 2026"), None);
+        assert_eq!(stamped_day("12:34:56"), None);
     }
 
     #[test]

@@ -5,11 +5,12 @@
 //! Leaves to the store where terms stand, and to the daemon what to do with a hit.
 //!
 //! Reading order: [`words`] → `stem` → [`terms`] → [`fields`] → [`marks`] ([`days`]) → [`question`]
-//! ([`query`]) → [`rank`] (`grid`) → [`mod@phrase`] →
+//! ([`query`], `frame`) → [`rank`] (`grid`, [`weights`]) → [`mod@phrase`] →
 //! [`snippet`], and apart from them [`names`].
 
 pub mod days;
 pub mod fields;
+mod frame;
 mod grid;
 pub mod marks;
 pub mod names;
@@ -21,6 +22,7 @@ pub mod snippet;
 mod stem;
 mod stop;
 pub mod terms;
+pub mod weights;
 pub mod words;
 
 pub use fields::{Fields, fields, for_each_json_string};
@@ -30,3 +32,4 @@ pub use question::Question;
 pub use rank::{Evidence, Extent, Occurrence, Ranked, rank};
 pub use snippet::{highlights, snippet};
 pub use terms::{Analyzer, analyze};
+pub use weights::Weights;

@@ -5,7 +5,7 @@
 
 use bethink_transcript::{BlockKind, Message, Role, UnixMicros, json};
 
-use crate::days::{Day, day_of};
+use crate::days::{Day, day_of, stamped_day};
 use crate::words::{LETTER, Word, for_each_word};
 
 /// A stretch begins here: a pause before it, or another time stamp.
@@ -84,6 +84,8 @@ fn for_each_path(input: &str, mut each: impl FnMut(&str)) {
 pub fn marks(message: &Message, before: Option<&Message>) -> String {
     let mut marks = vec![by_role(message.role), by_day(day_of(message.created_at))];
     let said = said(message);
+    // A chat that was copied tells the day that it means; ours is when it was copied.
+    marks.extend(leading_stamp(&said).and_then(stamped_day).map(by_day));
     if before.is_none_or(|before| begins(message, &said, before)) {
         marks.push(BEGINS.to_owned());
     }
@@ -185,4 +187,31 @@ fn clean(text: &str) -> String {
         .map(|c| if c.is_whitespace() { '_' } else { c })
         .flat_map(char::to_lowercase)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_transcript::message::Source;
+    use bethink_transcript::{MessageId, MessageMeta, Seq};
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn message(text: &str) -> Message {
+        let meta = MessageMeta {
+            seq: Seq(1),
+            id: MessageId::new("m1").unwrap(),
+            created_at: UnixMicros(0),
+        };
+        let raw = Bytes::from(format!(r#"{{"role":"user","content":"{text}"}}"#));
+        Message::parse(meta, raw, Source::Client).unwrap()
+    }
+
+    #[test]
+    fn a_copied_chat_has_the_day_that_it_tells() {
+        let marks_of = |text: &str| marks(&message(text), None);
+        let stamped = marks_of("[9:30 pm on 2 January, 1970] Ann: hello?");
+        assert_eq!(stamped, ":begins :by:ann :day:0 :day:1 :ends-asking :user");
+        assert_eq!(marks_of("[12 of 40] done"), ":begins :day:0 :user");
+    }
 }

@@ -5,6 +5,8 @@ use crate::terms::for_each_term;
 /// Score of each pair of neighbouring words of a question that are neighbours in a message, too, in the
 /// units of [`rank`](crate::rank()).
 const PAIR: f32 = 0.9;
+/// Score of each phrase of a question that a message holds as it stands: about that of a rare word.
+const PHRASE: f32 = 4.0;
 
 /// What a message that was read adds to its score for words that stand together as they were asked.
 pub fn together(text: &str, terms: &[String]) -> f32 {
@@ -44,6 +46,15 @@ pub fn holds(text: &str, phrases: &[String]) -> bool {
     }
     let text = folded(text);
     phrases.iter().all(|phrase| text.contains(phrase))
+}
+
+/// What a message that was read adds to its score for the phrases that it holds.
+pub fn held(text: &str, phrases: &[String]) -> f32 {
+    if phrases.is_empty() {
+        return 0.0;
+    }
+    let text = folded(text);
+    phrases.iter().filter(|phrase| text.contains(phrase.as_str())).map(|_| PHRASE).sum()
 }
 
 fn folded(text: &str) -> String {
@@ -87,5 +98,7 @@ mod tests {
         assert!(holds("He said: not\n YET.", &quoted("\"not yet\"")));
         assert!(!holds("yet not", &quoted("\"not yet\"")));
         assert!(holds("anything", &[]));
+        assert_eq!(held("a\nB and c d", &quoted("\"a b\" \"c d\" \"e f\"")), 2.0 * PHRASE);
+        assert_eq!(held("anything", &[]), 0.0);
     }
 }

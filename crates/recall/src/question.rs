@@ -1,5 +1,6 @@
 //! What is asked, taken apart.
 
+use crate::frame::without_frame;
 use crate::phrase::quoted;
 use crate::query::query_terms;
 use crate::words::for_each_word;
@@ -19,8 +20,11 @@ pub struct Question {
     pub terms: Vec<String>,
     /// Beginnings that other words share with a term, by the number of the term.
     pub families: Vec<(usize, String)>,
-    /// What is to be found as it stands, in lower case.
+    /// What stands in quotes, in lower case.
     pub phrases: Vec<String>,
+    /// A hit holds the phrases. Where a sentence asks, they are titles and names, which may well be
+    /// said otherwise: a hit that holds them only comes first.
+    pub needs_phrases: bool,
     /// Its words in lower case: one of them may be the name of a speaker.
     pub words: Vec<String>,
     /// A few words and no sentence: wanted are the places that hold them.
@@ -31,7 +35,6 @@ pub struct Question {
 
 impl Question {
     pub fn new(text: &str) -> Self {
-        let terms = query_terms(text);
         let mut words: Vec<String> = Vec::new();
         let mut start = Vec::new();
         for_each_word(text, |word| {
@@ -51,15 +54,26 @@ impl Question {
             matches!(starts[..], ["when", ..] | ["how", "long"] | ["what", "day" | "date"]);
         let asks =
             text.contains('?') || starts.first().is_some_and(|first| crate::stop::is_stop(first));
+        let mut terms = if asks { query_terms(&without_frame(text)) } else { Vec::new() };
+        if terms.is_empty() {
+            terms = query_terms(text);
+        }
         Self {
             families: families(&terms),
             phrases: quoted(text),
+            needs_phrases: !asks_around_quotes(text, asks),
             is_keywords: words.len() <= KEYWORDS && !asks,
             terms,
             words,
             asks_when,
         }
     }
+}
+
+/// Whether a sentence asks, rather than only what it quotes.
+fn asks_around_quotes(text: &str, asks: bool) -> bool {
+    let asked_outside = text.split('"').step_by(2).any(|outside| outside.contains('?'));
+    asked_outside || (asks && !text.contains('?') && !text.trim_start().starts_with('"'))
 }
 
 /// `paint` of `painting` and `painter`. Names with digits and other scripts have no such kin.
@@ -84,10 +98,25 @@ mod tests {
         assert!(question.asks_when);
         assert!(Question::new("How long did it run?").asks_when);
         assert!(!Question::new("how does it run when idle").asks_when);
-        assert_eq!(Question::new("?!"), Question::default());
+        assert!(Question::new("?!").terms.is_empty());
         assert!(Question::new("retry backoff").is_keywords);
         assert!(!Question::new("retry backoff?").is_keywords);
         assert!(!Question::new("the retry").is_keywords);
         assert!(!Question::new("retry backoff jitter").is_keywords);
+        assert_eq!(Question::new("what kind of lock is it?").terms, ["lock"]);
+        assert_eq!(Question::new("what kinds are there?").terms, ["kind"], "nothing else is said");
+    }
+
+    #[test]
+    fn quotes_bind_where_no_sentence_asks() {
+        for quote in ["\"not yet\"", "\"why not yet?\"", "retry \"not yet\""] {
+            assert!(Question::new(quote).needs_phrases, "{quote}");
+        }
+        assert!(!Question::new("where is \"not yet\"").needs_phrases);
+        let question = Question::new("When did Ann read \"not yet\"?");
+        assert_eq!(
+            (question.needs_phrases, &question.phrases[..]),
+            (false, &["not yet".to_owned()][..])
+        );
     }
 }

@@ -9,31 +9,8 @@
 //! Work grows with the postings and with the number of messages; no message is read.
 
 use crate::grid::{Bits, Grid, Stretches};
+use crate::weights::Weights;
 
-/// Saturation of repeated words and share of the length's weight, of a message.
-const K1: f32 = 1.2;
-const B: f32 = 0.4;
-/// The same of a stretch, whose length is the number of its messages.
-const STRETCH_K1: f32 = 1.2;
-const STRETCH_B: f32 = 0.75;
-/// Weight of the stretch beside that of the message.
-const STRETCH: f32 = 1.0;
-/// Share of the weight of a word that only begins alike.
-const FAMILY: f32 = 0.2;
-/// Shares of the evidence of the message after, before, the second after, and the second before.
-const NEXT: f32 = 0.3;
-const BEFORE: f32 = 0.4;
-const SECOND_NEXT: f32 = 0.1;
-const SECOND_BEFORE: f32 = 0.2;
-/// The share of the message before is so much larger if that asks something: this may be the answer.
-const ANSWERS: f32 = 0.8;
-/// Added to the turns of the one speaker who is asked about, of a message that tells when where that is
-/// asked, and of a day that is named; taken from one that ends with a question. In units of the weight
-/// of a term, which is about 1 for one in a third of all messages and 6 for one in a few hundred.
-const SPEAKER: f32 = 1.4;
-const WHEN: f32 = 1.0;
-const NAMED_DAY: f32 = 1.4;
-const ASKING: f32 = 0.5;
 /// Who speaks less often than in one message of so many is no party to the conversation.
 const PARTY: usize = 50;
 /// A tool's output matters less than what was said, for it is seldom about one thing.
@@ -81,6 +58,9 @@ pub struct Evidence<'a, P> {
     pub speakers: Vec<&'a [P]>,
     /// Messages of the days that are named.
     pub days: Vec<&'a [P]>,
+    /// Those of each day of the week after, in order: if a named day has none, the first that has some
+    /// may tell of it.
+    pub days_after: Vec<&'a [P]>,
     /// A hit holds a word itself, rather than stand beside one that does.
     pub literal: bool,
     /// A hit is in one list of each of these.
@@ -99,15 +79,17 @@ pub struct Ranked {
 pub fn rank<P>(
     evidence: &Evidence<'_, P>,
     read: impl Fn(&P) -> Occurrence,
+    weights: &Weights,
     limit: usize,
 ) -> Vec<Ranked> {
-    Ranking { evidence, grid: Grid::new(evidence.sessions), read }.best(limit)
+    Ranking { evidence, grid: Grid::new(evidence.sessions), read, weights }.best(limit)
 }
 
 struct Ranking<'a, P, R> {
     evidence: &'a Evidence<'a, P>,
     grid: Grid,
     read: R,
+    weights: &'a Weights,
 }
 
 impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
@@ -122,14 +104,16 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         }
         let around = self.around(&stretches);
         let extras = self.extras();
+        let weights = self.weights;
         let mut best = Best::new(limit);
         for (number, stretch) in stretches.iter().enumerate() {
             if around[number] > 0.0 {
+                let whole = weights.stretch * around[number];
                 for at in stretch.clone() {
-                    let near = near(&own.scores, &extras.asks, &stretch, at);
+                    let near = near(weights, &own.scores, &extras.asks, &stretch, at);
                     let says = if self.evidence.literal { own.scores[at] } else { near };
                     if says > 0.0 && extras.allowed.as_ref().is_none_or(|bits| bits.has(at)) {
-                        best.offer(at, near + STRETCH * around[number] + extras.of(at));
+                        best.offer(at, near + whole + extras.of(at));
                     }
                 }
             }
@@ -179,18 +163,19 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
             self.add(&mut own.scores, list.unwrap_or_default(), weight, mean);
         }
         for list in &self.evidence.families {
-            let weight = FAMILY * rarity(messages, to_float(list.len() as u64));
+            let weight = self.weights.family * rarity(messages, to_float(list.len() as u64));
             self.add(&mut own.scores, list, weight, mean);
         }
         own
     }
 
     fn add(&self, scores: &mut [f32], list: &[P], weight: f32, mean: f32) {
+        let Weights { repeats, length, .. } = *self.weights;
         for posting in list {
             let Some((at, occurrence)) = self.at(posting) else { continue };
             let often = frequency(&occurrence);
-            let damped = K1 * (1.0 - B + B * occurrence.length / mean);
-            scores[at] += weight * often * (K1 + 1.0) / (often + damped);
+            let damped = repeats * (1.0 - length + length * occurrence.length / mean);
+            scores[at] += weight * often * (repeats + 1.0) / (often + damped);
         }
     }
 
@@ -228,11 +213,12 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
 
     /// What each stretch has, as if it were one message.
     fn around(&self, stretches: &Stretches) -> Vec<f32> {
+        let Weights { stretch_repeats: repeats, stretch_length, family, .. } = *self.weights;
         let count = to_float(stretches.len() as u64);
         let mean = to_float(self.grid.len() as u64) / count.max(1.0);
         let mut scores = vec![0.0; stretches.len()];
         let terms = self.evidence.terms.iter().flatten().map(|list| (1.0, *list));
-        let families = self.evidence.families.iter().map(|list| (FAMILY, *list));
+        let families = self.evidence.families.iter().map(|list| (family, *list));
         for (share, list) in terms.chain(families) {
             let mut found: Vec<(usize, f32)> = Vec::new();
             let mut number = 0;
@@ -247,11 +233,19 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
             let weight = share * rarity(count, to_float(found.len() as u64));
             for (number, often) in found {
                 let length = to_float(stretches.get(number).len() as u64);
-                let damped = STRETCH_K1 * (1.0 - STRETCH_B + STRETCH_B * length / mean);
-                scores[number] += weight * often * (STRETCH_K1 + 1.0) / (often + damped);
+                let damped = repeats * (1.0 - stretch_length + stretch_length * length / mean);
+                scores[number] += weight * often * (repeats + 1.0) / (often + damped);
             }
         }
         scores
+    }
+
+    fn days(&self) -> Vec<&[P]> {
+        let Evidence { days, days_after, .. } = self.evidence;
+        match days.iter().all(|day| day.is_empty()) {
+            true => days_after.iter().find(|day| !day.is_empty()).copied().into_iter().collect(),
+            false => days.clone(),
+        }
     }
 
     fn extras(&self) -> Extras {
@@ -260,10 +254,10 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         let mut parties =
             evidence.speakers.iter().filter(|list| !list.is_empty() && list.len() >= few);
         let party = parties.next().filter(|_| parties.next().is_none());
-        let mut added = vec![(SPEAKER, self.bits(party.copied()))];
-        added.push((WHEN, self.bits([evidence.tells_when])));
-        added.push((NAMED_DAY, self.bits(evidence.days.iter().copied())));
-        added.push((-ASKING, self.bits([evidence.ends_asking])));
+        let mut added = vec![(self.weights.speaker, self.bits(party.copied()))];
+        added.push((self.weights.when, self.bits([evidence.tells_when])));
+        added.push((self.weights.named_day, self.bits(self.days())));
+        added.push((-self.weights.asking, self.bits([evidence.ends_asking])));
         let mut allowed: Option<Bits> = None;
         for filter in &evidence.filters {
             let bits = self.bits(filter.iter().copied());
@@ -296,15 +290,21 @@ impl Extras {
 }
 
 /// A message's own evidence with the shares of its neighbours in the stretch.
-fn near(own: &[f32], asks: &Bits, stretch: &std::ops::Range<usize>, at: usize) -> f32 {
+fn near(
+    weights: &Weights,
+    own: &[f32],
+    asks: &Bits,
+    stretch: &std::ops::Range<usize>,
+    at: usize,
+) -> f32 {
     let after = |steps: usize| if at + steps < stretch.end { own[at + steps] } else { 0.0 };
     let before = |steps: usize| if at >= stretch.start + steps { own[at - steps] } else { 0.0 };
-    let answers = if at > stretch.start && asks.has(at - 1) { ANSWERS } else { 0.0 };
+    let answers = if at > stretch.start && asks.has(at - 1) { weights.answers } else { 0.0 };
     own[at]
-        + NEXT * after(1)
-        + SECOND_NEXT * after(2)
-        + BEFORE * (1.0 + answers) * before(1)
-        + SECOND_BEFORE * before(2)
+        + weights.next * after(1)
+        + weights.second_next * after(2)
+        + weights.before * (1.0 + answers) * before(1)
+        + weights.second_before * before(2)
 }
 
 /// Inverse document frequency, never negative.

@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
 //! [`prompts`] → [`appends`] → [`notes`] → [`imports`] → [`memory`] → [`starts`] →
-//! [`tokens`] ([`growth`], [`fit`]).
+//! [`tokens`] ([`growth`], [`fit`]) → [`search`] → [`ranking`] ([`talk`]).
 
 // A measurement that can't be taken ends the program where it stands.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
@@ -20,11 +20,13 @@ pub mod memory;
 pub mod needs;
 pub mod notes;
 pub mod prompts;
+pub mod ranking;
 pub mod recording;
 pub mod retention;
 pub mod search;
 pub mod starts;
 pub mod table;
+pub mod talk;
 pub mod tokens;
 
 use std::time::{Duration, Instant};

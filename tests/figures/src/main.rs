@@ -5,17 +5,17 @@
 // A program for a terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, histories, imports, memory, needs, notes, prompts, recording, search, starts,
-    tokens,
+    appends, drive, histories, imports, memory, needs, notes, prompts, ranking, recording, search,
+    starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     "needs",
     "prompts",
     "histories",
@@ -28,6 +28,7 @@ const PARTS: [&str; 12] = [
     "kills",
     "tokens",
     "search",
+    "ranking",
 ];
 
 struct Wanted {
@@ -64,7 +65,9 @@ fn main() -> ExitCode {
 }
 
 fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
-    let files = recording::files(&wanted.files);
+    let sessions: Vec<PathBuf> =
+        wanted.files.iter().filter(|file| !is_talk(file)).cloned().collect();
+    let files = recording::files(&sessions);
     let none = files.is_empty();
     match part {
         "prompts" => prompts::rows(&files),
@@ -80,10 +83,25 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "drive" => drive::rows(&files),
         "memory" => memory::rows(&files),
         "search" => search::rows(),
+        "ranking" => ranking(wanted),
         "starts" => starts::rows(),
         "tokens" => tokens::rows(&files),
         _ => kills(wanted),
     }
+}
+
+fn ranking(wanted: &Wanted) -> Vec<Row> {
+    let files: Vec<PathBuf> = wanted.files.iter().filter(|file| is_talk(file)).cloned().collect();
+    if files.is_empty() {
+        eprintln!("ranking: no conversations in LoCoMo's format (.json) given, left out");
+        return Vec::new();
+    }
+    ranking::rows(&files)
+}
+
+/// Conversations are `.json`, recorded sessions `.jsonl`.
+fn is_talk(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "json")
 }
 
 fn generated(wanted: &Wanted) -> Vec<Row> {

@@ -53,10 +53,14 @@ impl Talk {
             tells_when: &[],
             speakers: speakers.iter().map(|list| &list[..]).collect(),
             days: Vec::new(),
+            days_after: Vec::new(),
             literal: self.literal,
             filters: Vec::new(),
         };
-        rank(&evidence, |occurrence| *occurrence, 10).iter().map(|hit| hit.seq).collect()
+        rank(&evidence, |occurrence| *occurrence, &Weights::default(), 10)
+            .iter()
+            .map(|hit| hit.seq)
+            .collect()
     }
 
     fn best(&self, question: &str) -> Option<u32> {
@@ -144,17 +148,48 @@ fn a_filter_leaves_only_its_messages() {
             tells_when: &[],
             speakers: Vec::new(),
             days: Vec::new(),
+            days_after: Vec::new(),
             literal: false,
             filters,
         };
-        let mut seqs: Vec<u32> =
-            rank(&evidence, |occurrence| *occurrence, 10).iter().map(|hit| hit.seq).collect();
+        let mut seqs: Vec<u32> = rank(&evidence, |occurrence| *occurrence, &Weights::default(), 10)
+            .iter()
+            .map(|hit| hit.seq)
+            .collect();
         seqs.sort_unstable();
         seqs
     };
     assert_eq!(ask(vec![vec![&kelp[..1], &kelp[1..2]]]), [1, 2]);
     assert_eq!(ask(vec![vec![&kelp[..2]], vec![&kelp[1..]]]), [2]);
     assert_eq!(ask(vec![vec![]]), [] as [u32; 0]);
+}
+
+#[test]
+fn a_named_day_comes_first_and_else_the_first_day_after() {
+    let talk = Talk::new(&["kelp", "kelp", "kelp", "kelp", "x", "x"]);
+    let kelp = talk.words("kelp");
+    let sessions = [Extent { last: 6, messages: 6, terms: 6 }];
+    let best = |days: Vec<&[Occurrence]>, days_after: Vec<&[Occurrence]>| {
+        let evidence = Evidence {
+            sessions: &sessions,
+            terms: vec![Some(&kelp[..])],
+            families: Vec::new(),
+            begins: &kelp,
+            asks: &[],
+            ends_asking: &[],
+            tells_when: &[],
+            speakers: Vec::new(),
+            days,
+            days_after,
+            literal: false,
+            filters: Vec::new(),
+        };
+        rank(&evidence, |occurrence| *occurrence, &Weights::default(), 1)[0].seq
+    };
+    let none = &kelp[..0];
+    assert_eq!(best(vec![none], vec![none, &kelp[1..2], &kelp[2..3]]), 2);
+    assert_eq!(best(vec![none, &kelp[3..4]], vec![&kelp[1..2]]), 4);
+    assert_eq!(best(Vec::new(), Vec::new()), 1);
 }
 
 #[test]
@@ -171,10 +206,11 @@ fn a_place_that_is_not_there_is_passed_by() {
         tells_when: &beyond,
         speakers: vec![&beyond[..]],
         days: vec![&beyond[..]],
+        days_after: vec![&beyond[..]],
         literal: false,
         filters: Vec::new(),
     };
-    assert_eq!(rank(&evidence, |occurrence| *occurrence, 10), []);
+    assert_eq!(rank(&evidence, |occurrence| *occurrence, &Weights::default(), 10), []);
     let nothing = Evidence::<Occurrence> { sessions: &[], ..evidence };
-    assert_eq!(rank(&nothing, |occurrence| *occurrence, 10), []);
+    assert_eq!(rank(&nothing, |occurrence| *occurrence, &Weights::default(), 10), []);
 }
