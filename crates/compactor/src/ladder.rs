@@ -11,8 +11,8 @@ use crate::Level;
 use crate::cut::{self, Cut, Room};
 use crate::fidelity::{self, Fidelity};
 use crate::limits::{
-    CompactLimits, MIN_FREED_PERCENT, MIN_ROOM, RESTORED_PERCENT, SUMMARY_MAX_TOKENS,
-    SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT,
+    CompactLimits, FILLED_PERCENT, MIN_FREED_PERCENT, MIN_ROOM, RESTORED_PERCENT,
+    SUMMARY_MAX_TOKENS, SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT,
 };
 use crate::policy::Trigger;
 use crate::restore::{self, Restorable, RestoredItem};
@@ -220,12 +220,14 @@ fn draft(
         focus: input.focus.as_deref(),
     };
     let text = level.summarize(&request)?;
+    let used = cut.tail_tokens + u64::from(input.estimator.text(&text));
+    let free = (room * FILLED_PERCENT / 100).saturating_sub(used);
     let (restored, items) = restore::select(
         input.restorable,
         &tail_paths(input, cut),
         last,
         &input.limits,
-        room * RESTORED_PERCENT / 100 * percent / 100,
+        (room * RESTORED_PERCENT / 100 * percent / 100).min(free),
         input.estimator,
     );
     let boundary = Boundary {

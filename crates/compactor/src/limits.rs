@@ -52,6 +52,8 @@ pub const MIN_FREED_PERCENT: u64 = 5;
 pub const TAIL_PERCENT: u64 = 40;
 pub const SUMMARY_PERCENT: u64 = 35;
 pub const RESTORED_PERCENT: u64 = 10;
+/// What is restored fills a new view no further than this, so that the next compaction is not at hand.
+pub const FILLED_PERCENT: u64 = 80;
 /// The largest summary, whatever the window: past it a summary is read like a log.
 pub const SUMMARY_MAX_TOKENS: u64 = 16_000;
 /// The smallest: nine sections with a line each.

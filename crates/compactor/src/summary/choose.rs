@@ -23,6 +23,8 @@ const HALF_LIFE: f32 = 60.0;
 const REASON: f32 = 0.5;
 const BY_USER: f32 = 0.8;
 
+/// "Good." says nothing by itself.
+const SHORTEST: usize = 48;
 /// Share of its worth that is left to a statement that announces a step.
 const ANNOUNCEMENT: f32 = 0.3;
 
@@ -90,7 +92,8 @@ fn candidates(request: &SummaryRequest<'_>, written: &Written, room: usize) -> V
             }
             made
         });
-    decisions.chain(statements).filter(|c| c.line.len() < room).collect()
+    let says = |c: &Candidate| !c.names.is_empty() || c.line.len() >= SHORTEST;
+    decisions.chain(statements).filter(|c| c.line.len() < room && says(c)).collect()
 }
 
 /// "Now let me read the file": what came of it is told elsewhere.

@@ -37,6 +37,9 @@ fn is_telling(title: &str) -> bool {
 
 /// The first words of a request that say what it is about.
 fn title_of(text: &str) -> Option<String> {
+    if let Some(heading) = heading(text) {
+        return finished(&heading.split_whitespace().take(*TITLE_WORDS.end()).collect::<Vec<_>>());
+    }
     let prose = text.lines().map(str::trim).filter(|line| is_prose(line));
     let mut words: Vec<&str> = Vec::new();
     // Where a clause ends that is long enough to be a title by itself.
@@ -62,6 +65,13 @@ fn title_of(text: &str) -> Option<String> {
         }
     }
     finished(&words)
+}
+
+/// The heading of a document that is handed over to be carried out: people name those well.
+fn heading(text: &str) -> Option<&str> {
+    let heading = text.lines().take(12).find_map(|line| line.trim().strip_prefix("# "))?;
+    let named = heading.split_once(": ").map_or(heading, |(_, name)| name).trim();
+    (named.split_whitespace().count() >= 3).then_some(named)
 }
 
 /// A request without the courtesy that it begins with.
@@ -182,6 +192,10 @@ mod tests {
         check(
             "# Task\n\nAdd a retry to the uploader of photos",
             Some("Task Add a retry to the uploader of photos"),
+        );
+        check(
+            "Implement the following plan:\n\n# Plan: Add the version to checkpoint metadata\n\n## Steps",
+            Some("Add the version to checkpoint metadata"),
         );
         check("<tag>\n{\"a\":1}\n| a | b |\nMake it work", Some("Make it work"));
         check("hi", None);
