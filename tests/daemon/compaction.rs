@@ -237,3 +237,53 @@ fn appends_during_a_compaction_neither_wait_nor_get_lost() {
     assert!(text.contains("handler_99") && text.contains("the end"));
     assert_eq!(bethink_harness::kill_loop::stored(&mut daemon.client(), &session).len(), 401);
 }
+
+/// Names that a session uses in one message, each more than once over all of them.
+fn crowd(from: usize) -> Vec<Value> {
+    let names: String = (from..from + 60).map(|n| format!("tide_station_{n} ")).collect();
+    vec![say::user(&format!("look at {names}")), say::assistant(&format!("done: {names}"))]
+}
+
+#[test]
+fn a_cut_is_judged_by_what_came_after_it() {
+    let c = Compacted::new(&json!({}));
+    let mut client = c.daemon.client();
+    let path = format!("/v1/sessions/{}/compactions", c.session);
+    let first = client.get(&path).ok();
+    assert_eq!(first["compactions"][0]["fidelity_detail"].get("hindsight"), None, "{first}");
+    let again: String = (80..95).map(|n| format!("src/module_{n}/handler_{n}.rs ")).collect();
+    c.daemon.append(&c.session, &[say::assistant(&format!("Again: {again}"))]);
+    let later = client.get(&path).ok();
+    let hindsight = &later["compactions"][0]["fidelity_detail"]["hindsight"];
+    assert_eq!(hindsight["names"], 15, "{hindsight}");
+    assert_eq!(hindsight["kept"], hindsight["names"], "{hindsight}");
+    // The next compaction keeps the judgement of the one before it.
+    for n in 100..160 {
+        c.daemon.append(&c.session, &say::work(n, 3000));
+    }
+    client.post(&format!("/v1/sessions/{}/compact", c.session), &json!({})).ok();
+    let all = client.get(&path).ok();
+    let kept = &all["compactions"][0]["fidelity_detail"]["hindsight"];
+    assert!(kept["names"].as_u64() >= Some(15), "{all}");
+}
+
+#[test]
+fn what_a_summary_has_no_room_for_is_a_warning_with_its_reason() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    for n in 0..100 {
+        daemon.append(&session, &crowd(n * 30));
+    }
+    for n in 0..60 {
+        daemon.append(&session, &say::work(n, 3000));
+    }
+    daemon.append(&session, &[say::user("Go on.")]);
+    let mut client = daemon.client();
+    let body = json!({ "level": "embedded", "summary_tokens": 200 });
+    let made = client.post(&format!("/v1/sessions/{session}/compact"), &body).ok();
+    let warning = made["warning"].as_str().unwrap_or_default();
+    assert!(warning.contains("fidelity is 0."), "{} {warning}", made["fidelity"]);
+    assert!(warning.contains("has room for; no longer readable: "), "{warning}");
+    let report = client.get(&format!("/v1/sessions/{session}/context/report")).ok();
+    assert_eq!(report["last_compaction"]["warning"], made["warning"], "{report}");
+}
