@@ -137,6 +137,9 @@ fn a_replay_tells_its_figures() {
     assert!(!done(terminal.run(&["expand"])).is_empty());
     done(terminal.run(&["undo"]));
     assert!(done(terminal.run(&["compactions"])).contains("undone"));
+    let endless = "x".repeat(100_000);
+    let refused = terminal.run(&["search", &endless]);
+    assert!(refused.err.contains("100000 bytes") && refused.err.contains("rarest words"));
 }
 
 #[test]

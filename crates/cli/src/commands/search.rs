@@ -79,9 +79,21 @@ async fn rebuild(app: &mut App, client: &Client) -> Done {
     Ok(app.screen.line(format!("{done} indexed anew"))?)
 }
 
+/// The daemon's own limit. Checked here because a much longer question makes no address at all, and
+/// then the daemon would seem to be away.
+const MAX_QUERY_BYTES: usize = 10_000;
+
 fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, Failure> {
+    let q = how.query.join(" ");
+    if q.len() > MAX_QUERY_BYTES {
+        let what = format!(
+            "the question has {} bytes, at most {MAX_QUERY_BYTES} are searched for",
+            q.len()
+        );
+        return Err(Failure::hinted(what, "the rarest words of it are enough"));
+    }
     Ok(SearchQuery {
-        q: how.query.join(" "),
+        q,
         limit: Some(how.limit),
         role: how.role.clone(),
         tool: how.tool.clone(),
