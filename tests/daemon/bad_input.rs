@@ -193,6 +193,20 @@ fn a_body_over_the_limit_is_refused_with_it() {
 }
 
 #[test]
+fn a_question_of_any_length_is_answered_or_refused() {
+    let bench = Bench::new();
+    let mut client = bench.daemon.client();
+    for length in [10_000, 10_001, 60_000, 100_000, 1_000_000] {
+        let path = format!("/v1/sessions/{}/search?q={}", bench.session, "x".repeat(length));
+        let status = client.get(&path).status;
+        let expect = if length == 10_000 { 200..201 } else { 400..500 };
+        assert!(expect.contains(&status), "{length}: {status}");
+        client = bench.daemon.client();
+    }
+    bench.daemon.is_well();
+}
+
+#[test]
 fn numbers_out_of_range_are_refused_by_field() {
     let bench = Bench::new();
     let mut client = bench.daemon.client();

@@ -340,6 +340,19 @@ mod tests {
         daemon.shutdown().await;
     }
 
+    /// What a search answers with `complete: false`.
+    #[tokio::test]
+    async fn an_index_that_takes_too_long_is_left_to_be_finished() {
+        let home = tempfile::tempdir().unwrap();
+        let daemon = boot(&home).await;
+        import(&daemon).await;
+        let at_once = std::time::Duration::ZERO;
+        assert!(!daemon.finish_indexes(&[SESSION], at_once).await.unwrap());
+        indexed_by_itself(&daemon).await;
+        assert!(daemon.finish_indexes(&[SESSION], at_once).await.unwrap());
+        daemon.shutdown().await;
+    }
+
     #[tokio::test]
     async fn two_who_index_at_once_do_it_once() {
         let home = tempfile::tempdir().unwrap();

@@ -131,7 +131,11 @@ impl Daemon {
         Ok((self.store().lookup(lookup).await?, complete))
     }
 
-    async fn finish_indexes(&self, sessions: &[SessionId], within: Duration) -> Result<bool> {
+    pub(crate) async fn finish_indexes(
+        &self,
+        sessions: &[SessionId],
+        within: Duration,
+    ) -> Result<bool> {
         let started = Instant::now();
         for session in sessions {
             while self.index_stretch(*session).await?.is_some() {

@@ -3,7 +3,9 @@
 use bethink_store::{
     Counts, Family, Found, IndexedSession, Lookup, Posting, Result, Scope, StoreError,
 };
+use bethink_transcript::SessionId;
 use sqlx::{FromRow, SqlitePool};
+use uuid::Uuid;
 
 use crate::convert::{seq, session_id, unsigned};
 use crate::error::from_sqlx;
@@ -18,13 +20,18 @@ const SESSION: &str = "
       ON index_sessions.session = sessions.id
     WHERE sessions.id = ?";
 
+/// In one row: a project may have a thousand sessions, and as many rows take longer to hand over than
+/// all else that a search reads.
 const PROJECT: &str = "
-    SELECT sessions.id, indexed_seq, last_seq, index_sessions.number, messages, terms
+    SELECT json_group_array(
+               json_array(
+                   hex(sessions.id), indexed_seq, last_seq, index_sessions.number, messages, terms
+               )
+           )
     FROM sessions
     LEFT JOIN index_sessions
       ON index_sessions.session = sessions.id
-    WHERE project_dir = ?
-    ORDER BY index_sessions.number";
+    WHERE project_dir = ?";
 
 /// For each term the pages from the one that holds its first key, or would, to the one with its last.
 const PAGES: &str = "
@@ -86,16 +93,10 @@ async fn scope(
     readers: &SqlitePool,
     scope: &Scope,
 ) -> Result<(Vec<IndexedSession>, Vec<(u32, u32)>)> {
-    let rows: Vec<Row> = match scope {
-        Scope::Session(id) => sqlx::query_as(SESSION).bind(id.0.as_bytes().to_vec()),
-        Scope::Project(dir) => sqlx::query_as(PROJECT).bind(dir.clone()),
-    }
-    .fetch_all(readers)
-    .await
-    .map_err(from_sqlx)?;
-    if let Scope::Session(id) = scope {
-        sessions::found(&rows, *id)?;
-    }
+    let rows = match scope {
+        Scope::Session(id) => session_row(readers, *id).await?,
+        Scope::Project(dir) => project_rows(readers, dir).await?,
+    };
     let mut numbers = Vec::with_capacity(rows.len());
     let mut sessions = Vec::with_capacity(rows.len());
     for (place, row) in (0_u32..).zip(rows) {
@@ -112,6 +113,37 @@ async fn scope(
     }
     numbers.sort_unstable();
     Ok((sessions, numbers))
+}
+
+async fn session_row(readers: &SqlitePool, id: SessionId) -> Result<Vec<Row>> {
+    let rows: Vec<Row> = sqlx::query_as(SESSION)
+        .bind(id.0.as_bytes().to_vec())
+        .fetch_all(readers)
+        .await
+        .map_err(from_sqlx)?;
+    sessions::found(&rows, id)?;
+    Ok(rows)
+}
+
+/// By their number in the index.
+async fn project_rows(readers: &SqlitePool, dir: &str) -> Result<Vec<Row>> {
+    type Listed = (String, i64, i64, Option<i64>, Option<i64>, Option<i64>);
+    let listed: String = sqlx::query_scalar(PROJECT)
+        .bind(dir.to_owned())
+        .fetch_one(readers)
+        .await
+        .map_err(from_sqlx)?;
+    let listed: Vec<Listed> =
+        serde_json::from_str(&listed).map_err(|error| StoreError::Failed(error.to_string()))?;
+    let mut rows = Vec::with_capacity(listed.len());
+    for (id, indexed_seq, last_seq, number, messages, terms) in listed {
+        let id = Uuid::try_parse(&id)
+            .map_err(|error| StoreError::Damaged(format!("session {id}: {error}")))?;
+        let id = id.as_bytes().to_vec();
+        rows.push(Row { id, indexed_seq, last_seq, number, messages, terms });
+    }
+    rows.sort_by_key(|row| row.number);
+    Ok(rows)
 }
 
 /// The first and the last key that each term and each family can have here, as JSON, in hexadecimal
@@ -163,12 +195,13 @@ fn read_lists(
     let size = |entries: &[Entry<'_>]| entries.iter().map(|entry| entry.count).sum::<usize>();
     let mut rarest: Vec<usize> = (0..found.len()).collect();
     rarest.sort_by_key(|at| (size(&found[*at]), *at));
+    let places = Places::new(numbers);
     let mut lists = vec![None; found.len()];
     let mut left = lookup.most;
     for at in rarest {
         let Some(rest) = left.checked_sub(size(&found[at])) else { break };
         left = rest;
-        lists[at] = Some(read_list(&found[at], numbers)?);
+        lists[at] = Some(read_list(&found[at], &places)?);
     }
     let families = lists.split_off(terms);
     Ok((lists, families))
@@ -180,18 +213,37 @@ fn is_in(family: &Family, term: &[u8]) -> bool {
         && family.lengths.contains(&term.len())
 }
 
-/// Postings of sessions in `numbers`, in order of them.
-fn read_list(entries: &[Entry<'_>], numbers: &[(u32, u32)]) -> Result<Vec<Posting>> {
+/// Places of sessions in the scope, by their number in the index.
+struct Places {
+    first: u32,
+    /// `None` for a session of another scope.
+    by_number: Vec<Option<u32>>,
+}
+
+impl Places {
+    /// Four bytes a session of the index: in a project, every posting asks.
+    fn new(numbers: &[(u32, u32)]) -> Self {
+        let first = numbers.first().map_or(0, |number| number.0);
+        let count = numbers.last().map_or(0, |last| (last.0 - first) as usize + 1);
+        let mut by_number = vec![None; count];
+        for (number, place) in numbers {
+            by_number[(number - first) as usize] = Some(*place);
+        }
+        Self { first, by_number }
+    }
+
+    fn of(&self, number: u32) -> Option<u32> {
+        let at = number.checked_sub(self.first)?;
+        self.by_number.get(at as usize).copied().flatten()
+    }
+}
+
+/// Postings of sessions in `places`, in order of them.
+fn read_list(entries: &[Entry<'_>], places: &Places) -> Result<Vec<Posting>> {
     let mut list = Vec::with_capacity(entries.iter().map(|entry| entry.count).sum());
     for entry in entries {
-        let mut known = (u32::MAX, None);
         entry.read(|occurrence| {
-            let number = session(occurrence.doc);
-            if known.0 != number || known.1.is_none() {
-                let at = numbers.binary_search_by_key(&number, |known| known.0);
-                known = (number, at.ok().map(|at| numbers[at].1));
-            }
-            if let Some(session) = known.1 {
+            if let Some(session) = places.of(session(occurrence.doc)) {
                 list.push(Posting {
                     session,
                     seq: place(occurrence.doc),

@@ -11,6 +11,10 @@ use crate::app::App;
 use crate::params::{Params, SessionPath};
 use crate::problem::Failure;
 
+/// What is looked up day by day has a bound; beyond it the best hits are read and sifted.
+const AFTER: &str = "From this time on, RFC 3339. Of a time of more than 100 days, or one without \
+                     `after`, only the best messages are looked through";
+
 /// Search all history of a session, before and after any boundary. Nothing fits, nothing is answered.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/search", tag = "search",
@@ -21,7 +25,7 @@ use crate::problem::Failure;
         ("role" = Option<String>, Query, description = "Of the user or the assistant only"),
         ("tool" = Option<String>, Query, description = "Calls of this tool and their results only"),
         ("path" = Option<String>, Query, description = "Calls about this path, or part of one, only"),
-        ("after" = Option<String>, Query, description = "From this time on, RFC 3339"),
+        ("after" = Option<String>, Query, description = AFTER),
         ("before" = Option<String>, Query, description = "Before this time, RFC 3339"),
     ),
     responses((status = 200, body = api::SearchHits))
@@ -44,7 +48,7 @@ pub(crate) async fn session(
         ("role" = Option<String>, Query, description = "Of the user or the assistant only"),
         ("tool" = Option<String>, Query, description = "Calls of this tool and their results only"),
         ("path" = Option<String>, Query, description = "Calls about this path, or part of one, only"),
-        ("after" = Option<String>, Query, description = "From this time on, RFC 3339"),
+        ("after" = Option<String>, Query, description = AFTER),
         ("before" = Option<String>, Query, description = "Before this time, RFC 3339"),
     ),
     responses((status = 200, body = api::SearchHits))
