@@ -26,6 +26,10 @@ pub trait Summarizer: Send + Sync {
     fn covers(&self) -> Option<Seq> {
         None
     }
+    /// The most that a text of this level may have, whatever the window.
+    fn max_tokens(&self) -> u64 {
+        SUMMARY_MAX_TOKENS
+    }
     /// Whether a text has the shape of this level's summaries.
     fn is_well_formed(&self, summary: &str) -> bool;
     /// The text of the summary, or why there is none; the next level is tried then.
@@ -201,7 +205,7 @@ fn draft(
     let visible = tail_names(input, cut);
     let last = input.history.last_seq();
     let own = (room * SUMMARY_PERCENT / 100 * percent / 100)
-        .clamp(SUMMARY_MIN_TOKENS, SUMMARY_MAX_TOKENS);
+        .clamp(SUMMARY_MIN_TOKENS, level.max_tokens());
     // Three bytes an estimated token; a caller counts four a token.
     let own_bytes = usize::try_from(own * 3).unwrap_or(usize::MAX);
     let max_bytes = match input.summary_tokens {

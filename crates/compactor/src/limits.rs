@@ -56,6 +56,8 @@ pub const RESTORED_PERCENT: u64 = 10;
 pub const FILLED_PERCENT: u64 = 80;
 /// The largest summary, whatever the window: past it a summary is read like a log.
 pub const SUMMARY_MAX_TOKENS: u64 = 16_000;
+/// So much more where notes, which have up to 12,000 tokens, are a part of it.
+pub const NOTES_EXTRA_TOKENS: u64 = 8_000;
 /// The smallest: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
 /// Less room than this under `auto` once system and tools are in: no compaction can help.

@@ -79,6 +79,10 @@ impl Section {
     }
 }
 
+/// Share of the user's words when the newest of them is not answered: a giant request is what the next
+/// turn is about.
+const UNANSWERED_PERCENT: usize = 50;
+
 /// All nine headings are there, in order, and something stands under them.
 pub fn well_formed(summary: &str) -> bool {
     let mut rest = summary;
@@ -124,7 +128,10 @@ fn write(request: &SummaryRequest<'_>) -> String {
     let mut order: Vec<Section> = Section::ALL.into_iter().filter(|s| s.share() > 0).collect();
     order.sort_by_key(|section| *section == Section::Solving);
     for section in order {
-        let limit = room * section.share() / 100;
+        let mut limit = room * section.share() / 100;
+        if section == Section::UserMessages && user_words::is_unanswered(request) {
+            limit = room * UNANSWERED_PERCENT / 100;
+        }
         let text = fixed_section(section, request, limit, &mut written);
         crate::fidelity::collect(&text, &mut written.known);
         spent += text.len();

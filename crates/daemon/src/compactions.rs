@@ -143,7 +143,8 @@ impl Daemon {
             estimator: &ESTIMATOR,
         };
         // Cheapest first; a level that needs a model joins between the two.
-        let from_notes = notes.map(|notes| NotesSummarizer { notes });
+        let is_only = wish.level == Some(Level::SessionMemory);
+        let from_notes = notes.map(|notes| NotesSummarizer { notes, is_only });
         let ladder = from_notes.as_ref().map(|level| level as &dyn Summarizer);
         let wanted: Vec<&dyn Summarizer> = ladder
             .into_iter()

@@ -56,13 +56,18 @@ const LINES: usize = 400;
 
 /// A call in a line, and a key that is the same for the same call made again.
 pub(crate) fn describe(name: &str, input: &Input) -> (String, String) {
-    let subject = input.subject();
-    let line = subject.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
+    let line = first_line(input.subject());
     let text = match line {
         "" => name.to_owned(),
         line => format!("{name} `{}`", shorten(line, CALL_BYTES)),
     };
     (text, format!("{name} {}", key_of(line)))
+}
+
+/// The first line of a command that does something: comments only tell of it.
+pub(crate) fn first_line(command: &str) -> &str {
+    let mut lines = command.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.clone().find(|line| !line.starts_with('#')).or_else(|| lines.next()).unwrap_or("")
 }
 
 /// A call that the daemon did not read before, in a line; for those who show single messages.
@@ -121,7 +126,8 @@ pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
             .unwrap_or("failed without a message"),
         (None, false) => return None,
     };
-    Some(shorten(line.trim(), ERROR_BYTES))
+    let line = line.trim().trim_start_matches("<tool_use_error>");
+    Some(shorten(line.trim_end_matches("</tool_use_error>"), ERROR_BYTES))
 }
 
 /// The last line of a result that sums a run up: `test result: ok. 12 passed`.
@@ -180,6 +186,8 @@ mod tests {
         let check =
             |name: &str, input: &str, expect: &str| assert_eq!(in_brief(name, input), expect);
         check("Bash", r#"{"command":"\n  cargo test\nls","description":"d"}"#, "Bash `cargo test`");
+        check("Bash", r##"{"command":"# stage\ngit add a"}"##, "Bash `git add a`");
+        check("Bash", r##"{"command":"# only this"}"##, "Bash `# only this`");
         check("Grep", r#"{"pattern":"fn main","path":"/proj/src"}"#, "Grep `fn main`");
         check("Read", r#"{"file_path":"/proj/a.rs"}"#, "Read `/proj/a.rs`");
         check("TaskList", "{}", "TaskList");
@@ -194,6 +202,7 @@ mod tests {
         );
         assert_eq!(error_line("Exit code 1\n\nno such file", true).unwrap(), "no such file");
         assert_eq!(error_line("", true).unwrap(), "failed without a message");
+        assert_eq!(error_line("<tool_use_error>gone</tool_use_error>", true).unwrap(), "gone");
         assert_eq!(error_line("all good", false), None);
         assert_eq!(
             verdict("running\ntest result: ok. 3 passed\n\n").unwrap(),

@@ -2,7 +2,7 @@
 
 use bethink_transcript::Seq;
 
-use crate::calls::{error_line, key_of, shorten, verdict};
+use crate::calls::{error_line, first_line, key_of, shorten, verdict};
 
 /// What a command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ const COMMANDS: usize = 200;
 
 impl Commands {
     pub(crate) fn call(&mut self, command: &str, seq: Seq) {
-        let first = command.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
+        let first = first_line(command);
         if first.is_empty() {
             return;
         }
@@ -72,7 +72,7 @@ impl Commands {
     }
 
     pub(crate) fn result(&mut self, command: &str, is_error: bool, text: &str) {
-        let first = command.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
+        let first = first_line(command);
         let key = key_of(first);
         let Some(known) = self.all.iter_mut().find(|known| *known.key == *key) else { return };
         let failed = is_error || error_line(text, false).is_some();

@@ -16,6 +16,8 @@ const ROWS_PERCENT: usize = 45;
 /// Worth of a name in a summary that stands alone, against that of another, when the kept tail shows it
 /// too: the summary is the only place where the others can be read.
 const IN_TAIL: f32 = 0.5;
+/// Names of no file that stand in one line.
+const A_ROW: usize = 16;
 /// Commands that are told of.
 const COMMANDS: usize = 6;
 
@@ -81,7 +83,8 @@ fn files(
         [("Talked about or used in commands", said), ("Met in tool output only", seen)]
     {
         if !names.is_empty() {
-            others.push_str(&format!("- {what}: {}\n", listed(facts, &names)));
+            let rows: Vec<String> = names.chunks(A_ROW).map(|row| listed(facts, row)).collect();
+            others.push_str(&format!("- {what}: {}\n", rows.join(",\n  ")));
         }
     }
     (files, others)

@@ -7,6 +7,7 @@ use bethink_transcript::Seq;
 
 use crate::Level;
 use crate::ladder::{Summarizer, SummaryRequest};
+use crate::limits::{NOTES_EXTRA_TOKENS, SUMMARY_MAX_TOKENS};
 
 use super::page::Page;
 use super::{names, user_words};
@@ -24,11 +25,15 @@ pub struct Notes {
 #[derive(Clone, Copy, Debug)]
 pub struct NotesSummarizer<'a> {
     pub notes: &'a Notes,
+    /// No other level may take its place: notes may then leave little room for what they lack.
+    pub is_only: bool,
 }
 
 /// Notes that take more of the summary's budget, in percent, leave too little for what they lack: then
 /// the next level writes a summary that keeps more of what will be needed.
-const NOTES_PERCENT: usize = 45;
+const NOTES_PERCENT: usize = 50;
+/// The same where nothing else may be written.
+const ONLY_PERCENT: usize = 85;
 /// Of what notes leave, so much is for the user's words, in percent.
 const USER_PERCENT: usize = 20;
 const USER_HEADING: &str = "# All User Messages";
@@ -44,6 +49,10 @@ impl Summarizer for NotesSummarizer<'_> {
         Some(self.notes.through)
     }
 
+    fn max_tokens(&self) -> u64 {
+        SUMMARY_MAX_TOKENS + NOTES_EXTRA_TOKENS
+    }
+
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
         let notes = self.notes.text.trim();
         if request.focus.is_some() {
@@ -52,7 +61,8 @@ impl Summarizer for NotesSummarizer<'_> {
         if notes.is_empty() {
             return Err("the notes are empty".to_owned());
         }
-        let most = request.max_bytes * NOTES_PERCENT / 100;
+        let percent = if self.is_only { ONLY_PERCENT } else { NOTES_PERCENT };
+        let most = request.max_bytes * percent / 100;
         if notes.len() > most {
             return Err(format!(
                 "the notes have {} bytes, and {most} are free for them",

@@ -10,6 +10,10 @@ use super::page::Page;
 /// One message may take at most this share of the section, so that a pasted log does not displace
 /// what was asked.
 const ONE_MESSAGE_PERCENT: usize = 45;
+/// The newest message may take so much when nobody has answered it yet.
+const NEWEST_PERCENT: usize = 85;
+/// A message that is cut has at least so many bytes.
+const LEAST_BYTES: usize = 200;
 /// Room for the line that says what was left out.
 const LEFT_OUT_BYTES: usize = 120;
 
@@ -21,16 +25,24 @@ pub(super) fn write(page: &mut Page, request: &SummaryRequest<'_>, limit: usize)
     let said: Vec<&Said> = user
         .filter(|said| request.is_hidden(said.seq) && said.kind != SaidKind::Handover)
         .collect();
-    let shown = list(page, &said, limit);
+    let newest = if is_unanswered(request) { NEWEST_PERCENT } else { ONE_MESSAGE_PERCENT };
+    let shown = list(page, &said, limit, newest);
     said.get(said.len() - shown).map(|said| said.seq)
 }
 
+/// The newest message is the user's: what it asks is all that is to be done.
+pub(super) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
+    let newest = request.facts.user.last();
+    newest.is_some_and(|said| said.seq == request.facts.through() && request.is_hidden(said.seq))
+}
+
 /// How many, of the newest, found room.
-fn list(page: &mut Page, said: &[&Said], limit: usize) -> usize {
-    let one = limit * ONE_MESSAGE_PERCENT / 100;
+fn list(page: &mut Page, said: &[&Said], limit: usize, newest: usize) -> usize {
     let mut shown = 0;
     for message in said.iter().rev() {
-        let text = fitted(message, one);
+        let percent = if shown == 0 { newest } else { ONE_MESSAGE_PERCENT };
+        let room = page.left().saturating_sub(1 + LEFT_OUT_BYTES);
+        let text = fitted(message, (limit * percent / 100).min(room.max(LEAST_BYTES)));
         if text.len() + 1 + LEFT_OUT_BYTES > page.left() && shown + 1 < said.len() {
             break;
         }
@@ -55,11 +67,11 @@ fn list(page: &mut Page, said: &[&Said], limit: usize) -> usize {
 fn fitted(message: &Said, limit: usize) -> String {
     let (text, asked) = (&message.text, question(message));
     let whole = format!("[{}] {text}{asked}", message.seq);
-    if whole.len() <= limit.max(200) {
+    if whole.len() <= limit.max(LEAST_BYTES) {
         return whole;
     }
     let mark = format!("[{}] ", message.seq);
-    let room = limit.max(200).saturating_sub(mark.len() + CUT_NOTE_BYTES);
+    let room = limit.max(LEAST_BYTES).saturating_sub(mark.len() + CUT_NOTE_BYTES);
     format!("{mark}{}", without_middle(&message.text, room))
 }
 
@@ -82,7 +94,7 @@ mod tests {
         let said: Vec<Said> =
             texts.iter().enumerate().map(|(i, text)| Said::new(Seq(i as u64 + 1), text)).collect();
         let mut page = Page::new(limit);
-        list(&mut page, &said.iter().collect::<Vec<_>>(), limit);
+        list(&mut page, &said.iter().collect::<Vec<_>>(), limit, ONE_MESSAGE_PERCENT);
         assert_eq!(page.finish(), expect);
     }
 
@@ -99,7 +111,7 @@ mod tests {
         let giant = format!("START {} END", "x".repeat(90_000));
         let said = [Said::new(Seq(7), &giant)];
         let mut page = Page::new(2_000);
-        list(&mut page, &[&said[0]], 2_000);
+        list(&mut page, &[&said[0]], 2_000, ONE_MESSAGE_PERCENT);
         let text = page.finish();
         assert!(text.starts_with("[7] START") && text.trim_end().ends_with("END"), "{text}");
         assert!(text.len() <= 2_000 && text.contains("bytes left out here"), "{text}");

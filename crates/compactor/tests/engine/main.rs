@@ -5,5 +5,6 @@
 
 mod fidelity;
 mod floor;
+mod notes;
 mod story;
 mod support;

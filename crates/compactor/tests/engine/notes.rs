@@ -1,0 +1,70 @@
+//! Level 1: notes stand for what they cover, with what they lack added from history.
+
+use bethink_compactor::{EmbeddedSummarizer, Level, Notes, NotesSummarizer, Summarizer};
+use bethink_transcript::Seq;
+use serde_json::{Value, json};
+
+use crate::support::{Ask, answer, call, result, say, try_compact};
+
+fn busy(words: usize) -> Vec<Value> {
+    let mut messages = vec![say("Mend the tide table, and keep its format.")];
+    for n in 0..40 {
+        let id = format!("t{n}");
+        messages.push(answer(&format!("Now station_{n}.")));
+        messages.push(call(&id, "Read", &json!({ "file_path": format!("/proj/station_{n}.rs") })));
+        messages.push(result(&id, &"tick tock ".repeat(words)));
+    }
+    messages
+}
+
+fn notes(text: &str, through: u64) -> Notes {
+    Notes { text: text.to_owned(), through: Seq(through) }
+}
+
+const TEXT: &str = "# Current State\n- [100] mending station_3\n";
+
+#[test]
+fn notes_stand_with_what_they_lack() {
+    let notes = notes(TEXT, 118);
+    let level = NotesSummarizer { notes: &notes, is_only: false };
+    let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
+    let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
+    assert_eq!(outcome.level, Level::SessionMemory);
+    let summary = &outcome.boundary.summary;
+    assert!(
+        summary.contains("cover messages 1 to 118") && summary.contains(TEXT.trim()),
+        "{summary}"
+    );
+    assert!(summary.contains("[1] Mend the tide table, and keep its format."), "{summary}");
+    assert!(summary.contains("station_7.rs (read, last [24])"), "{summary}");
+}
+
+#[test]
+fn what_no_notes_speak_of_stays() {
+    let old = notes(TEXT, 40);
+    let level = NotesSummarizer { notes: &old, is_only: false };
+    let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
+    let ask = Ask { ladder, ..Ask::default() };
+    let outcome = try_compact(&busy(200), &ask).unwrap();
+    assert_eq!(outcome.level, Level::SessionMemory);
+    assert!(outcome.boundary.kept_from <= Seq(41), "{}", outcome.boundary.kept_from);
+    // Where all of it is too much for the window, the next level has to do it.
+    let outcome = try_compact(&busy(700), &ask).unwrap();
+    assert_eq!(outcome.level, Level::Embedded);
+    assert!(outcome.refused[0].starts_with("session_memory: "), "{:?}", outcome.refused);
+}
+
+#[test]
+fn notes_without_room_for_the_rest_give_way_unless_nothing_else_may_be_written() {
+    let long = notes(&"- [3] a line of notes that says something\n".repeat(300), 118);
+    let level = NotesSummarizer { notes: &long, is_only: false };
+    let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
+    let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
+    assert_eq!(outcome.level, Level::Embedded);
+    assert!(outcome.refused[0].contains("the notes have"), "{:?}", outcome.refused);
+    let level = NotesSummarizer { notes: &long, is_only: true };
+    let ladder: Vec<&dyn Summarizer> = vec![&level];
+    let outcome =
+        try_compact(&busy(200), &Ask { ladder, window: 40_000, ..Ask::default() }).unwrap();
+    assert_eq!(outcome.level, Level::SessionMemory);
+}
