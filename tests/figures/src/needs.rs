@@ -237,9 +237,12 @@ fn solve(mut matrix: [[f64; FEATURES]; FEATURES], mut right: Vector) -> Vector {
 mod tests {
     use super::*;
 
+    const FITTED: usize = 6;
+
     fn sample(x: f64, wanted: bool) -> Sample {
         let mut at = [0.0; FEATURES];
-        (at[0], at[2]) = (1.0, x);
+        // A feature that is fitted, unlike those that are held.
+        (at[0], at[FITTED]) = (1.0, x);
         Sample { at, wanted, distant: false }
     }
 
@@ -248,7 +251,7 @@ mod tests {
         let cut = (0..400).map(|i| sample(f64::from(i) / 100.0, i % 7 == 0 || i > 300)).collect();
         let session = Session { cuts: vec![cut] };
         let weights = fit(&[&session]);
-        assert!(weights[2] > 0.5, "{weights:?}");
+        assert!(weights[FITTED] > 0.5, "{weights:?}");
         assert!(weights[5].abs() < 1e-9, "{weights:?}");
         assert!(scores(&[&session], &weights).all > scores(&[&session], &weights.map(|w| -w)).all);
     }
