@@ -22,6 +22,7 @@ mod jobs;
 mod limits;
 mod messages;
 mod notes;
+mod quiet;
 mod refusal;
 mod report;
 mod search;

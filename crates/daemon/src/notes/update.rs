@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::files::{self, hash};
 use crate::hot::{ESTIMATOR, Slot};
+use crate::quiet::quietly;
 use crate::sessions::model_of;
 use crate::{Daemon, Kind, Refusal, Result, jobs};
 
@@ -63,10 +64,7 @@ impl Daemon {
             };
             writer.write(&request).map(|draft| (draft, facts.through()))
         };
-        let (draft, covered) = tokio::task::spawn_blocking(write)
-            .await
-            .map_err(Refusal::internal)?
-            .map_err(Refusal::internal)?;
+        let (draft, covered) = quietly(write).await?.map_err(Refusal::internal)?;
         let tokens = tokens.max(asked.map_or(0, |(_, tokens)| tokens));
         let row = self.merge_and_write(&session, &outline.template, draft, covered, tokens).await?;
         slot.meter.noted(tokens);
@@ -96,7 +94,7 @@ impl Daemon {
                 let file = standing.text.as_deref();
                 bethink_session_memory::update(&template, draft, &last, file, &budget, &ESTIMATOR)
             };
-            let merged = tokio::task::spawn_blocking(merge).await.map_err(Refusal::internal)?;
+            let merged = quietly(merge).await?;
             let row = Notes {
                 session: id,
                 text: merged.text,
