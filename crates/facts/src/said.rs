@@ -107,7 +107,7 @@ fn handed_over(words: &str) -> String {
     const WANTED: [&str; 3] = ["Primary Request", "Pending Tasks", "Current Work"];
     const SECTION_BYTES: usize = 900;
     // A draft may come before the account and have the same words in it.
-    let account = words.rfind("Summary:").and_then(|at| words.get(at..)).unwrap_or(words);
+    let account = words.find("\nSummary:").and_then(|at| words.get(at..)).unwrap_or(words);
     let sections: Vec<String> = WANTED
         .iter()
         .filter_map(|wanted| section(account, wanted))
@@ -300,13 +300,13 @@ mod tests {
     fn of_an_account_what_is_asked_and_open_is_kept() {
         let account = "This session is being continued from a previous conversation that ran out of \
             context.\n\nAnalysis:\n1. Primary Request: drafted\n\nSummary:\n1. Primary Request and Intent:\n   \
-            - mend the gauge\n2. Key Technical Concepts:\n   - tides\n7. Pending Tasks:\n   1. paint it\n\
+            - mend the gauge\n2. Key Technical Concepts:\n   - tides\n7. Pending Tasks:\n   1. paint it for CheckpointSummary: all\n\
             8. Current Work:\n   painting\n";
         let (kind, text, _) = said(account, None).unwrap();
         assert_eq!(kind, SaidKind::Handover);
         assert_eq!(
             text,
-            "1. Primary Request and Intent: - mend the gauge | 7. Pending Tasks: 1. paint it | 8. Current Work: painting"
+            "1. Primary Request and Intent: - mend the gauge | 7. Pending Tasks: 1. paint it for CheckpointSummary: all | 8. Current Work: painting"
         );
         let bare =
             "This session is being continued from a previous conversation. It was about tides.";
