@@ -12,8 +12,6 @@ const SNIPPET_CHARS: usize = 240;
 /// Longest text in which words are looked for side by side: longer ones are output, where they say
 /// little, and cost milliseconds.
 const CLOSE_LOOK_BYTES: usize = 64 * 1024;
-/// Of the call before a result.
-const CALL_CHARS: usize = 120;
 
 /// Messages that were read, looked at once more, and the best of them as hits.
 pub(crate) struct Hits<'a> {
@@ -84,17 +82,10 @@ pub(crate) fn name_call(hit: &mut api::SearchHit, before: &Message) {
     let Some(answers) = &mut hit.answers else { return };
     let mut calls = before.tool_uses();
     let Some((_, name, block)) = calls.find(|(id, ..)| id.as_str() == answers.tool) else { return };
-    let mut input = String::new();
-    for_each_json_string(block.input(), |value| {
-        if !input.is_empty() {
-            input.push(' ');
-        }
-        input.push_str(value);
-    });
     *answers = api::AnsweredCall {
         seq: before.seq.0,
         tool: name.to_owned(),
-        input: snippet(&input, &[], CALL_CHARS),
+        input: bethink_facts::subject(block.input()),
     };
 }
 

@@ -70,9 +70,9 @@ pub(crate) fn first_line(command: &str) -> &str {
     lines.clone().find(|line| !line.starts_with('#')).or_else(|| lines.next()).unwrap_or("")
 }
 
-/// A call that the daemon did not read before, in a line; for those who show single messages.
-pub fn in_brief(name: &str, input: &str) -> String {
-    describe(name, &Input::parse(input)).0
+/// What a call is about, in a line, for those who show single messages; empty when nothing tells.
+pub fn subject(input: &str) -> String {
+    shorten(first_line(Input::parse(input).subject()), CALL_BYTES)
 }
 
 /// The words of a command that stay the same when it is run again: without the directory it is run in,
@@ -183,8 +183,9 @@ mod tests {
 
     #[test]
     fn a_call_in_brief() {
-        let check =
-            |name: &str, input: &str, expect: &str| assert_eq!(in_brief(name, input), expect);
+        let check = |name: &str, input: &str, expect: &str| {
+            assert_eq!(describe(name, &Input::parse(input)).0, expect)
+        };
         check("Bash", r#"{"command":"\n  cargo test\nls","description":"d"}"#, "Bash `cargo test`");
         check("Bash", r##"{"command":"# stage\ngit add a"}"##, "Bash `git add a`");
         check("Bash", r##"{"command":"# only this"}"##, "Bash `# only this`");
@@ -192,6 +193,8 @@ mod tests {
         check("Read", r#"{"file_path":"/proj/a.rs"}"#, "Read `/proj/a.rs`");
         check("TaskList", "{}", "TaskList");
         check("Odd", "not JSON", "Odd");
+        assert_eq!(subject(r#"{"command":"cargo test\nls"}"#), "cargo test");
+        assert_eq!(subject("not JSON"), "");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet};
 use bethink_context::todos::{self, Status, Todo};
 use bethink_transcript::{BlockKind, Message, Role, Seq};
 
-pub use calls::{in_brief, shorten};
+pub use calls::{shorten, subject};
 pub use commands::{CommandFact, Purpose};
 pub use decisions::Decision;
 pub use files::{Change, FileFact, Symbol};
