@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_call_in_brief() {
         let check = |name: &str, input: &str, expect: &str| {
-            assert_eq!(describe(name, &Input::parse(input)).0, expect)
+            assert_eq!(describe(name, &Input::parse(input)).0, expect);
         };
         check("Bash", r#"{"command":"\n  cargo test\nls","description":"d"}"#, "Bash `cargo test`");
         check("Bash", r##"{"command":"# stage\ngit add a"}"##, "Bash `git add a`");
