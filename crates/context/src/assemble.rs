@@ -1,7 +1,8 @@
 //! Stage 8: assembly. Puts the system parts in their order, places cache breakpoints, and joins
 //! bytes that already exist.
 
-use bethink_transcript::{BlockKind, PromptMessage, Role, ValidPrompt, json};
+use bethink_transcript::prompt::messages_json;
+use bethink_transcript::{BlockKind, Mark, PromptMessage, Role, ValidPrompt, json};
 
 /// System parts in the order of the prompt. Those before [`DYNAMIC_FROM`] are the same for every
 /// project and user, so their cache may be shared.
@@ -65,12 +66,16 @@ pub fn order_system(parts: Vec<(String, String)>) -> Result<Vec<SystemBlock>, Un
 pub struct Body {
     pub system: String,
     pub messages: Vec<u8>,
+    /// Blocks that carry a breakpoint.
+    pub marks: Vec<Mark>,
 }
 
 /// Joins system and messages, with at most four breakpoints: the end of the static system part, the
 /// end of the system, the end of a compaction's summary, and the newest user message.
 pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bool) -> Body {
-    Body { system: system_json(system), messages: messages_json(prompt, after_boundary) }
+    let marks = marks(prompt, after_boundary);
+    let messages = messages_json(prompt.messages(), &marks);
+    Body { system: system_json(system), messages, marks }
 }
 
 fn system_json(system: &[SystemBlock]) -> String {
@@ -94,24 +99,18 @@ fn system_json(system: &[SystemBlock]) -> String {
     out
 }
 
-fn messages_json(prompt: &ValidPrompt, after_boundary: bool) -> Vec<u8> {
+/// The end of a compaction's summary, and the newest user message.
+fn marks(prompt: &ValidPrompt, after_boundary: bool) -> Vec<Mark> {
     let messages = prompt.messages();
-    let bytes: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| b.json.len() + 1).sum();
-    let mut out = Vec::with_capacity(bytes + messages.len() * 40 + 2 * MARK.len() + 2);
     let cached = prompt.tokens() >= MIN_CACHED_TOKENS;
-    let newest_user = messages.iter().rposition(|m| m.role == Role::User).filter(|_| cached);
-    out.push(b'[');
-    for (i, message) in messages.iter().enumerate() {
-        if i > 0 {
-            out.push(b',');
-        }
-        let newest = (Some(i) == newest_user).then(|| markable(message)).flatten();
-        // The head of a compacted view is its marker and its summary.
-        let summary = (after_boundary && i == 0).then_some(1);
-        push_message(&mut out, message, [newest, summary]);
-    }
-    out.push(b']');
-    out
+    let newest = messages.iter().rposition(|m| m.role == Role::User).filter(|_| cached);
+    let newest = newest.and_then(|message| {
+        let block = markable(messages.get(message)?)?;
+        Some(Mark { message, block })
+    });
+    // The head of a compacted view is its marker and its summary.
+    let summary = after_boundary.then_some(Mark { message: 0, block: 1 });
+    newest.into_iter().chain(summary).collect()
 }
 
 fn markable(message: &PromptMessage) -> Option<usize> {
@@ -119,27 +118,4 @@ fn markable(message: &PromptMessage) -> Option<usize> {
         .blocks
         .iter()
         .rposition(|b| !b.kind.is_thinking() && !matches!(b.kind, BlockKind::Other(_)))
-}
-
-fn push_message(out: &mut Vec<u8>, message: &PromptMessage, marks: [Option<usize>; 2]) {
-    let frame = match message.role {
-        Role::User => r#"{"role":"user","content":["#,
-        Role::Assistant => r#"{"role":"assistant","content":["#,
-    };
-    out.extend_from_slice(frame.as_bytes());
-    for (i, block) in message.blocks.iter().enumerate() {
-        if i > 0 {
-            out.push(b',');
-        }
-        match block.json.strip_suffix(b"}") {
-            // A marker goes last into its block, so that the bytes before it stay a prefix.
-            Some(open) if marks.contains(&Some(i)) => {
-                out.extend_from_slice(open);
-                out.extend_from_slice(MARK.as_bytes());
-                out.push(b'}');
-            }
-            _ => out.extend_from_slice(&block.json),
-        }
-    }
-    out.extend_from_slice(b"]}");
 }

@@ -17,5 +17,5 @@ pub mod validate;
 
 pub use ids::{AssistantMessageId, CompactionId, JobId, MessageId, Seq, SessionId, ToolUseId};
 pub use message::{Block, BlockKind, Message, MessageMeta, ParseError, Role, UnixMicros, Usage};
-pub use prompt::{Origin, PromptBlock, PromptMessage, Variant};
+pub use prompt::{Mark, Origin, PromptBlock, PromptMessage, Variant};
 pub use validate::{Fault, ValidPrompt};

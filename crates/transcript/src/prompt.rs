@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::ids::{AssistantMessageId, Seq};
 use crate::json;
-use crate::message::{BlockKind, Role, is_white};
+use crate::message::{Block, BlockKind, Role, is_white};
 
 /// How a stored block is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,6 +82,20 @@ impl PromptBlock {
         }
     }
 
+    /// A block of a model's answer, on its way back into a prompt.
+    pub fn answered(block: &Block, after: Seq, tokens: u32) -> Self {
+        let mut hasher = DefaultHasher::new();
+        block.json.hash(&mut hasher);
+        Self {
+            json: block.json.clone(),
+            kind: block.kind.clone(),
+            origin: Origin::Written { after, hash: hasher.finish() },
+            tokens,
+            media: block.media,
+            blank: block.kind == BlockKind::Text && block.text().chars().all(is_white),
+        }
+    }
+
     pub fn is_result(&self) -> bool {
         matches!(self.kind, BlockKind::ToolResult { .. })
     }
@@ -107,4 +121,58 @@ impl PromptMessage {
     pub fn tokens(&self) -> u64 {
         self.blocks.iter().map(|b| u64::from(b.tokens)).sum()
     }
+
+    /// One text that the daemon says in the user's place.
+    pub fn said(text: &str, after: Seq, tokens: u32) -> Self {
+        Self { role: Role::User, blocks: vec![PromptBlock::written(text, after, tokens)] }
+    }
+}
+
+/// A block that carries a cache breakpoint: index of its message, index in that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    pub message: usize,
+    pub block: usize,
+}
+
+const CACHE_CONTROL: &str = r#","cache_control":{"type":"ephemeral"}"#;
+
+/// The `messages` of a request as a JSON array, joined from bytes that exist already. Marks beside any
+/// block are left out.
+pub fn messages_json(messages: &[PromptMessage], marks: &[Mark]) -> Vec<u8> {
+    let bytes: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| b.json.len() + 1).sum();
+    let room = bytes + messages.len() * 40 + marks.len() * CACHE_CONTROL.len() + 2;
+    let mut out = Vec::with_capacity(room);
+    out.push(b'[');
+    for (at, message) in messages.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        push_message(&mut out, at, message, marks);
+    }
+    out.push(b']');
+    out
+}
+
+fn push_message(out: &mut Vec<u8>, at: usize, message: &PromptMessage, marks: &[Mark]) {
+    let frame = match message.role {
+        Role::User => r#"{"role":"user","content":["#,
+        Role::Assistant => r#"{"role":"assistant","content":["#,
+    };
+    out.extend_from_slice(frame.as_bytes());
+    for (i, block) in message.blocks.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        match block.json.strip_suffix(b"}") {
+            // A marker goes last into its block, so that the bytes before it stay a prefix.
+            Some(open) if marks.contains(&Mark { message: at, block: i }) => {
+                out.extend_from_slice(open);
+                out.extend_from_slice(CACHE_CONTROL.as_bytes());
+                out.push(b'}');
+            }
+            _ => out.extend_from_slice(&block.json),
+        }
+    }
+    out.extend_from_slice(b"]}");
 }

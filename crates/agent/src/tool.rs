@@ -1,0 +1,39 @@
+//! Tools of a fork: who may call what, decided for every call.
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// A call as the model made it.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    pub tool: &'a str,
+    /// JSON, as it came.
+    pub input: &'a str,
+}
+
+/// The decision on one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permit {
+    Allow,
+    /// The model is told why.
+    Deny(String),
+}
+
+/// A call that was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    pub tool: String,
+    pub reason: String,
+}
+
+/// What a tool answered; an error is told to the model, which may try again.
+pub type Done<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
+
+/// One tool that a fork may call.
+pub trait Tool: Send + Sync {
+    fn name(&self) -> &str;
+    /// Looks at every single call; nothing is allowed by its name alone.
+    fn permit(&self, call: Call<'_>) -> Permit;
+    /// Does it. Calls of one answer run at the same time.
+    fn run<'a>(&'a self, call: Call<'a>) -> Done<'a>;
+}

@@ -1,0 +1,17 @@
+//! The port through which the daemon asks a model, and what it makes of the answer.
+//!
+//! Owns the request (a valid prompt with its frame, as exact bytes), the reply, the classes of errors with
+//! their figures, and which changed request, if any, follows an error. Leaves the wire formats, keys and
+//! time limits to an adapter, and waiting, budgets and records to whoever calls. Pure.
+//!
+//! Reading order: [`request`] → [`reply`] → [`error`] → [`port`].
+
+pub mod error;
+pub mod port;
+pub mod reply;
+pub mod request;
+
+pub use error::{Class, Figures, ModelError, Retry};
+pub use port::{Answer, Counted, Hearer, Model, Silence};
+pub use reply::{Reply, Stop};
+pub use request::Request;
