@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::settings::{
-    CompactSettings, ContextSettings, DaemonSettings, SessionMemorySettings, Settings,
+    CompactSettings, ContextSettings, DaemonSettings, ModelSettings, SessionMemorySettings,
+    Settings,
 };
 
 /// Loopback only; the port that clients try when no `daemon.json` says otherwise.
@@ -87,6 +88,22 @@ pub const MAX_FAILURES: u64 = 3;
 pub const THRASH_TURNS: u64 = 3;
 pub const THRASH_TIMES: u64 = 3;
 
+/// Nothing leaves the machine unless a person names a provider.
+pub const PROVIDER: &str = "none";
+/// A provider's front answers a connection within a second; ten are a network that is down.
+pub const CONNECT_TIMEOUT_MS: u64 = 10_000;
+/// Before the first word of an answer to a full window a minute or two may pass, on a local model more;
+/// Claude Code waits as long on a silent stream.
+pub const IDLE_TIMEOUT_MS: u64 = 300_000;
+/// The provider's own limit of a request that is not streamed, and longer than a person waits.
+pub const DEADLINE_MS: u64 = 600_000;
+/// Nine sections of a summary take 2,000 to 8,000 tokens, its analysis as much again.
+pub const MODEL_MAX_OUTPUT: u64 = 16_000;
+/// Once more with the room that today's common models allow, then it is given up.
+pub const MODEL_MAX_OUTPUT_CEILING: u64 = 64_000;
+/// Who configures a model wants it used.
+pub const STRATEGY: &str = "model";
+
 impl Settings {
     /// All defaults, with its state below `home`.
     pub fn at(home: impl Into<PathBuf>) -> Self {
@@ -96,6 +113,7 @@ impl Settings {
             context: ContextSettings::default(),
             compact: CompactSettings::default(),
             session_memory: SessionMemorySettings::default(),
+            model: ModelSettings::default(),
         }
     }
 }
@@ -107,6 +125,34 @@ impl Default for SessionMemorySettings {
             profile: NOTES_PROFILE.to_owned(),
             template: String::new(),
             prompt: String::new(),
+        }
+    }
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        Self {
+            provider: PROVIDER.to_owned(),
+            base_url: String::new(),
+            name: String::new(),
+            small_name: String::new(),
+            api_key_env: String::new(),
+            api_key_command: String::new(),
+            allow_plain_http: false,
+            stream: true,
+            connect_timeout_ms: CONNECT_TIMEOUT_MS,
+            idle_timeout_ms: IDLE_TIMEOUT_MS,
+            deadline_ms: DEADLINE_MS,
+            max_output: MODEL_MAX_OUTPUT,
+            max_output_ceiling: MODEL_MAX_OUTPUT_CEILING,
+            summary: STRATEGY.to_owned(),
+            notes: STRATEGY.to_owned(),
+            daily_tokens: 0,
+            daily_cost: 0.0,
+            price_input: 0.0,
+            price_output: 0.0,
+            small_price_input: 0.0,
+            small_price_output: 0.0,
         }
     }
 }

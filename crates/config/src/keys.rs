@@ -3,10 +3,10 @@
 use crate::settings::Settings;
 
 /// Sections of later crates; a file that has them is right.
-pub(crate) const LATER_SECTIONS: [&str; 4] = ["model", "memory", "team", "gateway"];
+pub(crate) const LATER_SECTIONS: [&str; 3] = ["memory", "team", "gateway"];
 
 /// The sections that are read here.
-pub(crate) const SECTIONS: [&str; 4] = ["daemon", "context", "compact", "session_memory"];
+pub(crate) const SECTIONS: [&str; 5] = ["daemon", "context", "compact", "session_memory", "model"];
 
 pub(crate) struct Key {
     pub(crate) section: &'static str,
@@ -23,8 +23,13 @@ enum Place {
     Percent(fn(&mut Settings) -> &mut f64),
     Flag(fn(&mut Settings) -> &mut bool),
     Text(fn(&mut Settings) -> &mut String),
-    /// One of two words.
-    Either(fn(&mut Settings) -> &mut String, &'static str, &'static str),
+    /// One of these words.
+    Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
+    /// The name of an environment variable; never shown when it is none, since it may be a secret that
+    /// was put in the wrong place.
+    Variable(fn(&mut Settings) -> &mut String),
+    /// US dollars, up to a million.
+    Money(fn(&mut Settings) -> &mut f64),
     Names(fn(&mut Settings) -> &mut Vec<String>),
 }
 
@@ -45,8 +50,20 @@ impl Key {
             Place::Percent(_) => "a number from 0 to 100".into(),
             Place::Flag(_) => "true or false".into(),
             Place::Text(_) => "a text that is not empty".into(),
-            Place::Either(_, one, other) => format!("{one:?} or {other:?}"),
+            Place::Either(_, words) => either(words),
+            Place::Variable(_) => {
+                "the name of an environment variable (letters, digits and _), not a key".into()
+            }
+            Place::Money(_) => format!("a number of US dollars from 0 to {MOST_MONEY}"),
             Place::Names(_) => "a list of texts (in the environment: joined by commas)".into(),
+        }
+    }
+
+    /// What was given, as an error may show it.
+    pub(crate) fn shown(&self, given: String) -> String {
+        match self.place {
+            Place::Variable(_) => "something else".into(),
+            _ => given,
         }
     }
 
@@ -58,18 +75,24 @@ impl Key {
                 set(place(settings), whole.filter(|n| (low..=high).contains(n)))
             }
             Place::Percent(place) => {
-                let number = value.as_float().or(value.as_integer().map(|n| n as f64));
-                set(place(settings), number.filter(|n| (0.0..=100.0).contains(n)))
+                set(place(settings), number(value).filter(|n| (0.0..=100.0).contains(n)))
             }
             Place::Flag(place) => set(place(settings), value.as_bool()),
             Place::Text(place) => {
                 let text = value.as_str().map(str::trim).filter(|text| !text.is_empty());
                 set(place(settings), text.map(str::to_owned))
             }
-            Place::Either(place, one, other) => {
-                let text = value.as_str().map(str::trim);
-                let known = text.filter(|text| *text == one || *text == other);
+            Place::Either(place, words) => {
+                let known = value.as_str().map(str::trim).filter(|text| words.contains(text));
                 set(place(settings), known.map(str::to_owned))
+            }
+            Place::Variable(place) => {
+                let name = value.as_str().map(str::trim).filter(|name| is_variable(name));
+                set(place(settings), name.map(str::to_owned))
+            }
+            Place::Money(place) => {
+                let number = number(value).filter(|n| (0.0..=MOST_MONEY).contains(n));
+                set(place(settings), number)
             }
             Place::Names(place) => set(place(settings), names(value)),
         }
@@ -80,13 +103,15 @@ impl Key {
         let text = text.trim();
         let value = match self.place {
             Place::Whole(..) => text.parse().ok().map(toml::Value::Integer),
-            Place::Percent(_) => text.parse().ok().map(toml::Value::Float),
+            Place::Percent(_) | Place::Money(_) => text.parse().ok().map(toml::Value::Float),
             Place::Flag(_) => match text {
                 "true" | "1" | "on" => Some(toml::Value::Boolean(true)),
                 "false" | "0" | "off" => Some(toml::Value::Boolean(false)),
                 _ => None,
             },
-            Place::Text(_) | Place::Either(..) => Some(toml::Value::String(text.to_owned())),
+            Place::Text(_) | Place::Either(..) | Place::Variable(_) => {
+                Some(toml::Value::String(text.to_owned()))
+            }
             Place::Names(_) => {
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Some(toml::Value::Array(names.map(Into::into).collect()))
@@ -106,17 +131,36 @@ fn set<T>(place: &mut T, value: Option<T>) -> bool {
     }
 }
 
+fn number(value: &toml::Value) -> Option<f64> {
+    value.as_float().or(value.as_integer().map(|n| n as f64))
+}
+
+/// As POSIX has it: letters, digits and underscores, no digit first.
+fn is_variable(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(|c: char| !c.is_ascii_digit()) && name.chars().all(plain)
+}
+
+/// `"a", "b" or "c"`.
+fn either(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
+    match quoted.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
 fn names(value: &toml::Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 macro_rules! keys {
-    ($($section:ident { $($name:ident: $kind:ident $(($low:expr, $high:expr))?,)* })*) => {
+    ($($section:ident { $($name:ident: $kind:ident $(($($bound:expr),+))?,)* })*) => {
         /// In the order of the settings.
         pub(crate) const KEYS: &[Key] = &[$($(Key {
             section: stringify!($section),
             name: stringify!($name),
-            place: Place::$kind(|settings| &mut settings.$section.$name $(, $low, $high)?),
+            place: Place::$kind(|settings| &mut settings.$section.$name $($(, $bound)+)?),
         },)*)*];
     };
 }
@@ -127,6 +171,10 @@ const TOKENS: (u64, u64) = (0, 100_000_000);
 const MANY: u64 = 1_000_000;
 /// A day: longer waits are a misplaced unit.
 const DAY_MS: u64 = 86_400_000;
+/// No person means more, for a day or for a million tokens.
+const MOST_MONEY: f64 = 1_000_000.0;
+/// Who writes: the configured model, or the daemon by itself.
+const STRATEGIES: &[&str] = &["model", "embedded"];
 
 keys! {
     daemon {
@@ -159,7 +207,7 @@ keys! {
     }
     session_memory {
         enabled: Flag,
-        profile: Either("default", "frugal"),
+        profile: Either(&["default", "frugal"]),
         template: Text,
         prompt: Text,
     }
@@ -176,5 +224,28 @@ keys! {
         max_failures: Whole(1, MANY),
         thrash_turns: Whole(1, MANY),
         thrash_times: Whole(1, MANY),
+    }
+    model {
+        provider: Either(&["none", "anthropic", "openai"]),
+        base_url: Text,
+        name: Text,
+        small_name: Text,
+        api_key_env: Variable,
+        api_key_command: Text,
+        allow_plain_http: Flag,
+        stream: Flag,
+        connect_timeout_ms: Whole(100, DAY_MS),
+        idle_timeout_ms: Whole(100, DAY_MS),
+        deadline_ms: Whole(100, DAY_MS),
+        max_output: Whole(1, TOKENS.1),
+        max_output_ceiling: Whole(1, TOKENS.1),
+        summary: Either(STRATEGIES),
+        notes: Either(STRATEGIES),
+        daily_tokens: Whole(0, 1 << 50),
+        daily_cost: Money,
+        price_input: Money,
+        price_output: Money,
+        small_price_input: Money,
+        small_price_output: Money,
     }
 }

@@ -193,16 +193,22 @@ fn put_text(
 
 fn refused(key: &Key, origin: Origin, given: String) -> ConfigError {
     let name = format!("{}.{}", key.section, key.name);
-    ConfigError::Value { origin, key: name, given, allowed: key.allowed() }
+    ConfigError::Value { origin, key: name, given: key.shown(given), allowed: key.allowed() }
 }
 
 /// Pairs of which the one is a lower bound of the other.
 fn check_order(settings: &Settings) -> Result<(), ConfigError> {
-    let compact = &settings.compact;
-    let pairs = [(
-        ("compact.keep_min_tokens", compact.keep_min_tokens),
-        ("compact.keep_max_tokens", compact.keep_max_tokens),
-    )];
+    let (compact, model) = (&settings.compact, &settings.model);
+    let pairs = [
+        (
+            ("compact.keep_min_tokens", compact.keep_min_tokens),
+            ("compact.keep_max_tokens", compact.keep_max_tokens),
+        ),
+        (
+            ("model.max_output", model.max_output),
+            ("model.max_output_ceiling", model.max_output_ceiling),
+        ),
+    ];
     for ((low, low_value), (high, high_value)) in pairs {
         if low_value > high_value {
             return Err(ConfigError::Order { low, low_value, high, high_value });
@@ -277,7 +283,7 @@ mod tests {
     fn every_key_goes_to_its_own_place_and_back() {
         for key in KEYS {
             let mut settings = Settings::at("/home");
-            let taken = ["77777", "50", "false", "true", "frugal"]
+            let taken = ["77777", "50", "false", "true", "frugal", "openai", "embedded"]
                 .iter()
                 .filter(|text| {
                     let before = settings.clone();
@@ -297,6 +303,10 @@ mod tests {
             ("[context]\nauto_percent = 101", "allowed is a number from 0 to 100"),
             ("[context]\nmicrocompact_tools = [1]", "allowed is a list of texts"),
             ("[session_memory]\nprofile = 'lavish'", "allowed is \"default\" or \"frugal\""),
+            ("[model]\nprovider = 'gemini'", "allowed is \"none\", \"anthropic\" or \"openai\""),
+            ("[model]\ndaily_cost = -1", "a number of US dollars from 0"),
+            ("[model]\nprice_input = nan", "a number of US dollars from 0"),
+            ("[model]\nmax_output = 64001", "`model.max_output_ceiling` (64000)"),
             ("daemon = 3", "`daemon` is 3; allowed is a section"),
             ("[compact]\nkeep_min_tokens = 50000", "may not be more than"),
             ("[daemon", "is not TOML"),
@@ -304,6 +314,40 @@ mod tests {
             let error = Case::new(file).load(&Overrides::default()).unwrap_err().to_string();
             assert!(error.contains(expect), "{error}");
         }
+    }
+
+    /// A key in the place of its variable's name is refused, and told to nobody.
+    #[test]
+    fn a_misplaced_key_is_never_shown() {
+        let key = "sk-ant-canary";
+        let file = Case::new(&format!("[model]\napi_key_env = '{key}'\napi_key = '{key}'"));
+        let variable = Case::new("").with("BETHINK_MODEL__API_KEY_ENV", key);
+        for case in [file, variable] {
+            let error = case.load(&Overrides::default()).unwrap_err();
+            assert!(error.to_string().contains("`model.api_key_env` is something else"), "{error}");
+            assert!(!format!("{error:?}").contains("canary"), "{error:?}");
+        }
+        let case =
+            Case::new(&format!("[model]\napi_key = '{key}'\napi_key_command = 'echo {key}'"));
+        let loaded = case.load(&Overrides::default()).unwrap();
+        assert_eq!(loaded.warnings[0].key, "model.api_key");
+        assert!(!format!("{loaded:?}").contains("canary"));
+    }
+
+    #[test]
+    fn a_provider_decides_what_is_asked_and_with_which_key() {
+        let load = |file: &str| Case::new(file).load(&Overrides::default()).unwrap().settings.model;
+        let none = load("");
+        assert!(!none.is_on() && !none.summaries_by_model() && !none.notes_by_model());
+        let model = load("[model]\nprovider = 'openai'\nnotes = 'embedded'\nsmall_name = 's'");
+        assert!(model.summaries_by_model() && !model.notes_by_model());
+        assert_eq!(model.key_variable(), "OPENAI_API_KEY");
+        assert_eq!((model.model_for(false, "own"), model.model_for(true, "own")), ("own", "s"));
+        let model = load("[model]\nprovider = 'anthropic'\nname = 'n'");
+        assert_eq!(model.key_variable(), "ANTHROPIC_API_KEY");
+        assert_eq!((model.model_for(false, "own"), model.model_for(true, "own")), ("n", "n"));
+        let model = load("[model]\nprovider = 'anthropic'\napi_key_env = 'MY_KEY'");
+        assert_eq!(model.key_variable(), "MY_KEY");
     }
 
     #[test]
@@ -316,7 +360,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_warns_and_later_sections_do_not() {
-        let case = Case::new("[daemon]\nlisen = 'x'\n[model]\nprovider = 'none'\n[colour]\na = 1");
+        let case = Case::new("[daemon]\nlisen = 'x'\n[memory]\non = true\n[colour]\na = 1");
         let warnings = case.load(&Overrides::default()).unwrap().warnings;
         let keys: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
         assert_eq!(keys, ["colour", "daemon.lisen"]);

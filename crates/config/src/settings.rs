@@ -1,5 +1,6 @@
 //! What can be set, each value typed.
 
+use std::fmt;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +11,7 @@ pub struct Settings {
     pub context: ContextSettings,
     pub compact: CompactSettings,
     pub session_memory: SessionMemorySettings,
+    pub model: ModelSettings,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -77,4 +79,88 @@ pub struct CompactSettings {
     pub max_failures: u64,
     pub thrash_turns: u64,
     pub thrash_times: u64,
+}
+
+/// The model that summaries, notes and collapses are asked of. Keys are never settings: only the name of
+/// the variable, or the command, that gives one.
+#[derive(Clone, PartialEq)]
+pub struct ModelSettings {
+    /// `none`, `anthropic` (Messages API) or `openai` (chat completions, also of local servers).
+    pub provider: String,
+    /// Scheme, host and port of another server than the provider's own; empty for that one.
+    pub base_url: String,
+    /// Empty: each session's own model.
+    pub name: String,
+    /// For notes; empty: as `name`.
+    pub small_name: String,
+    /// The environment variable that holds the key; empty: the provider's usual one.
+    pub api_key_env: String,
+    /// A command that prints the key; it goes before the variable.
+    pub api_key_command: String,
+    /// Lets a key and a conversation go unencrypted to another machine.
+    pub allow_plain_http: bool,
+    pub stream: bool,
+    pub connect_timeout_ms: u64,
+    /// The longest silence within an answer.
+    pub idle_timeout_ms: u64,
+    /// One summary or one update of notes, with all that is tried for it.
+    pub deadline_ms: u64,
+    /// Tokens that an answer may have at first, and at most when it was cut off.
+    pub max_output: u64,
+    pub max_output_ceiling: u64,
+    /// `model` or `embedded`; without a provider all is embedded.
+    pub summary: String,
+    pub notes: String,
+    /// Tokens of a day (UTC), read and written, over all purposes; 0 is no limit.
+    pub daily_tokens: u64,
+    /// US dollars of a day (UTC); 0 is no limit. Calls of models without a price cost nothing here.
+    pub daily_cost: f64,
+    /// US dollars for a million tokens, of `name` and of `small_name`; 0: as the built-in table has it.
+    pub price_input: f64,
+    pub price_output: f64,
+    pub small_price_input: f64,
+    pub small_price_output: f64,
+}
+
+impl ModelSettings {
+    /// A provider is configured.
+    pub fn is_on(&self) -> bool {
+        self.provider != "none"
+    }
+
+    pub fn summaries_by_model(&self) -> bool {
+        self.is_on() && self.summary == "model"
+    }
+
+    pub fn notes_by_model(&self) -> bool {
+        self.is_on() && self.notes == "model"
+    }
+
+    /// The environment variable that holds the key, where no command gives it.
+    pub fn key_variable(&self) -> &str {
+        match self.provider.as_str() {
+            _ if !self.api_key_env.is_empty() => &self.api_key_env,
+            "openai" => "OPENAI_API_KEY",
+            _ => "ANTHROPIC_API_KEY",
+        }
+    }
+
+    /// The model of `name` or, for a small task, of `small_name`; else the session's own.
+    pub fn model_for<'a>(&'a self, small: bool, session: &'a str) -> &'a str {
+        let named = [if small { self.small_name.as_str() } else { "" }, &self.name];
+        named.into_iter().find(|name| !name.is_empty()).unwrap_or(session)
+    }
+}
+
+/// A command can hold a secret in its arguments, and a URL one in its credentials.
+impl fmt::Debug for ModelSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ModelSettings")
+            .field("provider", &self.provider)
+            .field("name", &self.name)
+            .field("small_name", &self.small_name)
+            .field("summary", &self.summary)
+            .field("notes", &self.notes)
+            .finish_non_exhaustive()
+    }
 }
