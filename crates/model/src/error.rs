@@ -44,13 +44,18 @@ pub struct Figures {
     pub output: Option<u64>,
     /// The most that is allowed.
     pub limit: Option<u64>,
+    /// By how much it is too long, where only that is told.
+    pub over: Option<u64>,
 }
 
 impl Figures {
     /// By how much the prompt is too long, where the error says so.
     pub fn gap(&self) -> Option<u64> {
-        let needed = self.input?.saturating_add(self.output.unwrap_or(0));
-        needed.checked_sub(self.limit?).filter(|gap| *gap > 0)
+        let told = self.over.or_else(|| {
+            let needed = self.input?.saturating_add(self.output.unwrap_or(0));
+            needed.checked_sub(self.limit?)
+        });
+        told.filter(|gap| *gap > 0)
     }
 }
 
@@ -61,7 +66,7 @@ pub enum Class {
     Overflow,
     /// Prompt and `max_tokens` together are longer than the window.
     OutputOverflow,
-    /// An image or a document is too large, or there are too many.
+    /// An image or a document is too large or can't be read, there are too many, or none is taken.
     MediaTooLarge,
     /// The request has too many bytes.
     RequestTooLarge,

@@ -1,0 +1,143 @@
+//! What a provider said, read once: a class and the figures that it names.
+//!
+//! The [table](table::TABLE) is data and is read from the top; its first row that fits decides. Texts that
+//! only one failure has come first, then codes that mean one thing, then words that many texts share, then
+//! codes that mean little, and the HTTP status last, because one status stands for many failures.
+
+mod table;
+
+use crate::error::{Class, Figures};
+use table::{Sign, TABLE};
+
+/// Bytes of a text that are read; longer ones are pages or echoes, and the reason stands at their start.
+const MAX_READ: usize = 16 * 1024;
+
+/// A provider's error as it came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Said<'a> {
+    pub status: Option<u16>,
+    /// `error.type`, or what stands for it.
+    pub kind: Option<&'a str>,
+    /// `error.code`, or what stands for it.
+    pub code: Option<&'a str>,
+    pub message: &'a str,
+}
+
+/// The class of an error, and the tokens that its text names. Never fails: what nobody knows is
+/// [`Class::Unknown`].
+pub fn classify(said: &Said<'_>) -> (Class, Figures) {
+    let text = plain(said.message);
+    let found = TABLE.iter().find_map(|row| Some((row.class, fits(&row.sign, said, &text)?)));
+    let (class, figures) = found.unwrap_or((Class::Unknown, Figures::default()));
+    (narrowed(class, &figures), figures)
+}
+
+/// A shorter answer helps only if the prompt alone fits.
+fn narrowed(class: Class, figures: &Figures) -> Class {
+    match (class, figures.input, figures.limit) {
+        (Class::OutputOverflow, Some(input), Some(limit)) if input >= limit => Class::Overflow,
+        _ => class,
+    }
+}
+
+fn fits(sign: &Sign, said: &Said<'_>, text: &str) -> Option<Figures> {
+    match sign {
+        Sign::Text(pattern) => read(pattern, text),
+        Sign::Code(code) => has_code(said, text, code).then(Figures::default),
+        Sign::Status(from, to) => {
+            said.status.filter(|status| (*from..=*to).contains(status)).map(|_| Figures::default())
+        }
+    }
+}
+
+/// Codes stand in `kind` or `code`; some gateways pass on nothing but a text that holds them.
+fn has_code(said: &Said<'_>, text: &str, code: &str) -> bool {
+    let named = [said.kind, said.code].into_iter().flatten();
+    let mut named = named.map(str::trim);
+    let telling = code.contains('_') || code.ends_with("exception");
+    named.any(|name| name.eq_ignore_ascii_case(code)) || (telling && has_word(text, code))
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(part) && !after.is_some_and(part)
+    })
+}
+
+/// The text as patterns are written: small letters, one space for any white space, no quotes, since
+/// providers and gateways quote the same words differently.
+fn plain(message: &str) -> String {
+    let mut out = String::with_capacity(message.len().min(MAX_READ));
+    for c in message.chars() {
+        if out.len() >= MAX_READ {
+            break;
+        }
+        match c {
+            '`' | '"' | '\'' | '\\' | '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}' => {}
+            c if c.is_whitespace() => {
+                if !out.ends_with(' ') {
+                    out.push(' ');
+                }
+            }
+            c => out.push(c.to_ascii_lowercase()),
+        }
+    }
+    out
+}
+
+/// Finds `pattern` anywhere in `text`. Each place where its first words stand is tried once and strictly
+/// from there, so that the work grows with the text and not with its repetitions.
+fn read(pattern: &str, text: &str) -> Option<Figures> {
+    let head = pattern.split('{').next().unwrap_or(pattern);
+    let rest = pattern.get(head.len()..).unwrap_or_default();
+    text.match_indices(head)
+        .find_map(|(at, _)| figures(rest, text.get(at + head.len()..).unwrap_or_default()))
+}
+
+/// `{hole}words{hole}words…` against the beginning of `text`.
+fn figures(pattern: &str, text: &str) -> Option<Figures> {
+    let mut figures = Figures::default();
+    let mut text = text;
+    for part in pattern.split('{').skip(1) {
+        let (hole, words) = part.split_once('}')?;
+        let (value, after) = number(text)?;
+        match hole {
+            "input" => figures.input = value,
+            "output" => figures.output = value,
+            "limit" => figures.limit = value,
+            "over" => figures.over = value,
+            _ => {}
+        }
+        text = after.strip_prefix(words)?;
+    }
+    Some(figures)
+}
+
+/// A whole number, thousands separated or not, and what follows it. One that no `u64` holds is read over.
+fn number(text: &str) -> Option<(Option<u64>, &str)> {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let mut end = 0;
+    let mut value = Some(0u64);
+    loop {
+        let separates = matches!(bytes.get(end), Some(b',' | b'_'))
+            && (1..=3).all(|next| digit(end + next))
+            && !digit(end + 4);
+        if separates && end > 0 {
+            end += 1;
+        }
+        if !digit(end) {
+            break;
+        }
+        let figure = bytes.get(end).map_or(0, |byte| u64::from(byte - b'0'));
+        value = value.and_then(|v| v.checked_mul(10)?.checked_add(figure));
+        end += 1;
+    }
+    if end == 0 { None } else { Some((value, text.get(end..)?)) }
+}
+
+#[cfg(test)]
+mod tests;
