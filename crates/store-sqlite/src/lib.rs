@@ -12,6 +12,7 @@
 //! file for each other table.
 
 mod append;
+mod calls;
 mod check;
 mod compactions;
 mod connect;

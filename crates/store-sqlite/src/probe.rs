@@ -12,8 +12,17 @@ use crate::open::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 
 /// Tables in which rows are kept, each with its key.
-pub(crate) const TABLES: [&str; 8] =
-    ["sessions", "messages", "records", "decisions", "compactions", "notes", "jobs", "receipts"];
+pub(crate) const TABLES: [&str; 9] = [
+    "sessions",
+    "messages",
+    "records",
+    "decisions",
+    "compactions",
+    "notes",
+    "model_calls",
+    "jobs",
+    "receipts",
+];
 
 #[derive(Debug)]
 pub(crate) enum Verdict {
@@ -45,6 +54,7 @@ const ENDS: &str = "
            (SELECT max(number) FROM decisions),
            (SELECT max(number) FROM compactions),
            (SELECT max(number) FROM notes),
+           (SELECT max(number) FROM model_calls),
            (SELECT max(number) FROM jobs),
            (SELECT max(number) FROM receipts),
            (SELECT max(number) FROM index_segments),

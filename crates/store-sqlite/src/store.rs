@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bethink_store::{
     Append, Appended, Compaction, Created, Decision, Found, ImportBatch, IndexBatch, Job,
-    JobOutcome, Lease, Lookup, NewDecision, NewJob, NewSession, Notes, Page, Progress, Receipt,
-    Record, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store, StoreError,
-    StoredMessage, StoredReceipt,
+    JobOutcome, Lease, Lookup, ModelCall, NewDecision, NewJob, NewSession, Notes, Page, Progress,
+    Receipt, Record, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store,
+    StoreError, StoredMessage, StoredReceipt, UsageFilter, UsageSum,
 };
 use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
 use sqlx::SqlitePool;
@@ -16,7 +16,8 @@ use tokio::sync::{Mutex, oneshot};
 use crate::queue::Queue;
 use crate::writer::{Desk, Request, Task, Working};
 use crate::{
-    compactions, decisions, import, index, jobs, messages, notes, receipts, search, sessions, tidy,
+    calls, compactions, decisions, import, index, jobs, messages, notes, receipts, search,
+    sessions, tidy,
 };
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
@@ -133,6 +134,14 @@ impl Store for SqliteStore {
 
     fn put_notes(&self, notes: Notes) -> Reply<'_, ()> {
         self.write(move |desk| Box::pin(notes::put(desk, notes)))
+    }
+
+    fn add_model_call(&self, call: ModelCall) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(calls::add(desk, call)))
+    }
+
+    fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>> {
+        Box::pin(calls::sums(&self.readers, filter))
     }
 
     fn import(&self, batch: ImportBatch) -> Reply<'_, ()> {

@@ -6,9 +6,9 @@ mod common;
 
 use std::os::unix::fs::FileExt;
 
-use bethink_store::{NewDecision, SeqRange, Store};
+use bethink_store::{ModelCall, NewDecision, SeqRange, Store, UsageFilter};
 use bethink_store_sqlite::{Damage, SqliteStore};
-use bethink_transcript::Seq;
+use bethink_transcript::{CallId, Seq};
 use common::{Home, NOW, append, found, message, session_id, whole_messages};
 
 const PAGE: u64 = 4096;
@@ -229,4 +229,33 @@ async fn what_a_recovery_does_not_index_is_marked() {
     assert!(store.unindexed(session_id(2)).await.unwrap().is_some());
     assert_eq!(found(&store, session_id(2), "word3").await, 1);
     goes_on(&store).await;
+}
+
+/// What was spent is recovered, and makes no session: it may be of one that was deleted.
+#[tokio::test]
+async fn the_ledger_survives_a_recovery() {
+    let home = Home::filled(20).await;
+    let (store, _) = home.open().await;
+    let call = ModelCall {
+        id: CallId(session_id(1).0),
+        session: Some(session_id(9)),
+        purpose: "summary".into(),
+        provider: "anthropic".into(),
+        model: "m".into(),
+        started_at: NOW,
+        millis: 1,
+        input: 10,
+        output: 20,
+        cache_read: 30,
+        cache_write: 40,
+        cost: Some(50),
+        outcome: "ok".into(),
+    };
+    store.add_model_call(call).await.unwrap();
+    let before = store.model_usage(UsageFilter::default()).await.unwrap();
+    store.close().await.unwrap();
+    std::fs::write(home.beside(".suspect"), "seen by a check").unwrap();
+    let (store, damage) = recovered(&home).await;
+    assert_eq!((rows(&damage, "model_calls"), rows(&damage, "sessions")), (1, 2));
+    assert_eq!(store.model_usage(UsageFilter::default()).await.unwrap(), before);
 }

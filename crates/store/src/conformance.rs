@@ -15,6 +15,8 @@
 
 #[path = "conformance_appends.rs"]
 pub mod appends;
+#[path = "conformance_calls.rs"]
+pub mod calls;
 #[path = "conformance_imports.rs"]
 pub mod imports;
 #[path = "conformance_index.rs"]
@@ -85,6 +87,11 @@ macro_rules! store_conformance {
             index: the_mark_goes_with_its_session,
             notes: notes_come_back_as_put,
             notes: notes_go_with_their_session,
+            calls: calls_are_summed_by_purpose_and_model,
+            calls: sums_are_of_a_session_or_of_a_time,
+            calls: a_call_is_written_down_once,
+            calls: what_was_spent_outlives_its_session,
+            calls: absurd_figures_break_no_sum,
             index: fields_lengths_and_marks_come_back,
             index: a_project_is_searched_as_one,
             index: words_that_begin_alike_are_one_list,

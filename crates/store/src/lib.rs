@@ -13,6 +13,7 @@
 //! * Readers never wait for the writer.
 //! * Every method is all or nothing.
 
+mod call;
 mod error;
 mod index;
 mod job;
@@ -30,6 +31,7 @@ use std::pin::Pin;
 
 use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
 
+pub use call::{MOST_OF_A_CALL, ModelCall, UsageFilter, UsageSum};
 pub use error::StoreError;
 pub use index::IndexBatch;
 pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
@@ -59,6 +61,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     ) -> Reply<'_, (Vec<Session>, Option<String>)>;
     fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, Session>;
     /// Removes the session with its messages, records, decisions, compactions, notes and index entries.
+    /// What models were paid for it stays.
     fn delete_session(&self, id: SessionId) -> Reply<'_, ()>;
     /// Distinct project directories with the number of their sessions, in order of name.
     fn projects(&self) -> Reply<'_, Vec<(String, u64)>>;
@@ -94,6 +97,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn notes(&self, id: SessionId) -> Reply<'_, Option<Notes>>;
     /// Replaces them whole.
     fn put_notes(&self, notes: Notes) -> Reply<'_, ()>;
+
+    // calls of models
+    /// Writes down a call; of a session that is gone, too. The same id again is `Conflict`.
+    fn add_model_call(&self, call: ModelCall) -> Reply<'_, ()>;
+    /// Sums of calls, those with the newest call first.
+    fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>>;
 
     // records of imported files
     /// One transaction: the records, the messages among them, and the job's progress.

@@ -150,3 +150,7 @@ uuid_id!(
     /// One piece of background work.
     JobId
 );
+uuid_id!(
+    /// One call of a model that the daemon made.
+    CallId
+);

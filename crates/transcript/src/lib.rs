@@ -15,7 +15,9 @@ pub mod message;
 pub mod prompt;
 pub mod validate;
 
-pub use ids::{AssistantMessageId, CompactionId, JobId, MessageId, Seq, SessionId, ToolUseId};
+pub use ids::{
+    AssistantMessageId, CallId, CompactionId, JobId, MessageId, Seq, SessionId, ToolUseId,
+};
 pub use message::{Block, BlockKind, Message, MessageMeta, ParseError, Role, UnixMicros, Usage};
 pub use prompt::{Mark, Origin, PromptBlock, PromptMessage, Variant};
 pub use validate::{Fault, ValidPrompt};
