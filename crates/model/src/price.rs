@@ -1,0 +1,259 @@
+//! What a call costs, by the figures that its provider reported.
+//!
+//! A price that a person configured goes before the table. A model that neither knows has none: its calls
+//! are counted and told as unpriced, never guessed.
+
+use bethink_transcript::Usage;
+
+/// Larger figures are no usage of one call.
+const MOST_TOKENS: u64 = 1 << 40;
+/// A dollar for a million tokens is a thousand nano-dollars for one.
+const NANO_PER_TOKEN: f64 = 1_000.0;
+const NANO_PER_MICRO: u64 = 1_000;
+
+/// Nano-dollars a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Price {
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+}
+
+/// What a person configured, in US dollars for a million tokens; 0 is as the table has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Given {
+    pub input: f64,
+    pub output: f64,
+}
+
+/// A person's prices, and the names that they are for.
+#[derive(Clone, Debug, Default)]
+pub struct Prices {
+    /// Of every model that is not the small one.
+    pub large: Given,
+    pub small: Given,
+    /// Empty where one model does everything.
+    pub small_name: String,
+}
+
+/// Micro-dollars of a call, rounded up; `None` where the model has no known price.
+pub fn cost(model: &str, usage: &Usage, prices: &Prices) -> Option<u64> {
+    Some(prices.of(model)?.cost(usage))
+}
+
+impl Prices {
+    pub fn of(&self, model: &str) -> Option<Price> {
+        let is_small = !self.small_name.is_empty() && model == self.small_name;
+        if is_small { self.small } else { self.large }.over(known(model))
+    }
+}
+
+impl Price {
+    /// Micro-dollars. Figures beyond what a call can have count as the most it can.
+    pub fn cost(&self, usage: &Usage) -> u64 {
+        let parts = [
+            (usage.input_tokens, self.input),
+            (usage.output_tokens, self.output),
+            (usage.cache_read_input_tokens, self.cache_read),
+            (usage.cache_creation_input_tokens, self.cache_write),
+        ];
+        let nano = parts.iter().fold(0_u64, |sum, (tokens, price)| {
+            sum.saturating_add(tokens.min(&MOST_TOKENS).saturating_mul(*price))
+        });
+        nano.div_ceil(NANO_PER_MICRO)
+    }
+}
+
+impl Given {
+    /// What is given goes before what the table has. Cached input costs what Anthropic takes for it: a tenth to
+    /// read, a quarter more to write.
+    fn over(self, known: Option<Price>) -> Option<Price> {
+        let (input, output) = (nano(self.input), nano(self.output));
+        if input == 0 && output == 0 {
+            return known;
+        }
+        let known = known.unwrap_or(Price { input: 0, output: 0, cache_read: 0, cache_write: 0 });
+        let output = if output == 0 { known.output } else { output };
+        Some(match input {
+            0 => Price { output, ..known },
+            _ => Price {
+                input,
+                output,
+                cache_read: input / 10,
+                cache_write: input.saturating_add(input / 4),
+            },
+        })
+    }
+}
+
+/// Of a price in dollars for a million tokens; what is no price is none.
+fn nano(dollars: f64) -> u64 {
+    // A cast saturates, and makes zero of what is negative or no number.
+    (dollars * NANO_PER_TOKEN).round() as u64
+}
+
+/// One family of models: its name without a date, and its price by Anthropic's rule for caches.
+const fn claude(name: &'static str, input: u64, output: u64) -> (&'static str, Price) {
+    (name, Price { input, output, cache_read: input / 10, cache_write: input + input / 4 })
+}
+
+/// OpenAI takes nothing for writing to its cache, and for reading what its page says.
+const fn gpt(
+    name: &'static str,
+    input: u64,
+    cache_read: u64,
+    output: u64,
+) -> (&'static str, Price) {
+    (name, Price { input, output, cache_read, cache_write: input })
+}
+
+/// Standard prices of the providers' public pages, in nano-dollars a token, and caches of five minutes. Without
+/// surcharges for long prompts, regions or speed, and without discounts: a person whose price differs
+/// configures it.
+const TABLE: &[(&str, Price)] = &[
+    // https://docs.claude.com/en/docs/about-claude/pricing
+    claude("claude-opus-4-6", 5_000, 25_000),
+    claude("claude-opus-4-5", 5_000, 25_000),
+    claude("claude-opus-4-1", 15_000, 75_000),
+    claude("claude-opus-4-0", 15_000, 75_000),
+    claude("claude-opus-4", 15_000, 75_000),
+    claude("claude-3-opus", 15_000, 75_000),
+    claude("claude-sonnet-4-6", 3_000, 15_000),
+    claude("claude-sonnet-4-5", 3_000, 15_000),
+    claude("claude-sonnet-4-0", 3_000, 15_000),
+    claude("claude-sonnet-4", 3_000, 15_000),
+    claude("claude-3-7-sonnet", 3_000, 15_000),
+    claude("claude-3-5-sonnet", 3_000, 15_000),
+    claude("claude-haiku-4-5", 1_000, 5_000),
+    claude("claude-3-5-haiku", 800, 4_000),
+    // https://platform.openai.com/docs/pricing
+    gpt("gpt-5.2", 1_750, 175, 14_000),
+    gpt("gpt-5.1", 1_250, 125, 10_000),
+    gpt("gpt-5", 1_250, 125, 10_000),
+    gpt("gpt-5-mini", 250, 25, 2_000),
+    gpt("gpt-5-nano", 50, 5, 400),
+    gpt("gpt-4.1", 2_000, 500, 8_000),
+    gpt("gpt-4.1-mini", 400, 100, 1_600),
+    gpt("gpt-4.1-nano", 100, 25, 400),
+    gpt("gpt-4o", 2_500, 1_250, 10_000),
+    gpt("gpt-4o-mini", 150, 75, 600),
+    gpt("o3", 2_000, 500, 8_000),
+    gpt("o4-mini", 1_100, 275, 4_400),
+];
+
+/// The longest family whose name, followed by nothing or a date, is the model's. A later member of a family, such as
+/// one with a higher number, is another model: its price is not known.
+fn known(model: &str) -> Option<Price> {
+    let fits = TABLE.iter().filter(|(name, _)| model.strip_prefix(name).is_some_and(is_version));
+    fits.max_by_key(|(name, _)| name.len()).map(|(_, price)| *price)
+}
+
+/// Nothing, `-latest`, `-20250929`, `@20250929` or `-2025-08-07`.
+fn is_version(rest: &str) -> bool {
+    let date = |text: &str| -> bool {
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        digits == 8 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    };
+    rest.is_empty() || rest == "-latest" || rest.strip_prefix(['-', '@']).is_some_and(date)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USAGE: Usage = Usage {
+        input_tokens: 1_000,
+        output_tokens: 100,
+        cache_read_input_tokens: 10_000,
+        cache_creation_input_tokens: 2_000,
+    };
+
+    #[track_caller]
+    fn check(model: &str, expect: Option<u64>) {
+        assert_eq!(cost(model, &USAGE, &Prices::default()), expect, "{model}");
+    }
+
+    #[test]
+    fn families_are_known_by_name_and_date() {
+        // 1,000 × 5 + 100 × 25 + 10,000 × 0.5 + 2,000 × 6.25 micro-dollars
+        check("claude-opus-4-5", Some(25_000));
+        check("claude-opus-4-5-20251101", Some(25_000));
+        check("claude-opus-4-5@20251101", Some(25_000));
+        check("claude-opus-4-20250514", Some(75_000));
+        check("claude-sonnet-4-5-20250929", Some(15_000));
+        check("claude-haiku-4-5", Some(5_000));
+        check("claude-3-5-haiku-latest", Some(4_000));
+        // 1,000 × 1.25 + 100 × 10 + 10,000 × 0.125 + 2,000 × 1.25
+        check("gpt-5-2025-08-07", Some(6_000));
+        check("gpt-5-mini", Some(1_200));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_guessed() {
+        for model in [
+            "",
+            "claude",
+            "claude-opus-4-9",
+            "claude-opus-4-51",
+            "claude-opus-5",
+            "gpt-5-turbo",
+            "gpt-5.9",
+            "gpt-55",
+            "my-gpt-5",
+            "llama3:8b",
+            "claude-opus-4-5-preview",
+        ] {
+            check(model, None);
+        }
+    }
+
+    #[test]
+    fn given_prices_go_before_the_table() {
+        let prices = Prices {
+            large: Given { input: 1.0, output: 2.0 },
+            small: Given { input: 0.0, output: 0.05 },
+            small_name: "small".into(),
+        };
+        let of = |model: &str| {
+            prices.of(model).map(|p| (p.input, p.output, p.cache_read, p.cache_write))
+        };
+        let given = Some((1_000, 2_000, 100, 1_250));
+        assert_eq!((of("claude-opus-4-5"), of("own")), (given, given));
+        assert_eq!(of("small"), Some((0, 50, 0, 0)), "no price of input: it is free");
+        let half = Prices { large: Given { input: 0.0, output: 7.0 }, ..Prices::default() };
+        let known = half.of("claude-opus-4-5").unwrap();
+        assert_eq!((known.input, known.output, known.cache_read), (5_000, 7_000, 500));
+        assert_eq!(Prices::default().of("own"), None);
+    }
+
+    #[test]
+    fn the_least_is_not_nothing_and_the_absurd_is_bounded() {
+        let usage = |input_tokens| Usage { input_tokens, ..Usage::default() };
+        let prices = Prices::default();
+        assert_eq!(cost("gpt-5-nano", &usage(0), &prices), Some(0));
+        assert_eq!(cost("gpt-5-nano", &usage(1), &prices), Some(1));
+        let absurd = Usage {
+            input_tokens: u64::MAX,
+            output_tokens: u64::MAX,
+            cache_creation_input_tokens: u64::MAX,
+            cache_read_input_tokens: u64::MAX,
+        };
+        // 36.75 micro-dollars for one token of each kind.
+        assert_eq!(
+            cost("claude-opus-4-5", &absurd, &prices),
+            Some((MOST_TOKENS * 36_750).div_ceil(1_000))
+        );
+        let nonsense = Prices { large: Given { input: f64::NAN, output: -1.0 }, ..prices };
+        assert_eq!(nonsense.of("own"), None);
+        let huge = Prices { large: Given { input: 1e300, output: 1.0 }, ..Prices::default() };
+        assert_eq!(cost("own", &absurd, &huge), Some(u64::MAX.div_ceil(1_000)));
+    }
+
+    #[test]
+    fn no_family_is_named_twice() {
+        for (at, (name, _)) in TABLE.iter().enumerate() {
+            assert!(TABLE[..at].iter().all(|(other, _)| other != name), "{name}");
+        }
+    }
+}
