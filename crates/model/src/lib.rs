@@ -4,18 +4,25 @@
 //! their figures, and which changed request, if any, follows an error. Leaves the wire formats, keys and
 //! time limits to an adapter, and waiting, budgets and records to whoever calls. Pure.
 //!
-//! Reading order: [`request`] → [`reply`] → [`error`] → [`classify`] → [`port`] → [`price`].
+//! Reading order: [`request`] → [`reply`] → [`error`] → [`classify`] → [`shrink`] → [`recovery`] →
+//! [`port`] → [`price`].
 
 pub mod classify;
 pub mod error;
 pub mod port;
 pub mod price;
+pub mod recovery;
 pub mod reply;
 pub mod request;
+pub mod shrink;
+
+#[cfg(test)]
+mod fixtures;
 
 pub use classify::{Said, classify};
 pub use error::{Class, Figures, ModelError, Retry};
 pub use port::{Answer, Counted, Hearer, Model, Silence};
 pub use price::{Price, Prices};
+pub use recovery::{Limits, Next, Recovery};
 pub use reply::{Reply, Stop};
 pub use request::Request;

@@ -1,7 +1,11 @@
 //! What a model is asked: the session's own bytes, and what is appended to them.
 
+use bethink_transcript::json;
+use bethink_transcript::message::is_white;
 use bethink_transcript::prompt::messages_json;
-use bethink_transcript::{Mark, ValidPrompt};
+use bethink_transcript::{
+    Block, BlockKind, Fault, Mark, PromptBlock, PromptMessage, Role, Seq, ValidPrompt,
+};
 use bytes::Bytes;
 
 /// One call. Equal requests have equal bytes on the wire, so that a provider finds its cached prefix.
@@ -29,5 +33,64 @@ impl Request {
         let blocks = self.prompt.messages().iter().flat_map(|m| &m.blocks);
         let messages: usize = blocks.map(|block| block.json.len() + 1).sum();
         self.system.len() + self.tools.len() + messages
+    }
+
+    /// The request with more said after it; what has the role of the message before it joins that. What
+    /// was there keeps its bytes and its breakpoints. White space at the very end of the assistant's words
+    /// goes, because providers refuse it.
+    pub fn followed_by(&self, more: Vec<PromptMessage>) -> Result<Request, Vec<Fault>> {
+        let mut messages = self.prompt.messages().to_vec();
+        for message in more.into_iter().filter(|message| !message.blocks.is_empty()) {
+            match messages.last_mut() {
+                Some(last) if last.role == message.role => last.blocks.extend(message.blocks),
+                _ => messages.push(message),
+            }
+        }
+        trim_end(&mut messages);
+        Ok(Request { prompt: ValidPrompt::check(messages)?, ..self.clone() })
+    }
+
+    /// The place after the last message, for what is appended there.
+    pub fn end(&self) -> Seq {
+        let last = self.prompt.messages().last().and_then(|message| message.blocks.last());
+        last.map_or(Seq::ZERO, |block| block.origin.seq())
+    }
+}
+
+/// A model's answer as a message of the next request: every block with the bytes that came, those without
+/// anything to read left out.
+pub fn answered<'a>(content: impl IntoIterator<Item = &'a Block>, after: Seq) -> PromptMessage {
+    let blocks = content
+        .into_iter()
+        .map(|block| PromptBlock::answered(block, after, about_tokens(block.json.len())));
+    PromptMessage { role: Role::Assistant, blocks: blocks.filter(|block| !block.blank).collect() }
+}
+
+/// Tokens of what was not counted: four bytes each, which is what prose and code cost in the mean.
+pub fn about_tokens(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX)
+}
+
+fn trim_end(messages: &mut Vec<PromptMessage>) {
+    let Some(last) = messages.last_mut().filter(|m| m.role == Role::Assistant) else { return };
+    while let Some(block) = last.blocks.last_mut().filter(|b| b.kind == BlockKind::Text) {
+        let source = Block::shown(block.json.clone(), BlockKind::Text);
+        let text = source.text();
+        let kept = text.trim_end_matches(is_white);
+        if kept.is_empty() {
+            last.blocks.pop();
+            continue;
+        }
+        if kept.len() < text.len()
+            && let Some(json) =
+                json::with_member(source.as_str(), "text", &json::encode_string(kept))
+        {
+            let trimmed = Block::shown(json, BlockKind::Text);
+            *block = PromptBlock::answered(&trimmed, block.origin.seq(), block.tokens);
+        }
+        break;
+    }
+    if last.blocks.is_empty() {
+        messages.pop();
     }
 }

@@ -1,0 +1,176 @@
+//! Smaller requests. Every change keeps the request valid and makes it strictly smaller, or is not made.
+
+use bethink_transcript::{
+    Block, BlockKind, Mark, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, json,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::request::{Request, about_tokens};
+
+/// Share of the rounds that go where an error does not say by how much the prompt is too long: 20%, by
+/// the specification (section 4, level 3).
+const ROUNDS_PER_DROP: usize = 5;
+/// What a model reads in place of rounds that were left out, where its own words would come first.
+pub const MARKER: &str =
+    "(Earlier messages of this conversation are left out here: they did not fit into the window.)";
+const MARKER_TOKENS: u32 = 24;
+const IMAGE: &str = "[image]";
+const DOCUMENT: &str = "[document]";
+
+/// Without its oldest API rounds: as many as hold `gap` tokens, or every fifth where that is not known; at
+/// least one goes and at least one stays. The last `tail` messages, the instruction and what was said
+/// after it, always stay. `None` where nothing can go.
+pub fn drop_rounds(request: &Request, tail: usize, gap: Option<u64>) -> Option<Request> {
+    let messages = request.prompt.messages();
+    let start = usize::from(messages.first().is_some_and(is_marker));
+    let session = messages.get(..messages.len().saturating_sub(tail))?;
+    let last_round = session.iter().rposition(|m| m.role == Role::Assistant)?;
+    let wanted = (rounds(session) / ROUNDS_PER_DROP).max(1);
+    let (mut places, mut enough) = (Vec::new(), None);
+    let (mut tokens, mut dropped) = (0u64, 0);
+    for at in start + 1..=last_round {
+        let before = messages.get(at - 1..at)?;
+        tokens += before.iter().map(PromptMessage::tokens).sum::<u64>();
+        dropped += rounds(before);
+        if !begins_a_round(messages, at) {
+            continue;
+        }
+        let covers = gap.map(|gap| tokens >= gap.saturating_add(u64::from(MARKER_TOKENS)));
+        if enough.is_none() && covers.unwrap_or(dropped >= wanted) {
+            enough = Some(places.len());
+        }
+        places.push(at);
+    }
+    // A cut that spares less than the marker costs is none; then the next one, or the one before.
+    let (fewer, more) = places.split_at(enough.unwrap_or(places.len().saturating_sub(1)));
+    let cuts = more.iter().chain(fewer.iter().rev()).filter_map(|at| cut(request, *at));
+    let mut cuts = cuts.filter(|cut| cut.weight() < request.weight());
+    cuts.next()
+}
+
+fn rounds(messages: &[PromptMessage]) -> usize {
+    messages.iter().filter(|message| message.role == Role::Assistant).count()
+}
+
+/// A cut before a user's results would part them from their calls.
+fn begins_a_round(messages: &[PromptMessage], at: usize) -> bool {
+    messages.get(at).is_some_and(|message| !message.blocks.iter().any(PromptBlock::is_result))
+}
+
+fn cut(request: &Request, at: usize) -> Option<Request> {
+    let mut messages = request.prompt.messages().get(at..)?.to_vec();
+    let marked = messages.first()?.role == Role::Assistant;
+    if marked {
+        messages.insert(0, PromptMessage::said(MARKER, Seq::ZERO, MARKER_TOKENS));
+    }
+    let marks = request.marks.iter().filter(|mark| mark.message >= at);
+    let marks = marks
+        .map(|mark| Mark { message: mark.message - at + usize::from(marked), ..*mark })
+        .collect();
+    Some(Request { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() })
+}
+
+/// The marker goes before anything else is dropped, so that it is never taken for a round.
+fn is_marker(message: &PromptMessage) -> bool {
+    message.blocks.len() == 1
+        && message.blocks.first().is_some_and(|block| block.json == json::text_block(MARKER))
+}
+
+/// Without images and documents, those inside of tool results included; a word stands for each.
+pub fn strip_media(request: &Request) -> Option<Request> {
+    let prompt = without_media(&request.prompt);
+    let stripped = Request { prompt, ..request.clone() };
+    (stripped.weight() < request.weight()).then_some(stripped)
+}
+
+/// The prompt without images and documents. Every other block keeps its bytes and its place.
+pub fn without_media(prompt: &ValidPrompt) -> ValidPrompt {
+    let mut messages = prompt.messages().to_vec();
+    let media = messages.iter_mut().flat_map(|m| &mut m.blocks).filter(|block| block.media > 0);
+    for block in media {
+        if let Some(words) = in_words(block) {
+            *block = words;
+        }
+    }
+    ValidPrompt::check(messages).unwrap_or_else(|_| prompt.clone())
+}
+
+fn in_words(block: &PromptBlock) -> Option<PromptBlock> {
+    let after = block.origin.seq();
+    let written = |text: &str| {
+        let json = json::text_block(text);
+        PromptBlock::answered(&Block::shown(json, BlockKind::Text), after, about_tokens(text.len()))
+    };
+    match &block.kind {
+        BlockKind::Image => Some(written(IMAGE)),
+        BlockKind::Document => Some(written(DOCUMENT)),
+        kind @ BlockKind::ToolResult { .. } => {
+            let json = result_in_words(std::str::from_utf8(&block.json).ok()?)?;
+            let tokens = block.tokens.min(about_tokens(json.len()));
+            Some(PromptBlock::answered(&Block::shown(json, kind.clone()), after, tokens))
+        }
+        _ => None,
+    }
+}
+
+fn result_in_words(result: &str) -> Option<bytes::Bytes> {
+    #[derive(Deserialize)]
+    struct Result<'a> {
+        #[serde(borrow)]
+        content: Vec<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Part<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: std::borrow::Cow<'a, str>,
+    }
+    let word = |text: &str| String::from_utf8(json::text_block(text).to_vec()).unwrap_or_default();
+    let parts = serde_json::from_str::<Result<'_>>(result).ok()?.content;
+    let parts = parts.into_iter().map(|part| {
+        match serde_json::from_str::<Part<'_>>(part.get()).as_ref().map(|part| &*part.kind) {
+            Ok("image") => word(IMAGE),
+            Ok("document") => word(DOCUMENT),
+            _ => part.get().to_owned(),
+        }
+    });
+    let content = format!("[{}]", parts.collect::<Vec<_>>().join(","));
+    json::with_member(result, "content", &content)
+}
+
+/// Without thinking from message `first` on. A message that was nothing else goes, and its neighbours
+/// become one.
+pub fn strip_thinking(request: &Request, first: usize) -> Option<Request> {
+    let mut messages: Vec<PromptMessage> = Vec::new();
+    let mut marks = Vec::new();
+    for (at, message) in request.prompt.messages().iter().enumerate() {
+        if messages.last().is_none_or(|last| last.role != message.role) {
+            messages.push(PromptMessage { role: message.role, blocks: Vec::new() });
+        }
+        let place = messages.len() - 1;
+        let Some(last) = messages.last_mut() else { continue };
+        for (i, block) in message.blocks.iter().enumerate() {
+            if at >= first && block.kind.is_thinking() {
+                continue;
+            }
+            if request.marks.contains(&Mark { message: at, block: i }) {
+                marks.push(Mark { message: place, block: last.blocks.len() });
+            }
+            last.blocks.push(block.clone());
+        }
+        if last.blocks.is_empty() {
+            messages.pop();
+        }
+    }
+    let stripped = Request { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() };
+    (stripped.weight() < request.weight()).then_some(stripped)
+}
+
+/// With a smaller limit of output.
+pub fn shrink_output(request: &Request, max_tokens: u64) -> Option<Request> {
+    let smaller = max_tokens > 0 && max_tokens < request.max_tokens;
+    smaller.then(|| Request { max_tokens, ..request.clone() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixtures::{Turn, asked, request, said, shown, text, turns};
+
+fn bytes(request: &Request) -> String {
+    String::from_utf8(request.messages_json()).unwrap()
+}
+
+/// Rounds of words, 25 tokens each beside their frame, and a question before every second one.
+fn talk(rounds: usize) -> Request {
+    let mut messages = vec![said(Role::User, 1, &[text("question 0")])];
+    for i in 0..rounds {
+        messages.push(said(
+            Role::Assistant,
+            2,
+            &[text(&format!("answer {i} {}", "x".repeat(100)))],
+        ));
+        messages.push(said(Role::User, 3, &[text(&format!("question {}", i + 1))]));
+    }
+    messages.truncate(2 * rounds.max(1));
+    asked(messages)
+}
+
+fn heads(request: &Request) -> Vec<String> {
+    shown(request)
+        .lines()
+        .take(2)
+        .map(|line| line.replace('*', "").chars().take(28).collect())
+        .collect()
+}
+
+#[test]
+fn a_fifth_of_the_rounds_goes_where_no_gap_is_known() {
+    for (rounds, first) in [(2, 1), (4, 1), (5, 1), (9, 1), (10, 2), (15, 3), (40, 8)] {
+        let smaller = drop_rounds(&talk(rounds), 1, None).unwrap();
+        let expected =
+            [format!(r#"0 user: "question {first}""#), format!(r#"1 assistant: "answer {first}"#)];
+        let expected = expected.map(|line| line.chars().take(28).collect::<String>());
+        let heads = heads(&smaller);
+        assert!(heads[0].starts_with(&expected[0]), "{rounds}: {heads:?}");
+        assert!(heads[1].starts_with(&expected[1]), "{rounds}: {heads:?}");
+    }
+}
+
+#[test]
+fn as_many_rounds_go_as_cover_the_gap_and_no_more() {
+    let whole = talk(20);
+    for gap in [1, 30, 100, 250, 500, 700] {
+        let smaller = drop_rounds(&whole, 1, Some(gap)).unwrap();
+        let gone = whole.prompt.tokens() - smaller.prompt.tokens();
+        assert!(gone >= gap, "{gap}: {gone}");
+        // The next smaller drop would not have been enough: a round has under 50 tokens, the marker 24.
+        assert!(gone < gap + 50 + u64::from(MARKER_TOKENS), "{gap}: {gone}");
+    }
+}
+
+#[test]
+fn one_round_and_the_instruction_always_stay() {
+    let smaller = drop_rounds(&talk(20), 1, Some(u64::MAX)).unwrap();
+    let roles: Vec<Role> = smaller.prompt.messages().iter().map(|m| m.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::User]);
+    assert!(
+        bytes(&smaller).contains("answer 19") && bytes(&smaller).ends_with(r#""Summarise."}]}]"#)
+    );
+    assert!(drop_rounds(&smaller, 1, Some(u64::MAX)).is_none());
+    assert!(drop_rounds(&talk(0), 1, None).is_none());
+    assert!(drop_rounds(&talk(20), usize::MAX, None).is_none());
+}
+
+#[test]
+fn what_followed_the_instruction_stays() {
+    let whole = talk(6);
+    let more = [
+        said(Role::Assistant, 9, &[text("half an answer")]),
+        said(Role::User, 9, &[text("go on")]),
+    ];
+    let longer = whole.followed_by(more.to_vec()).unwrap();
+    let smaller = drop_rounds(&longer, 3, Some(u64::MAX)).unwrap();
+    insta::assert_snapshot!(shown(&smaller).replace(&"x".repeat(100), "…"), @r#"
+    0 user: "(Earlier messages of this conversation are left out here: they did not fit into the window.)"
+    1 assistant: *"answer 5 …"
+    2 user: "Summarise."
+    3 assistant: "half an answer"
+    4 user: "go on"
+    "#);
+}
+
+#[test]
+fn the_marker_is_written_once_and_goes_with_the_next_drop() {
+    let rounds: Vec<Turn> = (0..6).map(|_| Turn::Round(false, vec![(30, false)])).collect();
+    let whole = request(&rounds);
+    let once = drop_rounds(&whole, 1, None).unwrap();
+    let twice = drop_rounds(&once, 1, None).unwrap();
+    for (dropped, rounds) in [(&once, 5), (&twice, 4)] {
+        assert_eq!(bytes(dropped).matches("Earlier messages").count(), 1);
+        assert!(is_marker(&dropped.prompt.messages()[0]));
+        assert_eq!(super::rounds(dropped.prompt.messages()), rounds);
+    }
+    // Where the head is the user's own, there is no marker.
+    let own = drop_rounds(&talk(4), 1, None).unwrap();
+    assert!(!bytes(&own).contains("Earlier messages"));
+}
+
+#[test]
+fn breakpoints_follow_their_blocks_or_go() {
+    let whole = talk(5);
+    assert_eq!(whole.marks, [Mark { message: 0, block: 0 }, Mark { message: 9, block: 0 }]);
+    let smaller = drop_rounds(&whole, 1, None).unwrap();
+    assert_eq!(smaller.marks, [Mark { message: 7, block: 0 }]);
+    assert!(bytes(&smaller).contains(r#"xx","cache_control""#));
+}
+
+#[test]
+fn media_become_words_also_inside_of_results() {
+    let whole = request(&[
+        Turn::Speech(1, true),
+        Turn::Round(true, vec![(1, true), (1, false)]),
+        Turn::Words(false, 1),
+    ]);
+    let stripped = strip_media(&whole).unwrap();
+    insta::assert_snapshot!(shown(&stripped), @r#"
+    0 user: *"begin", "word0 word1 end", "[image]", "[document]"
+    1 assistant: thinking, call, call
+    2 user: result "word0 word1 end\n[image]", result "word0 word1 end"
+    3 assistant: *"word0 word1 end"
+    4 user: "Summarise."
+    "#);
+    let media: u32 =
+        stripped.prompt.messages().iter().flat_map(|m| &m.blocks).map(|b| u32::from(b.media)).sum();
+    assert_eq!(media, 0);
+    assert!(stripped.prompt.tokens() + 3_000 <= whole.prompt.tokens());
+    assert!(strip_media(&stripped).is_none());
+    // Blocks without media keep their bytes and their origin.
+    let (before, after) = (&whole.prompt.messages()[2], &stripped.prompt.messages()[2]);
+    assert_eq!(before.blocks[1].json, after.blocks[1].json);
+    assert_eq!(before.blocks[1].origin, after.blocks[1].origin);
+    assert_ne!(before.blocks[0].origin, after.blocks[0].origin);
+}
+
+#[test]
+fn thinking_goes_from_the_first_edited_message_on() {
+    let turns = [
+        Turn::Words(true, 1),
+        Turn::Speech(1, false),
+        Turn::Words(true, 0),
+        Turn::Speech(2, false),
+        Turn::Round(true, vec![(1, false)]),
+        Turn::Words(false, 1),
+    ];
+    let whole = request(&turns);
+    insta::assert_snapshot!(shown(&strip_thinking(&whole, 3).unwrap()), @r#"
+    0 user: *"begin"
+    1 assistant: thinking, "word0 word1 end"
+    2 user: "word0 word1 end", "word0 word1 word2 end"
+    3 assistant: call
+    4 user: result "word0 word1 end"
+    5 assistant: *"word0 word1 end"
+    6 user: "Summarise."
+    "#);
+    assert!(!bytes(&strip_thinking(&whole, 0).unwrap()).contains("thinking"));
+    assert!(strip_thinking(&whole, 6).is_none());
+}
+
+#[test]
+fn the_limit_of_output_only_falls() {
+    let whole = talk(1);
+    assert_eq!(shrink_output(&whole, 3_999).unwrap().max_tokens, 3_999);
+    for not_smaller in [0, 4_000, u64::MAX] {
+        assert!(shrink_output(&whole, not_smaller).is_none());
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_change_is_valid_and_strictly_smaller(
+        turns in turns(),
+        gap in proptest::option::of(0..3_000u64),
+        tail in 0..4usize,
+        first in 0..12usize,
+    ) {
+        let whole = request(&turns);
+        let end = whole.prompt.messages().last().unwrap().blocks.last().unwrap().json.clone();
+        let mut drops = vec![whole.clone()];
+        while let Some(smaller) = drop_rounds(drops.last().unwrap(), tail.max(1), gap) {
+            drops.push(smaller);
+        }
+        let others = [strip_media(&whole), strip_thinking(&whole, first), strip_thinking(drops.last().unwrap(), 0)];
+        for pair in drops.windows(2) {
+            prop_assert!(pair[1].weight() < pair[0].weight());
+            prop_assert!(pair[1].messages_json().len() < pair[0].messages_json().len());
+        }
+        for smaller in drops.iter().skip(1).chain(others.iter().flatten()) {
+            prop_assert!(smaller.weight() < whole.weight());
+            let messages = smaller.prompt.messages().to_vec();
+            prop_assert!(ValidPrompt::check(messages.clone()).is_ok());
+            prop_assert_eq!(&messages.last().unwrap().blocks.last().unwrap().json, &end);
+            for mark in &smaller.marks {
+                prop_assert!(messages.get(mark.message).is_some_and(|m| mark.block < m.blocks.len()));
+            }
+        }
+    }
+
+    /// Where a drop is possible at all, the gap is covered unless only one round is left.
+    #[test]
+    fn the_gap_is_covered_or_one_round_is_left(turns in turns(), gap in 1..2_000u64) {
+        let whole = request(&turns);
+        if let Some(smaller) = drop_rounds(&whole, 1, Some(gap)) {
+            let covered = whole.prompt.tokens() - smaller.prompt.tokens() >= gap;
+            let left = super::rounds(smaller.prompt.messages());
+            prop_assert!(covered || left == 1, "{left} rounds left:\n{}", shown(&smaller));
+        }
+    }
+}
