@@ -88,6 +88,30 @@ pub struct TokenEstimate {
     pub error: Option<f64>,
 }
 
+/// The provider's prompt cache, as its figures tell of it since the session was loaded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CacheReport {
+    /// Prompts whose cached prefix was not read again, without a compaction that explains it.
+    pub breaks: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<CacheFall>,
+}
+
+/// Much less was read from the cache than was in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CacheFall {
+    /// `system`, `tools`, `model`, `idle`, `unknown`, `compaction`, or what changed the prompt:
+    /// `microcompact`, `snip`, `collapse`, `history`.
+    pub cause: String,
+    /// Tokens that were read from the cache or written to it before.
+    pub read_before: u64,
+    /// Tokens that were read from it now.
+    pub read_now: u64,
+    pub at: String,
+    /// As it should be, after a compaction.
+    pub expected: bool,
+}
+
 /// What fills the window: measured on the prompt that would be sent, never on raw history.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ContextReport {
@@ -104,11 +128,17 @@ pub struct ContextReport {
     /// Index of the first prompt message that differs from the prompt before; absent when the old
     /// prompt is a prefix of this one.
     pub first_changed: Option<u64>,
+    /// Index of the first prompt message that does not stand as it was first shown: thinking from there
+    /// to the edit was thought over another prompt. Absent when nothing was edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_edited: Option<u64>,
     /// Why the prefix parted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<String>,
     /// Tokens of the stable prefix over all tokens.
     pub predicted_cache_hit: f64,
+    #[serde(default)]
+    pub cache: CacheReport,
     /// `reported+estimate` or `estimate`.
     pub tokens_from: String,
     /// How good the estimated share of `tokens` is.

@@ -20,8 +20,8 @@ pub use compaction::{
     RestoredItem,
 };
 pub use context::{
-    ContextReport, ContextRequest, LastCompaction, PartTokens, StageReport, SystemPart, Thresholds,
-    TokenEstimate,
+    CacheFall, CacheReport, ContextReport, ContextRequest, LastCompaction, PartTokens, StageReport,
+    SystemPart, Thresholds, TokenEstimate,
 };
 pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use message::{

@@ -1,9 +1,10 @@
 //! Where the kept tail begins.
 
+use bethink_context::collapse::cut_points;
 use bethink_context::decision::{ClearedResult, RESULT_FRAME_TOKENS};
-use bethink_context::{Decisions, Entry, Hints, History};
+use bethink_context::{Decisions, Entry, Hints, History, usage};
 use bethink_tokens::Estimator;
-use bethink_transcript::{BlockKind, Seq, cuts};
+use bethink_transcript::{BlockKind, Seq};
 
 use crate::limits::CompactLimits;
 
@@ -31,7 +32,7 @@ pub struct Room {
 /// Plans a cut whose tail fills `room`.
 ///
 /// Extends backwards from the newest message until the minima of `limits` are met, as far as the room
-/// allows, then on to its target; always on a boundary of API rounds.
+/// allows, then on to its target; always on a boundary of API rounds, and never within a collapsed span.
 pub fn plan(
     history: &History,
     decisions: &Decisions,
@@ -41,7 +42,7 @@ pub fn plan(
     hints: &Hints,
 ) -> Cut {
     let entries = history.from(decisions.kept_from());
-    let points = cuts::cut_points(entries.iter().map(|e| &*e.message));
+    let points = cut_points(history, decisions);
     let suffix = suffix_tokens(entries, decisions);
     match tail_start(entries, &points, &suffix, limits, room, history.last_seq().next()) {
         Some(point) if point < entries.len() || points.len() < 2 => at(entries, point, &suffix),
@@ -95,7 +96,7 @@ pub fn nothing_kept(
     hints: &Hints,
 ) -> Cut {
     let entries = history.from(decisions.kept_from());
-    let points = cuts::cut_points(entries.iter().map(|e| &*e.message));
+    let points = cut_points(history, decisions);
     if points.last() == Some(&entries.len()) {
         return at(entries, entries.len(), &[]);
     }
@@ -162,7 +163,7 @@ fn clip(
     estimator: &dyn Estimator,
     hints: &Hints,
 ) -> Cut {
-    for entry in tail {
+    for entry in tail.iter().filter(|e| decisions.span_of(e.message.seq).is_none()) {
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
             if u64::from(facts.tokens) <= each || decisions.result(tool_use_id).is_some() {
@@ -188,15 +189,7 @@ fn clip(
 fn suffix_tokens(entries: &[Entry], decisions: &Decisions) -> Vec<u64> {
     let mut suffix = vec![0; entries.len() + 1];
     for (i, entry) in entries.iter().enumerate().rev() {
-        let shown: u64 = entry
-            .blocks()
-            .map(|(block, facts)| match &block.kind {
-                BlockKind::ToolResult { tool_use_id, .. } => {
-                    u64::from(decisions.result(tool_use_id).map_or(facts.tokens, |r| r.tokens))
-                }
-                _ => u64::from(facts.tokens),
-            })
-            .sum();
+        let shown = usage::shown(entry, decisions);
         let later = suffix.get(i + 1).copied().unwrap_or(0);
         if let Some(place) = suffix.get_mut(i) {
             *place = later + shown;

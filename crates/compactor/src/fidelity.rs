@@ -68,13 +68,16 @@ const ENOUGH: u64 = 5;
 pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<Hindsight> {
     let boundary = decisions.boundary.as_ref()?;
     let tail = history.from(boundary.kept_from).iter();
+    let hidden = |seq| decisions.span_of(seq).filter(|span| span.made_after <= boundary.made_after);
     let mut readable = HashSet::new();
     collect(&boundary.summary, &mut readable);
     boundary.restored.iter().for_each(|what| collect(&what.text, &mut readable));
     let (mut wanted, mut again) = (Vec::new(), HashSet::new());
     for entry in tail {
         let (message, seq) = (&entry.message, entry.message.seq);
-        if seq <= boundary.made_after {
+        if let Some(span) = hidden(seq) {
+            collect(&span.text, &mut readable);
+        } else if seq <= boundary.made_after {
             let whole = |id: &ToolUseId| decisions.result(id).is_none();
             message.blocks.iter().for_each(|block| read(block, whole, &mut readable));
         } else if seq.0 <= boundary.made_after.0 + HORIZON {

@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 
-use bethink_context::{Boundary, Decisions, Hints, History, Thresholds, View, ViewOptions, view};
+use bethink_context::{
+    Boundary, Decisions, Entry, Hints, History, Thresholds, View, ViewOptions, in_view, view,
+};
 use bethink_tokens::Estimator;
 use bethink_transcript::{Seq, ToolUseId, ValidPrompt};
 
@@ -264,17 +266,25 @@ fn marker(input: &Input<'_>, kept_from: Seq, last: Seq) -> String {
     )
 }
 
+/// Messages of the kept tail that stand there themselves.
+fn tail<'a>(input: &'a Input<'_>, cut: &Cut) -> impl Iterator<Item = &'a Entry> {
+    let from = cut.kept_from;
+    in_view(input.history, input.decisions).filter(move |entry| entry.message.seq >= from)
+}
+
 fn tail_names(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
     let mut names = HashSet::new();
-    for block in input.history.from(cut.kept_from).iter().flat_map(|e| &e.message.blocks) {
+    for block in tail(input, cut).flat_map(|e| &e.message.blocks) {
         fidelity::read(block, |id| is_whole(input, cut, id), &mut names);
     }
+    let spans = input.decisions.spans().iter().filter(|span| span.first >= cut.kept_from);
+    spans.for_each(|span| fidelity::collect(&span.text, &mut names));
     names
 }
 
 /// Files whose content can be read in the kept tail.
 fn tail_paths(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
-    let results = input.history.from(cut.kept_from).iter().flat_map(|e| e.message.tool_results());
+    let results = tail(input, cut).flat_map(|e| e.message.tool_results());
     results
         .filter(|(id, failed, _)| !failed && is_whole(input, cut, id))
         .filter_map(|(id, _, _)| input.history.call(id)?.path.as_deref().map(str::to_owned))

@@ -65,6 +65,9 @@ pub const MICROCOMPACT_TOOLS: [&str; 20] = [
     "write",
 ];
 
+/// What providers keep a cached prompt for unless an hour is paid for.
+pub const CACHE_TTL_MINUTES: u64 = 5;
+
 /// Notes cost no model call unless one is configured: they are kept fresh.
 pub const NOTES_PROFILE: &str = "default";
 
@@ -191,6 +194,8 @@ impl Default for ContextSettings {
             microcompact_tools: MICROCOMPACT_TOOLS.map(str::to_owned).to_vec(),
             auto_percent: 0.0,
             auto_compact: true,
+            collapse: false,
+            cache_ttl_minutes: CACHE_TTL_MINUTES,
         }
     }
 }

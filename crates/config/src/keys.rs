@@ -204,6 +204,8 @@ keys! {
         microcompact_tools: Names,
         auto_percent: Percent,
         auto_compact: Flag,
+        collapse: Flag,
+        cache_ttl_minutes: Whole(1, MANY),
     }
     session_memory {
         enabled: Flag,

@@ -50,6 +50,11 @@ pub struct ContextSettings {
     /// Lowers `auto` to this share of the effective window, in percent; 0 is off.
     pub auto_percent: f64,
     pub auto_compact: bool,
+    /// Old spans are shown as short texts, prepared in the background; while it is on, compaction waits
+    /// until the window is full.
+    pub collapse: bool,
+    /// How long the provider keeps a cached prompt that nobody asks for.
+    pub cache_ttl_minutes: u64,
 }
 
 /// The notes of sessions.

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use bethink_transcript::{Role, Seq, ToolUseId};
 
+use crate::collapse::in_view;
 use crate::decision::{Decision, Decisions};
 use crate::history::{BlockFacts, History};
 use crate::placeholder::Hints;
@@ -90,7 +91,7 @@ pub fn decide(
 fn groups(history: &History, decisions: &Decisions, limits: &BudgetLimits) -> Vec<Vec<Candidate>> {
     let mut groups: Vec<Vec<Candidate>> = Vec::new();
     let mut open = None;
-    for entry in history.from(decisions.kept_from()) {
+    for entry in in_view(history, decisions) {
         let message = &entry.message;
         if message.role == Role::Assistant {
             // Chunks of one message share their results' budget.

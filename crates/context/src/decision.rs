@@ -10,6 +10,7 @@ use bethink_transcript::{Seq, ToolUseId, Variant, json};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::collapse::Collapsed;
 use crate::history::History;
 
 /// One record, as it is stored.
@@ -26,6 +27,8 @@ pub enum Decision {
     Snipped { results: Vec<ClearedResult>, made_after: Seq },
     /// Text that stands after a message: todos, reminders, restored state.
     Attached(Attachment),
+    /// A span of whole rounds is shown as one text.
+    Collapsed(Collapsed),
 }
 
 impl Decision {
@@ -36,6 +39,7 @@ impl Decision {
             Decision::Cleared { .. } => "cleared",
             Decision::Snipped { .. } => "snipped",
             Decision::Attached(_) => "attached",
+            Decision::Collapsed(_) => "collapsed",
         }
     }
 }
@@ -92,6 +96,8 @@ pub struct Decisions {
     shown_through: Seq,
     results: HashMap<ToolUseId, Shown>,
     attachments: Vec<Attachment>,
+    /// Oldest first; no two share a message.
+    spans: Vec<Collapsed>,
     edits: Vec<Edit>,
 }
 
@@ -146,6 +152,17 @@ impl Decisions {
                     self.attachments.sort_by_key(|a| a.after);
                 }
             }
+            Decision::Collapsed(span) => self.collapse(span),
+        }
+    }
+
+    /// A span that begins before the view, or shares a message with another, changes nothing.
+    fn collapse(&mut self, span: &Collapsed) {
+        let apart = self.spans.iter().all(|known| !known.overlaps(span.first, span.last));
+        if span.first <= span.last && self.kept_from() <= span.first && apart {
+            self.spans.push(span.clone());
+            self.spans.sort_by_key(|known| known.first);
+            self.edits.push(Edit { from: span.first, made_after: span.made_after });
         }
     }
 
@@ -207,6 +224,7 @@ impl Decisions {
             .cloned()
             .collect();
         rebased.attachments.sort_by_key(|a| a.after);
+        rebased.spans = self.spans.iter().filter(|s| kept_from <= s.first).cloned().collect();
         rebased.edits = vec![Edit { from: Seq::ZERO, made_after: boundary.made_after }];
         for clipped in &boundary.clipped {
             rebased.replace(clipped, Variant::Clipped, history, tokens);
@@ -235,6 +253,28 @@ impl Decisions {
 
     pub fn attachments(&self) -> &[Attachment] {
         &self.attachments
+    }
+
+    /// The attachment can be read: a list of work goes with the span that it stands in, since a newer
+    /// one stands below; what was restored stays.
+    pub fn shows(&self, attachment: &Attachment) -> bool {
+        attachment.what != "todos" || self.span_of(attachment.after).is_none()
+    }
+
+    /// Spans that are shown as one text each, oldest first.
+    pub fn spans(&self) -> &[Collapsed] {
+        &self.spans
+    }
+
+    /// The span that message `seq` is shown in.
+    pub fn span_of(&self, seq: Seq) -> Option<&Collapsed> {
+        let after = self.spans.partition_point(|span| span.first <= seq);
+        self.spans.get(after.checked_sub(1)?).filter(|span| seq <= span.last)
+    }
+
+    /// Where the first edit of the prompt lies; `None` when everything stands as it was first shown.
+    pub fn first_edit(&self) -> Option<Seq> {
+        self.edits.iter().map(|edit| edit.from).min()
     }
 
     pub fn edits(&self) -> &[Edit] {

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use bethink_transcript::{BlockKind, UnixMicros};
 
+use crate::collapse::in_view;
 use crate::decision::{ClearedResult, Decision, Decisions};
 use crate::history::History;
 use crate::placeholder::Hints;
@@ -103,7 +104,7 @@ fn shown_results(
     limits: &MicrocompactLimits,
 ) -> Vec<(ClearedResult, u64)> {
     let mut shown = Vec::new();
-    for entry in history.from(decisions.kept_from()) {
+    for entry in in_view(history, decisions) {
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
             let again = history.call(tool_use_id).is_some_and(|c| limits.tools.contains(&*c.name));

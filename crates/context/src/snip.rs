@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bethink_transcript::{BlockKind, Seq, ToolUseId};
 
+use crate::collapse::in_view;
 use crate::decision::{ClearedResult, Decision, Decisions};
 use crate::history::History;
 use crate::placeholder::Hints;
@@ -28,7 +29,7 @@ pub fn decide(
     let worthless = worthless(history, decisions);
     let mut results = Vec::new();
     let (mut before, mut after) = (0u64, 0u64);
-    for entry in history.from(decisions.kept_from()) {
+    for entry in in_view(history, decisions) {
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
             let Some(why) = worthless.get(tool_use_id) else { continue };

@@ -22,15 +22,18 @@ pub fn reported(message: &Message, model: &str) -> Option<Usage> {
     (message.role == Role::Assistant && own).then_some(usage)
 }
 
-fn undated(model: &str) -> &str {
+pub(crate) fn undated(model: &str) -> &str {
     match model.rsplit_once('-') {
         Some((name, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => model,
     }
 }
 
-/// Tokens of a message as the prompt shows it.
-pub(crate) fn shown(entry: &Entry, decisions: &Decisions) -> u64 {
+/// Tokens of a message as the prompt shows it. Of a collapsed span, its first message counts the text.
+pub fn shown(entry: &Entry, decisions: &Decisions) -> u64 {
+    if let Some(span) = decisions.span_of(entry.message.seq) {
+        return if span.first == entry.message.seq { u64::from(span.tokens) } else { 0 };
+    }
     sum(entry, |block, facts| replaced(block, decisions, |_| true).unwrap_or(facts.tokens))
 }
 
@@ -53,7 +56,7 @@ fn replaced(block: &Block, decisions: &Decisions, wanted: impl Fn(Variant) -> bo
 /// Tokens of what was attached from message `from` on, before message `before`.
 pub(crate) fn attached(decisions: &Decisions, from: Seq, before: Seq) -> u64 {
     let within = decisions.attachments().iter().filter(|a| from <= a.after && a.after < before);
-    within.map(|a| u64::from(a.tokens)).sum()
+    within.filter(|a| decisions.shows(a)).map(|a| u64::from(a.tokens)).sum()
 }
 
 /// Follows a session's reported usage, message by message.

@@ -1,7 +1,7 @@
 //! The view: history seen through decisions. Pure and deterministic.
 //!
-//! Slices after the newest boundary, shows every block as its decision says, puts attachments where
-//! they were put first, strips thinking that was thought over another prompt where the model would
+//! Slices after the newest boundary, shows every block as its decision says and a collapsed span as its
+//! text, puts attachments where they were put first, strips thinking that was thought over another prompt where the model would
 //! notice, and arranges the whole into messages.
 
 use bethink_transcript::arrange::{Repair, arrange};
@@ -10,6 +10,7 @@ use bethink_transcript::{
     Block, BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, Variant, json,
 };
 
+use crate::collapse::Collapsed;
 use crate::decision::{Attachment, Decisions};
 use crate::history::{BlockFacts, Entry, History};
 use crate::placeholder;
@@ -27,6 +28,9 @@ pub struct View {
     pub repairs: Vec<Repair>,
     pub summary_tokens: u64,
     pub attachment_tokens: u64,
+    /// Index of the first message that no longer stands as it was first shown: thinking after it was
+    /// thought over another prompt, unless it is newer than the edit.
+    pub first_edited: Option<usize>,
 }
 
 impl View {
@@ -50,16 +54,44 @@ pub fn view(history: &History, decisions: &Decisions, options: ViewOptions) -> V
     while let Some(early) = attachments.next_if(|a| a.after < first) {
         shown.push(attached(early));
     }
+    let mut stands = None;
     for entry in entries {
-        shown.push(show(entry, decisions, options));
-        while let Some(attachment) = attachments.next_if(|a| a.after <= entry.message.seq) {
-            shown.push(attached(attachment));
+        let seq = entry.message.seq;
+        match decisions.span_of(seq) {
+            None => shown.push(show(entry, decisions, options)),
+            // Once, for all of its messages.
+            Some(span) if stands != Some(span.first) => {
+                stands = Some(span.first);
+                shown.push(in_place_of(span));
+            }
+            Some(_) => {}
+        }
+        while let Some(attachment) = attachments.next_if(|a| a.after <= seq) {
+            if decisions.shows(attachment) {
+                shown.push(attached(attachment));
+            }
         }
     }
     shown.extend(attachments.map(attached));
-    let attachment_tokens = decisions.attachments().iter().map(|a| u64::from(a.tokens)).sum();
+    let visible = decisions.attachments().iter().filter(|a| decisions.shows(a));
+    let attachment_tokens = visible.map(|a| u64::from(a.tokens)).sum();
     let (messages, repairs) = arrange(shown);
-    View { messages, repairs, summary_tokens, attachment_tokens }
+    let first_edited = decisions.first_edit().and_then(|from| first_from(&messages, from));
+    View { messages, repairs, summary_tokens, attachment_tokens, first_edited }
+}
+
+/// The first message that holds something from `seq` on.
+fn first_from(messages: &[PromptMessage], seq: Seq) -> Option<usize> {
+    messages.iter().position(|m| m.blocks.iter().any(|b| b.origin.seq() >= seq))
+}
+
+fn in_place_of(span: &Collapsed) -> Shown {
+    Shown {
+        seq: span.first,
+        role: Role::User,
+        assistant_message_id: None,
+        blocks: vec![PromptBlock::span(&span.text, span.first, span.tokens)],
+    }
 }
 
 fn head(boundary: &crate::decision::Boundary) -> Shown {

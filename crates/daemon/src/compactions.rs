@@ -11,7 +11,7 @@ use bethink_compactor::fidelity::{self, Pressure};
 use bethink_compactor::{
     EmbeddedSummarizer, Failure, Input, Level, Notes, NotesSummarizer, Outcome, Summarizer, Trigger,
 };
-use bethink_context::{Hints, ViewOptions, measure, view};
+use bethink_context::{Hints, measure, view};
 use bethink_facts::Facts;
 use bethink_store::{Compaction, SeqRange};
 use bethink_transcript::{CompactionId, Seq, SessionId};
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::hot::{ESTIMATOR, HotSession, Slot};
 use crate::limits::MAX_HITS;
 use crate::messages::stored_out;
-use crate::sessions::page_limit;
+use crate::sessions::{page_limit, view_options};
 use crate::state::State;
 use crate::{Daemon, Kind, Refusal, Result};
 
@@ -120,8 +120,7 @@ impl Daemon {
         restorable: &bethink_compactor::Restorable,
         notes: Option<&Notes>,
     ) -> std::result::Result<Outcome, Failure> {
-        let options =
-            ViewOptions { preserved_thinking: hot.model.preserved_thinking.unwrap_or(false) };
+        let options = view_options(&hot.model);
         let estimated = view(&hot.history, &hot.decisions, options).tokens() + hot.fixed_tokens;
         let size = measure(&hot.history, &hot.decisions, &hot.model.name, estimated, &hot.learner);
         let hints = Hints { session: hot.session.id.to_string() };
@@ -214,6 +213,7 @@ impl Daemon {
         hot.undone = false;
         hot.view_tokens = outcome.tokens_after.saturating_sub(hot.fixed_tokens);
         hot.last_compaction = Some(done.clone());
+        hot.cache.compacted();
         // The list is news again: the calls that showed it have left the view.
         hot.todos.changed = !hot.todos.list.is_empty();
         metrics::counter!("bethink_compactions_total").increment(1);
@@ -245,6 +245,7 @@ impl Daemon {
     pub async fn undo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
         let slot = self.hot(id).await?;
         let undone = self.store().undo_compaction(id, compaction, self.now()).await?;
+        slot.cache.compacted();
         slot.cool().await;
         let data = crate::events::compaction_event(&undone);
         self.hub().publish(id, "compaction", undone.made_after, &data);

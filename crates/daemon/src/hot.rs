@@ -16,6 +16,7 @@ use bethink_transcript::message::Source;
 use bethink_transcript::{Message, MessageMeta, Seq, SessionId, UnixMicros};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
+use crate::cache::Cache;
 use crate::compactions::boundary_of;
 use crate::facts::KeptFacts;
 use crate::notes::Meter;
@@ -66,6 +67,7 @@ pub(crate) struct HotSession {
     pub(crate) view_tokens: u64,
     /// What the provider's figures teach of this session.
     pub(crate) learner: Learner,
+    pub(crate) cache: Cache,
     meter: Meter,
     ahead: BTreeMap<Seq, Arc<Message>>,
 }
@@ -108,6 +110,7 @@ pub(crate) struct Slot {
     pub(crate) id: SessionId,
     pub(crate) facts: KeptFacts,
     pub(crate) meter: Meter,
+    pub(crate) cache: Cache,
     inbox: Mutex<Vec<Arc<Message>>>,
     state: Arc<AsyncMutex<Option<HotSession>>>,
     /// What the last answer said of the window, for answers that can't wait.
@@ -122,6 +125,7 @@ impl Slot {
             id,
             facts: KeptFacts::default(),
             meter: Meter::default(),
+            cache: Cache::default(),
             inbox: Mutex::default(),
             state: Arc::default(),
             level: Mutex::default(),
@@ -174,6 +178,7 @@ impl Slot {
     async fn catch_up(&self, daemon: &Daemon, state: &mut Option<HotSession>) -> Result<()> {
         let Some(hot) = state.as_mut() else { return Ok(()) };
         let new = std::mem::take(&mut *self.inbox());
+        daemon.watch_cache(hot, &new);
         for message in new {
             hot.take_in(message);
         }
@@ -311,6 +316,7 @@ async fn load(daemon: &Daemon, slot: &Slot) -> Result<HotSession> {
         fixed_tokens: 0,
         view_tokens: 0,
         learner: Learner::default(),
+        cache: slot.cache.clone(),
         meter: slot.meter.clone(),
         ahead: BTreeMap::new(),
     };

@@ -24,6 +24,7 @@ pub(crate) struct Facing<'a> {
     pub(crate) size: Measure,
     pub(crate) summary: u64,
     pub(crate) attachments: u64,
+    pub(crate) first_edited: Option<usize>,
     pub(crate) repairs: Vec<String>,
 }
 
@@ -58,7 +59,9 @@ pub(crate) fn write(facing: Facing<'_>) -> api::ContextReport {
         stages: stages_out(facing.stages),
         first_changed: parting.and_then(|p| p.first_changed).map(|at| at as u64),
         changed_by: None,
+        first_edited: facing.first_edited.map(|at| at as u64),
         predicted_cache_hit: round((cached as f64 / estimated as f64).min(1.0), 10_000.0),
+        cache: hot.cache.report(),
         tokens_from: size.source.as_str().to_owned(),
         estimate: estimate_out(&size),
         repairs: facing.repairs,
@@ -210,7 +213,9 @@ pub(crate) fn empty(hot: &HotSession) -> api::ContextReport {
         stages: Vec::new(),
         first_changed: None,
         changed_by: None,
+        first_edited: None,
         predicted_cache_hit: 0.0,
+        cache: hot.cache.report(),
         tokens_from: "estimate".to_owned(),
         estimate: api::TokenEstimate::default(),
         repairs: Vec::new(),

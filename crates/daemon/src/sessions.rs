@@ -1,8 +1,9 @@
 //! Sessions: create, list, change, delete.
 
 use bethink_api as api;
-use bethink_context::Thresholds;
+use bethink_context::thinking::preserves_thinking;
 use bethink_context::thresholds::{MAX_WINDOW, MIN_WINDOW};
+use bethink_context::{Thresholds, ViewOptions};
 use bethink_store::{NewSession, Page, Session, SessionChange, SessionFilter, StoreError};
 use bethink_transcript::SessionId;
 use uuid::Uuid;
@@ -149,6 +150,11 @@ pub(crate) fn model_of(session: &Session) -> api::ModelSpec {
         max_output_tokens: None,
         preserved_thinking: None,
     })
+}
+
+/// How prompts for this model are shown.
+pub(crate) fn view_options(model: &api::ModelSpec) -> ViewOptions {
+    ViewOptions { preserved_thinking: preserves_thinking(model.preserved_thinking, &model.name) }
 }
 
 pub(crate) fn out(session: &Session) -> api::Session {

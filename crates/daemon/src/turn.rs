@@ -8,8 +8,8 @@ use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
 use bethink_context::todos;
 use bethink_context::{
-    Attachment, Decision, Decisions, Hints, Measure, Shape, StageReport, ViewOptions, assemble,
-    measure, snip, view,
+    Attachment, Decision, Decisions, Hints, Measure, Shape, StageReport, assemble, measure, snip,
+    view,
 };
 use bethink_context::{budget, microcompact};
 use bethink_store::NewDecision;
@@ -21,6 +21,7 @@ use crate::frame::{Frame, hash, hash_text, join, overflow};
 use crate::hot::{HotSession, tokens};
 use crate::limits::TODOS_WHOLE_EVERY;
 use crate::report::{self, Facing};
+use crate::sessions::view_options;
 use crate::{Daemon, Kind, Refusal, Result};
 
 /// A prompt with all that is said about it.
@@ -110,6 +111,7 @@ impl Daemon {
         self.keep(&mut hot, decisions, records, now).await?;
         let after_boundary = hot.decisions.boundary.is_some();
         let body = assemble(&made.prompt, &frame.system, after_boundary);
+        hot.cache.handed_out(&made.shape, made.report.changed_by.as_deref());
         hot.shape = Some(made.shape);
         hot.last_prompt = Some(now);
         hot.view_tokens = made.prompt.tokens();
@@ -230,10 +232,9 @@ impl Daemon {
         frame: &Frame,
         stages: &[StageReport],
     ) -> Result<Made> {
-        let options =
-            ViewOptions { preserved_thinking: hot.model.preserved_thinking.unwrap_or(false) };
-        let shown = view(&hot.history, decisions, options);
+        let shown = view(&hot.history, decisions, view_options(&hot.model));
         let (summary, attachments) = (shown.summary_tokens, shown.attachment_tokens);
+        let first_edited = shown.first_edited;
         let repairs = report::repairs(&shown.repairs);
         let prompt = ValidPrompt::check(shown.messages)
             .map_err(|faults| Refusal::internal(format!("the view broke a rule: {faults:?}")))?;
@@ -250,6 +251,7 @@ impl Daemon {
             size,
             summary,
             attachments,
+            first_edited,
             repairs,
         };
         let report = report::write(facing);

@@ -149,8 +149,9 @@ impl Table {
                 }
                 _ => {
                     if let Some(turn) = self.turns.last_mut() {
-                        // What the daemon appended is no word of the user's.
-                        turn.user_spoke |= matches!(block.origin, Origin::Stored { .. });
+                        // What the daemon appended is no word of the user's; what stands for messages
+                        // parts the assistant's before it from those after it.
+                        turn.user_spoke |= !matches!(block.origin, Origin::Written { .. });
                         turn.answered = true;
                         turn.rest.push(block);
                     }

@@ -147,6 +147,10 @@ uuid_id!(
     CompactionId
 );
 uuid_id!(
+    /// One span of a session that is shown as a short text.
+    CollapseId
+);
+uuid_id!(
     /// One piece of background work.
     JobId
 );

@@ -16,7 +16,8 @@ pub mod prompt;
 pub mod validate;
 
 pub use ids::{
-    AssistantMessageId, CallId, CompactionId, JobId, MessageId, Seq, SessionId, ToolUseId,
+    AssistantMessageId, CallId, CollapseId, CompactionId, JobId, MessageId, Seq, SessionId,
+    ToolUseId,
 };
 pub use message::{Block, BlockKind, Message, MessageMeta, ParseError, Role, UnixMicros, Usage};
 pub use prompt::{Mark, Origin, PromptBlock, PromptMessage, Variant};

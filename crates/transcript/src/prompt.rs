@@ -44,6 +44,11 @@ pub enum Origin {
         after: Seq,
         hash: u64,
     },
+    /// Stands for the messages from `first` on: what they said, the user's words among it.
+    Span {
+        first: Seq,
+        hash: u64,
+    },
 }
 
 impl Origin {
@@ -51,6 +56,7 @@ impl Origin {
         match self {
             Origin::Stored { seq, .. } => *seq,
             Origin::Written { after, .. } => *after,
+            Origin::Span { first, .. } => *first,
         }
     }
 }
@@ -80,6 +86,15 @@ impl PromptBlock {
             media: 0,
             blank: text.chars().all(is_white),
         }
+    }
+
+    /// A text that stands for the messages from `first` on.
+    pub fn span(text: &str, first: Seq, tokens: u32) -> Self {
+        let mut block = Self::written(text, first, tokens);
+        if let Origin::Written { hash, .. } = block.origin {
+            block.origin = Origin::Span { first, hash };
+        }
+        block
     }
 
     /// A block of a model's answer, on its way back into a prompt.

@@ -1,6 +1,6 @@
 //! What is worth knowing of a window beside its bar: level, what is left, cache, stages, notices.
 
-use bethink_api::{ContextReport, LastCompaction, StageReport};
+use bethink_api::{CacheFall, ContextReport, LastCompaction, StageReport};
 use jiff::Timestamp;
 
 use crate::screen::words::{ago, count, plural};
@@ -29,9 +29,11 @@ pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<Text> {
                 count(t.blocking)
             )),
         cache(fact("cache"), report),
-        fact("messages").plain(count(report.messages)),
-        tokens(fact("tokens"), report),
     ];
+    lines.extend(
+        report.cache.last.iter().map(|last| fall(fact(""), report.cache.breaks, last, now)),
+    );
+    lines.extend([fact("messages").plain(count(report.messages)), tokens(fact("tokens"), report)]);
     if let Some(last) = &report.last_compaction {
         lines.push(fact("compacted").plain(ago(&last.at, now)).dim(level_and_fidelity(last)));
         lines.extend(last.warning.iter().map(|w| fact("").put(Tone::Warn, w.clone())));
@@ -61,6 +63,20 @@ fn cache(fact: Text, report: &ContextReport) -> Text {
             fact.plain(share).dim(format!(" kept; changed from message {at} on by {by}"))
         }
     }
+}
+
+/// What the provider's figures told of its cache last.
+fn fall(fact: Text, breaks: u64, last: &CacheFall, now: Timestamp) -> Text {
+    let tone = if last.expected { Tone::Dim } else { Tone::Warn };
+    let expected = if last.expected { ", as expected" } else { "" };
+    let told = format!(
+        "{} of {} cached tokens were read {}, because of: {}{expected}",
+        count(last.read_now),
+        count(last.read_before),
+        ago(&last.at, now),
+        last.cause
+    );
+    fact.put(tone, told).dim(format!(" ({})", plural(breaks, "break", "breaks")))
 }
 
 /// Who counted, and how far off the share is that nobody did.

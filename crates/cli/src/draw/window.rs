@@ -199,7 +199,7 @@ fn side_by_side(left: Vec<Text>, right: Vec<Text>, width: usize) -> Vec<Text> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::{StageReport, TokenEstimate};
+    use bethink_api::{CacheReport, StageReport, TokenEstimate};
 
     use super::*;
     use crate::screen::escape::Lines;
@@ -229,7 +229,9 @@ mod tests {
             }],
             first_changed: None,
             changed_by: None,
+            first_edited: None,
             predicted_cache_hit: 0.987,
+            cache: CacheReport::default(),
             tokens_from: "estimate".into(),
             estimate: TokenEstimate::default(),
             repairs: vec![],

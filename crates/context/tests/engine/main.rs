@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod budget;
+mod cache;
+mod collapse;
 mod histories;
 mod microcompact;
 mod prefix;

@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::histories::{answer, apply, call, hints, prompt, push, result, say, thought};
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Say,
     Answer,
     Round { calls: usize, chars: usize, think: bool },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         1 => Just(Step::Say),
         1 => Just(Step::Answer),
@@ -24,7 +24,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn messages(n: usize, step: &Step) -> Vec<Value> {
+pub(crate) fn messages(n: usize, step: &Step) -> Vec<Value> {
     match step {
         Step::Say => vec![say(&format!("say {n}"))],
         Step::Answer => vec![answer(&format!("answer {n}")), say("go on")],

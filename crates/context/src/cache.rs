@@ -1,0 +1,189 @@
+//! The provider's prompt cache, as its figures tell of it: when a prefix that was cached was not found
+//! again, and why.
+//!
+//! An answer reports how much of its prompt was read from the cache and how much was written to it. The
+//! next prompt should read all of that. Where it reads markedly less, something changed what stands
+//! before, or time ran out. What was changed is known from the prompts that were handed out in between.
+
+use bethink_transcript::{Message, Role, Seq, UnixMicros};
+
+use crate::usage::undated;
+
+/// A cache counts as broken when more than this share of the prefix was not read again, in percent …
+pub const LOST_PERCENT: u64 = 5;
+/// … and at least so many tokens. Less is how breakpoints fall.
+pub const LOST_TOKENS: u64 = 2_000;
+
+/// Why a prefix was not found in the cache, the surest first: what is changed by the client stands before
+/// what time does, and that before what a stage does, which often acts because the cache is cold anyway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A compaction, or one that was undone: it puts another text in place of the prefix, as it should.
+    Compaction,
+    Model,
+    Tools,
+    System,
+    /// Longer than the cache lives.
+    Idle,
+    /// A stage of the pipeline, by name: `microcompact`, `snip`, `collapse`; or `history`, where parts
+    /// of an earlier message arrived late.
+    Stage(String),
+    Unknown,
+}
+
+impl Cause {
+    pub fn as_str(&self) -> &str {
+        match self {
+            Cause::Compaction => "compaction",
+            Cause::Model => "model",
+            Cause::Tools => "tools",
+            Cause::System => "system",
+            Cause::Idle => "idle",
+            Cause::Stage(name) => name,
+            Cause::Unknown => "unknown",
+        }
+    }
+
+    /// Nothing to mend.
+    pub fn is_expected(&self) -> bool {
+        *self == Cause::Compaction
+    }
+}
+
+/// A fall of what was read from the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheFall {
+    pub cause: Cause,
+    /// Tokens that were in the cache, and those of them that were read.
+    pub cached: u64,
+    pub read: u64,
+    /// The answer that told it.
+    pub seq: Seq,
+    pub at: UnixMicros,
+}
+
+/// What one answer said of the cache.
+#[derive(Clone, Debug)]
+struct Reading {
+    /// Read and written: what the next prompt can read.
+    cached: u64,
+    model: String,
+    /// Parts of one answer repeat its figures.
+    answer: Option<String>,
+    at: UnixMicros,
+}
+
+/// What the prompts handed out since the last reading changed.
+#[derive(Clone, Debug, Default)]
+struct Changes {
+    compacted: bool,
+    tools: bool,
+    system: bool,
+    stage: Option<String>,
+}
+
+/// Follows one session.
+#[derive(Clone, Debug, Default)]
+pub struct CacheWatch {
+    last: Option<Reading>,
+    through: Seq,
+    /// Hashes of system and tools of the newest prompt that was handed out.
+    frame: Option<(u64, u64)>,
+    changes: Changes,
+    breaks: u64,
+    last_fall: Option<CacheFall>,
+}
+
+impl CacheWatch {
+    /// Breaks that nothing explains as wanted, since the watch began.
+    pub fn breaks(&self) -> u64 {
+        self.breaks
+    }
+
+    pub fn last_fall(&self) -> Option<&CacheFall> {
+        self.last_fall.as_ref()
+    }
+
+    /// Whether the watch has something to compare with.
+    pub fn has_begun(&self) -> bool {
+        self.last.is_some()
+    }
+
+    /// A prompt is handed out. `changed_by` is what it parted from the one before by, if it did.
+    pub fn handed_out(&mut self, system: u64, tools: u64, changed_by: Option<&str>) {
+        if let Some((old_system, old_tools)) = self.frame.replace((system, tools)) {
+            self.changes.system |= old_system != system;
+            self.changes.tools |= old_tools != tools;
+        }
+        match changed_by {
+            None | Some("system" | "tools") => {}
+            Some("compaction") => self.changes.compacted = true,
+            Some(stage) => self.changes.stage = Some(stage.to_owned()),
+        }
+    }
+
+    /// A compaction was made, or undone.
+    pub fn compacted(&mut self) {
+        self.changes.compacted = true;
+    }
+
+    /// The session's next message, an answer perhaps, by `model` unless it names another. Gives a fall
+    /// of the cache where there is one; `ttl` is how long the cache lives, in microseconds.
+    pub fn observe(&mut self, message: &Message, model: &str, ttl: i64) -> Option<CacheFall> {
+        if message.seq <= self.through {
+            return None;
+        }
+        self.through = message.seq;
+        let usage = message.usage.filter(|usage| usage.prompt() > 0)?;
+        if message.role != Role::Assistant {
+            return None;
+        }
+        let read = usage.cache_read_input_tokens;
+        let reading = Reading {
+            cached: read.saturating_add(usage.cache_creation_input_tokens),
+            model: undated(message.model.as_deref().unwrap_or(model)).to_owned(),
+            answer: message.assistant_message_id.as_ref().map(|id| id.as_str().to_owned()),
+            at: message.created_at,
+        };
+        let again = reading.answer.is_some()
+            && self.last.as_ref().is_some_and(|last| last.answer == reading.answer);
+        if again {
+            return None;
+        }
+        let changes = std::mem::take(&mut self.changes);
+        let last = self.last.replace(reading.clone())?;
+        let lost = last.cached.saturating_sub(read);
+        let fell = lost >= LOST_TOKENS
+            && u128::from(lost) * 100 > u128::from(last.cached) * u128::from(LOST_PERCENT);
+        if !fell {
+            return None;
+        }
+        let cause = cause(&changes, &last, &reading, ttl);
+        self.breaks += u64::from(!cause.is_expected());
+        let fall = CacheFall {
+            cause,
+            cached: last.cached,
+            read,
+            seq: message.seq,
+            at: message.created_at,
+        };
+        self.last_fall = Some(fall.clone());
+        Some(fall)
+    }
+}
+
+fn cause(changes: &Changes, last: &Reading, now: &Reading, ttl: i64) -> Cause {
+    if changes.compacted {
+        Cause::Compaction
+    } else if last.model != now.model {
+        Cause::Model
+    } else if changes.tools {
+        Cause::Tools
+    } else if changes.system {
+        Cause::System
+    } else if now.at.0.saturating_sub(last.at.0) > ttl {
+        Cause::Idle
+    } else {
+        changes.stage.clone().map_or(Cause::Unknown, Cause::Stage)
+    }
+}

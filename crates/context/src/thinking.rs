@@ -1,0 +1,59 @@
+//! Which models check thinking against the prompt that it was made from.
+
+/// Families whose models preserve thinking, each with the first version that does (provider's
+/// documentation on preserved thinking: from Claude Fable 5.1 on). A family that is not listed is taken
+/// not to; a session's model says otherwise with `preserved_thinking`.
+const PRESERVING: [(&str, Version); 1] = [("fable", (5, 1))];
+
+type Version = (u32, u32);
+
+/// Whether views of a session with this model leave out thinking that was thought over another prompt.
+/// What the session says of its model wins over its name.
+pub fn preserves_thinking(said: Option<bool>, model: &str) -> bool {
+    said.unwrap_or_else(|| {
+        let version = |family| version_of(&model.to_ascii_lowercase(), family);
+        PRESERVING
+            .iter()
+            .any(|(family, first)| version(family).is_some_and(|found| found >= *first))
+    })
+}
+
+/// The version of a model's name that is of `family`: `claude-fable-5-1-20260901` is (5, 1).
+fn version_of(model: &str, family: &str) -> Option<Version> {
+    let mut words = model.split(|c: char| !c.is_ascii_alphanumeric());
+    words.find(|word| *word == family)?;
+    // A date or a revision (`v1`) is no part of it.
+    let mut numbers = words.map_while(|word| word.parse().ok().filter(|n: &u32| *n < 1_000));
+    numbers.next().map(|major| (major, numbers.next().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_that_preserve_thinking() {
+        let check = |model: &str, expect: bool| {
+            assert_eq!(preserves_thinking(None, model), expect, "{model}");
+        };
+        check("claude-fable-5-1", true);
+        check("claude-fable-5.1", true);
+        check("claude-fable-5-1-20260901", true);
+        check("us.anthropic.claude-fable-5-1-v1:0", true);
+        check("Claude-Fable-6", true);
+        check("claude-fable-5-10", true);
+        check("claude-fable-5", false);
+        check("claude-fable-5-20260601", false);
+        check("claude-fable", false);
+        check("claude-sonnet-4-5", false);
+        check("unfabled-9", false);
+        check("gpt-5.1", false);
+        check("", false);
+    }
+
+    #[test]
+    fn what_the_session_says_wins() {
+        assert!(preserves_thinking(Some(true), "claude-sonnet-4-5"));
+        assert!(!preserves_thinking(Some(false), "claude-fable-5-1"));
+    }
+}

@@ -1,0 +1,116 @@
+//! A break of the provider's cache is told with its cause, and nothing else is.
+
+use bethink_context::cache::{CacheFall, CacheWatch, Cause};
+use bethink_transcript::UnixMicros;
+use serde_json::json;
+
+use crate::histories::{history, say};
+
+const MINUTE: i64 = 60_000_000;
+const TTL: i64 = 5 * MINUTE;
+
+/// An answer at `minute` with what it read and wrote, by `model` unless that is empty.
+fn answered(
+    watch: &mut CacheWatch,
+    minute: i64,
+    model: &str,
+    read: u64,
+    written: u64,
+) -> Option<CacheFall> {
+    let mut value = json!({ "role": "assistant", "content": [{ "type": "text", "text": "x" }],
+        "usage": { "input_tokens": 3, "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": written, "output_tokens": 1 } });
+    if !model.is_empty() {
+        value["model"] = json!(model);
+    }
+    let count =
+        watch.last_fall().map_or(0, |fall| fall.seq.0) as usize + minute.unsigned_abs() as usize;
+    let filler = vec![say("x"); count];
+    let made = history(&filler.into_iter().chain([value]).collect::<Vec<_>>());
+    let mut message = (*made.entries().last().unwrap().message).clone();
+    message.created_at = UnixMicros(minute * MINUTE);
+    watch.observe(&message, "claude-x", TTL)
+}
+
+/// The cause of a fall from 40,000 cached tokens to 1,000 after `between`.
+fn cause(between: impl FnOnce(&mut CacheWatch), minute: i64, model: &str) -> Cause {
+    let mut watch = CacheWatch::default();
+    watch.handed_out(1, 1, None);
+    assert_eq!(answered(&mut watch, 1, "", 0, 40_000), None, "nothing to compare with");
+    between(&mut watch);
+    let fall = answered(&mut watch, minute, model, 1_000, 39_000).unwrap();
+    assert_eq!((fall.cached, fall.read, fall.at), (40_000, 1_000, UnixMicros(minute * MINUTE)));
+    assert_eq!(watch.breaks(), u64::from(!fall.cause.is_expected()));
+    assert_eq!(watch.last_fall(), Some(&fall));
+    fall.cause
+}
+
+#[test]
+fn the_cause_is_named() {
+    let stage =
+        |name: &'static str| move |watch: &mut CacheWatch| watch.handed_out(1, 1, Some(name));
+    assert_eq!(cause(|_| {}, 3, ""), Cause::Unknown);
+    assert_eq!(cause(|w| w.handed_out(1, 1, None), 3, ""), Cause::Unknown);
+    assert_eq!(cause(|w| w.handed_out(2, 1, Some("system")), 3, ""), Cause::System);
+    assert_eq!(cause(|w| w.handed_out(1, 2, Some("tools")), 3, ""), Cause::Tools);
+    assert_eq!(cause(|_| {}, 3, "claude-y"), Cause::Model);
+    assert_eq!(cause(|_| {}, 3, "claude-x-20260101"), Cause::Unknown, "a date is no other model");
+    assert_eq!(cause(|_| {}, 6, ""), Cause::Unknown, "the cache lives five minutes");
+    assert_eq!(cause(|_| {}, 7, ""), Cause::Idle);
+    for name in ["microcompact", "snip", "collapse", "history"] {
+        assert_eq!(cause(stage(name), 3, ""), Cause::Stage(name.to_owned()));
+        assert_eq!(cause(stage(name), 90, ""), Cause::Idle, "{name}: cold anyway");
+    }
+    assert_eq!(cause(stage("compaction"), 3, ""), Cause::Compaction);
+    assert_eq!(cause(CacheWatch::compacted, 90, "claude-y"), Cause::Compaction);
+}
+
+/// What a prompt changed that was handed out before an answer explains that answer and no later one.
+#[test]
+fn a_change_explains_one_answer() {
+    let mut watch = CacheWatch::default();
+    answered(&mut watch, 1, "", 0, 40_000);
+    watch.handed_out(1, 1, None);
+    watch.handed_out(1, 2, Some("tools"));
+    watch.handed_out(1, 2, None);
+    assert_eq!(answered(&mut watch, 2, "", 0, 40_000).unwrap().cause, Cause::Tools);
+    assert_eq!(answered(&mut watch, 3, "", 40_000, 0), None);
+    assert_eq!(answered(&mut watch, 4, "", 0, 40_000).unwrap().cause, Cause::Unknown);
+    assert_eq!(watch.breaks(), 2);
+}
+
+#[test]
+fn a_small_fall_is_none() {
+    for (cached, read, falls) in [
+        (40_000, 38_001, false),
+        (40_000, 38_000, false),
+        (40_000, 37_999, true),
+        (10_000, 8_001, false),
+        (10_000, 8_000, true),
+        (1_999, 0, false),
+        (2_000, 0, true),
+        (40_000, 60_000, false),
+        (u64::from(u32::MAX), 0, true),
+        (0, 0, false),
+    ] {
+        let mut watch = CacheWatch::default();
+        answered(&mut watch, 1, "", cached / 2, cached - cached / 2);
+        let fall = answered(&mut watch, 2, "", read, 5);
+        assert_eq!(fall.is_some(), falls, "{cached} {read}");
+    }
+}
+
+#[test]
+fn parts_of_one_answer_and_what_was_seen_before_count_once() {
+    let part = |seq: u64, read: u64| {
+        let value = json!({ "role": "assistant", "assistant_message_id": "a1", "content": "x",
+            "usage": { "input_tokens": 3, "cache_read_input_tokens": read } });
+        let made = history(&vec![value; usize::try_from(seq).unwrap()]);
+        (*made.entries().last().unwrap().message).clone()
+    };
+    let mut watch = CacheWatch::default();
+    assert_eq!(watch.observe(&part(1, 40_000), "m", TTL), None);
+    assert_eq!(watch.observe(&part(2, 0), "m", TTL), None, "the same answer");
+    assert!(answered(&mut watch, 3, "m", 0, 5).is_some());
+    assert_eq!(watch.observe(&part(2, 0), "m", TTL), None, "older than what was seen");
+}
