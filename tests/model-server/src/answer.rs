@@ -1,0 +1,283 @@
+//! What is answered, before it takes the shape of a wire: good, or with one thing wrong.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Value, json};
+
+use crate::ask::{self, Ask, Purpose, Tool};
+use crate::fault::Fault;
+use crate::{notes, summary};
+
+/// What the signature of thinking begins with.
+pub(crate) const SIGNED: &str = "signed-over:";
+/// Calls of one answer that calls too many.
+const MANY: usize = 500;
+/// A figure that no window has.
+const ABSURD: i64 = 9_000_000_000_000_000;
+/// Provider's prompt caches leave shorter prefixes alone (Anthropic, smallest of its models).
+const LEAST_CACHED: u64 = 1024;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub content: Vec<Content>,
+    pub stop: Stop,
+    /// `None`: the field is left out.
+    pub usage: Option<Usage>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    Thinking {
+        text: String,
+        signature: String,
+    },
+    Text(String),
+    /// Arguments as JSON text, which may be broken.
+    Call {
+        id: String,
+        name: String,
+        arguments: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    EndTurn,
+    MaxTokens,
+    ToolUse,
+    Refusal,
+}
+
+/// Signed, so that it can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Neither read from a cache nor written to it.
+    pub input: i64,
+    pub output: i64,
+    pub read: i64,
+    pub written: i64,
+}
+
+/// The answer to a request; `cached` is the bytes that it shares with an earlier one from the start.
+pub(crate) fn answer(asked: &Ask, fault: Option<Fault>, cached: usize, number: u64) -> Answer {
+    let mut answer = match fault {
+        Some(fault) => spoiled(asked, fault, number),
+        None => good(asked, number),
+    };
+    limit(&mut answer, asked.max_tokens);
+    answer.usage = Some(usage(asked, &answer, cached));
+    if let Some(fault) = fault {
+        spoil_usage(fault, &mut answer);
+    }
+    answer
+}
+
+fn good(asked: &Ask, number: u64) -> Answer {
+    match asked.purpose {
+        Purpose::Summary => said(summary::write(asked).whole()),
+        Purpose::Notes => notes::answer(asked, number),
+        Purpose::Other => {
+            said(format!("I have read {} messages, and go on.", asked.messages.len()))
+        }
+    }
+}
+
+fn spoiled(asked: &Ask, fault: Fault, number: u64) -> Answer {
+    let call = |name: &str, input: &Value| calls(vec![called(number, 0, name, input)]);
+    match fault {
+        Fault::ToolLoop => looped(asked, number),
+        Fault::ForbiddenTool => call("Bash", &json!({"command": "touch /tmp/never"})),
+        Fault::ManyCalls => {
+            let tool = any_tool(asked);
+            let input = input_of(tool.as_ref());
+            let name = tool.map_or("Read".to_owned(), |tool| tool.name);
+            calls((0..MANY).map(|n| called(number, n, &name, &input)).collect())
+        }
+        Fault::OtherFile => edit_of(asked, number, "/etc/hosts"),
+        Fault::EscapesPath => {
+            let place = notes::path(&asked.instruction).unwrap_or_else(|| "notes.md".to_owned());
+            edit_of(asked, number, &format!("{place}/../../../escaped.md"))
+        }
+        Fault::BrokenArguments => {
+            let name = any_tool(asked).map_or("edit".to_owned(), |tool| tool.name);
+            let arguments = "{\"file_path\": \"a".to_owned();
+            calls(vec![Content::Call { id: format!("toolu_{number}_0"), name, arguments }])
+        }
+        Fault::EmptyContent => Answer { content: Vec::new(), stop: Stop::EndTurn, usage: None },
+        Fault::EmptySummary => said("<analysis>\n</analysis>\n<summary>\n</summary>".to_owned()),
+        Fault::NoFormat => said("It was a good session, and much was done in it.".to_owned()),
+        Fault::LacksSection => said(summary::write(asked).without(2).whole()),
+        Fault::LargerThanInput => {
+            let filler = "This was said at length, and then once more.\n";
+            let times = asked.pieces.text.len() / filler.len() + 200;
+            said(summary::write(asked).with(&filler.repeat(times)).whole())
+        }
+        Fault::TerminalEscapes => {
+            let escapes =
+                "- \u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}[31mred\u{9b}31m\u{202e}detrever\u{0}";
+            match asked.purpose {
+                Purpose::Summary => said(summary::write(asked).with(escapes).whole()),
+                _ => said(format!("All is {escapes} well.")),
+            }
+        }
+        Fault::CutOff => {
+            Answer { stop: Stop::MaxTokens, ..said("And so it goes on and".to_owned()) }
+        }
+        Fault::Refuses => {
+            Answer { stop: Stop::Refusal, ..said("I can't help with that.".to_owned()) }
+        }
+        _ => good(asked, number),
+    }
+}
+
+fn spoil_usage(fault: Fault, answer: &mut Answer) {
+    let all = |n| Some(Usage { input: n, output: n, read: n, written: n });
+    match fault {
+        Fault::NegativeUsage => answer.usage = all(-5),
+        Fault::AbsurdUsage => answer.usage = all(ABSURD),
+        Fault::MissingUsage => answer.usage = None,
+        _ => {}
+    }
+}
+
+pub(crate) fn said(text: String) -> Answer {
+    Answer { content: vec![Content::Text(text)], stop: Stop::EndTurn, usage: None }
+}
+
+pub(crate) fn calls(content: Vec<Content>) -> Answer {
+    Answer { content, stop: Stop::ToolUse, usage: None }
+}
+
+pub(crate) fn called(number: u64, n: usize, name: &str, input: &Value) -> Content {
+    let id = format!("toolu_{number:04}_{n:03}");
+    Content::Call { id, name: name.to_owned(), arguments: input.to_string() }
+}
+
+fn looped(asked: &Ask, number: u64) -> Answer {
+    let tool = any_tool(asked);
+    let input = input_of(tool.as_ref());
+    let name = tool.map_or("Read".to_owned(), |tool| tool.name);
+    calls(vec![called(number, 0, &name, &input)])
+}
+
+fn any_tool(asked: &Ask) -> Option<Tool> {
+    notes::edit_tool(asked).or(asked.tools.first()).cloned()
+}
+
+/// Something for every property of a tool.
+fn input_of(tool: Option<&Tool>) -> Value {
+    let properties = tool.map(|tool| tool.properties.clone()).unwrap_or_default();
+    properties
+        .into_iter()
+        .map(|name| (name, json!("again")))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+fn edit_of(asked: &Ask, number: u64, path: &str) -> Answer {
+    let name = notes::edit_tool(asked).map_or("edit".to_owned(), |tool| tool.name.clone());
+    let input = json!({"file_path": path, "old_string": "localhost", "new_string": "elsewhere"});
+    calls(vec![called(number, 0, &name, &input)])
+}
+
+/// A model stops where its output limit is.
+fn limit(answer: &mut Answer, max_tokens: u64) {
+    let most = usize::try_from(max_tokens).unwrap_or(usize::MAX);
+    let mut left = most.saturating_mul(36) / 10;
+    for content in &mut answer.content {
+        let Content::Text(text) = content else { continue };
+        if text.len() > left {
+            let end = (0..=left).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            text.truncate(end);
+            answer.stop = Stop::MaxTokens;
+        }
+        left = left.saturating_sub(text.len());
+    }
+    answer.content.retain(|content| !matches!(content, Content::Text(text) if text.is_empty()));
+}
+
+fn usage(asked: &Ask, answer: &Answer, cached: usize) -> Usage {
+    let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let whole = asked.tokens();
+    // Chat completions cache by themselves; the Messages API up to the last breakpoint.
+    let reach = match asked.wire {
+        ask::Wire::Anthropic => asked.pieces.marked,
+        ask::Wire::OpenAi => asked.pieces.text.len(),
+    };
+    let enough = |tokens: u64| if tokens < LEAST_CACHED { 0 } else { tokens };
+    let read = enough(ask::tokens(cached.min(reach)));
+    let written = enough(ask::tokens(reach)).saturating_sub(read);
+    let output: usize = answer.content.iter().map(Content::len).sum();
+    Usage {
+        input: signed(whole.saturating_sub(read + written)),
+        output: signed(ask::tokens(output).max(1)),
+        read: signed(read),
+        written: signed(written),
+    }
+}
+
+impl Content {
+    fn len(&self) -> usize {
+        match self {
+            Content::Thinking { text, .. } | Content::Text(text) => text.len(),
+            Content::Call { name, arguments, .. } => name.len() + arguments.len(),
+        }
+    }
+}
+
+/// Thinking that is bound to all that came before it.
+pub(crate) fn thinking(asked: &Ask) -> Content {
+    let signature = format!("{SIGNED}{}", digest(&asked.pieces.text));
+    Content::Thinking { text: "What is asked for, and what is at hand?".to_owned(), signature }
+}
+
+pub(crate) fn digest(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ask::Wire;
+
+    fn asked(max_tokens: u64, text: &str, marked: bool) -> Ask {
+        let mut block = json!({"type": "text", "text": text});
+        if marked {
+            block["cache_control"] = json!({"type": "ephemeral"});
+        }
+        let body =
+            json!({"max_tokens": max_tokens, "messages": [{"role": "user", "content": [block]}]});
+        Ask::read(Wire::Anthropic, &body)
+    }
+
+    #[test]
+    fn figures_add_up_to_the_prompt() {
+        let asked = asked(1000, &"word ".repeat(2000), true);
+        let total = |u: Usage| u.input + u.read + u.written;
+        let cold = answer(&asked, None, 0, 1).usage.unwrap();
+        let warm = answer(&asked, None, 8000, 1).usage.unwrap();
+        assert_eq!((cold.read, warm.read), (0, 2223));
+        assert_eq!(total(cold) as u64, asked.tokens());
+        assert_eq!(total(warm) as u64, asked.tokens());
+        let bare = answer(&self::asked(1000, &"word ".repeat(2000), false), None, 8000, 1);
+        assert_eq!(bare.usage.unwrap().read, 0, "nothing is cached without a breakpoint");
+    }
+
+    #[test]
+    fn an_answer_stops_at_its_limit() {
+        let answer = answer(&asked(2, "hello", false), None, 0, 1);
+        assert_eq!(answer.stop, Stop::MaxTokens);
+        assert_eq!(answer.content, [Content::Text("I have ".to_owned())]);
+    }
+
+    #[test]
+    fn wrong_figures_are_wrong() {
+        let asked = asked(100, "hello", false);
+        assert_eq!(answer(&asked, Some(Fault::MissingUsage), 0, 1).usage, None);
+        assert!(answer(&asked, Some(Fault::NegativeUsage), 0, 1).usage.unwrap().input < 0);
+        assert!(answer(&asked, Some(Fault::AbsurdUsage), 0, 1).usage.unwrap().input > 1 << 40);
+        assert_eq!(answer(&asked, Some(Fault::ManyCalls), 0, 1).content.len(), 500);
+    }
+}

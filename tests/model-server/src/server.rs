@@ -1,0 +1,296 @@
+//! The server itself: one thread, one port.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::oneshot;
+
+use crate::admin;
+use crate::answer::{self, Stop};
+use crate::ask::{Ask, Wire};
+use crate::check::bound_elsewhere;
+use crate::deliver::{After, Manner, deliver, reset};
+use crate::fault::Fault;
+use crate::http::{self, Incoming};
+use crate::payload::Payload;
+use crate::refusal::{self, Refusal};
+use crate::script::Script;
+use crate::state::{Counts, Decided, Seen, State};
+
+/// Enough of a request to tell whether it is a test's own.
+const PEEKED: usize = 8;
+/// A model that `/v1/models` names.
+const MODEL: &str = "scripted-1";
+/// How long a full backlog leaves a connection unanswered before it counts as full.
+const UNANSWERED: Duration = Duration::from_millis(200);
+
+/// A running server; gone when dropped.
+#[derive(Debug)]
+pub struct Server {
+    addr: SocketAddr,
+    state: Arc<State>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// On a free port of the loopback.
+    pub fn start(script: Script) -> io::Result<Self> {
+        Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), script)
+    }
+
+    pub fn listen(addr: SocketAddr, script: Script) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let bind = async |addr| TcpListener::bind(addr).await;
+        let listener = runtime.block_on(bind(addr))?;
+        let other = runtime.block_on(bind(SocketAddr::new(addr.ip(), 0)))?;
+        let addr = listener.local_addr()?;
+        let elsewhere = format!("http://{}/v1/messages", other.local_addr()?);
+        let state = Arc::new(State::new(script, elsewhere));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let kept = Arc::clone(&state);
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = serve(listener, &kept) => {}
+                    () = trap(other, &kept) => {}
+                    _ = stopped => {}
+                }
+            });
+            runtime.shutdown_background();
+        });
+        Ok(Self { addr, state, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Without a path: `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.state.counts()
+    }
+
+    /// The newest requests, oldest first.
+    pub fn requests(&self) -> Vec<Seen> {
+        self.state.seen()
+    }
+
+    pub fn set_script(&self, script: Script) {
+        self.state.set_script(script);
+    }
+
+    /// Serves until the process ends.
+    pub fn wait(mut self) {
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// A port whose backlog is full: a connection to it is never made, and never refused.
+#[derive(Debug)]
+pub struct Deaf {
+    addr: SocketAddr,
+    _listener: std::net::TcpListener,
+    _waiting: Vec<std::net::TcpStream>,
+}
+
+impl Deaf {
+    pub fn start() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let socket = TcpSocket::new_v4()?;
+            socket.bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+            let listener = socket.listen(1)?;
+            let addr = listener.local_addr()?;
+            let mut waiting = Vec::new();
+            while let Ok(made) = tokio::time::timeout(UNANSWERED, TcpStream::connect(addr)).await {
+                waiting.push(made?.into_std()?);
+            }
+            Ok(Self { addr, _listener: listener.into_std()?, _waiting: waiting })
+        })
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+}
+
+async fn serve(listener: TcpListener, state: &Arc<State>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let state = Arc::clone(state);
+        // A client that breaks off is what many faults are about.
+        tokio::spawn(async move { drop(connection(stream, &state).await) });
+    }
+}
+
+/// Where redirects lead: counts, and answers nothing.
+async fn trap(listener: TcpListener, state: &State) {
+    while let Ok((stream, _)) = listener.accept().await {
+        state.count(|counts| counts.elsewhere += 1);
+        drop(stream);
+    }
+}
+
+async fn connection(mut stream: TcpStream, state: &State) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut rest = Vec::new();
+    let mut counted = false;
+    loop {
+        let Some(start) = peek(&stream, &rest).await? else { return Ok(()) };
+        let own = String::from_utf8_lossy(&start).contains(admin::PREFIX);
+        if !own && !counted {
+            state.count(|counts| counts.connections += 1);
+            counted = true;
+        }
+        if !own && start.starts_with(b"POST") {
+            match state.draw_unread() {
+                Some(Fault::ResetAtAccept) => return reset(&stream).map(drop),
+                // Never read; kept open until the server goes.
+                Some(_) => std::future::pending().await,
+                None => {}
+            }
+        }
+        let Some(incoming) = http::read(&mut stream, &mut rest).await? else { return Ok(()) };
+        if respond(&mut stream, state, &incoming).await? != After::Kept {
+            return Ok(());
+        }
+    }
+}
+
+/// The first bytes of the next request, left unread; `None` at the end.
+async fn peek(stream: &TcpStream, rest: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let mut start = [0; PEEKED];
+    loop {
+        if rest.len() >= PEEKED {
+            return Ok(Some(rest[..PEEKED].to_vec()));
+        }
+        match stream.peek(&mut start).await? {
+            0 => return Ok(None),
+            PEEKED => return Ok(Some(start.to_vec())),
+            _ => tokio::task::yield_now().await,
+        }
+    }
+}
+
+async fn respond(stream: &mut TcpStream, state: &State, incoming: &Incoming) -> io::Result<After> {
+    let plain =
+        |payload: Payload| (payload, manner(None, Wire::Anthropic, &Script::default(), state));
+    let (payload, manner) = match (incoming.method.as_str(), incoming.path.as_str()) {
+        (_, path) if path.starts_with(admin::PREFIX) => plain(admin::answer(state, incoming)),
+        ("POST", "/v1/messages") => return ask(stream, state, incoming, Wire::Anthropic).await,
+        ("POST", "/v1/chat/completions") => {
+            return ask(stream, state, incoming, Wire::OpenAi).await;
+        }
+        ("POST", "/v1/messages/count_tokens") => {
+            state.count(|counts| counts.count_tokens += 1);
+            let asked = Ask::read(Wire::Anthropic, &body(incoming));
+            plain(Payload::json(200, &json!({"input_tokens": asked.tokens()})))
+        }
+        ("GET", "/v1/models") => {
+            state.count(|counts| counts.models += 1);
+            let model =
+                json!({"id": MODEL, "object": "model", "type": "model", "owned_by": "script"});
+            plain(Payload::json(200, &json!({"object": "list", "data": [model]})))
+        }
+        _ => {
+            let error = json!({"type": "not_found_error", "message": "Not Found"});
+            plain(Payload::json(404, &json!({"type": "error", "error": error})))
+        }
+    };
+    deliver(stream, &payload, &manner).await
+}
+
+async fn ask(
+    stream: &mut TcpStream,
+    state: &State,
+    incoming: &Incoming,
+    wire: Wire,
+) -> io::Result<After> {
+    let body = body(incoming);
+    let asked = Ask::read(wire, &body);
+    let decided = state.decide(incoming, &body, &asked);
+    let request = format!("req_{:06}", decided.number);
+    let refused = match decided.fault {
+        None => refused(&asked, &decided, state),
+        Some(_) => None,
+    };
+    let (payload, reason) = match refused {
+        Some((refusal, reason)) => (Payload::refused(wire, &refusal, &request), Some(reason)),
+        None => (react(&asked, &decided, &request, key(incoming)), None),
+    };
+    state.ended(&decided, &asked, reason.as_deref());
+    let fault = decided.fault.filter(|_| reason.is_none());
+    let manner = manner(fault, wire, &decided.script, state);
+    let after = deliver(stream, &payload, &manner).await;
+    if !matches!(after, Ok(After::Kept | After::Closed)) {
+        state.left(decided.number);
+    }
+    after
+}
+
+/// Why a good server refuses it all the same.
+fn refused(asked: &Ask, decided: &Decided, state: &State) -> Option<(Refusal, String)> {
+    if !decided.prompt_faults.is_empty() {
+        let faults = &decided.prompt_faults;
+        return Some((refusal::broken(faults), faults.join("; ")));
+    }
+    if let Some(place) = bound_elsewhere(asked).filter(|_| decided.script.thinking) {
+        return Some((refusal::bound(&place), format!("thinking at {place}")));
+    }
+    let over = decided.script.window.and_then(|window| refusal::over_window(asked, window))?;
+    state.count(|counts| counts.over_window += 1);
+    Some((over, "over the window".to_owned()))
+}
+
+fn react(asked: &Ask, decided: &Decided, request: &str, key: &str) -> Payload {
+    let error =
+        decided.fault.and_then(|fault| refusal::refusal(fault, asked, decided.script.window, key));
+    let in_stream = matches!(
+        decided.fault,
+        Some(Fault::ErrorAfterOk | Fault::ErrorMidStream | Fault::OverflowAfterOk)
+    );
+    if let Some(error) = error.as_ref().filter(|_| !in_stream) {
+        return Payload::refused(asked.wire, error, request);
+    }
+    let mut answer = answer::answer(asked, decided.fault, decided.cached, decided.number);
+    if decided.script.thinking && asked.wire == Wire::Anthropic && answer.stop != Stop::Refusal {
+        answer.content.insert(0, answer::thinking(asked));
+    }
+    Payload::answered(asked, &answer, decided.fault, request, error.as_ref())
+}
+
+fn manner(fault: Option<Fault>, wire: Wire, script: &Script, state: &State) -> Manner {
+    Manner {
+        fault,
+        wire,
+        split: script.split,
+        drip: Duration::from_millis(script.drip_ms),
+        elsewhere: state.elsewhere.clone(),
+    }
+}
+
+fn body(incoming: &Incoming) -> Value {
+    serde_json::from_slice(&incoming.body).unwrap_or(Value::Null)
+}
+
+/// The key that a request carries.
+fn key(incoming: &Incoming) -> &str {
+    let bearer = incoming.header("authorization").map(|value| value.trim_start_matches("Bearer "));
+    incoming.header("x-api-key").or(bearer).unwrap_or("")
+}

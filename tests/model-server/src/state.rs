@@ -1,0 +1,241 @@
+//! What a server remembers: its script, what it was asked, how often what happened.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bethink_harness::Rng;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::answer::digest;
+use crate::ask::{Ask, Purpose, Wire};
+use crate::check;
+use crate::fault::Fault;
+use crate::http::Incoming;
+use crate::script::Script;
+
+/// Earlier prompts that a prefix is looked for in.
+const PROMPTS: usize = 32;
+
+/// A request as it came.
+#[derive(Clone, Debug, Serialize)]
+pub struct Seen {
+    pub number: u64,
+    pub path: String,
+    pub wire: Wire,
+    pub purpose: Purpose,
+    pub headers: Vec<(String, String)>,
+    /// JSON; `null` when it was none.
+    pub json: Value,
+    #[serde(skip)]
+    pub body: Vec<u8>,
+    pub stream: bool,
+    /// Tokens of the prompt by this server's count.
+    pub tokens: u64,
+    /// What was done to it; `null` for an answer as it should be.
+    pub fault: Option<Fault>,
+    /// Refused for its size or its own faults.
+    pub refused: Option<String>,
+    pub prompt_faults: Vec<String>,
+    pub envelope_faults: Vec<String>,
+    /// The client closed before the end.
+    pub left: bool,
+}
+
+/// How often what happened since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub connections: u64,
+    /// Requests for an answer.
+    pub requests: u64,
+    pub by_purpose: BTreeMap<&'static str, u64>,
+    pub count_tokens: u64,
+    pub models: u64,
+    pub answered_well: u64,
+    pub failed: BTreeMap<&'static str, u64>,
+    /// Refused because they do not fit the window.
+    pub over_window: u64,
+    /// Requests whose messages break a rule.
+    pub invalid_prompts: u64,
+    /// Requests with something wrong around the messages.
+    pub invalid_envelopes: u64,
+    /// Requests sent again, byte for byte, after an error that a repetition can't heal.
+    pub repeated: u64,
+    /// Clients that closed before the end.
+    pub left: u64,
+    /// Requests to the place that a redirect names.
+    pub elsewhere: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    inner: Mutex<Inner>,
+    pub(crate) elsewhere: String,
+}
+
+#[derive(Debug)]
+struct Inner {
+    script: Script,
+    rng: Rng,
+    counts: Counts,
+    seen: VecDeque<Seen>,
+    prompts: VecDeque<String>,
+    /// Bodies that were refused for good.
+    dead: HashSet<String>,
+}
+
+/// What is decided about a request before it is answered.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    pub(crate) number: u64,
+    pub(crate) fault: Option<Fault>,
+    /// Bytes shared with an earlier prompt.
+    pub(crate) cached: usize,
+    pub(crate) script: Script,
+    pub(crate) prompt_faults: Vec<String>,
+}
+
+impl State {
+    pub(crate) fn new(script: Script, elsewhere: String) -> Self {
+        let inner = Inner {
+            rng: Rng::new(script.seed),
+            script,
+            counts: Counts::default(),
+            seen: VecDeque::new(),
+            prompts: VecDeque::new(),
+            dead: HashSet::new(),
+        };
+        Self { inner: Mutex::new(inner), elsewhere }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut self.lock().counts);
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.lock().counts.clone()
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.lock().seen.iter().cloned().collect()
+    }
+
+    pub(crate) fn set_script(&self, script: Script) {
+        let mut inner = self.lock();
+        inner.rng = Rng::new(script.seed);
+        inner.script = script;
+    }
+
+    pub(crate) fn draw_unread(&self) -> Option<Fault> {
+        let mut inner = self.lock();
+        let fault = inner.script.draw_unread()?;
+        inner.counts.requests += 1;
+        *inner.counts.failed.entry(fault.name()).or_default() += 1;
+        Some(fault)
+    }
+
+    /// Judges, counts and keeps a request, and draws its fault.
+    pub(crate) fn decide(&self, incoming: &Incoming, body: &Value, asked: &Ask) -> Decided {
+        let faults = check::faults(asked.wire, &incoming.headers, body);
+        let mut inner = self.lock();
+        let Inner { script, rng, counts, .. } = &mut *inner;
+        let fault = script.draw(asked.purpose, rng);
+        counts.requests += 1;
+        *counts.by_purpose.entry(asked.purpose.name()).or_default() += 1;
+        counts.invalid_prompts += u64::from(!faults.prompt.is_empty());
+        counts.invalid_envelopes += u64::from(!faults.envelope.is_empty());
+        let key = digest(&String::from_utf8_lossy(&incoming.body));
+        inner.counts.repeated += u64::from(inner.dead.contains(&key));
+        let number = inner.counts.requests;
+        let cached = inner.cached(&asked.pieces.text);
+        let seen = Seen {
+            number,
+            path: incoming.path.clone(),
+            wire: asked.wire,
+            purpose: asked.purpose,
+            headers: incoming.headers.clone(),
+            json: body.clone(),
+            body: incoming.body.clone(),
+            stream: asked.stream,
+            tokens: asked.tokens(),
+            fault,
+            refused: None,
+            prompt_faults: faults.prompt.clone(),
+            envelope_faults: faults.envelope,
+            left: false,
+        };
+        inner.keep(seen);
+        let script = inner.script.clone();
+        Decided { number, fault, cached, script, prompt_faults: faults.prompt }
+    }
+
+    /// How it ended: well, by a fault, or refused for a reason of its own.
+    pub(crate) fn ended(&self, decided: &Decided, asked: &Ask, refused: Option<&str>) {
+        let mut inner = self.lock();
+        match (refused, decided.fault) {
+            (Some(reason), _) => inner.refused(decided.number, reason),
+            (None, Some(fault)) => {
+                *inner.counts.failed.entry(fault.name()).or_default() += 1;
+                if fault.is_permanent() {
+                    inner.bury(decided.number);
+                }
+            }
+            (None, None) => {
+                inner.counts.answered_well += 1;
+                inner.prompts.push_back(asked.pieces.text.clone());
+                if inner.prompts.len() > PROMPTS {
+                    inner.prompts.pop_front();
+                }
+            }
+        }
+    }
+
+    pub(crate) fn left(&self, number: u64) {
+        let mut inner = self.lock();
+        inner.counts.left += 1;
+        let seen = inner.seen.iter_mut().find(|seen| seen.number == number);
+        seen.into_iter().for_each(|seen| seen.left = true);
+    }
+}
+
+impl Inner {
+    fn keep(&mut self, seen: Seen) {
+        self.seen.push_back(seen);
+        while self.seen.len() > self.script.keep.max(1) {
+            self.seen.pop_front();
+        }
+    }
+
+    /// The longest beginning that an earlier prompt has, too.
+    fn cached(&self, text: &str) -> usize {
+        let common =
+            |known: &String| known.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+        self.prompts.iter().map(common).max().unwrap_or(0)
+    }
+
+    fn refused(&mut self, number: u64, reason: &str) {
+        let seen = self.seen.iter_mut().find(|seen| seen.number == number);
+        seen.into_iter().for_each(|seen| seen.refused = Some(reason.to_owned()));
+        self.bury(number);
+    }
+
+    fn bury(&mut self, number: u64) {
+        let body = self.seen.iter().find(|seen| seen.number == number).map(|seen| &seen.body);
+        let key = body.map(|body| digest(&String::from_utf8_lossy(body)));
+        self.dead.extend(key);
+    }
+}
+
+impl Purpose {
+    pub fn name(self) -> &'static str {
+        match self {
+            Purpose::Summary => "summary",
+            Purpose::Notes => "notes",
+            Purpose::Other => "other",
+        }
+    }
+}
