@@ -14,6 +14,7 @@ pub mod notes;
 pub mod problem;
 pub mod session;
 pub mod state;
+pub mod usage;
 
 pub use compaction::{
     CompactRequest, Compaction, Compactions, Covers, Expanded, FidelityDetail, Hindsight,
@@ -37,6 +38,7 @@ pub use state::{
     Agent, Agents, FileRead, Files, Instruction, Instructions, Plan, Skill, Skills, Todo,
     TodoPriority, TodoStatus, Todos, Tools,
 };
+pub use usage::{Usage, UsageRow, UsageSums, UsageToday};
 
 /// `GET /health`.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]

@@ -22,6 +22,6 @@ pub use error::ClientError;
 pub use events::Events;
 pub use notes::Notes;
 pub use places::Places;
-pub use routes::{Bytes, Context, MessageQuery, SearchQuery, SessionQuery, StateKind};
+pub use routes::{Bytes, Context, MessageQuery, SearchQuery, SessionQuery, StateKind, UsageQuery};
 pub use start::{Environment, StartError, Started, Starter};
 pub use stop::StopError;

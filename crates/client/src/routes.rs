@@ -59,6 +59,16 @@ impl SearchQuery {
     }
 }
 
+/// Which calls of models to sum up.
+#[derive(Clone, Debug, Default)]
+pub struct UsageQuery {
+    pub session: Option<Uuid>,
+    /// RFC 3339, or a day.
+    pub since: Option<String>,
+    /// The sums of each session apart.
+    pub by_session: bool,
+}
+
 /// `POST …/context`: the body of the next model call, and what it was made of.
 #[derive(Debug, Deserialize)]
 pub struct Context {
@@ -264,6 +274,17 @@ impl Client {
 
     pub async fn job(&self, id: Uuid) -> Result<api::Job> {
         self.get(&["v1", "jobs", &id.to_string()], &[]).await
+    }
+
+    // models
+
+    pub async fn usage(&self, query: &UsageQuery) -> Result<api::Usage> {
+        let parameters = [
+            ("session", query.session.map(|id| id.to_string())),
+            ("since", query.since.clone()),
+            ("by", query.by_session.then(|| "session".to_owned())),
+        ];
+        self.get(&["v1", "usage"], &parameters).await
     }
 
     async fn get<T: DeserializeOwned>(

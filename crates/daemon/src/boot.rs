@@ -58,6 +58,7 @@ impl Daemon {
                 notes: crate::notes::NotesDesk::default(),
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
+                ledger: crate::ledger::Ledger::default(),
                 store: Arc::new(store.clone()),
                 _lock: lock,
                 settings,
@@ -66,6 +67,7 @@ impl Daemon {
             }),
         };
         daemon.store().release(OWNER.to_owned()).await?;
+        daemon.open_ledger().await?;
         // What is broken in a person's configuration of notes is told at once.
         daemon.outline().await;
         daemon.index_what_lags().await?;

@@ -4,7 +4,7 @@
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` → `compactions` →
-//! `state` → `events` → `jobs` → `import` → `index` → `search` (`hit`) → `notes` → `export`.
+//! `state` → `events` → `jobs` → `import` → `index` → `search` (`hit`) → `notes` → `export` → `ledger`.
 
 mod boot;
 mod cache;
@@ -20,6 +20,7 @@ mod hot;
 mod import;
 mod index;
 mod jobs;
+mod ledger;
 mod limits;
 mod messages;
 mod notes;
@@ -47,6 +48,7 @@ pub use boot::BootError;
 pub use clock::{Clock, SystemClock};
 pub use events::{Event, Events};
 pub use export::Export;
+pub use ledger::Spent;
 pub use notes::{MAX_NOTES_BYTES, NotesFile};
 pub use refusal::{Kind, Refusal};
 pub use search::SearchRequest;
@@ -83,6 +85,7 @@ struct Inner {
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
+    ledger: ledger::Ledger,
     metrics: metrics_exporter_prometheus::PrometheusHandle,
     /// What was found broken; told by `health`.
     damage: Mutex<Option<String>>,

@@ -16,6 +16,8 @@ pub(crate) const MAX_HITS: usize = 100;
 /// Longest title and tag, in bytes; they stand in lists.
 pub(crate) const MAX_TITLE: usize = 1_000;
 pub(crate) const MAX_TAGS: usize = 100;
+/// Longest name of a model in the ledger, in characters; providers' own names have 50 at most.
+pub(crate) const MAX_MODEL_NAME: usize = 200;
 /// Longest query that is searched for.
 pub(crate) const MAX_QUERY: usize = 10_000;
 /// Postings read for one search (about 15 MB for that moment): the words of a history of a million

@@ -99,6 +99,17 @@ impl Params {
         Ok(limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)))
     }
 
+    pub(crate) fn id(&self, name: &'static str) -> Result<Option<Uuid>, Failure> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        match Uuid::parse_str(&text) {
+            Ok(id) => Ok(Some(id)),
+            Err(_) => {
+                let shown: String = text.chars().take(64).collect();
+                Err(Failure::field(name, format!("`{name}` is {shown:?}; ids are UUIDs")))
+            }
+        }
+    }
+
     fn number(&self, name: &'static str) -> Result<Option<u64>, Failure> {
         let Some(text) = self.text(name) else { return Ok(None) };
         match text.parse::<u64>() {
@@ -157,6 +168,15 @@ mod tests {
         let largest = params("after_seq=18446744073709551615").seq("after_seq").unwrap();
         assert_eq!(largest, Some(MAX_SEQ));
         assert_eq!(params("after_seq=0").seq("after_seq").unwrap(), Some(0));
+    }
+
+    #[test]
+    fn an_id_in_the_query_is_one_or_is_named() {
+        assert_eq!(params("").id("session").unwrap(), None);
+        let id = "0192d3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d";
+        assert_eq!(params(&format!("session={id}")).id("session").unwrap(), id.parse().ok());
+        let problem = params("session=last").id("session").unwrap_err().problem().clone();
+        assert_eq!((problem.status, problem.field.as_deref()), (422, Some("session")));
     }
 
     #[test]

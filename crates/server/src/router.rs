@@ -18,7 +18,7 @@ use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
     compactions, context, events, export, import, jobs, messages, notes, projects, search,
-    sessions, state, system,
+    sessions, state, system, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -72,6 +72,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(import::import))
         .routes(routes!(export::export))
         .routes(routes!(jobs::get))
+        .routes(routes!(usage::usage))
 }
 
 async fn unknown_route(request: Request) -> Failure {
@@ -124,6 +125,7 @@ mod tests {
         ("post", "/v1/import"),
         ("get", "/v1/sessions/{id}/export"),
         ("get", "/v1/jobs/{id}"),
+        ("get", "/v1/usage"),
     ];
 
     fn document() -> Value {

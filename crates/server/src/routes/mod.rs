@@ -13,3 +13,4 @@ pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod state;
 pub(crate) mod system;
+pub(crate) mod usage;
