@@ -138,6 +138,13 @@ pub fn compact(input: &Input<'_>, ladder: &[&dyn Summarizer]) -> Result<Outcome,
                 refused.push(NOTHING.to_owned());
                 continue;
             }
+            if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
+                refused.push(format!(
+                    "{}: its text ends with message {through}, and there is no room for what came after it",
+                    level.level().as_str()
+                ));
+                continue;
+            }
             let draft = match draft(input, *level, &cut, room, summary) {
                 Ok(draft) => draft,
                 Err(reason) => {

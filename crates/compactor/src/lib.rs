@@ -5,11 +5,12 @@
 //! The embedded level needs no model and always succeeds: it is the floor of every ladder. Nothing
 //! here touches a disk, a clock or the store; the daemon commits what is returned, or nothing.
 //!
-//! Reading order: [`limits`] → [`policy`] → [`cut`] → [`summary`] → [`restore`] →
-//! [`fidelity`] → [`ladder`].
+//! Reading order: [`limits`] → [`policy`] → [`cut`] → [`summary`] → [`full`] → [`restore`]
+//! → [`fidelity`] → [`ladder`].
 
 pub mod cut;
 pub mod fidelity;
+pub mod full;
 pub mod ladder;
 pub mod limits;
 pub mod policy;
@@ -17,6 +18,7 @@ pub mod restore;
 pub mod summary;
 
 pub use fidelity::{Fidelity, Hindsight};
+pub use full::{FullFault, FullInstruction, FullSummarizer, FullText};
 pub use ladder::{Failure, Input, Outcome, Summarizer, compact};
 pub use limits::CompactLimits;
 pub use policy::{Breakers, Policy, Trigger};

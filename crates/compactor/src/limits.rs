@@ -56,9 +56,16 @@ pub const RESTORED_PERCENT: u64 = 10;
 pub const FILLED_PERCENT: u64 = 80;
 /// The largest summary, whatever the window: past it a summary is read like a log.
 pub const SUMMARY_MAX_TOKENS: u64 = 16_000;
-/// So much more where notes, which have up to 12,000 tokens, are a part of it.
-pub const NOTES_EXTRA_TOKENS: u64 = 8_000;
+/// So much more where a text of another hand is a part of it: notes, which have up to 12,000 tokens, or
+/// what a model wrote.
+pub const TEXT_EXTRA_TOKENS: u64 = 8_000;
 /// The smallest: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
 /// Less room than this under `auto` once system and tools are in: no compaction can help.
 pub const MIN_ROOM: u64 = 1_500;
+
+/// The largest answer of a model that is read as a summary: four times the bytes of the largest one that is
+/// written, draft included.
+pub const REPLY_MAX_BYTES: usize = 200_000;
+/// What people may ask of a summary, in bytes: longer is a specification, which belongs elsewhere.
+pub const WISH_BYTES: usize = 4_000;

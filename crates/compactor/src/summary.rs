@@ -2,8 +2,9 @@
 //! with what they lack.
 //!
 //! Reading order: [`sections`](self) here → `rows` (what stands in each) → `choose` (which statements
-//! are worth their bytes) → `code` → `names` (files and names, by predicted need) → `user_words` → `notes`.
+//! are worth their bytes) → `code` → `names` (files and names, by predicted need) → `user_words` → `beside` → `notes`.
 
+mod beside;
 mod choose;
 mod code;
 mod names;
@@ -20,7 +21,9 @@ use crate::Level;
 use crate::ladder::{Summarizer, SummaryRequest};
 use page::Page;
 
+pub(crate) use beside::{lacking, user_messages};
 pub use notes::{Notes, NotesSummarizer};
+pub(crate) use user_words::is_unanswered;
 
 /// The sections of every summary, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +66,11 @@ impl Section {
         }
     }
 
+    /// The heading without its marks and number.
+    pub fn name(self) -> &'static str {
+        self.heading().split_once(". ").map_or_else(|| self.heading(), |(_, name)| name)
+    }
+
     /// Share of the budget, in percent, that the section may take. Files and concepts get what is left,
     /// which is two fifths at least: measured, names in rows are what the next hour draws on most.
     fn share(self) -> usize {
@@ -82,6 +90,9 @@ impl Section {
 /// Share of the user's words when the newest of them is not answered: a giant request is what the next
 /// turn is about.
 const UNANSWERED_PERCENT: usize = 50;
+
+/// What stands in a section of which there is nothing to say.
+pub(crate) const NONE: &str = "- none\n";
 
 /// All nine headings are there, in order, and something stands under them.
 pub fn well_formed(summary: &str) -> bool {
@@ -146,7 +157,7 @@ fn write(request: &SummaryRequest<'_>) -> String {
         let text = pages.iter().find(|(s, _)| *s == section).map_or("", |(_, text)| text.as_str());
         out.push_str(section.heading());
         out.push('\n');
-        out.push_str(if text.is_empty() { "- none\n" } else { text });
+        out.push_str(if text.is_empty() { NONE } else { text });
     }
     out.truncate(out.trim_end().len());
     out

@@ -1,5 +1,7 @@
 //! A Markdown file as sections, read leniently: any text is a document, and none is an error.
 
+use bethink_transcript::text::{closed_fences, heading_level};
+
 /// The parts of a file between its headings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
@@ -98,36 +100,9 @@ fn folded(text: &str) -> impl Iterator<Item = char> {
     text.split_whitespace().flat_map(|word| word.chars().flat_map(char::to_lowercase).chain([' ']))
 }
 
-/// Marks of a heading, if the line is one.
-pub(crate) fn heading_level(line: &str) -> Option<usize> {
-    let marks = line.bytes().take_while(|byte| *byte == b'#').count();
-    let rest = line.get(marks..)?;
-    let is_one = (1..=6).contains(&marks) && (rest.is_empty() || rest.starts_with([' ', '\t']));
-    is_one.then_some(marks)
-}
-
 fn heading(line: &str, level: usize) -> Option<&str> {
     let marks = heading_level(line).filter(|marks| *marks <= level)?;
     Some(line.get(marks..)?.trim().trim_end_matches('#').trim_end())
-}
-
-/// For each line, whether it lies within fenced code that is closed.
-pub(crate) fn closed_fences(lines: &[&str]) -> Vec<bool> {
-    let mut fenced = vec![false; lines.len()];
-    let mut open: Option<(usize, &str)> = None;
-    for (at, line) in lines.iter().enumerate() {
-        let start = line.trim_start();
-        let mark = ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark));
-        match (open, mark) {
-            (None, Some(mark)) => open = Some((at, mark)),
-            (Some((from, opening)), Some(mark)) if opening == mark => {
-                fenced[from..=at].fill(true);
-                open = None;
-            }
-            _ => {}
-        }
-    }
-    fenced
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The sections of the notes: ten by default, or a person's own.
 
-use crate::document::{Document, closed_fences, heading_level, same_heading, trimmed};
+use bethink_transcript::text::{closed_fences, heading_level};
+
+use crate::document::{Document, same_heading, trimmed};
 
 /// Largest template that is taken, in bytes: headings and a line about each fit a hundred times.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;

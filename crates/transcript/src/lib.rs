@@ -5,7 +5,8 @@
 //! Leaves to others what is *shown* of a message (`bethink-context`) and where it is kept
 //! (`bethink-store`).
 //!
-//! Reading order: [`ids`] → [`json`] → [`message`] → [`cuts`] → [`prompt`] → [`arrange`] → [`validate`].
+//! Reading order: [`ids`] → [`json`] → [`message`] → [`cuts`] → [`prompt`] → [`arrange`] → [`validate`];
+//! [`text`] stands by itself.
 
 pub mod arrange;
 pub mod cuts;
@@ -13,6 +14,7 @@ pub mod ids;
 pub mod json;
 pub mod message;
 pub mod prompt;
+pub mod text;
 pub mod validate;
 
 pub use ids::{

@@ -1,16 +1,13 @@
 //! Level 1: the notes that were kept on the way stand for what they cover. What they lack is added from
 //! facts: the user's own words, and the files and names that will be needed and are not in them.
 
-use std::collections::HashSet;
-
 use bethink_transcript::Seq;
 
 use crate::Level;
 use crate::ladder::{Summarizer, SummaryRequest};
-use crate::limits::{NOTES_EXTRA_TOKENS, SUMMARY_MAX_TOKENS};
+use crate::limits::{SUMMARY_MAX_TOKENS, TEXT_EXTRA_TOKENS};
 
-use super::page::Page;
-use super::{names, user_words};
+use super::beside::{lacking, user_messages};
 
 /// The notes of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +33,8 @@ const NOTES_PERCENT: usize = 50;
 const ONLY_PERCENT: usize = 85;
 /// Of what notes leave, so much is for the user's words, in percent.
 const USER_PERCENT: usize = 20;
+/// Room for the newest of them, and to say how many are left out.
+const USER_LEAST_BYTES: usize = 400;
 const USER_HEADING: &str = "# All User Messages";
 const ALSO_HEADING: &str = "# Also Met";
 const INTRODUCTION: &str = "Notes that were kept while the session went on";
@@ -50,7 +49,7 @@ impl Summarizer for NotesSummarizer<'_> {
     }
 
     fn max_tokens(&self) -> u64 {
-        SUMMARY_MAX_TOKENS + NOTES_EXTRA_TOKENS
+        SUMMARY_MAX_TOKENS + TEXT_EXTRA_TOKENS
     }
 
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
@@ -85,16 +84,11 @@ impl NotesSummarizer<'_> {
         );
         let headings = USER_HEADING.len() + ALSO_HEADING.len() + 6;
         let room = request.max_bytes.saturating_sub(introduction.len() + notes.len() + headings);
-        let for_user = (room * USER_PERCENT / 100).min(request.user_bytes);
-        let mut page = Page::new(for_user);
-        user_words::write(&mut page, request, for_user);
-        let user = page.finish();
-        let mut known: HashSet<String> = request.visible.clone();
-        crate::fidelity::collect(notes, &mut known);
-        crate::fidelity::collect(&user, &mut known);
-        let (files, others) =
-            names::files_and_concepts(request, &known, room.saturating_sub(user.len()));
-        let user = if user.is_empty() { "- none\n".to_owned() } else { user };
+        let for_user = (room * USER_PERCENT / 100).max(USER_LEAST_BYTES.min(room / 2));
+        let for_user = for_user.min(request.user_bytes);
+        let user = user_messages(request, for_user);
+        let left = room.saturating_sub(user.len());
+        let (files, others) = lacking(request, request.visible.clone(), &[notes, &user], left);
         let mut out = format!(
             "{introduction}{notes}\n\n{USER_HEADING}\n{user}\n{ALSO_HEADING}\n{files}{others}"
         );

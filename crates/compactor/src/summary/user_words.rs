@@ -31,7 +31,7 @@ pub(super) fn write(page: &mut Page, request: &SummaryRequest<'_>, limit: usize)
 }
 
 /// The newest message is the user's: what it asks is all that is to be done.
-pub(super) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
+pub(crate) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
     let newest = request.facts.user.last();
     newest.is_some_and(|said| said.seq == request.facts.through() && request.is_hidden(said.seq))
 }

@@ -5,6 +5,8 @@
 
 mod fidelity;
 mod floor;
+mod full;
 mod notes;
 mod story;
+mod suite;
 mod support;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Ask, answer, call, result, say, try_compact};
 
-fn story() -> Vec<Value> {
+pub(crate) fn story() -> Vec<Value> {
     let mut messages = vec![
         say("Fix the crash in the job scheduler when a tide table is empty."),
         answer("I'll look at the scheduler first."),

@@ -1,0 +1,284 @@
+//! A model's answer, read with suspicion: nine sections, or a reason why not.
+
+use bethink_transcript::text::{closed_fences, plain};
+
+use crate::limits::REPLY_MAX_BYTES;
+use crate::summary::Section;
+
+use super::sections::{self, Found};
+
+/// What a model wrote, section by section; what it wrote for the user is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FullText {
+    sections: Found,
+}
+
+impl FullText {
+    /// The lines of a section, each with its end; empty where there is nothing to say, and for the user's
+    /// messages.
+    pub fn section(&self, section: Section) -> &str {
+        self.sections.iter().find(|(known, _)| *known == section).map_or("", |(_, text)| text)
+    }
+
+    /// Bytes of all sections.
+    pub fn weight(&self) -> usize {
+        self.sections.iter().map(|(_, text)| text.len()).sum()
+    }
+}
+
+/// Why an answer is no summary. Nothing of it is used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FullFault {
+    #[error("the answer has {actual} bytes, {limit} are read")]
+    TooLarge { limit: usize, actual: usize },
+    #[error("the answer calls a tool ({markup}), which was forbidden")]
+    ToolCall { markup: String },
+    #[error("the answer has no <summary>")]
+    NoSummary,
+    #[error("the summary lacks {}", named(.sections))]
+    Lacks { sections: Vec<Section> },
+    #[error("the summary broke off before {}", named(.sections))]
+    BrokenOff { sections: Vec<Section> },
+    #[error("nothing stands in the summary's sections")]
+    Empty,
+}
+
+fn named(sections: &[Section]) -> String {
+    sections.iter().map(|section| section.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Places where a summary may begin that are tried, from the last, and then the first: it may quote the tag.
+const BEGINNINGS: usize = 8;
+const DRAFT: (&str, &str) = ("<analysis>", "</analysis>");
+const SUMMARY: (&str, &str) = ("<summary>", "</summary>");
+
+/// Takes the summary out of an answer.
+pub fn read(reply: &str) -> Result<FullText, FullFault> {
+    if reply.len() > REPLY_MAX_BYTES {
+        return Err(FullFault::TooLarge { limit: REPLY_MAX_BYTES, actual: reply.len() });
+    }
+    let reply = plain(reply);
+    // The same places, whatever the case of the tags.
+    let lower = reply.to_ascii_lowercase();
+    let (before, after) = around_draft(&reply, &lower);
+    if let Some(markup) = tool_call(before).or_else(|| tool_call(after)) {
+        return Err(FullFault::ToolCall { markup });
+    }
+    let mut fault = FullFault::NoSummary;
+    let last = lower.rmatch_indices(SUMMARY.0).take(BEGINNINGS);
+    for (at, tag) in last.chain(lower.match_indices(SUMMARY.0).take(1)) {
+        let from = at + tag.len();
+        let end = lower[from..].rfind(SUMMARY.1).map(|end| from + end);
+        match taken(&reply[from..end.unwrap_or(reply.len())], end.is_some()) {
+            Ok(text) => return Ok(text),
+            Err(found) => fault = found,
+        }
+    }
+    Err(fault)
+}
+
+fn taken(summary: &str, is_closed: bool) -> Result<FullText, FullFault> {
+    let mut found = sections::find(&without_draft(summary));
+    let sections = sections::lacking(&found);
+    match (sections.is_empty(), is_closed) {
+        (true, _) => {}
+        (false, true) => return Err(FullFault::Lacks { sections }),
+        (false, false) => return Err(FullFault::BrokenOff { sections }),
+    }
+    found.retain(|(section, _)| *section != Section::UserMessages);
+    if found.iter().all(|(_, text)| says_nothing(text)) {
+        return Err(FullFault::Empty);
+    }
+    for (_, text) in found.iter_mut().filter(|(_, text)| says_nothing(text)) {
+        text.clear();
+    }
+    Ok(FullText { sections: found })
+}
+
+/// What stands before the draft and behind it. A draft that is not closed ends where the summary begins.
+fn around_draft<'a>(reply: &'a str, lower: &str) -> (&'a str, &'a str) {
+    let Some(from) = lower.find(DRAFT.0) else { return (reply, "") };
+    let closed = lower[from..].find(DRAFT.1).map(|end| from + end + DRAFT.1.len());
+    let end = closed.or_else(|| lower[from..].find(SUMMARY.0).map(|end| from + end));
+    (&reply[..from], &reply[end.unwrap_or(reply.len())..])
+}
+
+/// A draft may have been put into the summary itself: it begins a line there, where a mention would not.
+fn without_draft(summary: &str) -> String {
+    let mut kept = String::with_capacity(summary.len());
+    let mut in_draft = false;
+    for line in summary.lines() {
+        let lower = line.trim().to_ascii_lowercase();
+        in_draft |= lower.starts_with(DRAFT.0);
+        if !in_draft {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        in_draft &= !lower.contains(DRAFT.1);
+    }
+    kept
+}
+
+fn says_nothing(text: &str) -> bool {
+    let words = text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    matches!(words.as_str(), "" | "none" | "n/a" | "nothing" | "not applicable")
+}
+
+/// Beginnings of calls that models write as text when their tools are taken away.
+const CALLS: [&str; 9] = [
+    "<tool_call",
+    "<tool_use",
+    "<tool_code",
+    "<function_call",
+    "<function=",
+    "<invoke ",
+    "<|tool_call",
+    "<|python_tag|>",
+    "[TOOL_CALLS]",
+];
+/// What is shown of a call.
+const MARKUP_CHARS: usize = 60;
+
+/// A call at the beginning of a line; one that is quoted in code or in a sentence calls nothing.
+fn tool_call(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let fenced = closed_fences(&lines);
+    let outside =
+        lines.iter().zip(fenced).filter(|(_, fenced)| !fenced).map(|(line, _)| line.trim());
+    let mut calls =
+        outside.filter(|line| CALLS.iter().any(|call| unspaced(line).starts_with(call)));
+    calls.next().map(|line| line.chars().take(MARKUP_CHARS).collect())
+}
+
+/// The tag without a prefix of its name space: `<ns:invoke …` begins as `<invoke …` does.
+fn unspaced(line: &str) -> String {
+    let tag = line.strip_prefix('<').and_then(|tag| tag.split_once(':'));
+    let tag = tag.filter(|(space, _)| space.chars().all(|c| c.is_ascii_alphanumeric()));
+    tag.map_or_else(|| line.to_owned(), |(_, name)| format!("<{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn summary(body: &str) -> String {
+        let section = |s: &Section| format!("{}\n{body}\n", s.heading());
+        Section::ALL.iter().map(section).collect()
+    }
+
+    fn fault(reply: &str) -> FullFault {
+        read(reply).unwrap_err()
+    }
+
+    #[test]
+    fn the_summary_is_taken_and_the_draft_is_not() {
+        let nine = summary("- the gauge");
+        for reply in [
+            format!("<analysis>\ndraft\n</analysis>\n<summary>\n{nine}</summary>"),
+            format!("<analysis>draft\n<summary>\n{nine}</summary>\nThat is all."),
+            format!("<analysis>a <summary> of it</analysis><SUMMARY>\n{nine}</Summary>"),
+            format!("<summary>\n<analysis>\ndraft\n</analysis>\n{nine}</summary>"),
+            format!("Here it is.\n<summary>\n{nine}"),
+        ] {
+            let text = read(&reply).unwrap_or_else(|fault| panic!("{fault}: {reply}"));
+            for section in Section::ALL.into_iter().filter(|s| *s != Section::UserMessages) {
+                assert_eq!(text.section(section), "- the gauge\n", "{reply}");
+            }
+            assert_eq!(
+                text.section(Section::UserMessages),
+                "",
+                "the user's words are not the model's"
+            );
+        }
+    }
+
+    #[test]
+    fn a_summary_may_speak_of_the_tags() {
+        let nine = summary("- `<summary>` comes after `<analysis>`, see </summary> below");
+        let text = read(&format!("<summary>\n{nine}</summary>")).unwrap();
+        assert!(text.section(Section::Next).ends_with("see </summary> below\n"), "{text:?}");
+        assert!(text.section(Section::Request).contains("<analysis>"), "{text:?}");
+    }
+
+    #[test]
+    fn what_is_no_summary_is_refused_with_its_reason() {
+        let nine = summary("- the gauge");
+        assert_eq!(fault(""), FullFault::NoSummary);
+        assert_eq!(fault("It went well."), FullFault::NoSummary);
+        assert_eq!(fault(&nine), FullFault::NoSummary);
+        assert_eq!(fault(&format!("<analysis>{nine}")), FullFault::NoSummary);
+        assert_eq!(fault(&format!("<summary>{}</summary>", summary(""))), FullFault::Empty);
+        assert_eq!(fault(&format!("<summary>{}</summary>", summary("- None."))), FullFault::Empty);
+        let sections = vec![Section::Errors, Section::Next];
+        let lacking = nine.replace("Errors and Fixes", "Errors").replace("Next Step", "Outlook");
+        let lacking = fault(&format!("<summary>{lacking}</summary>"));
+        assert_eq!(lacking, FullFault::Lacks { sections });
+        assert_eq!(lacking.to_string(), "the summary lacks Errors and Fixes, Optional Next Step");
+        let half = &nine[..nine.find("## 8").unwrap()];
+        let sections = vec![Section::Current, Section::Next];
+        assert_eq!(fault(&format!("<summary>{half}")), FullFault::BrokenOff { sections });
+        let huge = format!("<summary>{}</summary>", summary(&"x".repeat(30_000)));
+        assert!(matches!(fault(&huge), FullFault::TooLarge { limit: REPLY_MAX_BYTES, .. }));
+    }
+
+    #[test]
+    fn a_call_is_refused_wherever_it_stands_and_a_quoted_one_is_none() {
+        let nine = summary("- the gauge");
+        for call in [
+            "<tool_call>\n{\"name\": \"Bash\"}\n</tool_call>",
+            "<function_calls>",
+            "  <ns:invoke name=\"Edit\">",
+            "<|tool_call_begin|>",
+            "[TOOL_CALLS] [{}]",
+        ] {
+            let inside = nine.replace("## 5", &format!("{call}\n## 5"));
+            for reply in [
+                call.to_owned(),
+                format!("{call}\n<summary>{nine}</summary>"),
+                format!("<analysis>x</analysis><summary>{nine}</summary>\n{call}"),
+                format!("<summary>{inside}</summary>"),
+            ] {
+                assert!(matches!(fault(&reply), FullFault::ToolCall { .. }), "{reply}");
+            }
+            let quoted = summary(&format!("- mended `{call}`\n```\n{call}\n```"));
+            assert!(read(&format!("<summary>{quoted}</summary>")).is_ok(), "{quoted}");
+            assert!(
+                read(&format!("<analysis>\n{call}\n</analysis><summary>{nine}</summary>")).is_ok()
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_gone() {
+        let nine = summary("- \u{1b}]52;c;eA==\u{7}\u{1b}[2Jthe\u{0} gauge\r\n\tand \u{9b}31mmore");
+        let text = read(&format!("<summary>{nine}</summary>")).unwrap();
+        assert_eq!(text.section(Section::Files), "- the gauge\n\tand more\n");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_answer_is_read_or_refused(
+            pieces in prop::collection::vec(prop_oneof![
+                any::<String>(),
+                Just("<summary>\n".to_owned()), Just("</summary>".to_owned()),
+                Just("<analysis>".to_owned()), Just("</analysis>\n".to_owned()),
+                Just("```\n".to_owned()), Just(summary("- x")),
+                (0..9_usize).prop_map(|at| format!("\n**{}:** ", Section::ALL[at].name())),
+            ], 0..12)
+        ) {
+            if let Ok(text) = read(&pieces.concat()) {
+                for section in Section::ALL {
+                    let text = text.section(section);
+                    let bad = |c: char| c.is_control() && c != '\n' && c != '\t';
+                    prop_assert!(!text.contains(bad), "{text:?}");
+                    prop_assert!(text.is_empty() || text.ends_with('\n'), "{text:?}");
+                }
+                prop_assert!(text.weight() > 0);
+            }
+        }
+    }
+}

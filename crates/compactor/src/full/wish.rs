@@ -1,0 +1,80 @@
+//! What a project's people want of every summary: a section of their instructions file.
+
+use bethink_context::placeholder::beginning;
+use bethink_transcript::text::{closed_fences, heading_level};
+
+use crate::limits::WISH_BYTES;
+
+const HEADING: &str = "compact instructions";
+
+/// The text below the heading "Compact instructions", of any level and in any case, up to the next heading
+/// of the same level or a higher one; where several files or sections say something, the first that does.
+/// At most [`WISH_BYTES`], cut at a line end.
+pub fn compact_instructions(markdown: &str) -> Option<String> {
+    let lines: Vec<&str> = markdown.trim_start_matches('\u{feff}').lines().collect();
+    let fenced = closed_fences(&lines);
+    let level = |at: usize| heading_level(lines.get(at)?).filter(|_| !fenced[at]);
+    let mut at = 0;
+    while at < lines.len() {
+        let Some(own) = level(at).filter(|_| is_ours(lines[at])) else {
+            at += 1;
+            continue;
+        };
+        let ends = |line: &usize| level(*line).is_some_and(|other| other <= own);
+        let end = (at + 1..lines.len()).find(ends).unwrap_or(lines.len());
+        let text = lines[at + 1..end].join("\n");
+        let text = beginning(text.trim(), WISH_BYTES).trim_end();
+        if !text.is_empty() {
+            return Some(text.to_owned());
+        }
+        at = end;
+    }
+    None
+}
+
+fn is_ours(line: &str) -> bool {
+    let name = line.trim_matches(['#', ' ', '\t', ':', '*', '_']);
+    let mut words = name.split_whitespace().map(str::to_lowercase);
+    HEADING.split(' ').all(|word| words.next().as_deref() == Some(word)) && words.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(markdown: &str, expect: Option<&str>) {
+        assert_eq!(compact_instructions(markdown).as_deref(), expect, "{markdown:?}");
+    }
+
+    #[test]
+    fn the_section_is_found_at_any_level_and_ends_with_it() {
+        check("# Compact instructions\nkeep\nall\n# Other\nx\n", Some("keep\nall"));
+        check("# A\n### **COMPACT  Instructions:** ###\r\nkeep\r\n## B\nx", Some("keep"));
+        check(
+            "## Compact Instructions\nkeep\n### Deeper\ntoo\n## B\n",
+            Some("keep\n### Deeper\ntoo"),
+        );
+        check("\u{feff}# compact instructions\n\n# Compact instructions\nkeep", Some("keep"));
+        check("# Compact instructions\n```\n# not a heading\n```\nkeep", {
+            Some("```\n# not a heading\n```\nkeep")
+        });
+    }
+
+    #[test]
+    fn what_is_no_heading_of_that_name_says_nothing() {
+        check("", None);
+        check("Compact instructions\nkeep\n", None);
+        check("#Compact instructions\nkeep\n", None);
+        check("# Compact instructions for the build\nkeep\n", None);
+        check("# A\n```md\n# Compact instructions\nkeep\n```\n", None);
+        check("# Compact instructions\n \n# B\nkeep", None);
+    }
+
+    #[test]
+    fn a_long_section_is_cut_at_a_line_end() {
+        let long = format!("# Compact instructions\n{}", "twelve bytes\n".repeat(1_000));
+        let found = compact_instructions(&long).unwrap();
+        assert!(found.len() <= WISH_BYTES && found.len() > WISH_BYTES - 26, "{}", found.len());
+        assert!(found.ends_with("twelve bytes"));
+    }
+}

@@ -1,0 +1,222 @@
+//! The summary from a model's text: its sections, the user's own words, and what the text lacks.
+
+use std::collections::HashSet;
+
+use bethink_facts::shorten;
+use bethink_transcript::Seq;
+use bethink_transcript::text::open_fence;
+
+use crate::Level;
+use crate::ladder::{Summarizer, SummaryRequest};
+use crate::limits::{SUMMARY_MAX_TOKENS, TEXT_EXTRA_TOKENS};
+use crate::summary::{NONE, Section, is_unanswered, lacking, user_messages, well_formed};
+
+use super::FullText;
+
+/// Writes a summary from what a model answered.
+#[derive(Clone, Copy, Debug)]
+pub struct FullSummarizer<'a> {
+    pub text: &'a FullText,
+    /// The newest message that the model read: what came later stays whole.
+    pub through: Seq,
+}
+
+/// Share of the page that the user's words may take, in percent, however long the model's text is.
+const USER_PERCENT: usize = 25;
+/// The same when the newest of them is not answered: a giant request is what the next turn is about.
+const UNANSWERED_PERCENT: usize = 50;
+/// Of what they leave, so much may be the model's: files and names from facts always have some room.
+const TEXT_PERCENT: usize = 85;
+/// Stands before what was added to a section.
+const ADDED: &str = "Added from the session's record:\n";
+/// Less than this has no room for what a summary is for.
+const LEAST_ROOM: usize = 200;
+
+impl Summarizer for FullSummarizer<'_> {
+    fn level(&self) -> Level {
+        Level::Full
+    }
+
+    fn covers(&self) -> Option<Seq> {
+        Some(self.through)
+    }
+
+    fn max_tokens(&self) -> u64 {
+        SUMMARY_MAX_TOKENS + TEXT_EXTRA_TOKENS
+    }
+
+    fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
+        let frame: usize = Section::ALL.iter().map(|s| s.heading().len() + 1 + NONE.len()).sum();
+        let room = request.max_bytes.saturating_sub(frame + 2 * ADDED.len());
+        if room < LEAST_ROOM {
+            return Err(format!("{} bytes are too few for nine sections", request.max_bytes));
+        }
+        Ok(self.write(request, room))
+    }
+
+    fn is_well_formed(&self, summary: &str) -> bool {
+        well_formed(summary)
+    }
+}
+
+impl FullSummarizer<'_> {
+    fn write(&self, request: &SummaryRequest<'_>, room: usize) -> String {
+        let user = user_messages(request, self.user_room(request, room));
+        let text = within(self.text, room.saturating_sub(user.len()) * TEXT_PERCENT / 100);
+        let texts: Vec<&str> = text.iter().map(|(_, text)| text.as_str()).chain([&*user]).collect();
+        let left = room.saturating_sub(texts.iter().map(|text| text.len()).sum());
+        // Whoever reads the summary by itself does not have the tail.
+        let known = if request.stands_alone { HashSet::new() } else { request.visible.clone() };
+        let (files, names) = lacking(request, known, &texts, left);
+        let files = cut(&files, left);
+        let names = cut(&names, left - files.len());
+        let mut out = String::with_capacity(request.max_bytes);
+        for section in Section::ALL {
+            let own = text.iter().find(|(known, _)| *known == section).map_or("", |(_, text)| text);
+            out.push_str(section.heading());
+            out.push('\n');
+            out.push_str(&match section {
+                Section::UserMessages => user.clone(),
+                Section::Files => joined(own, &files),
+                Section::Concepts => joined(own, &names),
+                _ => joined(own, ""),
+            });
+        }
+        out.truncate(out.trim_end().len());
+        out
+    }
+
+    /// Bytes for the user's words: their share, or half of what the model's text leaves where that is more.
+    fn user_room(&self, request: &SummaryRequest<'_>, room: usize) -> usize {
+        let percent = if is_unanswered(request) { UNANSWERED_PERCENT } else { USER_PERCENT };
+        let left = room.saturating_sub(self.text.weight());
+        (room * percent / 100).max(left / 2).min(request.user_bytes)
+    }
+}
+
+fn joined(own: &str, added: &str) -> String {
+    match (own.is_empty(), added.is_empty()) {
+        (true, true) => NONE.to_owned(),
+        (false, true) => own.to_owned(),
+        (true, false) => added.to_owned(),
+        (false, false) => format!("{own}{ADDED}{added}"),
+    }
+}
+
+/// Which sections give way, one after the other, and to what share of themselves: names and files can be
+/// added from facts, and what one goes on by is cut last.
+const GIVES_WAY: [(&[Section], &[usize]); 2] = [
+    (
+        &[Section::Concepts, Section::Files, Section::Solving, Section::Errors, Section::Request],
+        &[60, 30, 10, 0],
+    ),
+    (&[Section::Pending, Section::Current, Section::Next], &[50, 0]),
+];
+
+/// The sections, cut to `room` bytes together.
+fn within(text: &FullText, room: usize) -> Vec<(Section, String)> {
+    let whole = |section: Section| (section, text.section(section).to_owned());
+    let mut pages: Vec<(Section, String)> = Section::ALL.into_iter().map(whole).collect();
+    for (order, shares) in GIVES_WAY {
+        for share in shares {
+            for section in order {
+                let excess = pages.iter().map(|(_, text)| text.len()).sum::<usize>();
+                let excess = excess.saturating_sub(room);
+                if excess == 0 {
+                    return pages;
+                }
+                let whole = text.section(*section);
+                for (_, page) in pages.iter_mut().filter(|(known, _)| known == section) {
+                    let least = whole.len() * share / 100;
+                    *page =
+                        cut(whole, page.len().saturating_sub(excess).max(least).min(page.len()));
+                }
+            }
+        }
+    }
+    pages
+}
+
+/// Room for the line that says what was left out.
+const NOTE_BYTES: usize = 64;
+/// A line that is cut says at least so much.
+const FEW_WORDS: usize = 40;
+
+/// The first whole lines in `limit` bytes, and how many there were more; of a line that is longer than
+/// that, its beginning. Code that the cut left open is closed.
+fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let room = limit.saturating_sub(NOTE_BYTES);
+    let mut kept = String::new();
+    let mut lines = text.lines();
+    for line in lines.by_ref() {
+        if kept.len() + line.len() + 1 > room {
+            let few = kept.is_empty() && room >= FEW_WORDS;
+            let part = if few { shorten(line, room - '…'.len_utf8() - 1) } else { String::new() };
+            kept.push_str(&part);
+            break;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    if kept.is_empty() {
+        return kept;
+    }
+    if !kept.ends_with('\n') {
+        kept.push('\n');
+    }
+    if let Some(mark) = open_fence(&kept) {
+        kept.push_str(mark);
+        kept.push('\n');
+    }
+    let more = lines.count() + 1;
+    format!("{kept}(… {more} more lines had no room here)\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(lines: usize) -> FullText {
+        let body: String = (0..lines).map(|n| format!("- line {n} of this section\n")).collect();
+        let section = |s: &Section| format!("{}\n{body}", s.heading());
+        let nine: String = Section::ALL.iter().map(section).collect();
+        super::super::read(&format!("<summary>{nine}</summary>")).unwrap()
+    }
+
+    fn lines(pages: &[(Section, String)], section: Section) -> usize {
+        let page = pages.iter().find(|(known, _)| *known == section).unwrap();
+        page.1.lines().filter(|line| line.starts_with("- line ")).count()
+    }
+
+    #[test]
+    fn what_one_goes_on_by_is_cut_last_and_all_is_within_room() {
+        let text = text(40);
+        for room in (0..text.weight() + 100).step_by(37) {
+            let pages = within(&text, room);
+            let used: usize = pages.iter().map(|(_, page)| page.len()).sum();
+            assert!(used <= room, "{used} of {room}");
+            let left = |section| lines(&pages, section);
+            assert!(left(Section::Current) >= left(Section::Request), "{room}");
+            assert!(left(Section::Request) >= left(Section::Concepts), "{room}");
+            if left(Section::Next) < 40 {
+                assert_eq!(left(Section::Solving), 0, "{room}");
+            }
+        }
+        assert_eq!(lines(&within(&text, text.weight()), Section::Concepts), 40);
+    }
+
+    #[test]
+    fn a_cut_is_at_a_line_end_unless_one_line_is_over_and_closes_code() {
+        let rows = "- one\n- two\n".repeat(20);
+        assert!(cut(&rows, 120).ends_with("- two\n- one\n(… 31 more lines had no room here)\n"));
+        let long = cut(&"word ".repeat(100), 150);
+        assert!(long.starts_with("word ") && long.contains("…\n(… 1 more lines"), "{long}");
+        let code = format!("```rust\n{}```\n", "let x = 1;\n".repeat(30));
+        let shown = cut(&code, 200);
+        assert!(shown.len() <= 200 && open_fence(&shown).is_none(), "{shown}");
+        assert_eq!(cut(&rows, 20), "");
+    }
+}

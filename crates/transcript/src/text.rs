@@ -1,0 +1,150 @@
+//! Text that others wrote, before bethink takes it as its own: without what a terminal obeys, and with
+//! the lines that Markdown reads as structure told apart.
+
+use std::borrow::Cow;
+
+const ESCAPE: char = '\u{1b}';
+/// The same as `ESC [` and as `ESC ]` in one character.
+const CSI: char = '\u{9b}';
+const OSC: char = '\u{9d}';
+const BELL: char = '\u{7}';
+
+/// The text without terminal escapes, control characters other than `\n` and `\t`, and marks that hide or
+/// reorder what is read. Lines end with `\n`. Joiners stay: honest words are written with them.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unwanted) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            ESCAPE => rest = after_escape(rest),
+            CSI => rest = after_parameters(rest),
+            OSC => rest = after_string(rest),
+            '\r' => out.push_str(if rest.starts_with('\n') { "" } else { "\n" }),
+            c if !is_unwanted(c) => out.push(c),
+            _ => {}
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn is_unwanted(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t') || hides_or_reorders(c)
+}
+
+/// Zero-width spaces, marks of direction, and the invisible alphabet of tags.
+fn hides_or_reorders(c: char) -> bool {
+    matches!(c, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
+}
+
+/// `rest` stands behind an escape character.
+fn after_escape(rest: &str) -> &str {
+    let Some(kind) = rest.chars().next() else { return rest };
+    let inner = &rest[kind.len_utf8()..];
+    match kind {
+        '[' => after_parameters(inner),
+        // Commands with a text: of the window, the clipboard, a device.
+        ']' | 'P' | 'X' | '^' | '_' => after_string(inner),
+        // Intermediate characters, then a final one.
+        ' '..='/' => {
+            let inner = inner.trim_start_matches(|c| (' '..='/').contains(&c));
+            inner.strip_prefix(|c: char| ('0'..='~').contains(&c)).unwrap_or(inner)
+        }
+        '0'..='~' => inner,
+        _ => rest,
+    }
+}
+
+fn after_parameters(rest: &str) -> &str {
+    let rest = rest.trim_start_matches(|c: char| (' '..='?').contains(&c));
+    rest.strip_prefix(|c: char| ('@'..='~').contains(&c)).unwrap_or(rest)
+}
+
+/// Through the end of a command's text; one that is never ended takes its line and no more.
+fn after_string(rest: &str) -> &str {
+    let ends = |c: char| matches!(c, BELL | '\u{9c}' | '\n' | ESCAPE);
+    let Some(end) = rest.find(ends) else { return "" };
+    let rest = &rest[end..];
+    let without = |mark: &str| rest.strip_prefix(mark);
+    without("\u{1b}\\").or(without("\u{7}")).or(without("\u{9c}")).unwrap_or(rest)
+}
+
+/// Marks of a Markdown heading, if the line is one.
+pub fn heading_level(line: &str) -> Option<usize> {
+    let marks = line.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = line.get(marks..)?;
+    let is_one = (1..=6).contains(&marks) && (rest.is_empty() || rest.starts_with([' ', '\t']));
+    is_one.then_some(marks)
+}
+
+/// The mark of fenced code that a line begins or ends.
+pub fn fence(line: &str) -> Option<&'static str> {
+    let start = line.trim_start();
+    ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark))
+}
+
+/// For each line, whether it lies within fenced code that is closed.
+pub fn closed_fences(lines: &[&str]) -> Vec<bool> {
+    let mut fenced = vec![false; lines.len()];
+    let mut open: Option<(usize, &str)> = None;
+    for (at, line) in lines.iter().enumerate() {
+        match (open, fence(line)) {
+            (None, Some(mark)) => open = Some((at, mark)),
+            (Some((from, opening)), Some(mark)) if opening == mark => {
+                fenced[from..=at].fill(true);
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    fenced
+}
+
+/// The mark of fenced code that is left open at the end of a text.
+pub fn open_fence(text: &str) -> Option<&'static str> {
+    text.lines().filter_map(fence).fold(None, |open, mark| match open {
+        None => Some(mark),
+        Some(opening) if opening == mark => None,
+        open => open,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_left_that_a_terminal_obeys() {
+        let check = |text: &str, expect: &str| assert_eq!(plain(text), expect, "{text:?}");
+        check("plain\ttext\n", "plain\ttext\n");
+        check("a\u{1b}[31;1mred\u{1b}[0m b", "ared b");
+        check("a\u{1b}]52;c;c2VjcmV0\u{7}b", "ab");
+        check("a\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\b", "alinkb");
+        check("a\u{1b}]0;title without an end\nb", "a\nb");
+        check("a\u{1b}P1$r\u{9c}b\u{1b}(Bc\u{1b}7d\u{1b}", "abcd");
+        check("a\u{9b}2Jb\u{9d}0;t\u{7}c\u{85}d", "abcd");
+        check("10%\r20%\r\ndone\u{0}\u{7f}\u{8}", "10%\n20%\ndone");
+        check("a\u{202e}b\u{200b}c\u{2066}d\u{e0041}", "abcd");
+        check("می\u{200c}خواهم 👩\u{200d}💻", "می\u{200c}خواهم 👩\u{200d}💻");
+    }
+
+    #[test]
+    fn a_fence_that_is_left_open_is_known_by_its_mark() {
+        let check =
+            |text: &str, expect: Option<&str>| assert_eq!(open_fence(text), expect, "{text:?}");
+        check("a\n", None);
+        check("```sh\nx\n```\n", None);
+        check("```sh\nx\n~~~\n", Some("```"));
+        check("~~~\n```\n~~~\n  ```rust\n", Some("```"));
+    }
+
+    #[test]
+    fn marks_make_a_heading_only_before_a_space() {
+        let levels = ["# a", "###### a", "#", "#a", "####### a", " # a", ""].map(heading_level);
+        assert_eq!(levels, [Some(1), Some(6), Some(1), None, None, None, None]);
+    }
+}
