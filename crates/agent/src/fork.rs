@@ -44,7 +44,7 @@ pub struct Budget {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// All text that the model said, of its last turn and its continuations.
+    /// All text of the last turn that said anything, its continuations joined to it.
     pub text: String,
     pub last: Reply,
     pub ended: Ended,
@@ -58,7 +58,8 @@ pub struct Finished {
 pub enum Ended {
     /// The model had nothing more to call.
     Done,
-    /// A budget was used up; what was done until then stands.
+    /// A budget was used up: `turns`, `tokens` or `cost`; or `denials`, where a fork without tools went on
+    /// calling some. What was done until then stands.
     OutOf(&'static str),
     /// Work was done before a later call failed.
     Failed(ModelError),

@@ -4,12 +4,15 @@
 //! one turn. Owns the loop, its budgets, who may call what, and which changed request follows an error.
 //! Leaves the wire to the model's adapter, and waiting, records and money to the [`Host`].
 //!
-//! Reading order: [`fork`] → [`tool`] → [`host`].
+//! Reading order: [`fork`] → [`tool`] → [`host`] → [`run`](mod@run) → `calls`.
 
+mod calls;
 pub mod fork;
 pub mod host;
+pub mod run;
 pub mod tool;
 
 pub use fork::{Budget, Ended, Finished, Fork};
 pub use host::{Host, Step, Waited};
+pub use run::run;
 pub use tool::{Call, Denial, Done, Permit, Tool};

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use bethink_transcript::{BlockKind, PromptMessage};
+use bethink_transcript::PromptMessage;
 
 use crate::error::{Class, ModelError, Retry};
 use crate::reply::{Reply, Stop};
@@ -229,8 +229,7 @@ impl Recovery {
             return None;
         }
         let said = answered(&reply.content, request.end());
-        let readable = said.blocks.iter().any(|block| !matches!(block.kind, BlockKind::Thinking));
-        if !readable {
+        if said.blocks.is_empty() {
             return None;
         }
         self.more(request, vec![said], "paused answer resumed")

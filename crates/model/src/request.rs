@@ -57,13 +57,22 @@ impl Request {
     }
 }
 
-/// A model's answer as a message of the next request: every block with the bytes that came, those without
-/// anything to read left out.
+/// A model's answer as a message of the next request. Every block has the bytes that came, above all
+/// thinking, which is signed; only half surrogate pairs, which no provider takes back, are mended elsewhere.
+/// Blocks without anything to read, results, which are not the assistant's to give, and thinking that
+/// nothing follows are left out: providers take none of them back.
 pub fn answered<'a>(content: impl IntoIterator<Item = &'a Block>, after: Seq) -> PromptMessage {
-    let blocks = content
-        .into_iter()
-        .map(|block| PromptBlock::answered(block, after, about_tokens(block.json.len())));
-    PromptMessage { role: Role::Assistant, blocks: blocks.filter(|block| !block.blank).collect() }
+    let blocks = content.into_iter().filter(|b| !matches!(b.kind, BlockKind::ToolResult { .. }));
+    let blocks = blocks.map(|block| {
+        let whole = block.mended.clone().filter(|_| !block.kind.is_thinking());
+        let block = Block { json: whole.unwrap_or_else(|| block.json.clone()), ..block.clone() };
+        PromptBlock::answered(&block, after, about_tokens(block.json.len()))
+    });
+    let mut blocks: Vec<PromptBlock> = blocks.filter(|block| !block.blank).collect();
+    while blocks.last().is_some_and(|block| block.kind.is_thinking()) {
+        blocks.pop();
+    }
+    PromptMessage { role: Role::Assistant, blocks }
 }
 
 /// Tokens of what was not counted: four bytes each, which is what prose and code cost in the mean.

@@ -1,0 +1,220 @@
+//! The calls of one answer: judged one by one, made at the same time, answered in order.
+
+use std::collections::HashSet;
+
+use bethink_model::request::{about_tokens, answered};
+use bethink_model::{Reply, Request, Stop};
+use bethink_transcript::{
+    Block, BlockKind, PromptBlock, PromptMessage, Role, Seq, ToolUseId, json,
+};
+use futures_util::future::join_all;
+
+use crate::fork::Fork;
+use crate::host::{Host, Step};
+use crate::tool::{Call, Denial, Permit, Tool};
+
+/// Bytes of a tool's output that a model reads; the tools of a fork read and edit small files.
+const MAX_OUTPUT: usize = 50_000;
+/// Bytes of one call's input that are looked at, more than any file that a fork may write holds.
+const MAX_INPUT: usize = 256 * 1024;
+/// Characters of a tool's name, by the Messages API.
+const MAX_NAME: usize = 128;
+/// Characters of a reason that are kept: it may quote what a model made up.
+const MAX_REASON: usize = 500;
+
+/// All calls of one answer, in its order, each with the decision on it.
+pub(crate) struct Calls<'a> {
+    calls: Vec<Judged<'a>>,
+}
+
+struct Judged<'a> {
+    id: &'a ToolUseId,
+    call: Call<'a>,
+    verdict: Verdict<'a>,
+}
+
+enum Verdict<'a> {
+    Allowed(&'a dyn Tool),
+    /// Answered with the reason.
+    Denied(String),
+    /// No provider would take it back, so it is left out of the next request, which says why.
+    LeftOut(String),
+}
+
+/// What came of a call that was made.
+pub(crate) type Outcome = Result<String, String>;
+
+impl<'a> Calls<'a> {
+    pub(crate) fn judge(reply: &'a Reply, request: &Request, fork: &Fork<'a>) -> Self {
+        let mut used = ids(request);
+        let blocks = reply.content.iter().filter_map(|block| match &block.kind {
+            BlockKind::ToolUse { id, name } => Some((block, id, name)),
+            _ => None,
+        });
+        let calls = blocks.enumerate().map(|(place, (block, id, name))| {
+            let call = Call { tool: name, input: block.input() };
+            let verdict = match unfit(call, block, used.insert(id.clone())) {
+                Some(reason) => Verdict::LeftOut(reason),
+                None => decide(call, place, reply, fork),
+            };
+            Judged { id, call, verdict }
+        });
+        Self { calls: calls.collect() }
+    }
+
+    pub(crate) fn any_allowed(&self) -> bool {
+        self.calls.iter().any(|judged| matches!(judged.verdict, Verdict::Allowed(_)))
+    }
+
+    pub(crate) fn denials(&self) -> Vec<Denial> {
+        let denials = self.calls.iter().filter_map(|judged| match &judged.verdict {
+            Verdict::Allowed(_) => None,
+            Verdict::Denied(reason) | Verdict::LeftOut(reason) => {
+                Some(Denial { tool: shown(judged.call.tool), reason: reason.clone() })
+            }
+        });
+        denials.collect()
+    }
+
+    /// Makes the calls that are allowed, all at the same time; outcomes stand in the order of the calls.
+    pub(crate) async fn run(&self, host: &dyn Host) -> Vec<Outcome> {
+        let allowed = self.calls.iter().filter_map(|judged| match judged.verdict {
+            Verdict::Allowed(tool) => Some((tool, judged.call)),
+            _ => None,
+        });
+        let allowed: Vec<_> = allowed.collect();
+        let outcomes = join_all(allowed.iter().map(|(tool, call)| tool.run(*call))).await;
+        for ((_, call), outcome) in allowed.iter().zip(&outcomes) {
+            host.record(&Step::Called { tool: shown(call.tool), ok: outcome.is_ok() });
+        }
+        outcomes
+    }
+
+    /// The answer as the next request repeats it.
+    pub(crate) fn said(&self, reply: &Reply, after: Seq) -> PromptMessage {
+        let mut verdicts = self.calls.iter().map(|judged| &judged.verdict);
+        let content = reply.content.iter().filter(|block| {
+            !matches!(block.kind, BlockKind::ToolUse { .. })
+                || !matches!(verdicts.next(), Some(Verdict::LeftOut(_)))
+        });
+        answered(content, after)
+    }
+
+    /// One message with a result for every call, then a word on those that were left out.
+    pub(crate) fn answered(&self, outcomes: Vec<Outcome>, after: Seq) -> PromptMessage {
+        let mut outcomes = outcomes.into_iter();
+        let mut blocks = Vec::new();
+        let mut left_out = Vec::new();
+        for judged in &self.calls {
+            match &judged.verdict {
+                Verdict::Allowed(_) => {
+                    let outcome = outcomes.next().unwrap_or_else(|| Err("not made".to_owned()));
+                    blocks.push(result(judged.id, &outcome, after));
+                }
+                Verdict::Denied(reason) => {
+                    blocks.push(result(judged.id, &Err(reason.clone()), after));
+                }
+                Verdict::LeftOut(reason) => left_out.push(reason.as_str()),
+            }
+        }
+        if !left_out.is_empty() {
+            let text = clipped(&left_out.join("\n"), MAX_OUTPUT);
+            blocks.push(PromptBlock::written(&text, after, about_tokens(text.len())));
+        }
+        PromptMessage { role: Role::User, blocks }
+    }
+}
+
+fn ids(request: &Request) -> HashSet<ToolUseId> {
+    let blocks = request.prompt.messages().iter().flat_map(|message| &message.blocks);
+    let ids = blocks.filter_map(|block| match &block.kind {
+        BlockKind::ToolUse { id, .. } => Some(id.clone()),
+        _ => None,
+    });
+    ids.collect()
+}
+
+/// Why a call can't stand in a request.
+fn unfit(call: Call<'_>, block: &Block, new_id: bool) -> Option<String> {
+    let name = call.tool;
+    let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    let why = if name.is_empty() || name.len() > MAX_NAME || !letters {
+        format!("a tool's name has 1 to {MAX_NAME} letters, digits, _ or -")
+    } else if !new_id {
+        "its id was used before".to_owned()
+    } else if call.input.len() > MAX_INPUT {
+        format!("its input has {} bytes, at most {MAX_INPUT} are allowed", call.input.len())
+    } else if serde_json::from_str::<WithInput>(block.as_str()).is_err() {
+        "its input is not a JSON object".to_owned()
+    } else {
+        return None;
+    };
+    Some(format!("A call of {:?} was left out: {why}.", shown(name)))
+}
+
+/// Read from the whole block, where an input that is missing is not one that is empty.
+#[derive(serde::Deserialize)]
+struct WithInput {
+    #[serde(rename = "input")]
+    _input: serde_json::Map<String, serde_json::Value>,
+}
+
+fn decide<'a>(call: Call<'_>, place: usize, reply: &Reply, fork: &Fork<'a>) -> Verdict<'a> {
+    let most = fork.budget.calls;
+    let Some(tool) = fork.tools.iter().find(|tool| tool.name() == call.tool) else {
+        return Verdict::Denied(unknown(call.tool, fork.tools));
+    };
+    // Its last call may lack its end, and the ones before were made with it in mind.
+    if reply.stop == Stop::MaxTokens {
+        let why = "Not called: the answer was cut off before its end. Call again, with less in one answer.";
+        return Verdict::Denied(why.to_owned());
+    }
+    if place >= most {
+        let why =
+            format!("Not called: at most {most} calls in one answer. Call it in your next one.");
+        return Verdict::Denied(why);
+    }
+    match tool.permit(call) {
+        Permit::Allow => Verdict::Allowed(*tool),
+        Permit::Deny(why) => Verdict::Denied(format!("Denied: {}", clipped(&why, MAX_REASON))),
+    }
+}
+
+fn unknown(name: &str, tools: &[&dyn Tool]) -> String {
+    if tools.is_empty() {
+        return "No tools may be called here. Answer in words only.".to_owned();
+    }
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
+    format!("{:?} may not be called here. Allowed: {}.", shown(name), names.join(", "))
+}
+
+/// A name that a model made up, as people may see it.
+fn shown(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect()
+}
+
+fn result(id: &ToolUseId, outcome: &Outcome, after: Seq) -> PromptBlock {
+    let (text, is_error) = match outcome {
+        Ok(text) => (text, false),
+        Err(text) => (text, true),
+    };
+    let text = if text.trim().is_empty() { "(no output)" } else { text };
+    let text = clipped(text, MAX_OUTPUT);
+    let json = format!(
+        r#"{{"type":"tool_result","tool_use_id":{},"content":{},"is_error":{is_error}}}"#,
+        json::encode_string(id.as_str()),
+        json::encode_string(&text),
+    );
+    let kind = BlockKind::ToolResult { tool_use_id: id.clone(), is_error };
+    let tokens = about_tokens(json.len());
+    PromptBlock::answered(&Block::shown(json.into(), kind), after, tokens)
+}
+
+fn clipped(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let head = text.get(..end).unwrap_or_default();
+    format!("{head}\n[cut here: {} bytes in all]", text.len())
+}

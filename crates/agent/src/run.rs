@@ -1,0 +1,234 @@
+//! The loop: ask, recover, call tools, ask again, until nothing is called or a budget is used up.
+
+use bethink_model::recovery::{Limits, Next, Recovery};
+use bethink_model::request::about_tokens;
+use bethink_model::{Class, Model, ModelError, Reply, Request};
+use bethink_transcript::Usage;
+
+use crate::calls::Calls;
+use crate::fork::{Ended, Finished, Fork};
+use crate::host::{Host, Step};
+use crate::tool::Denial;
+
+/// Runs a fork to its end.
+///
+/// An error means that no answer came at all; once there is one, everything else is told in
+/// [`Finished::ended`]. To cancel it, drop the future: that drops the call under way, which closes its
+/// connection, and the tools that run.
+pub async fn run(
+    fork: Fork<'_>,
+    model: &dyn Model,
+    host: &dyn Host,
+) -> Result<Finished, ModelError> {
+    let mut run = Run::new(fork, model, host);
+    loop {
+        let over = match run.turn().await {
+            Ok(reply) => run.act(reply).await,
+            Err(over) => Some(over),
+        };
+        if let Some(over) = over {
+            return run.finish(over);
+        }
+    }
+}
+
+struct Run<'a> {
+    fork: Fork<'a>,
+    model: &'a dyn Model,
+    host: &'a dyn Host,
+    /// The next request; grows at its end, and may lose old rounds at its beginning.
+    request: Request,
+    /// Messages at its end that stay: the instruction and all that followed it.
+    tail: usize,
+    turns: u32,
+    usage: Usage,
+    /// What counts against the budgets; more than `usage` where a provider's figures are no good.
+    tokens: u64,
+    cost: u64,
+    text: String,
+    last: Option<Reply>,
+    denials: Vec<Denial>,
+    /// A fork without tools was told so already.
+    told: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(fork: Fork<'a>, model: &'a dyn Model, host: &'a dyn Host) -> Self {
+        Self {
+            fork,
+            model,
+            host,
+            request: fork.request.clone(),
+            tail: 1,
+            turns: 0,
+            usage: Usage::default(),
+            tokens: 0,
+            cost: 0,
+            text: String::new(),
+            last: None,
+            denials: Vec::new(),
+            told: false,
+        }
+    }
+
+    /// One answer, with all the calls that it takes.
+    async fn turn(&mut self) -> Result<Reply, Ended> {
+        if self.turns >= self.fork.budget.turns {
+            return Err(Ended::OutOf("turns"));
+        }
+        let mut recovery = Recovery::new(Limits {
+            tail: self.tail,
+            listened: self.fork.heard.listens(),
+            ..Limits::new(self.fork.budget.max_output)
+        });
+        let mut said = None;
+        for attempt in 1.. {
+            if let Some(budget) = self.spent() {
+                return Err(Ended::OutOf(budget));
+            }
+            let next = match self.model.call(&self.request, self.fork.heard).await {
+                Ok(reply) => {
+                    self.count(&reply);
+                    let next = recovery.after_reply(&reply, &self.request);
+                    if !matches!(next, Next::Again { .. }) {
+                        self.keep(&reply, &mut said);
+                    }
+                    if matches!(next, Next::Take | Next::GiveUp) {
+                        self.tail = recovery.tail();
+                        return Ok(reply);
+                    }
+                    next
+                }
+                Err(error) => {
+                    self.host.record(&Step::Failed { error: error.clone(), attempt });
+                    let next = recovery.after_error(&error, &self.request);
+                    if matches!(next, Next::Take | Next::GiveUp) {
+                        self.host.record(&Step::GaveUp { error: error.clone() });
+                        return Err(Ended::Failed(error));
+                    }
+                    next
+                }
+            };
+            self.follow(next).await;
+        }
+        Err(Ended::OutOf("turns"))
+    }
+
+    /// Which budget is used up, were the request sent as it is.
+    fn spent(&self) -> Option<&'static str> {
+        let budget = &self.fork.budget;
+        if self.tokens.saturating_add(self.request.prompt.tokens()) > budget.tokens {
+            return Some("tokens");
+        }
+        // What costs nothing is never too dear.
+        (self.cost > 0 && self.cost >= budget.cost).then_some("cost")
+    }
+
+    fn count(&mut self, reply: &Reply) {
+        let usage = &reply.usage;
+        let sum = &mut self.usage;
+        for (sum, more) in [
+            (&mut sum.input_tokens, usage.input_tokens),
+            (&mut sum.output_tokens, usage.output_tokens),
+            (&mut sum.cache_creation_input_tokens, usage.cache_creation_input_tokens),
+            (&mut sum.cache_read_input_tokens, usage.cache_read_input_tokens),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        let mut tokens = usage.total();
+        if reply.usage_doubtful {
+            let bytes = reply.content.iter().map(|block| block.json.len()).sum();
+            let guess = self.request.prompt.tokens() + u64::from(about_tokens(bytes));
+            tokens = tokens.max(guess);
+        }
+        self.tokens = self.tokens.saturating_add(tokens);
+        let cost = self.host.cost(&self.request.model, usage).unwrap_or(0);
+        self.cost = self.cost.saturating_add(cost);
+    }
+
+    /// Keeps an answer, or the next part of one.
+    fn keep(&mut self, reply: &Reply, said: &mut Option<String>) {
+        if said.is_none() {
+            self.turns += 1;
+        }
+        let said = said.get_or_insert_default();
+        said.push_str(&reply.text());
+        if !said.trim().is_empty() {
+            self.text.clone_from(said);
+        }
+        self.last = Some(reply.clone());
+    }
+
+    async fn follow(&mut self, next: Next) {
+        let (request, wait, change) = match next {
+            Next::Again { request, wait, change } => (request, wait, change),
+            Next::More { request, change } => (request, std::time::Duration::ZERO, change),
+            Next::Take | Next::GiveUp => return,
+        };
+        self.host.record(&Step::Again { change, wait, weight: request.weight() });
+        self.request = request;
+        if !wait.is_zero() {
+            self.host.wait(wait).await;
+        }
+    }
+
+    /// Makes the calls of an answer, or says why not; what comes of them is the next request.
+    async fn act(&mut self, reply: Reply) -> Option<Ended> {
+        if reply.calls().next().is_none() {
+            return Some(Ended::Done);
+        }
+        let calls = Calls::judge(&reply, &self.request, &self.fork);
+        for denial in calls.denials() {
+            self.host.record(&Step::Denied(denial.clone()));
+            self.denials.push(denial);
+        }
+        if self.fork.tools.is_empty() && std::mem::replace(&mut self.told, true) {
+            return Some(Ended::OutOf("denials"));
+        }
+        if self.turns >= self.fork.budget.turns && !calls.any_allowed() {
+            return Some(Ended::OutOf("turns"));
+        }
+        let results = calls.run(self.host).await;
+        let after = self.request.end();
+        let more = vec![calls.said(&reply, after), calls.answered(results, after)];
+        match self.request.followed_by(more) {
+            Ok(longer) => {
+                let before = self.request.prompt.messages().len();
+                self.tail += longer.prompt.messages().len().saturating_sub(before);
+                self.request = longer;
+                None
+            }
+            Err(faults) => {
+                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                let message = format!("the answer fits into no prompt: {}", faults.join("; "));
+                Some(Ended::Failed(ModelError::new(Class::Broken, message)))
+            }
+        }
+    }
+
+    fn finish(self, ended: Ended) -> Result<Finished, ModelError> {
+        let Some(last) = self.last else {
+            return Err(match ended {
+                Ended::Failed(error) => error,
+                Ended::OutOf(budget) => refused(budget, &self.request, &self.fork),
+                Ended::Done => ModelError::new(Class::Unknown, "the model was not asked"),
+            });
+        };
+        let Self { text, turns, usage, denials, .. } = self;
+        Ok(Finished { text, last, ended, turns, usage, denials })
+    }
+}
+
+/// The budget does not allow even the first call.
+fn refused(budget: &str, request: &Request, fork: &Fork<'_>) -> ModelError {
+    let needs = request.prompt.tokens();
+    let allowed = &fork.budget;
+    let message = format!(
+        "no call was made: it needs 1 turn and about {needs} tokens, and the budget of {budget} is used up ({} turns, {} tokens are allowed)",
+        allowed.turns, allowed.tokens
+    );
+    ModelError::new(Class::Forbidden, message)
+}
+
+#[cfg(test)]
+mod tests;
