@@ -1,7 +1,7 @@
 //! Between columns and the port's types.
 
 use bethink_store::{Result, StoreError};
-use bethink_transcript::{CompactionId, JobId, MessageId, Role, Seq, SessionId};
+use bethink_transcript::{CollapseId, CompactionId, JobId, MessageId, Role, Seq, SessionId};
 use uuid::Uuid;
 
 pub(crate) fn not_found(what: &'static str, id: impl std::fmt::Display) -> StoreError {
@@ -14,6 +14,10 @@ pub(crate) fn session_id(bytes: &[u8]) -> Result<SessionId> {
 
 pub(crate) fn compaction_id(bytes: &[u8]) -> Result<CompactionId> {
     uuid(bytes).map(CompactionId)
+}
+
+pub(crate) fn collapse_id(bytes: &[u8]) -> Result<CollapseId> {
+    uuid(bytes).map(CollapseId)
 }
 
 pub(crate) fn job_id(bytes: &[u8]) -> Result<JobId> {

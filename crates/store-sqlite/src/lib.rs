@@ -14,6 +14,7 @@
 mod append;
 mod calls;
 mod check;
+mod collapses;
 mod compactions;
 mod connect;
 mod convert;

@@ -12,12 +12,13 @@ use crate::open::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 
 /// Tables in which rows are kept, each with its key.
-pub(crate) const TABLES: [&str; 9] = [
+pub(crate) const TABLES: [&str; 10] = [
     "sessions",
     "messages",
     "records",
     "decisions",
     "compactions",
+    "collapses",
     "notes",
     "model_calls",
     "jobs",
@@ -53,6 +54,7 @@ const ENDS: &str = "
            (SELECT max(number) FROM records),
            (SELECT max(number) FROM decisions),
            (SELECT max(number) FROM compactions),
+           (SELECT max(number) FROM collapses),
            (SELECT max(number) FROM notes),
            (SELECT max(number) FROM model_calls),
            (SELECT max(number) FROM jobs),

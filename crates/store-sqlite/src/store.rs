@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bethink_store::{
-    Append, Appended, Compaction, Created, Decision, Found, ImportBatch, IndexBatch, Job,
+    Append, Appended, Collapse, Compaction, Created, Decision, Found, ImportBatch, IndexBatch, Job,
     JobOutcome, Lease, Lookup, ModelCall, NewDecision, NewJob, NewSession, Notes, Page, Progress,
     Receipt, Record, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store,
     StoreError, StoredMessage, StoredReceipt, UsageFilter, UsageSum,
@@ -16,8 +16,8 @@ use tokio::sync::{Mutex, oneshot};
 use crate::queue::Queue;
 use crate::writer::{Desk, Request, Task, Working};
 use crate::{
-    calls, compactions, decisions, import, index, jobs, messages, notes, receipts, search,
-    sessions, tidy,
+    calls, collapses, compactions, decisions, import, index, jobs, messages, notes, receipts,
+    search, sessions, tidy,
 };
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
@@ -126,6 +126,19 @@ impl Store for SqliteStore {
         at: UnixMicros,
     ) -> Reply<'_, Compaction> {
         self.write(move |desk| Box::pin(compactions::undo(desk, session, id, at)))
+    }
+
+    fn collapses(&self, id: SessionId) -> Reply<'_, Vec<Collapse>> {
+        Box::pin(collapses::read(&self.readers, id))
+    }
+
+    fn put_collapses(
+        &self,
+        id: SessionId,
+        spans: Vec<Collapse>,
+        with: Vec<NewDecision>,
+    ) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(collapses::put(desk, id, spans, with)))
     }
 
     fn notes(&self, id: SessionId) -> Reply<'_, Option<Notes>> {

@@ -17,6 +17,8 @@
 pub mod appends;
 #[path = "conformance_calls.rs"]
 pub mod calls;
+#[path = "conformance_collapses.rs"]
+pub mod collapses;
 #[path = "conformance_imports.rs"]
 pub mod imports;
 #[path = "conformance_index.rs"]
@@ -85,6 +87,10 @@ macro_rules! store_conformance {
             index: an_index_is_made_in_stretches,
             index: an_append_amid_an_import_is_marked_with_it,
             index: the_mark_goes_with_its_session,
+            collapses: spans_come_back_in_order,
+            collapses: a_commit_comes_with_its_decisions_or_not_at_all,
+            collapses: a_staged_span_gives_way_to_a_newer_one,
+            collapses: spans_go_with_their_session,
             notes: notes_come_back_as_put,
             notes: notes_go_with_their_session,
             calls: calls_are_summed_by_purpose_and_model,

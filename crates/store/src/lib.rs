@@ -14,6 +14,7 @@
 //! * Every method is all or nothing.
 
 mod call;
+mod collapse;
 mod error;
 mod index;
 mod job;
@@ -32,6 +33,7 @@ use std::pin::Pin;
 use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
 
 pub use call::{MOST_OF_A_CALL, ModelCall, UsageFilter, UsageSum};
+pub use collapse::Collapse;
 pub use error::StoreError;
 pub use index::IndexBatch;
 pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
@@ -60,7 +62,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         page: Page,
     ) -> Reply<'_, (Vec<Session>, Option<String>)>;
     fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, Session>;
-    /// Removes the session with its messages, records, decisions, compactions, notes and index entries.
+    /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes and
+    /// index entries.
     /// What models were paid for it stays.
     fn delete_session(&self, id: SessionId) -> Reply<'_, ()>;
     /// Distinct project directories with the number of their sessions, in order of name.
@@ -91,6 +94,19 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         id: CompactionId,
         at: UnixMicros,
     ) -> Reply<'_, Compaction>;
+
+    // collapsed spans
+    /// In order of their messages, staged and committed.
+    fn collapses(&self, id: SessionId) -> Reply<'_, Vec<Collapse>>;
+    /// One transaction: the spans, new or newly committed, and the decisions that show them. Of a span
+    /// that is there only the commit is taken. Staged spans that share a message with a new one go; a
+    /// committed one is `Conflict`.
+    fn put_collapses(
+        &self,
+        id: SessionId,
+        spans: Vec<Collapse>,
+        with: Vec<NewDecision>,
+    ) -> Reply<'_, ()>;
 
     // notes
     /// What is known of a session's notes; `None` before the first.
