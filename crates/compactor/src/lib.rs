@@ -23,7 +23,10 @@ pub use ladder::{Failure, Input, Outcome, Summarizer, compact};
 pub use limits::CompactLimits;
 pub use policy::{Breakers, Policy, Trigger};
 pub use restore::{Restorable, RestoredItem};
-pub use summary::{EmbeddedSummarizer, Notes, NotesSummarizer, Section};
+pub use summary::{
+    EmbeddedSpanWriter, EmbeddedSummarizer, Notes, NotesSummarizer, SPAN_AFTER, Section,
+    SpanRequest, SpanWriter,
+};
 
 /// Which level wrote a summary, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,8 @@
 //! with what they lack.
 //!
 //! Reading order: [`sections`](self) here → `rows` (what stands in each) → `choose` (which statements
-//! are worth their bytes) → `code` → `names` (files and names, by predicted need) → `user_words` → `beside` → `notes`.
+//! are worth their bytes) → `code` → `names` (files and names, by predicted need) → `user_words` →
+//! `beside` → `notes` → `span` (a stretch alone, for context collapse).
 
 mod beside;
 mod choose;
@@ -11,6 +12,7 @@ mod names;
 mod notes;
 mod page;
 mod rows;
+mod span;
 mod user_words;
 
 use std::collections::HashSet;
@@ -23,6 +25,7 @@ use page::Page;
 
 pub(crate) use beside::{lacking, user_messages};
 pub use notes::{Notes, NotesSummarizer};
+pub use span::{EmbeddedSpanWriter, SPAN_AFTER, SpanRequest, SpanWriter};
 pub(crate) use user_words::is_unanswered;
 
 /// The sections of every summary, in order.

@@ -50,6 +50,14 @@ impl Hints {
         format!("[Tool result left out: {why}] It can be read with {}", self.command(seq))
     }
 
+    /// The beginning of what stands for messages `first` to `last`.
+    pub fn collapsed(&self, first: Seq, last: Seq, id: &str) -> String {
+        format!(
+            "[Messages {first} to {last} stand here in short; what follows goes on from them. Numbers in brackets are message numbers; `bethink expand {id} --session {}` shows the messages whole]",
+            self.session
+        )
+    }
+
     pub fn clipped(&self, text: &str, keep: usize, seq: Seq) -> String {
         let shown = beginning(text, keep);
         format!(

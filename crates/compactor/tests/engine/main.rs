@@ -7,6 +7,7 @@ mod fidelity;
 mod floor;
 mod full;
 mod notes;
+mod span;
 mod story;
 mod suite;
 mod support;

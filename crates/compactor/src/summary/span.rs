@@ -1,0 +1,249 @@
+//! What stands for a collapsed span: the user's words, what came of them, files, commands, errors and
+//! names, from the span's own messages. Whoever wants more finds the whole behind it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bethink_context::Hints;
+use bethink_facts::rows::{action, command, common_root, failure, file, mark};
+use bethink_facts::{Facts, Purpose, Said, SaidKind, without_middle};
+use bethink_transcript::{CollapseId, Message, Seq};
+
+use crate::ladder::SummaryRequest;
+
+use super::page::Page;
+use super::{Written, choose};
+
+/// What a text is written from.
+#[derive(Clone, Debug)]
+pub struct SpanRequest {
+    pub id: CollapseId,
+    /// The span's messages, oldest first.
+    pub messages: Vec<Arc<Message>>,
+    /// Some that follow it: they tell whether what failed in it was mended.
+    pub after: Vec<Arc<Message>>,
+    pub max_bytes: usize,
+    pub hints: Hints,
+}
+
+/// Messages after a span that are worth looking at: what fails is mended soon or not at all.
+pub const SPAN_AFTER: usize = 40;
+
+/// Writes the text of a span. A model's writer and the embedded one keep the same promise: within
+/// `max_bytes`, and the user's words in the user's own words.
+pub trait SpanWriter: Send + Sync + std::fmt::Debug {
+    /// Kept with the span.
+    fn strategy(&self) -> &'static str;
+    /// The text, or why there is none; the span stays as it is then.
+    fn write(&self, request: &SpanRequest) -> Result<String, String>;
+}
+
+/// Needs no model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmbeddedSpanWriter;
+
+impl SpanWriter for EmbeddedSpanWriter {
+    fn strategy(&self) -> &'static str {
+        "embedded"
+    }
+
+    fn write(&self, request: &SpanRequest) -> Result<String, String> {
+        let (Some(first), Some(last)) = (request.messages.first(), request.messages.last()) else {
+            return Err("a span has at least one message".to_owned());
+        };
+        let head = request.hints.collapsed(first.seq, last.seq, &request.id.to_string());
+        let room = request.max_bytes.saturating_sub(head.len() + 1);
+        if room < LEAST_ROOM {
+            return Err(format!("{room} bytes are too few to tell of a span"));
+        }
+        Ok(format!("{head}\n{}", told(request, last.seq, room)).trim_end().to_owned())
+    }
+}
+
+/// A heading and a line or two.
+const LEAST_ROOM: usize = 160;
+/// Bytes of a heading.
+const HEADING: usize = 20;
+/// Symbols told of a file.
+const SYMBOLS: usize = 8;
+/// Of the user's words at least so much stays of each message.
+const LEAST_WORDS: usize = 120;
+/// A name and what parts it from the next.
+const NAMES_FROM: usize = 60;
+
+/// Shares of the room, in percent. What a section leaves over goes to the statements, and then to names.
+const WORDS: usize = 40;
+const ERRORS: usize = 15;
+const FILES: usize = 22;
+const COMMANDS: usize = 15;
+
+fn told(request: &SpanRequest, last: Seq, room: usize) -> String {
+    let mut facts = Facts::default();
+    request.messages.iter().for_each(|message| facts.observe(message));
+    let root = common_root(facts.tools.files());
+    let share = |percent: usize| room * percent / 100;
+    let words = words(&facts, share(WORDS));
+    let errors = errors(request, &facts, last, &root, share(ERRORS));
+    let files = files(&facts, &root, share(FILES));
+    let commands = commands(&facts, &root, share(COMMANDS));
+    let mut written = Written { known: HashSet::new(), user_from: Some(Seq::ZERO) };
+    let mut known = |text: &str| crate::fidelity::collect(text, &mut written.known);
+    [&words, &errors, &files, &commands].into_iter().for_each(|text| known(text));
+    let spent = |more: usize| words.len() + errors.len() + files.len() + commands.len() + more;
+    let statements = statements(&facts, room.saturating_sub(spent(0)), &written);
+    crate::fidelity::collect(&statements, &mut written.known);
+    let left = room.saturating_sub(spent(statements.len()));
+    let names = names(&facts, &written.known, left);
+    [words, statements, files, commands, errors, names].concat()
+}
+
+fn titled(title: &str, lines: String) -> String {
+    if lines.is_empty() { lines } else { format!("{title}\n{lines}") }
+}
+
+/// The user's words, whole where they fit: long messages give way before short ones.
+fn words(facts: &Facts, limit: usize) -> String {
+    let said: Vec<&Said> = facts.user.iter().filter(|s| s.kind != SaidKind::Handover).collect();
+    let mut page = Page::new(limit.saturating_sub(HEADING));
+    let overhead: usize = said.iter().map(|s| mark(s.seq).len() + 2).sum();
+    let each = level(said.iter().map(|s| s.text.len()), page.left().saturating_sub(overhead));
+    for said in said {
+        let text = without_middle(&said.text, each.max(LEAST_WORDS));
+        let asked = said.question.as_ref().map(|q| format!(" (asked: {q})")).unwrap_or_default();
+        let line = format!("{} {text}", mark(said.seq));
+        if !page.line(&format!("{line}{asked}")) {
+            page.line_or_part(&line);
+        }
+    }
+    titled("The user said:", page.finish())
+}
+
+/// The most that each may have so that all of them together have `room`.
+fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
+    let mut lengths: Vec<usize> = lengths.collect();
+    lengths.sort_unstable();
+    let mut left = room;
+    let count = lengths.len();
+    for (at, length) in lengths.into_iter().enumerate() {
+        let even = left / (count - at);
+        if length > even {
+            return even;
+        }
+        left -= length;
+    }
+    usize::MAX
+}
+
+fn statements(facts: &Facts, limit: usize, written: &Written) -> String {
+    let mut page = Page::new(limit.saturating_sub(HEADING));
+    let visible = HashSet::new();
+    let request = SummaryRequest {
+        facts,
+        max_bytes: limit,
+        user_bytes: 0,
+        kept_from: None,
+        visible: &visible,
+        stands_alone: true,
+        focus: None,
+    };
+    choose::statements(&mut page, &request, written);
+    titled("What was said and settled:", page.finish())
+}
+
+fn files(facts: &Facts, root: &str, limit: usize) -> String {
+    let mut page = Page::new(limit.saturating_sub(HEADING + root.len()));
+    let mut files: Vec<_> = facts.tools.files().iter().collect();
+    files.sort_by_key(|file| (file.edits == 0, std::cmp::Reverse(file.last)));
+    for found in files {
+        let whole = format!("- {}", file(found, root, SYMBOLS));
+        if !page.line(&whole) && !page.line(&format!("- {}", file(found, root, 0))) {
+            break;
+        }
+    }
+    let title = if root.is_empty() { "Files:".to_owned() } else { format!("Files, below {root}:") };
+    titled(&title, page.finish())
+}
+
+/// Commands, and calls that are about no file.
+fn commands(facts: &Facts, root: &str, limit: usize) -> String {
+    let mut page = Page::new(limit.saturating_sub(HEADING));
+    let mut run: Vec<_> = facts.tools.commands().iter().collect();
+    run.sort_by_key(|run| {
+        (run.purpose == Purpose::Other && run.failed != Some(true), std::cmp::Reverse(run.last))
+    });
+    for run in run {
+        page.line(&format!("- {}", below(&command(run), root)));
+    }
+    let known = |text: &str| facts.tools.files().iter().any(|file| text.contains(&*file.path));
+    for call in facts.tools.actions.iter().filter(|a| !a.of_list && a.text.contains('`')) {
+        let is_command = facts.tools.commands().iter().any(|run| call.text.contains(&*run.line));
+        if !is_command && !known(&call.text) {
+            page.line(&format!("- {}", below(&action(call), root)));
+        }
+    }
+    titled("Commands and calls:", page.finish())
+}
+
+fn below(line: &str, root: &str) -> String {
+    if root.is_empty() { line.to_owned() } else { line.replace(root, "") }
+}
+
+/// What failed in the span, and what came of it there and soon after.
+fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: usize) -> String {
+    if facts.tools.failures.is_empty() {
+        return String::new();
+    }
+    let mut later = facts.clone();
+    request.after.iter().take(SPAN_AFTER).for_each(|message| later.observe(message));
+    let mut page = Page::new(limit.saturating_sub(HEADING));
+    let mut seen = HashSet::new();
+    let mut failures: Vec<_> = later.tools.failures.iter().filter(|f| f.seq <= last).collect();
+    failures.sort_by_key(|f| (!f.of_command, std::cmp::Reverse(f.seq)));
+    for found in failures {
+        if seen.insert((&found.call, &found.error)) {
+            page.line(&format!("- {}", below(&failure(found), root)));
+        }
+    }
+    titled("Errors:", page.finish())
+}
+
+/// Names that nothing else tells, the most needed ones.
+fn names(facts: &Facts, known: &HashSet<String>, limit: usize) -> String {
+    if limit < NAMES_FROM {
+        return String::new();
+    }
+    let mut line = String::from("Also named: ");
+    let start = line.len();
+    for ranked in facts.names.ranked(&facts.moment()) {
+        let shown = facts.names.shown(ranked.name);
+        if known.contains(ranked.name) {
+            continue;
+        }
+        if line.len() + shown.len() + 2 > limit {
+            break;
+        }
+        if line.len() > start {
+            line.push_str(", ");
+        }
+        line.push_str(shown);
+    }
+    if line.len() == start { String::new() } else { line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_words_give_way_before_short_ones() {
+        for (lengths, room, expect) in [
+            (vec![10, 20, 30], 100, usize::MAX),
+            (vec![10, 20, 30], 60, usize::MAX),
+            (vec![10, 20, 1_000], 100, 70),
+            (vec![500, 500], 100, 50),
+            (vec![], 100, usize::MAX),
+        ] {
+            assert_eq!(level(lengths.clone().into_iter(), room), expect, "{lengths:?} in {room}");
+        }
+    }
+}
