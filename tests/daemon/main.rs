@@ -15,5 +15,6 @@ mod messages;
 mod notes;
 mod odd_sessions;
 mod routes;
+mod secrets;
 mod sessions;
 mod state;

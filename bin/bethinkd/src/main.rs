@@ -4,6 +4,7 @@
 //! held 19 and 130 to 240 MB where the system's held 10 and 11.
 
 mod logging;
+mod seal;
 mod signals;
 
 use std::io::Write;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> anyhow::Result<()> {
     // Whatever the daemon writes is the owner's alone, the database's side files included.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let sealed = seal::no_core_dumps();
     let env = |name: &str| std::env::var(name).ok();
     let overrides =
         Overrides { home: arguments.home, config: arguments.config, listen: arguments.listen };
@@ -63,6 +65,9 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
     logging::start(arguments.log_format, env("BETHINK_LOG").as_deref(), &settings.daemon.log)?;
     for warning in warnings {
         tracing::warn!("{warning}");
+    }
+    if let Err(error) = sealed {
+        tracing::warn!("{error:#}; a crash may leave secrets on disk");
     }
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)

@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Notes(NotesCommand),
     /// Show a session's todo list
     Todo,
+    /// Show what models were asked for bethink's own purposes, and what it cost
+    Usage(Usage),
     /// Take in recorded sessions: JSONL files, or directories of them
     Import(Import),
     /// Write a session as JSONL
@@ -266,6 +268,13 @@ pub(crate) struct Search {
     /// Make the index of the session anew, from its history
     #[arg(long, conflicts_with = "query")]
     pub(crate) rebuild: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Usage {
+    /// From then on: a day, a time, or so long ago (90min, 3h, 2d, 1w)
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
 }
 
 #[derive(Debug, Args)]

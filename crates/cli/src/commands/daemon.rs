@@ -6,19 +6,24 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
+use bethink_api::Usage;
 use bethink_client::stop::stop;
-use bethink_client::{Client, ClientError};
+use bethink_client::{Client, ClientError, UsageQuery};
 use serde_json::json;
 
 use super::Done;
 use crate::app::App;
 use crate::args::Logs;
+use crate::draw::usage as draw;
 use crate::failure::Failure;
 use crate::screen::words::{count, span};
 use crate::screen::{Text, Tone};
 
 /// Between two looks at a log that is followed.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Purposes and models of the ledger that `status` shows; there are rarely more.
+const PURPOSES: usize = 8;
 
 pub(crate) async fn up(app: &mut App) -> Done {
     let (client, started) = match Client::find(&app.places).await {
@@ -62,13 +67,16 @@ pub(crate) async fn status(app: &mut App) -> Done {
     let health = client.health().await?;
     let file = app.places.daemon().filter(|file| file.url.trim_end_matches('/') == client.url());
     let sessions: u64 = client.projects().await?.projects.iter().map(|p| p.sessions).sum();
+    // A daemon of an older version keeps no ledger.
+    let usage = client.usage(&UsageQuery::default()).await.ok();
+    let usage = usage.filter(|usage| usage.totals.calls > 0);
     let uptime = file.as_ref().and_then(|_| age(&app.places.daemon_file()));
     let pid = file.as_ref().map(|file| file.pid);
     if app.screen.json {
         return Ok(app.screen.value(&json!({
             "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
             "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
-            "home": app.places.home,
+            "home": app.places.home, "usage": usage,
         }))?);
     }
     let ok = health.status == "ok";
@@ -92,6 +100,21 @@ pub(crate) async fn status(app: &mut App) -> Done {
     }
     row("home", app.places.home.display().to_string())?;
     row("sessions", count(sessions))?;
+    usage.map_or(Ok(()), |usage| ledger(app, &usage))
+}
+
+/// What models were asked: today, in all, and the newest purposes.
+fn ledger(app: &mut App, usage: &Usage) -> Done {
+    app.screen.line(Text::new().dim("  today     ").then(draw::today(&usage.today)))?;
+    app.screen.line(Text::new().dim("  in all    ").plain(draw::total(&usage.totals)))?;
+    app.screen.gap()?;
+    let shown = usage.rows.get(..PURPOSES).unwrap_or(&usage.rows);
+    let lines = draw::by_purpose(shown, app.screen.look.width);
+    app.screen.lines(lines)?;
+    let unpriced = draw::unpriced(usage.totals.unpriced);
+    for told in unpriced.into_iter().chain(["bethink usage tells it by session".to_owned()]) {
+        app.screen.note(Text::new().dim(told))?;
+    }
     Ok(())
 }
 

@@ -14,6 +14,7 @@ mod replay;
 mod search;
 mod session;
 mod todo;
+mod usage;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -42,6 +43,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Search(how) => search::search(app, &how).await,
         Command::Notes(command) => Box::pin(notes::run(app, command)).await,
         Command::Todo => todo::todo(app).await,
+        Command::Usage(how) => usage::usage(app, &how).await,
         Command::Import(what) => Box::pin(import::import(app, &what)).await,
         Command::Export(what) => export::export(app, &what).await,
         Command::Replay(how) => Box::pin(replay::replay(app, &how)).await,

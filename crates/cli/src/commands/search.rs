@@ -104,7 +104,7 @@ fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, Failure> {
 }
 
 /// `2026-11-20`, a time of RFC 3339, or so long ago: `90min`, `3h`, `2d`, `1w`.
-fn time(option: &str, text: &str, now: Timestamp) -> Result<String, Failure> {
+pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, Failure> {
     let whole = text.parse::<Timestamp>().ok();
     let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().ok();
     let before = || now.checked_sub(span(text)?).ok();

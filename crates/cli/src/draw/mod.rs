@@ -7,4 +7,5 @@ pub(crate) mod facts;
 pub(crate) mod hit;
 pub(crate) mod message;
 pub(crate) mod played;
+pub(crate) mod usage;
 pub(crate) mod window;

@@ -26,6 +26,25 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{share:.1}%")
 }
 
+/// Counts of tokens in a narrow column: `9,999`, `12k`, `3.4M`.
+pub(crate) fn short(n: u64) -> String {
+    match n {
+        0..=9_999 => count(n),
+        10_000..=999_499 => format!("{:.0}k", n as f64 / 1e3),
+        999_500..=99_949_999 => format!("{:.1}M", n as f64 / 1e6),
+        _ => format!("{}M", count((n + 500_000) / 1_000_000)),
+    }
+}
+
+/// US dollars to the cent; what is less is not nothing.
+pub(crate) fn dollars(amount: f64) -> String {
+    match amount {
+        n if n <= 0.0 => "$0".into(),
+        n if n < 0.005 => "<$0.01".into(),
+        n => format!("${n:.2}"),
+    }
+}
+
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
     let (mut size, mut unit) = (n as f64, "B");
@@ -74,6 +93,18 @@ mod tests {
         }
         assert_eq!(percent(1, 3), "33.3%");
         assert_eq!(percent(1, 0), "0.0%");
+        for (n, expect) in [
+            (9_999, "9,999"),
+            (10_000, "10k"),
+            (999_499, "999k"),
+            (999_500, "1.0M"),
+            (1_234_567_890, "1,235M"),
+        ] {
+            assert_eq!(short(n), expect);
+        }
+        for (n, expect) in [(0.0, "$0"), (0.001, "<$0.01"), (0.005, "$0.01"), (12.345, "$12.35")] {
+            assert_eq!(dollars(n), expect);
+        }
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(1_500), "1.5 KB");
         assert_eq!(bytes(34_000_000), "34.0 MB");

@@ -1,0 +1,227 @@
+//! What models were asked and what it cost, as lines of at most the terminal's width.
+
+use bethink_api::{UsageRow, UsageSums, UsageToday};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::app::short_ids;
+use crate::screen::words::{ago, dollars, plural, short};
+use crate::screen::{Align, Table, Text, Tone};
+
+const INDENT: &str = "  ";
+
+/// A line for each purpose and model, whosever sessions they were of.
+pub(crate) fn by_purpose(rows: &[UsageRow], width: usize) -> Vec<Text> {
+    table(rows.iter(), width)
+}
+
+/// The same, session by session.
+pub(crate) fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec<Text> {
+    let mut sessions: Vec<Option<Uuid>> = Vec::new();
+    for row in rows {
+        if !sessions.contains(&row.session_id) {
+            sessions.push(row.session_id);
+        }
+    }
+    let grouped: Vec<&UsageRow> = sessions
+        .iter()
+        .flat_map(|id| rows.iter().filter(move |row| row.session_id == *id))
+        .collect();
+    let ids: Vec<Uuid> = sessions.iter().flatten().copied().collect();
+    let names = short_ids(&ids);
+    let mut lines = table(grouped.iter().copied(), width).into_iter();
+    let mut out: Vec<Text> = lines.next().into_iter().collect();
+    let mut before = None;
+    for (row, line) in grouped.iter().zip(lines) {
+        if before != Some(row.session_id) {
+            before = Some(row.session_id);
+            let at = ids.iter().position(|id| Some(*id) == row.session_id);
+            let name = at.and_then(|at| names.get(at)).map_or("no session", String::as_str);
+            let when = format!("  {}", ago(&row.last_at, now));
+            out.push(Text::new().put(Tone::Accent, name).dim(when));
+        }
+        out.push(line);
+    }
+    out
+}
+
+/// `12 calls, 1 failed, 345k tokens (80% of the prompts cached), $0.42`.
+pub(crate) fn total(sums: &UsageSums) -> String {
+    let tokens = prompt(sums).saturating_add(sums.output_tokens);
+    let failed = if sums.failed == 0 { String::new() } else { format!(", {} failed", sums.failed) };
+    format!(
+        "{}{failed}, {} tokens ({} of the prompts cached), {}",
+        plural(sums.calls, "call", "calls"),
+        short(tokens),
+        cached(sums),
+        cost(sums)
+    )
+}
+
+/// Against its limits, where there are some.
+pub(crate) fn today(today: &UsageToday) -> Text {
+    let of = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
+    let used_up = today.daily_tokens.is_some_and(|limit| today.tokens >= limit)
+        || today.daily_cost_usd.is_some_and(|limit| today.cost_usd >= limit);
+    let text = Text::from(format!(
+        "{}, {}{} tokens, {}{}",
+        plural(today.calls, "call", "calls"),
+        short(today.tokens),
+        of(today.daily_tokens.map(short)),
+        dollars(today.cost_usd),
+        of(today.daily_cost_usd.map(dollars)),
+    ));
+    match used_up {
+        true => text.put(Tone::Warn, "; no more until midnight UTC"),
+        false => text,
+    }
+}
+
+/// What is to be said of calls without a price.
+pub(crate) fn unpriced(calls: u64) -> Option<String> {
+    let told = "no known price; set price_input and price_output in [model]";
+    let have = if calls == 1 { "has" } else { "have" };
+    (calls > 0).then(|| format!("{} {have} {told}", plural(calls, "call", "calls")))
+}
+
+fn table<'a>(rows: impl Iterator<Item = &'a UsageRow>, width: usize) -> Vec<Text> {
+    let mut table = Table::new(&[
+        ("purpose", Align::Left),
+        ("calls", Align::Right),
+        ("failed", Align::Right),
+        ("prompt", Align::Right),
+        ("cached", Align::Right),
+        ("answer", Align::Right),
+        ("cost", Align::Right),
+        ("model", Align::Left),
+    ]);
+    for UsageRow { purpose, model, sums, .. } in rows {
+        let failed = match sums.failed {
+            0 => Text::new().dim("-"),
+            n => Text::new().put(Tone::Warn, short(n)),
+        };
+        table.row(vec![
+            purpose.as_str().into(),
+            short(sums.calls).into(),
+            failed,
+            short(prompt(sums)).into(),
+            cached(sums).into(),
+            short(sums.output_tokens).into(),
+            cost(sums).into(),
+            model.as_str().into(),
+        ]);
+    }
+    let lines = table.lines(width.saturating_sub(INDENT.len()));
+    lines.into_iter().map(|line| Text::from(INDENT).then(line)).collect()
+}
+
+fn prompt(sums: &UsageSums) -> u64 {
+    sums.input_tokens.saturating_add(sums.cache_read_tokens).saturating_add(sums.cache_write_tokens)
+}
+
+fn cached(sums: &UsageSums) -> String {
+    match prompt(sums) {
+        0 => "-".into(),
+        all => format!("{:.0}%", sums.cache_read_tokens as f64 * 100.0 / all as f64),
+    }
+}
+
+/// `no price` where nothing has one, `$0.42+` where some calls have none.
+fn cost(sums: &UsageSums) -> String {
+    match sums.cost_usd {
+        None => "no price".into(),
+        Some(cost) if sums.unpriced > 0 => format!("{}+", dollars(cost)),
+        Some(cost) => dollars(cost),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::escape::Lines;
+
+    fn row(session: Option<u128>, purpose: &str, model: &str, cost: Option<f64>) -> UsageRow {
+        UsageRow {
+            session_id: session.map(Uuid::from_u128),
+            purpose: purpose.into(),
+            model: model.into(),
+            last_at: "2026-01-01T00:00:00Z".into(),
+            sums: UsageSums {
+                calls: 12,
+                failed: u64::from(purpose == "notes"),
+                input_tokens: 1_000,
+                output_tokens: 2_345,
+                cache_read_tokens: 123_000,
+                cache_write_tokens: 0,
+                cost_usd: cost,
+                unpriced: u64::from(cost.is_none()),
+            },
+        }
+    }
+
+    fn shown(lines: &[Text]) -> Vec<String> {
+        lines.iter().map(|line| line.render(Lines::One, false)).collect()
+    }
+
+    #[test]
+    fn a_row_fits_a_terminal_of_eighty() {
+        let rows = [
+            row(None, "summary", "claude-sonnet-4-5", Some(1.5)),
+            row(None, "notes", "a-local-model-of-a-very-long-name:latest", None),
+        ];
+        let lines = shown(&by_purpose(&rows, 80));
+        assert_eq!(
+            lines[..2],
+            [
+                "  purpose  calls  failed  prompt  cached  answer      cost  model",
+                "  summary     12       -    124k     99%   2,345     $1.50  claude-sonnet-4-5",
+            ]
+        );
+        assert!(lines[2].contains("no price  a-local-model-of"), "{lines:?}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn sessions_are_told_apart() {
+        let rows = [
+            row(Some(1), "summary", "m", Some(0.001)),
+            row(None, "notes", "m", Some(0.0)),
+            row(Some(1), "notes", "m", Some(0.5)),
+        ];
+        let now = "2026-01-01T01:00:00Z".parse().unwrap();
+        let lines = shown(&by_session(&rows, 80, now));
+        let first: Vec<_> =
+            lines.iter().map(|line| line.split_whitespace().next().unwrap_or("")).collect();
+        assert_eq!(first, ["purpose", "00000000", "summary", "notes", "no", "notes"]);
+        assert!(lines[1].ends_with("60 min ago"));
+        assert!(lines[2].contains("<$0.01"));
+    }
+
+    #[test]
+    fn a_used_up_day_is_told() {
+        let mut day = UsageToday {
+            day: "2026-01-01".into(),
+            calls: 1,
+            tokens: 12_000,
+            cost_usd: 0.42,
+            unpriced: 0,
+            daily_tokens: None,
+            daily_cost_usd: Some(5.0),
+        };
+        let said = |day: &UsageToday| today(day).render(Lines::One, false);
+        assert_eq!(said(&day), "1 call, 12k tokens, $0.42 of $5.00");
+        day.daily_tokens = Some(12_000);
+        assert!(
+            said(&day).ends_with("12k of 12k tokens, $0.42 of $5.00; no more until midnight UTC")
+        );
+    }
+
+    #[test]
+    fn totals_are_a_sentence() {
+        let sums = row(None, "notes", "m", None).sums;
+        let expect = "12 calls, 1 failed, 126k tokens (99% of the prompts cached), no price";
+        assert_eq!(total(&sums), expect);
+        assert_eq!(unpriced(0), None);
+        assert!(unpriced(1).unwrap().starts_with("1 call has no known price"));
+    }
+}
