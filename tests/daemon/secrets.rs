@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use bethink_harness::{Home, until, wait};
 
@@ -30,7 +30,7 @@ fn a_crash_leaves_no_memory_behind() {
         let copy = home.scratch().join("bethinkd");
         std::fs::copy(command.get_program(), &copy).unwrap();
         let mut as_somebody = Command::new(&copy);
-        as_somebody.args(command.get_args()).uid(SOMEBODY).gid(SOMEBODY);
+        as_somebody.args(command.get_args()).uid(SOMEBODY).gid(SOMEBODY).stderr(Stdio::null());
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => as_somebody.env(name, value),
