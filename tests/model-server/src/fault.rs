@@ -114,6 +114,7 @@ faults! {
     OverflowGemini "overflow_gemini" Refusal,
     OverflowOpenAi "overflow_openai" Refusal,
     OverflowResponses "overflow_responses" Refusal,
+    OverflowLlamaCpp "overflow_llama_cpp" Refusal,
     /// 413.
     RequestTooLarge "request_too_large" Refusal,
     MediaTooLarge "media_too_large" Refusal,
@@ -199,6 +200,7 @@ impl Fault {
                 | F::OverflowGemini
                 | F::OverflowOpenAi
                 | F::OverflowResponses
+                | F::OverflowLlamaCpp
                 | F::RequestTooLarge
                 | F::MediaTooLarge
                 | F::ThinkingBound
@@ -221,6 +223,7 @@ impl Fault {
                 | F::OverflowGemini
                 | F::OverflowOpenAi
                 | F::OverflowResponses
+                | F::OverflowLlamaCpp
                 | F::RequestTooLarge
         )
     }

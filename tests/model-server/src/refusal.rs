@@ -104,6 +104,14 @@ pub(crate) fn refusal(
             400,
             "context_length_exceeded",
         ),
+        Fault::OverflowLlamaCpp => error(
+            400,
+            "exceed_context_size_error",
+            format!(
+                "request ({input} tokens) exceeds the available context size ({limit} tokens), try \
+                 increasing it"
+            ),
+        ),
         Fault::RequestTooLarge => {
             error(413, "request_too_large", "Request exceeds the maximum size")
         }
