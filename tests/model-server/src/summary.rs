@@ -23,7 +23,11 @@ const MOST_BYTES: usize = 28_000;
 const SHARE: usize = 4;
 /// Of the room for output, so that the limit is not reached.
 const OUTPUT_SHARE: usize = 2;
-const NOTHING: &str = "- Nothing that the session shows.";
+const NOTHING: &str = "none";
+/// The program copies the user's messages itself.
+const FROM_RECORD: &str = "from the record";
+/// Bytes of a token that an instruction gives room for.
+const ROOM_BYTES: usize = 3;
 
 /// A summary in the making: the lines of each section.
 #[derive(Debug)]
@@ -47,17 +51,18 @@ pub(crate) fn write(asked: &Ask) -> Summary {
     let found = Found::read(asked);
     let most_output =
         usize::try_from(asked.max_tokens).unwrap_or(MOST_BYTES).saturating_mul(OUTPUT_SHARE);
-    let room = MOST_BYTES.min(asked.pieces.text.len() / SHARE).min(most_output);
+    let given = room_given(&asked.instruction).unwrap_or(MOST_BYTES);
+    let room = MOST_BYTES.min(asked.pieces.text.len() / SHARE).min(most_output).min(given);
     let part = |share: usize| room * share / 100;
     let newest = |lines: &[String], share: usize| fill(lines.iter().rev().cloned(), part(share));
     let last = |lines: &[String]| lines.last().cloned().into_iter().collect::<Vec<_>>();
     let sections = [
         newest(&found.wishes, 8),
-        fill(found.ranked().into_iter(), part(30)),
+        fill(found.ranked().into_iter(), part(38)),
         newest(&found.files, 20),
         newest(&found.errors, 8),
         newest(&found.commands, 10),
-        newest(&found.wishes, 8),
+        vec![FROM_RECORD.to_owned()],
         newest(&found.tasks, 6),
         newest(&found.said, 8),
         last(&found.wishes),
@@ -178,6 +183,13 @@ impl Found {
     }
 }
 
+/// Bytes that the instruction gives room for, where it says so.
+fn room_given(instruction: &str) -> Option<usize> {
+    let after = instruction.split("room for ").nth(1)?;
+    let tokens: usize = after.split(" tokens").next()?.replace(',', "").parse().ok()?;
+    Some(tokens * ROOM_BYTES)
+}
+
 /// Has a mark inside, or a capital after a small letter.
 fn is_name(word: &str) -> bool {
     let marked = word.contains(['_', '/', '.']) || word.contains("::");
@@ -244,6 +256,14 @@ mod tests {
         assert!(text.len() < asked().pieces.text.len() / 3, "{}", text.len());
         assert!(text.starts_with("<analysis>") && text.ends_with("</summary>"));
         assert!(!text.contains("Sum up in"), "the instruction is no part of the session");
+    }
+
+    #[test]
+    fn it_keeps_to_the_room_that_it_is_given() {
+        let mut asked = asked();
+        asked.instruction += " The summary has room for 200 tokens.";
+        let text = write(&asked).whole();
+        assert!(text.len() < 600 + 500, "{} bytes", text.len());
     }
 
     #[test]
