@@ -62,10 +62,6 @@ impl<'a> Calls<'a> {
         Self { calls: calls.collect() }
     }
 
-    pub(crate) fn any_allowed(&self) -> bool {
-        self.calls.iter().any(|judged| matches!(judged.verdict, Verdict::Allowed(_)))
-    }
-
     pub(crate) fn denials(&self) -> Vec<Denial> {
         let denials = self.calls.iter().filter_map(|judged| match &judged.verdict {
             Verdict::Allowed(_) => None,

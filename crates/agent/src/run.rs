@@ -185,9 +185,6 @@ impl<'a> Run<'a> {
         if self.fork.tools.is_empty() && std::mem::replace(&mut self.told, true) {
             return Some(Ended::OutOf("denials"));
         }
-        if self.turns >= self.fork.budget.turns && !calls.any_allowed() {
-            return Some(Ended::OutOf("turns"));
-        }
         let results = calls.run(self.host).await;
         let after = self.request.end();
         let more = vec![calls.said(&reply, after), calls.answered(results, after)];
@@ -219,12 +216,12 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The budget does not allow even the first call.
+/// The budget ended before there was an answer to keep.
 fn refused(budget: &str, request: &Request, fork: &Fork<'_>) -> ModelError {
     let needs = request.prompt.tokens();
     let allowed = &fork.budget;
     let message = format!(
-        "no call was made: it needs 1 turn and about {needs} tokens, and the budget of {budget} is used up ({} turns, {} tokens are allowed)",
+        "the budget of {budget} allows no call: it needs 1 turn and about {needs} tokens; {} turns and {} tokens are allowed in all",
         allowed.turns, allowed.tokens
     );
     ModelError::new(Class::Forbidden, message)

@@ -81,7 +81,6 @@ pub struct Recovery {
     drops: u32,
     lowered: u32,
     continuations: u32,
-    media_stripped: bool,
     thinking_stripped: bool,
     doubled: bool,
 }
@@ -94,7 +93,6 @@ impl Recovery {
             drops: 0,
             lowered: 0,
             continuations: 0,
-            media_stripped: false,
             thinking_stripped: false,
             doubled: false,
         }
@@ -142,7 +140,7 @@ impl Recovery {
         let wait = error.retry_after.map_or(own, |asked| asked.max(FIRST_WAIT));
         self.repeats += 1;
         let jitter = wait.saturating_mul(u32::from(self.limits.jitter.min(1_000))) / 1_000;
-        Next::Again { request: request.clone(), wait: wait + jitter, change: "none, after a wait" }
+        Next::Again { request: request.clone(), wait: wait + jitter, change: "asked again" }
     }
 
     fn change(&mut self, error: &ModelError, request: &Request) -> Option<(Request, &'static str)> {
@@ -151,9 +149,9 @@ impl Recovery {
             Class::OutputOverflow => self
                 .lower(error, request)
                 .or_else(|| self.drop_rounds(request, error.figures.gap())),
-            Class::MediaTooLarge => self.strip_media(request),
+            Class::MediaTooLarge => Self::strip_media(request),
             Class::RequestTooLarge => {
-                self.strip_media(request).or_else(|| self.drop_rounds(request, None))
+                Self::strip_media(request).or_else(|| self.drop_rounds(request, None))
             }
             Class::ThinkingBound => self.strip_thinking(request),
             _ => None,
@@ -173,10 +171,8 @@ impl Recovery {
         Some((smaller, "oldest rounds dropped"))
     }
 
-    fn strip_media(&mut self, request: &Request) -> Option<(Request, &'static str)> {
-        if std::mem::replace(&mut self.media_stripped, true) {
-            return None;
-        }
+    /// Once by itself: no media are left to strip a second time.
+    fn strip_media(request: &Request) -> Option<(Request, &'static str)> {
         Some((shrink::strip_media(request)?, "images and documents left out"))
     }
 
@@ -213,9 +209,10 @@ impl Recovery {
         Some(Next::Again { request, wait: Duration::ZERO, change: "limit of output raised" })
     }
 
-    /// Only words can be continued: a call that was cut off is none.
+    /// Only words can be continued. An answer that calls tools can't: no prompt holds a call without its
+    /// result.
     fn go_on(&mut self, reply: &Reply, request: &Request) -> Option<Next> {
-        if reply.calls().next().is_some() || reply.text().trim().is_empty() {
+        if reply.text().trim().is_empty() {
             return None;
         }
         let said = answered(&reply.content, request.end());
@@ -225,9 +222,6 @@ impl Recovery {
 
     /// The provider goes on by itself when it reads its own words last.
     fn resume(&mut self, reply: &Reply, request: &Request) -> Option<Next> {
-        if reply.calls().next().is_some() {
-            return None;
-        }
         let said = answered(&reply.content, request.end());
         if said.blocks.is_empty() {
             return None;

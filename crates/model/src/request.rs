@@ -103,3 +103,59 @@ fn trim_end(messages: &mut Vec<PromptMessage>) {
         messages.pop();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{content, request, shown, text};
+
+    /// How an answer of these blocks stands in the next request.
+    fn check(blocks: &[&str], expect: &[&str]) {
+        let blocks: Vec<String> = blocks.iter().map(|block| (*block).to_owned()).collect();
+        let message = answered(&content(Role::Assistant, &blocks), Seq(1));
+        let got: Vec<_> = message.blocks.iter().map(|b| String::from_utf8_lossy(&b.json)).collect();
+        assert_eq!(got, expect);
+    }
+
+    #[test]
+    fn an_answer_is_repeated_as_it_came() {
+        let thought = r#"{"type":"thinking" ,"thinking":"h\u006d","signature":"s"}"#;
+        let call = r#"{"type":"tool_use","id":"t","name":"n","input":{"b": 1.0, "a":2}}"#;
+        let own = r#"{"type":"server_tool_use", "id":"s1"}"#;
+        check(&[thought, own, call], &[thought, own, call]);
+    }
+
+    #[test]
+    fn what_no_provider_takes_back_is_left_out() {
+        let (words, blank) = (r#"{"type":"text","text":"x "}"#, r#"{"type":"text","text":" \n"}"#);
+        let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
+        let result = r#"{"type":"tool_result","tool_use_id":"t","content":"I made it up"}"#;
+        check(&[blank, thought, words, result, thought, blank], &[thought, words]);
+        check(&[thought], &[]);
+        // Half a surrogate pair is mended, but never in what is signed.
+        let half = r#"{"type":"text","text":"\ud83d!"}"#;
+        check(&[half], &[r#"{"type":"text","text":"\ufffd!"}"#]);
+        let signed = r#"{"type":"thinking","thinking":"\ud83d","signature":"s"}"#;
+        check(&[signed, words], &[signed, words]);
+    }
+
+    #[test]
+    fn what_follows_joins_what_was_there() {
+        let asked = request(&[]);
+        let said = |role, words: &str| PromptMessage {
+            role,
+            blocks: crate::fixtures::said(role, 2, &[text(words)]).blocks,
+        };
+        let longer = asked.followed_by(vec![
+            said(Role::User, "also"),
+            said(Role::Assistant, "well"),
+            said(Role::Assistant, "so \u{a0}\n"),
+        ]);
+        insta::assert_snapshot!(shown(&longer.unwrap()), @r#"
+        0 user: *"begin", "Summarise.", "also"
+        1 assistant: "well", "so"
+        "#);
+        let blank = asked.followed_by(vec![said(Role::Assistant, " ")]).unwrap();
+        assert_eq!(blank.messages_json(), asked.messages_json());
+    }
+}

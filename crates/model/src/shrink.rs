@@ -23,41 +23,38 @@ const DOCUMENT: &str = "[document]";
 /// after it, always stay. `None` where nothing can go.
 pub fn drop_rounds(request: &Request, tail: usize, gap: Option<u64>) -> Option<Request> {
     let messages = request.prompt.messages();
-    let start = usize::from(messages.first().is_some_and(is_marker));
     let session = messages.get(..messages.len().saturating_sub(tail))?;
     let last_round = session.iter().rposition(|m| m.role == Role::Assistant)?;
-    let wanted = (rounds(session) / ROUNDS_PER_DROP).max(1);
-    let (mut places, mut enough) = (Vec::new(), None);
-    let (mut tokens, mut dropped) = (0u64, 0);
-    for at in start + 1..=last_round {
-        let before = messages.get(at - 1..at)?;
-        tokens += before.iter().map(PromptMessage::tokens).sum::<u64>();
-        dropped += rounds(before);
-        if !begins_a_round(messages, at) {
-            continue;
-        }
-        let covers = gap.map(|gap| tokens >= gap.saturating_add(u64::from(MARKER_TOKENS)));
-        if enough.is_none() && covers.unwrap_or(dropped >= wanted) {
-            enough = Some(places.len());
-        }
-        places.push(at);
-    }
-    // A cut that spares less than the marker costs is none; then the next one, or the one before.
-    let (fewer, more) = places.split_at(enough.unwrap_or(places.len().saturating_sub(1)));
-    let cuts = more.iter().chain(fewer.iter().rev()).filter_map(|at| cut(request, *at));
+    let enough = enough(session, last_round, gap);
+    // Where results would lose their calls is no cut, nor is what spares less than the marker costs: then
+    // the next place serves, or the one before.
+    let places = (enough..=last_round).chain((1..enough).rev());
+    let cuts = places.filter_map(|at| cut(request, at));
     let mut cuts = cuts.filter(|cut| cut.weight() < request.weight());
     cuts.next()
+}
+
+/// The first place at which enough has gone; the last round's beginning where there is none.
+fn enough(session: &[PromptMessage], last_round: usize, gap: Option<u64>) -> usize {
+    let wanted = (rounds(session) / ROUNDS_PER_DROP).max(1);
+    let (mut tokens, mut dropped) = (0u64, 0);
+    for (at, [gone, head]) in session.array_windows().enumerate() {
+        tokens += gone.tokens();
+        dropped += usize::from(gone.role == Role::Assistant);
+        let marker = if head.role == Role::Assistant { u64::from(MARKER_TOKENS) } else { 0 };
+        let covered = gap.map(|gap| tokens >= gap.saturating_add(marker));
+        if covered.unwrap_or(dropped >= wanted) {
+            return last_round.min(at + 1);
+        }
+    }
+    last_round
 }
 
 fn rounds(messages: &[PromptMessage]) -> usize {
     messages.iter().filter(|message| message.role == Role::Assistant).count()
 }
 
-/// A cut before a user's results would part them from their calls.
-fn begins_a_round(messages: &[PromptMessage], at: usize) -> bool {
-    messages.get(at).is_some_and(|message| !message.blocks.iter().any(PromptBlock::is_result))
-}
-
+/// From message `at` on. A marker from the last cut goes with what was before.
 fn cut(request: &Request, at: usize) -> Option<Request> {
     let mut messages = request.prompt.messages().get(at..)?.to_vec();
     let marked = messages.first()?.role == Role::Assistant;
@@ -69,12 +66,6 @@ fn cut(request: &Request, at: usize) -> Option<Request> {
         .map(|mark| Mark { message: mark.message - at + usize::from(marked), ..*mark })
         .collect();
     Some(Request { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() })
-}
-
-/// The marker goes before anything else is dropped, so that it is never taken for a round.
-fn is_marker(message: &PromptMessage) -> bool {
-    message.blocks.len() == 1
-        && message.blocks.first().is_some_and(|block| block.json == json::text_block(MARKER))
 }
 
 /// Without images and documents, those inside of tool results included; a word stands for each.

@@ -284,6 +284,31 @@ fn what_is_not_allowed_is_denied_and_the_model_told_why() {
     "#);
 }
 
+/// Denies at length.
+struct Talks;
+
+impl Tool for Talks {
+    fn name(&self) -> &str {
+        "talk"
+    }
+
+    fn permit(&self, _: Call<'_>) -> Permit {
+        Permit::Deny("no ".repeat(10_000))
+    }
+
+    fn run<'a>(&'a self, _: Call<'a>) -> Done<'a> {
+        Box::pin(async { Ok(String::new()) })
+    }
+}
+
+#[test]
+fn a_reason_is_bounded() {
+    let script = Script::new([calls(&[call("t1", "talk", "{}")]), says("well")]);
+    let done = forked(&script, &World::default(), &[&Talks], BUDGET).unwrap();
+    assert!(done.denials[0].reason.len() < 600);
+    assert!(reads(&script.asked()[1], 2).len() < 600);
+}
+
 #[test]
 fn an_id_of_an_earlier_turn_is_used_too() {
     let same = [call("t1", "edit", NOTES)];
@@ -356,7 +381,8 @@ fn doubtful_figures_count_as_what_was_sent() {
     let budget = Budget { turns: 99, tokens: 300, ..BUDGET };
     let done = forked(&script, &World::default(), &[&Edit::default()], budget).unwrap();
     assert_eq!(done.ended, Ended::OutOf("tokens"));
-    assert!(done.turns < 10 && done.usage.total() == 0);
+    // About 45 tokens more with every turn, each of which sends all that came before.
+    assert!(done.turns <= 4 && done.usage.total() == 0, "{} turns", done.turns);
 }
 
 #[test]
@@ -373,7 +399,7 @@ fn failures_are_recovered_from_and_every_step_is_told() {
     assert!(asked[2].prompt.tokens() + 100 <= asked[1].prompt.tokens());
     assert_eq!(*world.waits.lock().unwrap(), [Duration::from_secs(1)]);
     let weight = |n: usize| asked[n].weight();
-    let change = "none, after a wait";
+    let change = "asked again";
     let overloaded = ModelError::new(Class::Overloaded, "it failed");
     let expected = [
         Step::Failed { error: overloaded, attempt: 1 },
@@ -385,16 +411,54 @@ fn failures_are_recovered_from_and_every_step_is_told() {
 }
 
 #[test]
-fn the_instruction_outlives_every_drop() {
-    let first = [call("t1", "edit", NOTES)];
-    let overflow = || fails(Class::Overflow);
-    let script = Script::new([calls(&first), overflow(), overflow(), overflow(), says("done")]);
-    let (world, edit, request) = (World::default(), Edit::default(), long_instruction());
-    let fork = Fork { request: &request, budget: BUDGET, tools: &[&edit], heard: &Silence };
-    finish(run(fork, &script, &world)).unwrap();
-    let last = script.asked().pop().unwrap();
-    let end = reads(&last, last.prompt.messages().len() - 3);
-    assert!(end.contains("user: Summarise.") && end.ends_with("t1 ok: edited"), "{end}");
+fn the_instruction_and_what_followed_it_outlive_every_drop() {
+    let figures = Figures { over: Some(u64::MAX), ..Figures::default() };
+    let overflow = || Err(ModelError { figures, ..ModelError::new(Class::Overflow, "too long") });
+    let part = || Ok(reply(Stop::MaxTokens, &[text("half, ")]));
+    let first = [text("a half"), call("t1", "edit", NOTES)];
+    let budget = Budget { max_output: 1, ..BUDGET };
+    for script in [
+        Script::new([overflow(), part(), calls(&first), says("done")]),
+        Script::new([part(), overflow(), calls(&first), says("done")]),
+        Script::new([part(), calls(&first), overflow(), says("done")]),
+    ] {
+        let (world, edit, request) = (World::default(), Edit::default(), long_instruction());
+        let fork = Fork { request: &request, budget, tools: &[&edit], heard: &Silence };
+        finish(run(fork, &script, &world)).unwrap();
+        let last = script.asked().pop().unwrap();
+        assert_eq!(last.prompt.messages().len(), 7);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(reads(&last, 2), @r#"
+            2 user: Summarise.
+            3 assistant: half, 
+            4 user: Your answer was cut off. Continue exactly where you stopped, without repeating anything.
+            5 assistant: a half
+            5 assistant: {"type":"tool_use","id":"t1","name":"edit","input":{"path":"notes.md"}}
+            6 user: t1 ok: edited
+            "#);
+        }
+    }
+}
+
+/// Hears everything.
+struct Listens;
+
+impl Hearer for Listens {
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn text(&self, _: &str) {}
+}
+
+#[test]
+fn what_was_heard_is_not_begun_again() {
+    let part = Ok(reply(Stop::MaxTokens, &[text("one, ")]));
+    let script = Script::new([part, says("two")]);
+    let request = instruction();
+    let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &Listens };
+    let done = finish(run(fork, &script, &World::default())).unwrap();
+    assert_eq!((done.text.as_str(), script.asked()[1].max_tokens), ("one, two", 1_000));
 }
 
 #[test]

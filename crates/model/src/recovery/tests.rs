@@ -125,6 +125,35 @@ fn an_answer_that_does_not_fit_is_asked_for_shorter() {
 }
 
 #[test]
+fn the_limit_of_output_is_lowered_twice_and_then_rounds_go() {
+    let (mut recovery, mut request, mut changes) = (recovery(), talk(), Vec::new());
+    for limit in [3_000, 2_000, 1_500] {
+        let figures = Figures { limit: Some(limit), ..Figures::default() };
+        let error = ModelError { figures, ..error(Class::OutputOverflow) };
+        let (next, _, change) = again(recovery.after_error(&error, &request));
+        changes.push((change, next.max_tokens));
+        request = next;
+    }
+    let lowered = "limit of output lowered";
+    assert_eq!(changes, [(lowered, 3_000), (lowered, 2_000), ("oldest rounds dropped", 2_000)]);
+    // What an error lowered is not raised again.
+    let cut = reply(Stop::MaxTokens, &[text("half")]);
+    assert!(matches!(recovery.after_reply(&cut, &request), Next::More { .. }));
+}
+
+#[test]
+fn thinking_that_comes_later_is_not_stripped_a_second_time() {
+    let (mut recovery, whole) = (recovery(), talk());
+    let (smaller, ..) = again(recovery.after_error(&error(Class::ThinkingBound), &whole));
+    let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#.to_owned();
+    let paused = reply(Stop::PauseTurn, &[thought, text("so far")]);
+    let Next::More { request, .. } = recovery.after_reply(&paused, &smaller) else {
+        panic!("not resumed")
+    };
+    assert!(gave_up(&recovery.after_error(&error(Class::ThinkingBound), &request)));
+}
+
+#[test]
 fn media_and_thinking_go_once() {
     for (class, what) in [(Class::MediaTooLarge, "image/png"), (Class::ThinkingBound, "signature")]
     {

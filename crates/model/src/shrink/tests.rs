@@ -94,7 +94,7 @@ fn the_marker_is_written_once_and_goes_with_the_next_drop() {
     let twice = drop_rounds(&once, 1, None).unwrap();
     for (dropped, rounds) in [(&once, 5), (&twice, 4)] {
         assert_eq!(bytes(dropped).matches("Earlier messages").count(), 1);
-        assert!(is_marker(&dropped.prompt.messages()[0]));
+        assert_eq!(dropped.prompt.messages()[0].blocks[0].json, json::text_block(MARKER));
         assert_eq!(super::rounds(dropped.prompt.messages()), rounds);
     }
     // Where the head is the user's own, there is no marker.
