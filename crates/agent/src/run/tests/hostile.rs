@@ -63,3 +63,72 @@ fn of_ten_thousand_calls_none_runs_that_was_not_permitted() {
     let denied = recorded.iter().filter(|step| matches!(step, Step::Denied(_))).count();
     assert_eq!((denied, recorded.len()), (done.denials.len(), ANSWERS * CALLS));
 }
+
+/// An answer or a failure of any kind, some of which no provider gives.
+fn anything(dice: &mut Dice, n: usize) -> Result<Reply, ModelError> {
+    let class = Class::ALL[dice.throw(Class::ALL.len() as u64) as usize];
+    if dice.throw(2) == 0 {
+        let figure = |dice: &mut Dice| (dice.throw(2) == 0).then(|| dice.throw(4_000));
+        let figures = Figures {
+            input: figure(dice),
+            output: figure(dice),
+            limit: figure(dice),
+            over: figure(dice),
+        };
+        return Err(ModelError { figures, ..ModelError::new(class, "it failed") });
+    }
+    let blocks = (0..dice.throw(4)).map(|i| match dice.throw(7) {
+        0 => text(" "),
+        1 => r#"{"type":"thinking","thinking":"hm","signature":"s"}"#.to_owned(),
+        2 => r#"{"type":"tool_result","tool_use_id":"t1","content":"x"}"#.to_owned(),
+        3 => r#"{"type":"image","source":{}}"#.to_owned(),
+        4 => text("words \n"),
+        _ => one(dice, n * 10 + i as usize),
+    });
+    let blocks: Vec<String> = blocks.collect();
+    let stop = match dice.throw(6) {
+        0 => Stop::MaxTokens,
+        1 => Stop::PauseTurn,
+        2 => Stop::WindowFull,
+        3 => Stop::Refusal,
+        _ => Stop::ToolUse,
+    };
+    Ok(reply(stop, &blocks))
+}
+
+/// The types let no invalid prompt out; here no run panics, hangs, asks too often or forgets its task.
+#[test]
+fn whatever_a_model_does_a_run_ends_within_its_bounds() {
+    let request = long_instruction();
+    let (mut ends, mut most) = (std::collections::HashMap::<String, u32>::new(), 0);
+    for seed in 0..1_500 {
+        let mut dice = Dice(seed);
+        let script = Script::new((0..80).map(|n| anything(&mut dice, n)));
+        let (world, edit) = (World::default(), Edit::default());
+        let turns = dice.throw(5) as u32;
+        let budget = Budget { turns, max_output: 4_000, ..BUDGET };
+        let tools: &[&dyn Tool] = if dice.throw(3) == 0 { &[] } else { &[&edit] };
+        let fork = Fork { request: &request, budget, tools, heard: &Silence };
+        let end = match finish(run(fork, &script, &world)) {
+            Ok(done) => {
+                assert!(done.turns <= turns);
+                format!("{:?}", done.ended)
+            }
+            Err(error) => format!("{:?}", error.class),
+        };
+        *ends.entry(end.chars().take(12).collect()).or_default() += 1;
+        let asked = script.asked();
+        most = most.max(asked.len());
+        assert!(asked.len() <= (turns * bethink_model::recovery::MAX_CALLS) as usize);
+        for request in &asked {
+            let json = String::from_utf8(request.messages_json()).unwrap();
+            assert!(json.contains("Summarise."), "seed {seed}");
+        }
+        assert!(edit.made.lock().unwrap().iter().all(|input| input == NOTES));
+    }
+    // The ways to end were all met, and some runs really went on.
+    for end in ["Done", "OutOf(\"turns", "OutOf(\"denia", "Failed(Model", "Forbidden"] {
+        assert!(ends.keys().any(|met| met.starts_with(end)), "{end} in {ends:?}");
+    }
+    assert!(most >= 8, "{most}");
+}

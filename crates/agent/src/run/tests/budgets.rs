@@ -1,0 +1,62 @@
+//! How a run ends that would not end by itself.
+
+use super::*;
+
+#[test]
+fn a_fork_without_tools_is_told_once() {
+    let first = [text("<summary>x</summary>"), call("t1", "edit", NOTES)];
+    let again = [call("t2", "edit", NOTES)];
+    let world = World::default();
+    let script = Script::new([calls(&first), calls(&again), says("never asked for")]);
+    let done = forked(&script, &world, &[], Budget { turns: 9, ..BUDGET }).unwrap();
+    // Words that came with a call are not lost to a later turn without any.
+    assert_eq!(done.text, "<summary>x</summary>");
+    assert_eq!((done.ended, done.turns, done.denials.len()), (Ended::OutOf("denials"), 2, 2));
+    insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: No tools may be called here. Answer in words only.");
+    let one = forked(&Script::new([calls(&first)]), &world, &[], Budget { turns: 1, ..BUDGET });
+    let one = one.unwrap();
+    assert_eq!((one.text.as_str(), one.ended), ("<summary>x</summary>", Ended::OutOf("turns")));
+}
+
+#[test]
+fn an_endless_loop_of_calls_ends_at_the_budget() {
+    let answer = |n: usize| calls(&[text("more"), call(&format!("t{n}"), "edit", NOTES)]);
+    let (world, edit) = (World { price: Some(40), ..World::default() }, Edit::default());
+    for (budget, ended, turns) in [
+        (Budget { turns: 7, ..BUDGET }, "turns", 7),
+        (Budget { turns: 99, tokens: 150, ..BUDGET }, "tokens", 3),
+        (Budget { turns: 99, cost: 100, ..BUDGET }, "cost", 3),
+    ] {
+        let script = Script::new((0..99).map(answer));
+        let done = forked(&script, &world, &[&edit], budget).unwrap();
+        assert_eq!((done.ended, done.turns), (Ended::OutOf(ended), turns));
+        assert_eq!(script.asked().len(), turns as usize);
+    }
+}
+
+#[test]
+fn without_a_budget_nothing_is_asked() {
+    for budget in [Budget { turns: 0, ..BUDGET }, Budget { tokens: 2, ..BUDGET }] {
+        let script = Script::new([says("x")]);
+        let error = forked(&script, &World::default(), &[], budget).unwrap_err();
+        assert_eq!(error.class, Class::Forbidden);
+        assert!(script.asked().is_empty());
+    }
+    // A model that costs nothing needs no money.
+    let free = Budget { cost: 0, ..BUDGET };
+    assert!(forked(&Script::new([says("x")]), &World::default(), &[], free).is_ok());
+}
+
+#[test]
+fn doubtful_figures_count_as_what_was_sent() {
+    let answer = |n: usize| {
+        let reply = reply(Stop::ToolUse, &[call(&format!("t{n}"), "edit", NOTES)]);
+        Ok(Reply { usage: Usage::default(), usage_doubtful: true, ..reply })
+    };
+    let script = Script::new((0..99).map(answer));
+    let budget = Budget { turns: 99, tokens: 300, ..BUDGET };
+    let done = forked(&script, &World::default(), &[&Edit::default()], budget).unwrap();
+    assert_eq!(done.ended, Ended::OutOf("tokens"));
+    // About 45 tokens more with every turn, each of which sends all that came before.
+    assert!(done.turns <= 4 && done.usage.total() == 0, "{} turns", done.turns);
+}
