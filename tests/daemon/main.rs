@@ -5,6 +5,8 @@
 
 mod bad_input;
 mod broken_disk;
+mod cache;
+mod collapse;
 mod compaction;
 mod context;
 mod events;

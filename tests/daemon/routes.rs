@@ -41,6 +41,8 @@ pub(crate) const OF_A_SESSION: &[Route] = &[
     bare("GET", "/v1/sessions/{id}/compactions"),
     bare("POST", "/v1/sessions/{id}/compactions/{cid}/undo"),
     bare("GET", "/v1/sessions/{id}/compactions/{cid}/expand"),
+    bare("GET", "/v1/sessions/{id}/collapses"),
+    bare("GET", "/v1/sessions/{id}/collapses/{cid}/expand"),
     bare("GET", "/v1/sessions/{id}/todos"),
     with("PUT", "/v1/sessions/{id}/todos", r#"{"todos":[]}"#),
     maybe("PUT", "/v1/sessions/{id}/state/plan", r#"{"content":"p","active":true}"#),

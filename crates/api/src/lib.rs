@@ -6,6 +6,7 @@
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
 //! spelling survive.
 
+pub mod collapse;
 pub mod compaction;
 pub mod context;
 pub mod job;
@@ -16,6 +17,7 @@ pub mod session;
 pub mod state;
 pub mod usage;
 
+pub use collapse::{Collapse, Collapses};
 pub use compaction::{
     CompactRequest, Compaction, Compactions, Covers, Expanded, FidelityDetail, Hindsight,
     RestoredItem,

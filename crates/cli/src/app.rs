@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bethink_api::{Compaction, Session};
+use bethink_api::{Collapse, Compaction, Session};
 use bethink_client::{Client, Places, SessionQuery, StartError, Starter};
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -135,6 +135,11 @@ pub(crate) fn compaction(
         });
     };
     one_of(beginning, "compaction", compactions, |one| one.id)
+}
+
+/// A collapsed span by the beginning of its id.
+pub(crate) fn collapse(beginning: &str, spans: Vec<Collapse>) -> Result<Collapse, Failure> {
+    one_of(beginning, "collapse", spans, |one| one.id)
 }
 
 fn one_of<T>(

@@ -61,9 +61,11 @@ pub(crate) enum Command {
     Compact(Compact),
     /// List the compactions of a session
     Compactions,
+    /// List the spans of a session that are shown as short texts, or are ready to
+    Collapses,
     /// Take a compaction back: the prompt shows the messages again
     Undo(Which),
-    /// Show the messages behind a compaction's summary
+    /// Show the messages behind a compaction's summary, or behind a collapsed span
     Expand(Expand),
     /// Show a session's messages, all of them kept
     History(History),
@@ -214,7 +216,8 @@ pub(crate) struct Which {
 
 #[derive(Debug, Args)]
 pub(crate) struct Expand {
-    /// A compaction's id, or the beginning of one [default: the newest]
+    /// Id of a compaction or of a collapsed span, or the beginning of one [default: the newest
+    /// compaction]
     pub(crate) compaction: Option<String>,
     /// Only what is about these words, such as a line of the summary
     #[arg(long, short = 's', value_name = "WORDS")]

@@ -232,6 +232,23 @@ impl Client {
         self.get(&["v1", "sessions", &id, "compactions", &compaction, "expand"], &parameters).await
     }
 
+    pub async fn collapses(&self, id: Uuid) -> Result<api::Collapses> {
+        self.get(&["v1", "sessions", &id.to_string(), "collapses"], &[]).await
+    }
+
+    /// The messages behind a collapsed span; with `q` those that it is about.
+    pub async fn expand_collapse(
+        &self,
+        id: Uuid,
+        collapse: Uuid,
+        q: Option<&str>,
+        cursor: Option<&str>,
+    ) -> Result<api::Expanded> {
+        let (id, collapse) = (id.to_string(), collapse.to_string());
+        let parameters = [("q", q.map(str::to_owned)), ("cursor", cursor.map(str::to_owned))];
+        self.get(&["v1", "sessions", &id, "collapses", &collapse, "expand"], &parameters).await
+    }
+
     // state
 
     pub async fn todos(&self, id: Uuid) -> Result<api::Todos> {

@@ -13,14 +13,12 @@ use bethink_compactor::{
 };
 use bethink_context::{Hints, measure, view};
 use bethink_facts::Facts;
-use bethink_store::{Compaction, SeqRange};
-use bethink_transcript::{CompactionId, Seq, SessionId};
+use bethink_store::Compaction;
+use bethink_transcript::{CompactionId, SessionId};
 use uuid::Uuid;
 
 use crate::hot::{ESTIMATOR, HotSession, Slot};
-use crate::limits::MAX_HITS;
-use crate::messages::stored_out;
-use crate::sessions::{page_limit, view_options};
+use crate::sessions::view_options;
 use crate::state::State;
 use crate::{Daemon, Kind, Refusal, Result};
 
@@ -261,7 +259,6 @@ impl Daemon {
         limit: Option<usize>,
         cursor: Option<String>,
     ) -> Result<api::Expanded> {
-        let limit = page_limit(limit)?;
         let all = self.store().compactions(id).await?;
         let Some(found) = all.iter().find(|c| c.id == compaction) else {
             return Err(Refusal::new(
@@ -269,42 +266,7 @@ impl Daemon {
                 format!("there is no compaction {compaction}"),
             ));
         };
-        let covered = |seq: Seq| seq >= found.first_seq && seq <= found.last_seq;
-        let after = match cursor {
-            None => None,
-            Some(text) => Some(Seq(text.parse().map_err(|_| {
-                Refusal::invalid("cursor", "not a cursor that this daemon hands out")
-            })?)),
-        };
-        let q = q.filter(|q| !q.trim().is_empty());
-        let Some(q) = q else {
-            let from = after.unwrap_or(Seq(found.first_seq.0.saturating_sub(1)));
-            let range = SeqRange {
-                after: Some(from),
-                before: Some(found.last_seq.next()),
-                limit,
-                newest: false,
-            };
-            let stored = self.store().messages(id, range).await?;
-            let next_cursor =
-                (stored.len() == limit).then(|| stored.last().map(|m| m.seq.to_string())).flatten();
-            let messages = stored.into_iter().map(stored_out).collect::<Result<_>>()?;
-            return Ok(api::Expanded { messages, next_cursor });
-        };
-        let mut messages = Vec::new();
-        for seq in marks(&q).into_iter().filter(|seq| covered(*seq)).take(limit) {
-            let range = SeqRange { limit: 1, ..SeqRange::from(seq) };
-            messages.extend(self.store().messages(id, range).await?);
-        }
-        if messages.is_empty() {
-            let hits = self.find(id, &q, MAX_HITS).await?;
-            let places = hits.into_iter().filter(|seq| covered(*seq)).take(limit);
-            let places = places.map(|seq| (id, seq)).collect();
-            let found = self.store().messages_at(places).await?;
-            messages.extend(found.into_iter().map(|(_, message)| message));
-        }
-        let messages = messages.into_iter().map(stored_out).collect::<Result<_>>()?;
-        Ok(api::Expanded { messages, next_cursor: None })
+        self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }
 }
 
@@ -376,16 +338,4 @@ fn refusal(failure: &Failure) -> Refusal {
         other => other.to_string(),
     };
     Refusal::new(Kind::NotCompactable, detail).hint(hint)
-}
-
-/// Message numbers in a line of a summary: `[41]`, or a bare number.
-fn marks(line: &str) -> Vec<Seq> {
-    if let Ok(seq) = line.trim().parse() {
-        return vec![Seq(seq)];
-    }
-    line.split('[')
-        .skip(1)
-        .filter_map(|part| part.split_once(']'))
-        .filter_map(|(number, _)| number.parse().ok().map(Seq))
-        .collect()
 }

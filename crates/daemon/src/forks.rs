@@ -131,6 +131,13 @@ impl Daemon {
             }
         });
         self.store().add_decisions(to, kept.collect()).await?;
+        // Under their own ids, which decisions name.
+        let spans = self.store().collapses(from).await?.into_iter();
+        let spans = spans.filter(|span| span.staged_after <= at).map(|span| {
+            let committed = span.committed.filter(|(after, _)| *after <= at);
+            bethink_store::Collapse { session: to, committed, ..span }
+        });
+        self.store().put_collapses(to, spans.collect(), Vec::new()).await?;
         for compaction in self.store().compactions(from).await? {
             if compaction.made_after <= at && compaction.undone_at.is_none() {
                 let id = bethink_transcript::CompactionId(Uuid::now_v7());

@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bethink_compactor::Breakers;
 use bethink_context::todos::{self, Todo};
 use bethink_context::{Boundary, Decision, Decisions, Entry, History, Learner, Shape, Thresholds};
-use bethink_store::{Compaction, SeqRange, Session, StoredMessage};
+use bethink_store::{Collapse, Compaction, SeqRange, Session, StoredMessage};
 use bethink_tokens::{ByteEstimator, Estimator};
 use bethink_transcript::message::Source;
 use bethink_transcript::{Message, MessageMeta, Seq, SessionId, UnixMicros};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
 use crate::cache::Cache;
+use crate::collapse::Staging;
 use crate::compactions::boundary_of;
 use crate::facts::KeptFacts;
 use crate::notes::Meter;
@@ -57,6 +58,8 @@ pub(crate) struct HotSession {
     /// The newest compaction was undone.
     pub(crate) undone: bool,
     pub(crate) last_compaction: Option<Compaction>,
+    /// Spans of the session that have a text; none are looked up while collapse is off.
+    pub(crate) spans: Vec<Collapse>,
     pub(crate) todos: TodoList,
     pub(crate) breakers: Breakers,
     pub(crate) shape: Option<Shape>,
@@ -111,6 +114,7 @@ pub(crate) struct Slot {
     pub(crate) facts: KeptFacts,
     pub(crate) meter: Meter,
     pub(crate) cache: Cache,
+    pub(crate) staging: Staging,
     inbox: Mutex<Vec<Arc<Message>>>,
     state: Arc<AsyncMutex<Option<HotSession>>>,
     /// What the last answer said of the window, for answers that can't wait.
@@ -126,6 +130,7 @@ impl Slot {
             facts: KeptFacts::default(),
             meter: Meter::default(),
             cache: Cache::default(),
+            staging: Staging::default(),
             inbox: Mutex::default(),
             state: Arc::default(),
             level: Mutex::default(),
@@ -299,6 +304,10 @@ async fn load(daemon: &Daemon, slot: &Slot) -> Result<HotSession> {
     let boundary = current.as_ref().map(boundary_of);
     let kept_from = boundary.as_ref().map_or(Seq::ZERO, |b| b.kept_from);
     slot.meter.begin(daemon.store().notes(id).await?.as_ref(), current.as_ref());
+    let spans = match daemon.settings().context.collapse {
+        true => daemon.store().collapses(id).await?,
+        false => Vec::new(),
+    };
     let model = model_of(&session);
     let thresholds = daemon.thresholds(&model)?;
     let mut hot = HotSession {
@@ -309,6 +318,7 @@ async fn load(daemon: &Daemon, slot: &Slot) -> Result<HotSession> {
         decisions: Decisions::default(),
         undone,
         last_compaction: current,
+        spans,
         todos: TodoList::default(),
         breakers: Breakers::default(),
         shape: None,

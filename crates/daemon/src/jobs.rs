@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::clock::rfc3339;
+use crate::collapse::COLLAPSE;
 use crate::forks::FORK_CHECK;
 use crate::index::INDEX;
 use crate::notes::NOTES;
@@ -66,7 +67,7 @@ impl Daemon {
         loop {
             match self.store().lease(self.lease()).await {
                 Ok(Some(job)) => {
-                    if job.kind == INDEX || job.kind == NOTES {
+                    if [INDEX, NOTES, COLLAPSE].contains(&job.kind.as_str()) {
                         self.wait_for_quiet(wake).await;
                     }
                     self.run(job).await;
@@ -130,6 +131,10 @@ impl Daemon {
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },
                 NOTES => match self.run_notes(&job).await {
+                    Ok(result) => JobOutcome::Done(result.to_string()),
+                    Err(refusal) => JobOutcome::Failed(refusal.detail),
+                },
+                COLLAPSE => match self.run_collapse(&job).await {
                     Ok(result) => JobOutcome::Done(result.to_string()),
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },

@@ -3,12 +3,14 @@
 //! Engines decide, the store keeps, this crate carries decisions out and makes them durable. Entrances
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
-//! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` → `compactions` →
+//! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` → `collapse` →
+//! `compactions` →
 //! `state` → `events` → `jobs` → `import` → `index` → `search` (`hit`) → `notes` → `export` → `ledger`.
 
 mod boot;
 mod cache;
 mod clock;
+mod collapse;
 mod compactions;
 mod events;
 mod export;

@@ -114,6 +114,7 @@ impl Daemon {
             };
             slot.note(&level);
             self.ask_notes_gate(slot, &hot);
+            self.ask_collapse_gate(slot, &hot);
         }
         slot.noted()
     }

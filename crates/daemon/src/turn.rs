@@ -16,6 +16,7 @@ use bethink_store::NewDecision;
 use bethink_transcript::{Role, Seq, SessionId, UnixMicros, ValidPrompt};
 use bytes::Bytes;
 
+use crate::collapse::Fill;
 use crate::compactions::Wish;
 use crate::frame::{Frame, hash, hash_text, join, overflow};
 use crate::hot::{HotSession, tokens};
@@ -32,6 +33,12 @@ pub(crate) struct Made {
     /// Tokens of all its parts, as estimated.
     estimated: u64,
     size: Measure,
+}
+
+impl Made {
+    fn fill(&self) -> Fill {
+        Fill { tokens: self.report.tokens, estimated: self.estimated }
+    }
 }
 
 impl Daemon {
@@ -62,12 +69,16 @@ impl Daemon {
         let mut made = self.make(&hot, &decisions, &frame, &stages)?;
         let effective = hot.thresholds.effective;
         hot.learner.compare(made.estimated, &made.size, effective);
+        if let Some(stage) = self.collapse(&mut hot, &mut decisions, made.fill()).await? {
+            stages.push(stage);
+            made = self.make(&hot, &decisions, &frame, &stages)?;
+        }
         let mut compacted = None;
         if may_compact {
             let limits = crate::limits::compact(&self.settings().compact);
             let wish = policy::decide(
                 made.report.tokens,
-                &hot.thresholds,
+                &self.compacts_at(&hot),
                 &hot.breakers,
                 &limits,
                 hot.undone,
@@ -116,6 +127,7 @@ impl Daemon {
         hot.last_prompt = Some(now);
         hot.view_tokens = made.prompt.tokens();
         self.ask_notes_gate(&slot, &hot);
+        self.ask_collapse_gate(&slot, &hot);
         slot.note(&api::ContextLevel {
             tokens: made.report.tokens,
             level: made.report.level.clone(),
@@ -135,7 +147,7 @@ impl Daemon {
             return Ok(report::empty(&hot));
         }
         let todos = hot.todos.clone();
-        let (decisions, _, stages) = self.decide(&mut hot, None, self.now());
+        let (mut decisions, _, mut stages) = self.decide(&mut hot, None, self.now());
         hot.todos = todos;
         let frame = Frame {
             system: Vec::new(),
@@ -145,6 +157,10 @@ impl Daemon {
             tool_tokens: 0,
         };
         let mut made = self.make(&hot, &decisions, &frame, &stages)?;
+        if let Some(due) = self.collapses_due(&hot, &decisions, made.fill()) {
+            stages.push(due.shown_in(&hot, &mut decisions));
+            made = self.make(&hot, &decisions, &frame, &stages)?;
+        }
         // Nothing is known of the next call's system and tools; they are taken to stay.
         if made.report.changed_by.as_deref().is_some_and(|by| by == "system" || by == "tools") {
             made.report.changed_by = None;

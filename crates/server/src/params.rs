@@ -1,7 +1,7 @@
 //! Ids in the path and values in the query, typed, with errors that name them.
 
 use axum::extract::{FromRequestParts, Query, RawPathParams};
-use bethink_transcript::{CompactionId, JobId, SessionId};
+use bethink_transcript::{CollapseId, CompactionId, JobId, SessionId};
 use http::request::Parts;
 use uuid::Uuid;
 
@@ -17,6 +17,10 @@ pub(crate) struct SessionPath(pub(crate) SessionId);
 /// `/v1/sessions/{id}/compactions/{cid}/…`
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompactionPath(pub(crate) SessionId, pub(crate) CompactionId);
+
+/// `/v1/sessions/{id}/collapses/{cid}/…`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CollapsePath(pub(crate) SessionId, pub(crate) CollapseId);
 
 /// `/v1/jobs/{id}`
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +40,15 @@ impl<S: Send + Sync> FromRequestParts<S> for CompactionPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
         let segments = segments(parts, state).await?;
         Ok(Self(SessionId(id(&segments, "id")?), CompactionId(id(&segments, "cid")?)))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for CollapsePath {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let segments = segments(parts, state).await?;
+        Ok(Self(SessionId(id(&segments, "id")?), CollapseId(id(&segments, "cid")?)))
     }
 }
 

@@ -17,8 +17,8 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    compactions, context, events, export, import, jobs, messages, notes, projects, search,
-    sessions, state, system, usage,
+    collapses, compactions, context, events, export, import, jobs, messages, notes, projects,
+    search, sessions, state, system, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -63,6 +63,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(compactions::list))
         .routes(routes!(compactions::undo))
         .routes(routes!(compactions::expand))
+        .routes(routes!(collapses::list))
+        .routes(routes!(collapses::expand))
         .routes(routes!(notes::get, notes::put))
         .routes(routes!(notes::update))
         .routes(routes!(state::todos, state::put_todos))
@@ -113,6 +115,8 @@ mod tests {
         ("get", "/v1/sessions/{id}/compactions"),
         ("post", "/v1/sessions/{id}/compactions/{cid}/undo"),
         ("get", "/v1/sessions/{id}/compactions/{cid}/expand"),
+        ("get", "/v1/sessions/{id}/collapses"),
+        ("get", "/v1/sessions/{id}/collapses/{cid}/expand"),
         ("get", "/v1/sessions/{id}/notes"),
         ("put", "/v1/sessions/{id}/notes"),
         ("post", "/v1/sessions/{id}/notes/update"),

@@ -1,13 +1,16 @@
 //! `bethink compact`, `compactions`, `undo`, `expand`.
 
 use bethink_api::{CompactRequest, Compaction};
+use bethink_client::Client;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::Done;
 use crate::app::{self, App};
 use crate::args::{Compact, Expand, Which};
 use crate::draw::compaction as draw;
 use crate::draw::message::{self, Extent};
+use crate::failure::Failure;
 use crate::screen::words::{ago, count};
 use crate::screen::{Align, Table, Text, Tone};
 
@@ -107,13 +110,15 @@ pub(crate) async fn undo(app: &mut App, which: &Which) -> Done {
 pub(crate) async fn expand(app: &mut App, how: &Expand) -> Done {
     let client = app.client().await?;
     let session = app.session(&client, None).await?;
-    let all = client.compactions(session.id).await?.compactions;
-    let chosen = app::compaction(how.compaction.as_deref(), all)?;
+    let behind = behind(&client, session.id, how.compaction.as_deref()).await?;
     let extent = if how.full { Extent::Whole } else { Extent::Beginning };
     let (mut cursor, mut messages) = (None, Vec::new());
     loop {
-        let query = how.search.as_deref();
-        let page = client.expand(session.id, chosen.id, query, cursor.as_deref()).await?;
+        let (query, from) = (how.search.as_deref(), cursor.as_deref());
+        let page = match behind {
+            Behind::Summary(id) => client.expand(session.id, id, query, from).await?,
+            Behind::Span(id) => client.expand_collapse(session.id, id, query, from).await?,
+        };
         match app.screen.json {
             true => messages.extend(page.messages),
             false => {
@@ -129,7 +134,31 @@ pub(crate) async fn expand(app: &mut App, how: &Expand) -> Done {
         }
     }
     if app.screen.json {
-        app.screen.value(&json!({ "compaction": chosen.id, "messages": messages }))?;
+        app.screen.value(&match behind {
+            Behind::Summary(id) => json!({ "compaction": id, "messages": messages }),
+            Behind::Span(id) => json!({ "collapse": id, "messages": messages }),
+        })?;
     }
     Ok(())
+}
+
+/// What stands for the messages that are asked for.
+#[derive(Clone, Copy)]
+enum Behind {
+    Summary(Uuid),
+    Span(Uuid),
+}
+
+/// A compaction by its id or the beginning of one; a collapsed span where no compaction has it.
+async fn behind(client: &Client, session: Uuid, named: Option<&str>) -> Result<Behind, Failure> {
+    let all = client.compactions(session).await?.compactions;
+    let chosen = app::compaction(named, all);
+    let Some(beginning) = named.filter(|_| chosen.is_err()) else {
+        return chosen.map(|one| Behind::Summary(one.id));
+    };
+    let spans = client.collapses(session).await?.collapses;
+    if spans.iter().any(|span| span.id.to_string().starts_with(beginning)) {
+        return Ok(Behind::Span(app::collapse(beginning, spans)?.id));
+    }
+    chosen.map(|one| Behind::Summary(one.id))
 }

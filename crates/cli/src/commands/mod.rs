@@ -1,5 +1,6 @@
 //! One file a noun; each function is one command: resolve, ask, show.
 
+mod collapse;
 mod compaction;
 mod context;
 mod daemon;
@@ -37,6 +38,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Context => context::context(app).await,
         Command::Compact(how) => compaction::compact(app, how).await,
         Command::Compactions => compaction::list(app).await,
+        Command::Collapses => collapse::list(app).await,
         Command::Undo(which) => compaction::undo(app, &which).await,
         Command::Expand(how) => compaction::expand(app, &how).await,
         Command::History(how) => Box::pin(history::history(app, &how)).await,

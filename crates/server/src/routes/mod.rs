@@ -1,5 +1,6 @@
 //! One file a resource; every handler extracts, calls the daemon and converts.
 
+pub(crate) mod collapses;
 pub(crate) mod compactions;
 pub(crate) mod context;
 pub(crate) mod events;
