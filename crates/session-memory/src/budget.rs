@@ -141,7 +141,7 @@ fn cost(row: &Row, estimator: &dyn Estimator) -> u64 {
     u64::from(estimator.text(&row.text)) + 1
 }
 
-fn size(rows: &[Row], estimator: &dyn Estimator) -> u64 {
+pub(crate) fn size(rows: &[Row], estimator: &dyn Estimator) -> u64 {
     rows.iter().filter(|row| row.weight != ALWAYS).map(|row| cost(row, estimator)).sum()
 }
 
@@ -242,9 +242,11 @@ impl Cutter<'_> {
     }
 }
 
+/// Begins the line that stands for others, in a text that was cut for a prompt.
 const LEFT_OUT: &str = "… (left out here: ";
 
-fn left_out(line: &str) -> Option<usize> {
+/// How many lines such a line stands for.
+pub(crate) fn left_out(line: &str) -> Option<usize> {
     line.strip_prefix(LEFT_OUT)?.split(' ').next()?.parse().ok()
 }
 

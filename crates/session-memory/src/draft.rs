@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use bethink_facts::Facts;
 
+use crate::document::same_heading;
+use crate::merge::{Written, WrittenRow};
 use crate::template::{SectionKind, Template};
 
 /// Writes notes. Strategies share one way into the file: whatever writes, [`crate::update`] merges.
@@ -37,6 +39,54 @@ pub struct WriterError {
 pub struct Draft {
     /// One for each section of the template, in its order.
     pub sections: Vec<DraftSection>,
+}
+
+impl Draft {
+    /// The daemon's rows as they stand since it last wrote: what it would write if nothing had happened.
+    pub fn standing(template: &Template, last: &Written) -> Self {
+        let sections = template.sections.iter().map(|section| {
+            let own =
+                last.rows.iter().filter(|row| same_heading(&row.id.section, &section.heading));
+            let own = own.filter(|row| !is_description(template, &row.text));
+            let row = |row: &WrittenRow| Row {
+                key: row.id.key.clone(),
+                text: row.text.clone(),
+                weight: STANDING_WEIGHT,
+            };
+            DraftSection::new(section.kind, own.map(row).collect())
+        });
+        Self { sections: sections.collect() }
+    }
+}
+
+/// Rows that were written before are equal; the oldest go first.
+const STANDING_WEIGHT: u32 = 1;
+
+/// The line is one of the template's own.
+pub(crate) fn is_description(template: &Template, line: &str) -> bool {
+    let own = template.sections.iter().flat_map(|section| &section.description);
+    own.into_iter().any(|known| !known.trim().is_empty() && known.trim() == line.trim())
+}
+
+/// Longest key made of words, in bytes; a longer one ends with a number that tells it from others.
+const KEY_BYTES: usize = 96;
+
+/// A key for a line that has none: its words, whatever their case and the marks between them. Rows of
+/// different strategies with the same words have it in common, so that what a person removed is known
+/// whoever writes it again.
+pub(crate) fn words_key(line: &str) -> String {
+    let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    let words = if words.is_empty() { line.trim().to_owned() } else { words.join(" ") };
+    if words.len() <= KEY_BYTES {
+        return format!("={words}");
+    }
+    // FNV-1a: the same in every build, which a hasher of the standard library does not promise.
+    let number = words.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |number, byte| {
+        (number ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let head = bethink_context::placeholder::beginning(&words, KEY_BYTES - 20);
+    format!("={head} {number:016x}")
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,6 +152,15 @@ mod tests {
         assert_eq!(Row::item("k", "a\n# b\t\u{7}c", 0).text, "- a # b c");
         assert_eq!(Row::plain("k", "## a\nb", 0).text, "a b");
         assert_eq!(Row::plain("k", "```", 0).text, "");
+    }
+
+    #[test]
+    fn the_same_words_have_the_same_key() {
+        assert_eq!(words_key("- [41] Mended `day.rs`!"), "=41 mended day rs");
+        assert_eq!(words_key("* [41]  mended day.rs"), words_key("- [41] Mended `day.rs`!"));
+        assert_eq!(words_key(" } "), "=}");
+        let long = |end: &str| words_key(&format!("{} {end}", "word ".repeat(60)));
+        assert!(long("a").len() <= KEY_BYTES && long("a") != long("b"), "{}", long("a"));
     }
 
     #[test]

@@ -6,21 +6,25 @@
 //! daemon, and what happened in the session to `bethink-facts`.
 //!
 //! Reading order: [`gate`] → [`template`] → [`document`] → [`draft`] → [`embedded`] → [`budget`] →
-//! [`merge`] → [`instruction`].
+//! [`merge`]; then, for a strategy that asks a model: [`instruction`] → [`edit`] → [`model`].
 
 pub mod budget;
 pub mod document;
 pub mod draft;
+pub mod edit;
 pub mod embedded;
 pub mod gate;
 pub mod instruction;
 pub mod merge;
+pub mod model;
 pub mod template;
 
 pub use budget::NotesBudget;
 pub use draft::{Draft, DraftSection, NotesRequest, NotesWriter, Row, WriterError};
+pub use edit::{EditCall, EditError, EditShape, NotesEdit, text_edits};
 pub use embedded::EmbeddedWriter;
 pub use gate::{GateLimits, Growth, Profile};
-pub use instruction::{Instruction, InstructionFault};
+pub use instruction::{EditWay, Instruction, InstructionFault};
 pub use merge::{Updated, Written, update};
+pub use model::ModelWriter;
 pub use template::{SectionKind, Template, TemplateFault};

@@ -21,6 +21,8 @@ use overlay::Overlay;
 /// Removed rows that are remembered; the oldest go beyond it. Rows speak of a window of history, so
 /// what was removed long ago is not written again anyway.
 const MAX_REMOVED: usize = 5_000;
+/// Begins the key of a line of the template.
+const TEMPLATE_KEY: char = '~';
 
 /// What the daemon knows of a file that it wrote: kept beside it, for the next merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +80,11 @@ fn described(template: &Template, draft: Draft) -> Draft {
         let described =
             section.description.iter().enumerate().filter(|(_, l)| !l.trim().is_empty());
         let mut rows: Vec<Row> = described
-            .map(|(at, line)| Row { key: format!("~{at}"), text: line.clone(), weight: ALWAYS })
+            .map(|(at, line)| Row {
+                key: format!("{TEMPLATE_KEY}{at}"),
+                text: line.clone(),
+                weight: ALWAYS,
+            })
             .collect();
         rows.extend(own.rows);
         DraftSection { kind: section.kind, rows }

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use bethink_tokens::Estimator;
 
-use super::{RowId, Written};
+use super::{RowId, TEMPLATE_KEY, Written};
+use crate::budget::ALWAYS;
 use crate::document::{Document, Part, same_heading};
-use crate::draft::{Draft, Row};
+use crate::draft::{Draft, Row, words_key};
 use crate::template::Template;
 
 #[derive(Debug, Default)]
@@ -96,9 +97,11 @@ impl Overlay {
                 .collect();
             let said: HashSet<&str> =
                 kept.blocks.iter().flat_map(|b| &b.lines).map(|line| line.trim()).collect();
-            drafted.rows.retain(|row| {
-                !removed.contains(row.key.as_str()) && !said.contains(row.text.trim())
-            });
+            let is_removed = |row: &Row| {
+                removed.contains(row.key.as_str())
+                    || (row.weight != ALWAYS && removed.contains(words_key(&row.text).as_str()))
+            };
+            drafted.rows.retain(|row| !is_removed(row) && !said.contains(row.text.trim()));
         }
     }
 
@@ -191,11 +194,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Rows that are gone, by their keys and by their words: another strategy has other keys.
     fn missing(&self, heading: &str) -> Vec<RowId> {
-        let keys = self.keys.values().filter(|key| !self.met.contains(*key));
-        let mut missing: Vec<&str> = keys.copied().collect();
-        missing.sort_unstable();
-        let id = |key: &str| RowId { section: heading.to_owned(), key: key.to_owned() };
-        missing.into_iter().map(id).collect()
+        let gone = self.keys.iter().filter(|(_, key)| !self.met.contains(*key));
+        let mut keys: Vec<String> = gone
+            .flat_map(|(text, key)| {
+                // A line of the template has no words of its own.
+                let words = (!key.starts_with(TEMPLATE_KEY)).then(|| words_key(text));
+                words.into_iter().chain([(*key).to_owned()])
+            })
+            .collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.into_iter().map(|key| RowId { section: heading.to_owned(), key }).collect()
     }
 }

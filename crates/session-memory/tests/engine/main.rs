@@ -4,5 +4,7 @@
 
 mod hands;
 mod merging;
+mod model;
 mod notes;
+mod suite;
 mod support;

@@ -1,0 +1,296 @@
+//! Edits of the notes by a model: a text in memory, changed piece by piece under rules.
+//!
+//! Nothing here touches the file. What the model leaves is taken apart by [`crate::model`] and merged, so
+//! that a wrong edit costs a line of notes at most. Refusals are told to the model, which may try again.
+//!
+//! Reading order: [`NotesEdit`] here → `shape` (which of the session's tools edits, and how it is called) →
+//! `blocks` (edits as text, where no tool can).
+
+mod blocks;
+mod shape;
+
+use bethink_tokens::Estimator;
+use bethink_transcript::text::plain;
+
+use crate::budget::NotesBudget;
+use crate::document::Document;
+use crate::draft::{Draft, is_description};
+use crate::merge::{Written, update};
+use crate::template::Template;
+
+pub use blocks::text_edits;
+pub use shape::{EditCall, EditShape};
+
+/// Edits of one update: ten sections want a few each; the rest is a loop.
+pub const MAX_EDITS: usize = 200;
+/// Bytes that edits may add to the notes altogether: four times the largest notes, at four bytes a token.
+pub const MAX_ADDED_BYTES: usize = 192 * 1024;
+/// A model sees the notes up to so many times their budget, so that it shortens them itself.
+const SHOWN_TIMES_BUDGET: u64 = 4;
+/// Characters of a text that an error repeats.
+const QUOTED_CHARS: usize = 120;
+
+/// The notes while a model edits them.
+#[derive(Clone, Debug)]
+pub struct NotesEdit {
+    path: String,
+    template: Template,
+    before: String,
+    text: String,
+    edits: usize,
+}
+
+/// Why an edit was not made. The text is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    #[error("{0}")]
+    OtherFile(String),
+    #[error(
+        "the old text is empty; give text that stands in the notes, such as the line in italics below a heading"
+    )]
+    NothingOld,
+    #[error("the old text and the new one are the same")]
+    NothingNew,
+    #[error(
+        "the old text does not stand in the notes; it must be there letter by letter, spaces and line ends too"
+    )]
+    NotFound,
+    #[error("the old text stands in the notes {count} times; give more of what is around it")]
+    Repeated { count: usize },
+    #[error("the notes would have {actual} bytes, {limit} are allowed; write less")]
+    TooBig { limit: usize, actual: usize },
+    #[error(
+        "{line:?} must stay as it is and where it is: headings and the lines in italics are not changed"
+    )]
+    FrameChanged { line: String },
+    #[error("no heading may be added; write {line:?} as a line of a section that is there")]
+    FrameAdded { line: String },
+    #[error("{MAX_EDITS} edits were made; no more are taken in this update")]
+    TooMany,
+}
+
+impl NotesEdit {
+    /// The notes as a model gets them: every heading is there, lines end with `\n`, and what is far over
+    /// the budget is cut. `file` is what stands on disk, `last` what the daemon knows of it.
+    pub fn open(
+        path: &str,
+        template: &Template,
+        last: &Written,
+        file: Option<&str>,
+        budget: &NotesBudget,
+        estimator: &dyn Estimator,
+    ) -> Self {
+        let shown = NotesBudget {
+            section: budget.section.saturating_mul(SHOWN_TIMES_BUDGET),
+            total: budget.total.saturating_mul(SHOWN_TIMES_BUDGET),
+        };
+        let standing = Draft::standing(template, last);
+        let whole = update(template, standing, last, file, &shown, estimator).text;
+        let before = shown.cut(&whole.replace("\r\n", "\n"), template, path, estimator);
+        Self {
+            path: path.to_owned(),
+            template: template.clone(),
+            text: before.clone(),
+            before,
+            edits: 0,
+        }
+    }
+
+    /// As the model was given them.
+    pub fn before(&self) -> &str {
+        &self.before
+    }
+
+    /// As they are now.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Edits that were made.
+    pub fn edits(&self) -> usize {
+        self.edits
+    }
+
+    /// Exactly the notes, spelt as they were named to the model. Another spelling of the same place is
+    /// denied too: to understand paths is how one escapes.
+    pub fn permits(&self, path: &str) -> Result<(), String> {
+        if path == self.path {
+            return Ok(());
+        }
+        let given: String = path.chars().take(QUOTED_CHARS).collect();
+        Err(format!("only the notes may be edited, as {:?}; the call names {given:?}", self.path))
+    }
+
+    /// Puts `new` in place of `old`, which stands there once, or of each with `replace_all`. The answer is
+    /// for the model.
+    pub fn apply(
+        &mut self,
+        path: &str,
+        old: &str,
+        new: &str,
+        replace_all: bool,
+    ) -> Result<String, EditError> {
+        self.permits(path).map_err(EditError::OtherFile)?;
+        if self.edits >= MAX_EDITS {
+            return Err(EditError::TooMany);
+        }
+        let (old, new) = (old.replace("\r\n", "\n"), plain(new));
+        if old.is_empty() {
+            return Err(EditError::NothingOld);
+        }
+        if old == new {
+            return Err(EditError::NothingNew);
+        }
+        let count = match self.text.matches(&old).count() {
+            0 => return Err(EditError::NotFound),
+            count if count > 1 && !replace_all => return Err(EditError::Repeated { count }),
+            count => count,
+        };
+        // Known before it is made: a short text that stands there often can ask for gigabytes.
+        let grown = new.len().saturating_sub(old.len()).saturating_mul(count);
+        let actual = self.text.len().saturating_add(grown);
+        let limit = self.before.len() + MAX_ADDED_BYTES;
+        if actual > limit {
+            return Err(EditError::TooBig { limit, actual });
+        }
+        let edited = self.text.replace(&old, &new);
+        self.keeps_frame(&edited)?;
+        self.text = edited;
+        self.edits += 1;
+        let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
+        Ok(format!("The notes were changed in {places}."))
+    }
+
+    /// Headings and the template's own lines stand as before.
+    fn keeps_frame(&self, edited: &str) -> Result<(), EditError> {
+        let (was, is) = (self.frame(&self.before), self.frame(edited));
+        let quoted = |line: &String| line.chars().take(QUOTED_CHARS).collect::<String>();
+        let parted = was.iter().zip(&is).position(|(was, is)| was != is);
+        let at = parted.unwrap_or(was.len().min(is.len()));
+        match (was.get(at), is.get(at)) {
+            (None, None) => Ok(()),
+            (None, Some(added)) => Err(EditError::FrameAdded { line: quoted(added) }),
+            (Some(_), Some(added)) if is.len() > was.len() => {
+                Err(EditError::FrameAdded { line: quoted(added) })
+            }
+            (Some(changed), _) => Err(EditError::FrameChanged { line: quoted(changed) }),
+        }
+    }
+
+    fn frame(&self, text: &str) -> Vec<String> {
+        let known = |heading: &str| self.template.place(heading).is_some();
+        let document = Document::parse_with(text, self.template.level, &known);
+        let mut frame = Vec::new();
+        for part in document.parts {
+            frame.push(part.raw);
+            let own = part.lines.into_iter().filter(|line| is_description(&self.template, line));
+            frame.extend(own.map(|line| line.trim().to_owned()));
+        }
+        frame
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_tokens::ByteEstimator;
+
+    use super::*;
+
+    const PATH: &str = "/home/ada/.local/share/bethink/notes/s.md";
+    const TITLE: &str = "_What the session is about, in 5 to 10 words._";
+
+    fn open(file: Option<&str>) -> NotesEdit {
+        let (template, budget) = (Template::default(), NotesBudget::default());
+        NotesEdit::open(PATH, &template, &Written::default(), file, &budget, &ByteEstimator)
+    }
+
+    #[test]
+    fn edits_follow_each_other_and_say_what_they_did() {
+        let mut notes = open(None);
+        assert_eq!(notes.before(), Template::default().bare());
+        let told = notes.apply(PATH, TITLE, &format!("{TITLE}\nThe tide\r\n- x \u{1b}[1mb"), false);
+        assert_eq!(told.unwrap(), "The notes were changed in 1 place.");
+        notes.apply(PATH, "- x b", "- x\n- x", false).unwrap();
+        assert_eq!(
+            notes.apply(PATH, "- x", "- y", true).unwrap(),
+            "The notes were changed in 2 places."
+        );
+        assert!(notes.text().contains(&format!("{TITLE}\nThe tide\n- y\n- y\n\n# Current State")));
+        assert_eq!(notes.edits(), 3);
+    }
+
+    #[test]
+    fn a_wrong_edit_changes_nothing_and_says_why() {
+        let mut notes = open(Some("# Current State\n- one\n- one\n# Own\n- two\n"));
+        let before = notes.text().to_owned();
+        let mut check = |old: &str, new: &str, expect: &str| {
+            let error = notes.apply(PATH, old, new, false).unwrap_err().to_string();
+            assert!(error.contains(expect), "{error}");
+            assert_eq!(notes.text(), before);
+        };
+        check("", "x", "old text is empty");
+        check("- one", "- one", "are the same");
+        check("- three", "x", "does not stand in the notes");
+        check("- one", "x", "2 times");
+        check("- two", &"x".repeat(300_000), "bytes, ");
+        check("# Current State", "# State", "\"# Current State\" must stay");
+        check("# Learnings\n", "", "\"# Learnings\" must stay");
+        check("# Own\n", "", "\"# Own\" must stay");
+        check("# Learnings", "# Learned\n# Learnings", "write \"# Learned\" as a line");
+        check("- two", "- two\n# More", "write \"# More\" as a line");
+        check(TITLE, "The tide", "\"_What the session is about, in 5 to 10 words._\" must stay");
+        check("# Own\n- two", "```\n# Own\n- two\n```", "\"# Own\" must stay");
+        notes.apply(PATH, "- two", "- two\n```sh\n# a comment\n```\n## deeper", false).unwrap();
+    }
+
+    #[test]
+    fn only_the_notes_by_their_own_name() {
+        let mut notes = open(None);
+        assert_eq!(notes.permits(PATH), Ok(()));
+        for path in [
+            "",
+            "s.md",
+            "~/.local/share/bethink/notes/s.md",
+            "/home/ada/.local/share/bethink/notes/../notes/s.md",
+            "/home/ada/.local/share/bethink/notes/./s.md",
+            "/home/ada/.local/share/bethink/notes//s.md",
+            "/home/ada/.local/share/bethink/notes/s.md ",
+            "/home/ada/.local/share/bethink/notes/s.md\0",
+            "/home/ada/.local/share/bethink/notes/S.md",
+            "file:///home/ada/.local/share/bethink/notes/s.md",
+            "/home/ada/.local/share/bethink/notes/%73.md",
+            "/etc/passwd",
+        ] {
+            let reason = notes.permits(path).unwrap_err();
+            assert!(reason.contains(PATH), "{reason}");
+            let error = notes.apply(path, TITLE, "x", false).unwrap_err();
+            assert_eq!(error, EditError::OtherFile(reason));
+        }
+        assert_eq!(notes.text(), notes.before());
+    }
+
+    #[test]
+    fn an_endless_run_of_edits_ends_and_growth_is_bounded() {
+        let mut notes = open(Some("# Current State\na\n"));
+        notes.apply(PATH, "\na\n", &format!("\n{}\n", "a".repeat(60_000)), false).unwrap();
+        let long = "b".repeat(100);
+        let error = notes.apply(PATH, "a", &long, true).unwrap_err();
+        assert!(matches!(error, EditError::TooBig { .. }), "{error}");
+        let mut notes = open(Some("# Current State\n- 0\n"));
+        for n in 0..MAX_EDITS {
+            notes.apply(PATH, &format!("- {n}\n"), &format!("- {}\n", n + 1), false).unwrap();
+        }
+        let error = notes.apply(PATH, "- 200\n", "- 201\n", false).unwrap_err();
+        assert_eq!(error, EditError::TooMany);
+    }
+
+    #[test]
+    fn a_file_of_a_person_is_given_with_every_heading_and_within_bounds() {
+        let notes = open(Some("prose\r\n# Worklog\r\n- by hand\r\n"));
+        assert!(notes.before().starts_with("prose\n\n# Session Title\n"), "{}", notes.before());
+        assert!(notes.before().contains("# Worklog\n- by hand\n"), "{}", notes.before());
+        assert!(!notes.before().contains('\r'));
+        let long = open(Some(&format!("# Worklog\n{}", "by hand\n".repeat(200_000))));
+        assert!(long.before().len() < 400_000, "{}", long.before().len());
+    }
+}

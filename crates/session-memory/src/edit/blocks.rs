@@ -1,0 +1,72 @@
+//! Edits as text: `<edit><old>…</old><new>…</new></edit>`, for sessions whose client has no tool that
+//! edits, since a fork can't be given one.
+
+use super::MAX_EDITS;
+
+/// The edits of an answer in their order, old text and new, at most [`MAX_EDITS`]. The text between the tags
+/// counts as it is, less one line end at either side. A block that is not whole is passed over, and none
+/// reaches into the next.
+pub fn text_edits(reply: &str) -> Vec<(String, String)> {
+    let blocks = reply.split("<edit>").skip(1).filter_map(block);
+    blocks.take(MAX_EDITS).map(|(old, new)| (inner(old), inner(new))).collect()
+}
+
+fn block(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start().strip_prefix("<old>")?;
+    let (old, text) = until(text, ["</old>", "<new>"])?;
+    let (new, _) = until(text, ["</new>", "</edit>"])?;
+    Some((old, new))
+}
+
+/// What stands before these tags, and what follows them. Only both together end a text, so that it may
+/// speak of one of them.
+fn until<'a>(text: &'a str, [first, second]: [&str; 2]) -> Option<(&'a str, &'a str)> {
+    text.match_indices(first).find_map(|(at, _)| {
+        let after = text[at + first.len()..].trim_start().strip_prefix(second)?;
+        Some((&text[..at], after))
+    })
+}
+
+fn inner(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let text = text.strip_prefix('\n').unwrap_or(&text);
+    text.strip_suffix('\n').unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(reply: &str, expect: &[(&str, &str)]) {
+        let found = text_edits(reply);
+        let found: Vec<_> = found.iter().map(|(old, new)| (old.as_str(), new.as_str())).collect();
+        assert_eq!(found, expect, "{reply}");
+    }
+
+    #[test]
+    fn blocks_are_read_as_they_stand() {
+        check("<edit><old>a</old><new>b</new></edit>", &[("a", "b")]);
+        check(
+            "First:\n<edit>\n<old>\n  a\n\nb \n</old>\n<new>\n</new>\n</edit>\n and\r\n<edit>\r\n<old>\r\nc\r\n</old> <new>d\n\n</new></edit>",
+            &[("  a\n\nb ", ""), ("c", "d\n")],
+        );
+        check("<edit><old>x</old> y</old><new>a &lt; b </new> z</new></edit>", {
+            &[("x</old> y", "a &lt; b </new> z")]
+        });
+    }
+
+    #[test]
+    fn what_is_not_whole_is_passed_over() {
+        check("", &[]);
+        check("<edit>", &[]);
+        check("<edit><new>b</new><old>a</old></edit>", &[]);
+        check("<edit><old>a</old><new>b</new>", &[]);
+        check(
+            "<edit><old>a</old><new>b</new> <edit><old>c</old><new>d</new></edit>",
+            &[("c", "d")],
+        );
+        check("<edit><old>a</old></edit><edit><old>b</old><new>c</new></edit>", &[("b", "c")]);
+        let many = "<edit><old>a</old><new>b</new></edit>".repeat(500);
+        assert_eq!(text_edits(&many).len(), MAX_EDITS);
+    }
+}

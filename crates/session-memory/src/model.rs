@@ -1,0 +1,164 @@
+//! Notes by a model: the document that it left, taken apart into rows.
+//!
+//! The model edits a copy ([`crate::edit`]); the file is merged with these rows like with those of any
+//! strategy, so that a person's lines stay and removed ones stay away whatever the model did. Nothing it
+//! leaves is an error of form: headings are the template's, what stands outside of them goes to the section
+//! before it, and a section that it dropped keeps its rows.
+
+mod lines;
+
+use std::collections::{HashMap, HashSet};
+
+use bethink_tokens::Estimator;
+use bethink_transcript::text::plain;
+
+use crate::budget::{NotesBudget, left_out, size};
+use crate::document::{Document, same_heading};
+use crate::draft::{
+    Draft, DraftSection, NotesRequest, NotesWriter, Row, WriterError, is_description, words_key,
+};
+use crate::merge::Written;
+use crate::template::{SectionKind, Template, TemplateSection};
+use lines::{Line, readable};
+
+const STRATEGY: &str = "model";
+/// Notes that are so many times over their budget were not written by the instruction.
+const TIMES_BUDGET: u64 = 4;
+/// Weight of the title, as the embedded strategy has it: it is never shortened.
+const TITLE_WEIGHT: u32 = 1_000;
+
+/// Writes what a model left.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelWriter<'a> {
+    /// The notes as they were given to the model.
+    pub before: &'a str,
+    /// As it left them.
+    pub edited: &'a str,
+    /// What the daemon knows of the file since it last wrote it.
+    pub last: &'a Written,
+    pub budget: &'a NotesBudget,
+    pub estimator: &'a dyn Estimator,
+}
+
+impl NotesWriter for ModelWriter<'_> {
+    fn strategy(&self) -> &'static str {
+        STRATEGY
+    }
+
+    fn write(&self, request: &NotesRequest<'_>) -> Result<Draft, WriterError> {
+        let mut draft = self.taken_apart(request.template);
+        let limit = self.budget.total.saturating_mul(TIMES_BUDGET);
+        let tokens: u64 = draft.sections.iter().map(|s| size(&s.rows, self.estimator)).sum();
+        if tokens > limit {
+            return Err(refused(format!("its notes have {tokens} tokens, {limit} are taken")));
+        }
+        if draft.sections.iter().all(|section| section.rows.is_empty()) {
+            return Err(refused("it left nothing in them".to_owned()));
+        }
+        if let Some(title) = request.title {
+            let titles = draft.sections.iter_mut().filter(|s| s.kind == Some(SectionKind::Title));
+            titles.for_each(|s| s.rows = vec![Row::plain("title", title, TITLE_WEIGHT)]);
+        }
+        Ok(draft)
+    }
+}
+
+fn refused(reason: String) -> WriterError {
+    WriterError { strategy: STRATEGY, reason }
+}
+
+impl ModelWriter<'_> {
+    fn taken_apart(&self, template: &Template) -> Draft {
+        let edited = plain(self.edited);
+        let standing = Draft::standing(template, self.last);
+        let by_section = self.lines_of(template, &edited);
+        let sections = template.sections.iter().zip(by_section).zip(standing.sections);
+        let sections = sections.map(|((section, lines), standing)| match lines {
+            Some(lines) => self.section(section, &lines),
+            None => standing,
+        });
+        Draft { sections: sections.collect() }
+    }
+
+    /// The model's lines of each section; `None` where it has none and no heading.
+    fn lines_of(&self, template: &Template, edited: &str) -> Vec<Option<Vec<Line>>> {
+        let known = |heading: &str| template.place(heading).is_some();
+        let document = Document::parse_with(edited, template.level, &known);
+        let persons = self.persons(template);
+        let is_own = |line: &Line| {
+            let text = line.text.trim();
+            !persons.lines.contains(text)
+                && !is_description(template, text)
+                && left_out(text).is_none()
+        };
+        let mut sections: Vec<Option<Vec<Line>>> = vec![None; template.sections.len()];
+        let first = document.parts.iter().find_map(|part| template.place(&part.heading));
+        let mut at = first.unwrap_or(0);
+        let mut add = |at: usize, lines: Vec<Line>| {
+            let Some(section) = sections.get_mut(at) else { return };
+            section.get_or_insert_default().extend(lines.into_iter().filter(&is_own));
+        };
+        let preamble = readable(&document.preamble);
+        if preamble.iter().any(&is_own) {
+            add(at, preamble);
+        }
+        for part in &document.parts {
+            match template.place(&part.heading) {
+                Some(place) => at = place,
+                None if persons.headings.iter().any(|own| same_heading(own, &part.heading)) => {}
+                None => add(at, vec![Line::heading(&part.heading)]),
+            }
+            add(at, readable(&part.lines));
+        }
+        sections
+    }
+
+    fn section(&self, section: &TemplateSection, lines: &[Line]) -> DraftSection {
+        let mut keys: HashMap<&str, &str> = HashMap::new();
+        for row in &self.last.rows {
+            if same_heading(&row.id.section, &section.heading) {
+                // The first of several equal lines: those after it are told apart by their number.
+                keys.entry(row.text.trim()).or_insert(&row.id.key);
+            }
+        }
+        let mut seen = HashSet::new();
+        let mut rows = Vec::with_capacity(lines.len());
+        for line in lines {
+            let key = keys.get(line.text.trim());
+            let key = key.map_or_else(|| words_key(&line.text), |key| (*key).to_owned());
+            // Lines of code may well repeat each other.
+            if seen.insert(key.clone()) || line.is_code {
+                rows.push(Row { key, text: line.text.clone(), weight: 0 });
+            }
+        }
+        weigh(section.kind, &mut rows);
+        DraftSection::new(section.kind, rows)
+    }
+
+    /// What stands in the file by a person's hand. It stays without being written again.
+    fn persons(&self, template: &Template) -> Persons<'_> {
+        let ours: HashSet<&str> = self.last.rows.iter().map(|row| row.text.trim()).collect();
+        let lines = self.before.lines().map(str::trim);
+        let document = Document::parse(self.before, template.level);
+        let headings = document.parts.into_iter().map(|part| part.heading);
+        Persons {
+            lines: lines.filter(|line| !line.is_empty() && !ours.contains(line)).collect(),
+            headings: headings.filter(|heading| template.place(heading).is_none()).collect(),
+        }
+    }
+}
+
+struct Persons<'a> {
+    lines: HashSet<&'a str>,
+    /// Sections of their own.
+    headings: Vec<String>,
+}
+
+/// A log is worth most at its end, everything else at its beginning.
+fn weigh(kind: Option<SectionKind>, rows: &mut [Row]) {
+    let count = rows.len();
+    for (at, row) in rows.iter_mut().enumerate() {
+        let weight = if kind == Some(SectionKind::Worklog) { at + 1 } else { count - at };
+        row.weight = u32::try_from(weight).unwrap_or(crate::budget::ALWAYS - 1);
+    }
+}
