@@ -28,6 +28,8 @@ enum Place {
     /// The name of an environment variable; never shown when it is none, since it may be a secret that
     /// was put in the wrong place.
     Variable(fn(&mut Settings) -> &mut String),
+    /// A text that may hold a secret: never shown.
+    Hidden(fn(&mut Settings) -> &mut String),
     /// US dollars, up to a million.
     Money(fn(&mut Settings) -> &mut f64),
     Names(fn(&mut Settings) -> &mut Vec<String>),
@@ -49,7 +51,7 @@ impl Key {
             Place::Whole(_, low, high) => format!("a whole number from {low} to {high}"),
             Place::Percent(_) => "a number from 0 to 100".into(),
             Place::Flag(_) => "true or false".into(),
-            Place::Text(_) => "a text that is not empty".into(),
+            Place::Text(_) | Place::Hidden(_) => "a text that is not empty".into(),
             Place::Either(_, words) => either(words),
             Place::Variable(_) => {
                 "the name of an environment variable (letters, digits and _), not a key".into()
@@ -62,7 +64,7 @@ impl Key {
     /// What was given, as an error may show it.
     pub(crate) fn shown(&self, given: String) -> String {
         match self.place {
-            Place::Variable(_) => "something else".into(),
+            Place::Variable(_) | Place::Hidden(_) => "something else".into(),
             _ => given,
         }
     }
@@ -78,7 +80,7 @@ impl Key {
                 set(place(settings), number(value).filter(|n| (0.0..=100.0).contains(n)))
             }
             Place::Flag(place) => set(place(settings), value.as_bool()),
-            Place::Text(place) => {
+            Place::Text(place) | Place::Hidden(place) => {
                 let text = value.as_str().map(str::trim).filter(|text| !text.is_empty());
                 set(place(settings), text.map(str::to_owned))
             }
@@ -109,7 +111,7 @@ impl Key {
                 "false" | "0" | "off" => Some(toml::Value::Boolean(false)),
                 _ => None,
             },
-            Place::Text(_) | Place::Either(..) | Place::Variable(_) => {
+            Place::Text(_) | Place::Hidden(_) | Place::Either(..) | Place::Variable(_) => {
                 Some(toml::Value::String(text.to_owned()))
             }
             Place::Names(_) => {
@@ -233,7 +235,7 @@ keys! {
         name: Text,
         small_name: Text,
         api_key_env: Variable,
-        api_key_command: Text,
+        api_key_command: Hidden,
         allow_plain_http: Flag,
         stream: Flag,
         connect_timeout_ms: Whole(100, DAY_MS),

@@ -98,7 +98,8 @@ pub struct ModelSettings {
     pub name: String,
     /// For notes; empty: as `name`.
     pub small_name: String,
-    /// The environment variable that holds the key; empty: the provider's usual one.
+    /// The environment variable that holds the key; empty: the provider's usual one, for the provider's own server
+    /// alone.
     pub api_key_env: String,
     /// A command that prints the key; it goes before the variable.
     pub api_key_command: String,
@@ -139,15 +140,6 @@ impl ModelSettings {
 
     pub fn notes_by_model(&self) -> bool {
         self.is_on() && self.notes == "model"
-    }
-
-    /// The environment variable that holds the key, where no command gives it.
-    pub fn key_variable(&self) -> &str {
-        match self.provider.as_str() {
-            _ if !self.api_key_env.is_empty() => &self.api_key_env,
-            "openai" => "OPENAI_API_KEY",
-            _ => "ANTHROPIC_API_KEY",
-        }
     }
 
     /// The model of `name` or, for a small task, of `small_name`; else the session's own.
