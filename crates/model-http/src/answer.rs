@@ -1,0 +1,109 @@
+//! An answer's content, from JSON as it came to blocks of the Messages API.
+
+use std::borrow::Cow;
+
+use bethink_transcript::json::{decode_string, depth, encode_string};
+use bethink_transcript::message::Source;
+use bethink_transcript::{Block, Message, MessageId, MessageMeta, Seq, UnixMicros};
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use crate::limits::MAX_DEPTH;
+use crate::trouble::Trouble;
+
+/// Blocks of a JSON array of blocks; each keeps its bytes.
+pub(crate) fn blocks(content: &str) -> Result<Vec<Block>, Trouble> {
+    let id = MessageId::new("answer").map_err(|e| Trouble::broken(e.to_string()))?;
+    let meta = MessageMeta { seq: Seq::ZERO, id, created_at: UnixMicros(0) };
+    let message = Bytes::from(format!(r#"{{"role":"assistant","content":{content}}}"#));
+    Message::parse(meta, message, Source::Client)
+        .map(|message| message.blocks.into_vec())
+        .map_err(|e| Trouble::broken(format!("the answer's content is none: {e}")))
+}
+
+/// A tool's input from the text that the model wrote for it. One that is no JSON object, since the model
+/// erred or was cut off, becomes `{"_raw": "…"}`: the answer stays whole, and whoever carries the call out
+/// can tell the model what it wrote. Nothing at all is an empty object.
+pub(crate) fn input(text: &str) -> Cow<'_, str> {
+    let bare = text.trim();
+    if bare.is_empty() {
+        return Cow::Borrowed("{}");
+    }
+    let sound = bare.starts_with('{')
+        && depth(bare.as_bytes()) <= MAX_DEPTH
+        && serde_json::from_str::<&RawValue>(bare).is_ok();
+    if sound {
+        Cow::Borrowed(bare)
+    } else {
+        Cow::Owned(format!(r#"{{"_raw":{}}}"#, encode_string(text)))
+    }
+}
+
+/// A string that comes in pieces, kept as the inside of one JSON literal: bytes stay as they came, and a
+/// character that is cut in two, as halves of a surrogate pair, is whole again.
+#[derive(Debug, Default)]
+pub(crate) struct Literal(String);
+
+impl Literal {
+    /// The piece as text, and kept; `None` where it is no string.
+    pub(crate) fn push<'a>(&mut self, piece: &'a RawValue) -> Option<Cow<'a, str>> {
+        let inside = piece.get().strip_prefix('"')?.strip_suffix('"')?;
+        self.0.push_str(inside);
+        Some(decode_string(piece.get()))
+    }
+
+    pub(crate) fn push_text(&mut self, text: &str) {
+        let literal = encode_string(text);
+        let inside = literal.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        self.0.push_str(inside.unwrap_or_default());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The JSON literal.
+    pub(crate) fn json(&self) -> String {
+        format!("\"{}\"", self.0)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        decode_string(&self.json()).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_is_always_an_object() {
+        let deep = format!("{}1{}", "{\"a\":".repeat(MAX_DEPTH + 1), "}".repeat(MAX_DEPTH + 1));
+        for (text, expect) in [
+            ("", "{}"),
+            (" \n", "{}"),
+            (r#" {"b": 1,"a":[2]} "#, r#"{"b": 1,"a":[2]}"#),
+            (r#"{"a": "cut o"#, r#"{"_raw":"{\"a\": \"cut o"}"#),
+            ("[1]", r#"{"_raw":"[1]"}"#),
+            ("null", r#"{"_raw":"null"}"#),
+            ("ls -la", r#"{"_raw":"ls -la"}"#),
+            ("{} {}", r#"{"_raw":"{} {}"}"#),
+        ] {
+            assert_eq!(input(text), expect, "{text}");
+        }
+        assert!(input(&deep).starts_with(r#"{"_raw":"{"#));
+    }
+
+    #[test]
+    fn pieces_join_as_they_came() {
+        let mut literal = Literal::default();
+        for piece in [r#""a\u00e9""#, r#""\ud83d""#, r#""\ude00""#, r#""é\n""#] {
+            literal.push(serde_json::from_str(piece).unwrap()).unwrap();
+        }
+        assert_eq!(literal.json(), r#""a\u00e9\ud83d\ude00é\n""#);
+        assert_eq!(literal.text(), "aé😀é\n");
+        assert_eq!(literal.push(serde_json::from_str("1").unwrap()), None);
+        literal.push_text("\"q\"");
+        assert_eq!(literal.text(), "aé😀é\n\"q\"");
+    }
+}

@@ -1,0 +1,137 @@
+//! Anthropic's Messages API.
+
+mod stream;
+
+use bethink_model::{Reply, Request, Stop};
+use bethink_transcript::json::{decode_string, encode_string};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::answer;
+use crate::call::{Dialect, Parcel};
+use crate::trouble::{Refusal, Trouble};
+use crate::usage::Tally;
+use stream::Events;
+
+/// The only version there is; what came since is asked for by beta headers.
+const VERSION: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anthropic;
+
+impl Dialect for Anthropic {
+    type Stream = Events;
+
+    fn provider(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-api-key", "")
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        VERSION
+    }
+
+    fn call(&self, request: &Request, streamed: bool) -> Result<Parcel, Trouble> {
+        let body = body(request, Some(request.max_tokens), streamed);
+        Ok(Parcel { route: "messages", body, streamed })
+    }
+
+    fn count(&self, request: &Request) -> Option<Parcel> {
+        let body = body(request, None, false);
+        Some(Parcel { route: "messages/count_tokens", body, streamed: false })
+    }
+
+    fn read_whole(&self, json: &str) -> Result<Reply, Trouble> {
+        if let Some(refusal) = Refusal::in_answer(json) {
+            return Err(Trouble::Refused(refusal));
+        }
+        let whole: Whole<'_> =
+            serde_json::from_str(json).map_err(|e| Trouble::no_json("the answer", &e))?;
+        let content = whole.content.ok_or_else(|| Trouble::broken("the answer has no content"))?;
+        let mut tally = Tally::default();
+        tally.take_anthropic(&whole.usage);
+        let (usage, usage_doubtful) = tally.end();
+        Ok(Reply {
+            id: text(whole.id),
+            model: text(whole.model),
+            content: answer::blocks(content.get())?,
+            stop: stop(whole.stop_reason)?,
+            usage,
+            usage_doubtful,
+        })
+    }
+
+    fn stream(&self) -> Events {
+        Events::default()
+    }
+}
+
+/// A message, whole or as it is started.
+#[derive(Deserialize)]
+struct Whole<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    stop_reason: Option<&'a RawValue>,
+    #[serde(default)]
+    usage: Value,
+}
+
+/// Joined from bytes that exist already, so that equal requests are equal here and a longer prompt begins
+/// like a shorter one. What changes between two calls of a session stands outside of what it wraps.
+fn body(request: &Request, max_tokens: Option<u64>, streamed: bool) -> Vec<u8> {
+    let messages = request.messages_json();
+    let room = request.system.len() + request.tools.len() + messages.len() + 200;
+    let mut body = Vec::with_capacity(room + request.model.len());
+    body.extend_from_slice(b"{\"model\":");
+    body.extend_from_slice(encode_string(&request.model).as_bytes());
+    if let Some(max_tokens) = max_tokens {
+        body.extend_from_slice(format!(",\"max_tokens\":{max_tokens}").as_bytes());
+    }
+    for (name, value) in [("system", &request.system), ("tools", &request.tools)] {
+        if !is_empty_array(value) {
+            body.extend_from_slice(format!(",\"{name}\":").as_bytes());
+            body.extend_from_slice(value);
+        }
+    }
+    body.extend_from_slice(b",\"messages\":");
+    body.extend_from_slice(&messages);
+    body.extend_from_slice(if streamed { b",\"stream\":true}" } else { b"}" });
+    body
+}
+
+fn is_empty_array(json: &[u8]) -> bool {
+    json.iter().filter(|b| !b.is_ascii_whitespace()).take(3).eq(b"[]")
+        || json.iter().all(u8::is_ascii_whitespace)
+}
+
+fn text(raw: Option<&RawValue>) -> String {
+    let raw = raw.map(RawValue::get).filter(|raw| raw.starts_with('"'));
+    raw.map_or_else(String::new, |raw| decode_string(raw).into_owned())
+}
+
+/// An answer without a reason for its end may have been cut off, and is none.
+fn stop(raw: Option<&RawValue>) -> Result<Stop, Trouble> {
+    Ok(match text(raw).as_str() {
+        "" => return Err(Trouble::broken("the answer has no stop_reason")),
+        "end_turn" => Stop::EndTurn,
+        "max_tokens" => Stop::MaxTokens,
+        "stop_sequence" => Stop::StopSequence,
+        "tool_use" => Stop::ToolUse,
+        "pause_turn" => Stop::PauseTurn,
+        "refusal" => Stop::Refusal,
+        "model_context_window_exceeded" => Stop::WindowFull,
+        other => Stop::Other(other.chars().take(80).collect()),
+    })
+}
+
+#[cfg(test)]
+mod tests;

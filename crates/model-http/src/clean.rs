@@ -1,0 +1,228 @@
+//! A provider's words, made fit to be shown and kept: one line, bounded, nothing that a terminal obeys, and
+//! no key.
+
+use std::collections::HashSet;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use secrecy::zeroize::Zeroizing;
+
+use crate::key::Key;
+use crate::limits::MAX_MESSAGE;
+
+/// Characters that are looked at; a text is cut to fewer after the key is out.
+const MAX_SEEN: usize = 16 * 1024;
+
+/// So many characters of a key side by side are a piece of it: an echo may be cut short or masked.
+const PIECE: usize = 8;
+
+const REDACTED: &str = "[key]";
+
+/// `text` as it may stand in an error. The key is taken out as it is, percent-encoded, in Base64 at any
+/// offset, and in pieces.
+pub(crate) fn clean(text: &str, key: Option<&Key>) -> String {
+    let line = one_line(text);
+    let line = key.map_or_else(|| line.clone(), |key| without_key(&line, key));
+    cut(&line, MAX_MESSAGE)
+}
+
+fn cut(line: &str, most: usize) -> String {
+    match line.char_indices().nth(most) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
+/// White space becomes one space; control characters, terminal sequences and characters that change how
+/// others are shown go.
+fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(MAX_SEEN));
+    let mut chars = text.chars().take(MAX_SEEN).peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => match chars.next() {
+                Some('[') => skip_until(&mut chars, |c| ('@'..='~').contains(&c)),
+                Some(']' | 'P' | '^' | '_' | 'X') => skip_string(&mut chars),
+                _ => {}
+            },
+            '\u{9b}' => skip_until(&mut chars, |c| ('@'..='~').contains(&c)),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut chars),
+            c if c.is_whitespace() => {
+                if !out.ends_with(' ') && !out.is_empty() {
+                    out.push(' ');
+                }
+            }
+            c if c.is_control() || is_invisible(c) => {}
+            c => out.push(c),
+        }
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+type Chars<'a> = std::iter::Peekable<std::iter::Take<std::str::Chars<'a>>>;
+
+fn skip_until(chars: &mut Chars<'_>, last: impl Fn(char) -> bool) {
+    // A line end ends a sequence that never ends: what follows is text again.
+    while let Some(c) = chars.next_if(|c| *c != '\n') {
+        if last(c) {
+            return;
+        }
+    }
+}
+
+/// A control string, up to BEL or ST.
+fn skip_string(chars: &mut Chars<'_>) {
+    while let Some(c) = chars.next_if(|c| *c != '\n') {
+        match c {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' => {
+                chars.next_if_eq(&'\\');
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Zero-width, bidirectional, variation and tag characters.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn without_key(line: &str, key: &Key) -> String {
+    let forms = forms(key.expose());
+    // Names of hosts and types are made small on their way.
+    let small = line.to_ascii_lowercase();
+    let bytes = small.as_bytes();
+    let mut hidden = vec![false; bytes.len()];
+    let length = PIECE.min(key.expose().len()).max(1);
+    let pieces: HashSet<&[u8]> = forms.iter().flat_map(|form| form.windows(length)).collect();
+    for (at, window) in bytes.windows(length).enumerate() {
+        if pieces.contains(window) {
+            hidden.iter_mut().skip(at).take(length).for_each(|h| *h = true);
+        }
+    }
+    let mut out = String::with_capacity(line.len());
+    let mut before = false;
+    for (at, c) in line.char_indices() {
+        let now = hidden.get(at).copied().unwrap_or(false);
+        match (before, now) {
+            (false, true) => out.push_str(REDACTED),
+            (_, false) => out.push(c),
+            (true, true) => {}
+        }
+        before = now;
+    }
+    out
+}
+
+/// How the key may come back, in small letters.
+fn forms(key: &str) -> Vec<Zeroizing<Vec<u8>>> {
+    let mut forms = vec![Zeroizing::new(key.as_bytes().to_ascii_lowercase())];
+    if key.len() < PIECE {
+        return forms;
+    }
+    let percent = |upper: bool| {
+        let mut out = Zeroizing::new(Vec::with_capacity(key.len() * 3));
+        for byte in key.bytes() {
+            match (byte.is_ascii_alphanumeric() || b"-._~".contains(&byte), upper) {
+                (true, _) => out.push(byte),
+                (false, true) => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+                (false, false) => out.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+            }
+        }
+        out
+    };
+    forms.extend([percent(true), percent(false)]);
+    for offset in 0..3usize {
+        let mut padded = Zeroizing::new(vec![0u8; offset]);
+        padded.extend_from_slice(key.as_bytes());
+        let text = Zeroizing::new(STANDARD_NO_PAD.encode(&*padded));
+        // The first and last letters hold bits of what stands beside the key.
+        let first = (offset * 8).div_ceil(6);
+        let last = text.len() - usize::from(!padded.len().is_multiple_of(3));
+        let core = Zeroizing::new(text.as_bytes().get(first..last).unwrap_or_default().to_vec());
+        let safe = core.iter().map(|b| match b {
+            b'+' => b'-',
+            b'/' => b'_',
+            other => *other,
+        });
+        forms.push(Zeroizing::new(safe.collect()));
+        forms.push(core);
+    }
+    forms.iter_mut().for_each(|form| form.make_ascii_lowercase());
+    forms
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    use secrecy::SecretString;
+
+    use super::*;
+
+    const CANARY: &str = "sk-ant-Zx81+/q=&%canary:QQ7";
+
+    fn key() -> Key {
+        Key::new(&SecretString::from(CANARY)).ok().unwrap()
+    }
+
+    #[test]
+    fn words_are_one_line_and_command_no_terminal() {
+        for (text, expect) in [
+            ("  plain\r\n\ttext ", "plain text"),
+            ("a\u{1b}[31mred\u{1b}[0mb", "aredb"),
+            ("a\u{1b}]52;c;aGk=\u{7}b", "ab"),
+            ("a\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\b", "alinkb"),
+            ("a\u{9b}2Jb\u{9d}0;t\u{9c}c", "abc"),
+            ("a\u{1b}Pq\u{1b}\\b\u{1b}cd", "abd"),
+            ("a\u{0}\u{8}\u{7f}\u{85}b", "a b"),
+            ("a\u{202e}b\u{200b}c\u{e0041}d\u{fe0f}", "abcd"),
+            ("\u{1b}[never ends\nbut this", "ever ends but this"),
+            ("\u{1b}]never ends\nbut this", "but this"),
+            ("\u{1b}", ""),
+        ] {
+            assert_eq!(clean(text, None), expect, "{text:?}");
+        }
+        assert_eq!(clean(&"é".repeat(900), None).chars().count(), MAX_MESSAGE);
+    }
+
+    #[test]
+    fn a_key_is_taken_out_in_every_form() {
+        let key = key();
+        let encoded: String = CANARY.bytes().map(|b| format!("%{b:02X}")).collect();
+        assert!(clean(&format!("echo {CANARY}!"), Some(&key)).eq("echo [key]!"));
+        let mut echoes = vec![
+            format!("x-api-key: {CANARY}"),
+            format!("key {}", CANARY.split_at(14).0),
+            format!("key ***{}", CANARY.split_at(CANARY.len() - 9).1),
+            CANARY.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D").replace('&', "%26"),
+            format!("{}{CANARY}", "x".repeat(MAX_MESSAGE - 12)),
+            format!("sk-ant\u{0}-Zx81+/q=&%can\u{1b}[0mary:QQ7"),
+        ];
+        for lead in ["", "a", "ab", "Bearer ", "user:"] {
+            let text = format!("{lead}{CANARY}");
+            echoes.extend([STANDARD.encode(&text), URL_SAFE.encode(&text)]);
+        }
+        for echo in &echoes {
+            let shown = clean(echo, Some(&key));
+            assert!(shown.contains(REDACTED), "{echo} → {shown}");
+            let mut pieces = CANARY.as_bytes().windows(PIECE);
+            assert!(!pieces.any(|p| shown.as_bytes().windows(PIECE).any(|w| w == p)), "{shown}");
+        }
+        // Not a form that anybody sends, but nothing of it may panic either.
+        let _ = clean(&encoded, Some(&key));
+    }
+
+    #[test]
+    fn other_words_stay() {
+        let text = "invalid x-api-key: overloaded, 200000 tokens > 100000 — schön";
+        assert_eq!(clean(text, Some(&key())), text);
+        let short = Key::new(&SecretString::from("ab")).ok().unwrap();
+        assert_eq!(clean("cab is", Some(&short)), "c[key] is");
+    }
+}

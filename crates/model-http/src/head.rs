@@ -1,0 +1,156 @@
+//! What the head of an answer tells beside its status.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, LOCATION, RETRY_AFTER};
+
+use crate::limits::{MAX_REQUEST_ID, MAX_WAIT};
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Head {
+    pub(crate) status: Option<u16>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+/// What a body is said to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Events,
+    Json,
+    Unsaid,
+    Other(String),
+}
+
+impl Head {
+    pub(crate) fn read(status: StatusCode, headers: &HeaderMap) -> Self {
+        let id = ["request-id", "x-request-id"].iter().find_map(|name| text(headers, name));
+        Self {
+            status: Some(status.as_u16()),
+            request_id: id.and_then(request_id),
+            retry_after: retry_after(headers),
+        }
+    }
+}
+
+/// An id as it may be kept: visible ASCII, bounded.
+pub(crate) fn request_id(text: &str) -> Option<String> {
+    let fits = !text.is_empty()
+        && text.len() <= MAX_REQUEST_ID
+        && text.bytes().all(|b| b.is_ascii_graphic());
+    fits.then(|| text.to_owned())
+}
+
+pub(crate) fn kind(headers: &HeaderMap) -> Kind {
+    let Some(said) = text(headers, CONTENT_TYPE.as_str()) else { return Kind::Unsaid };
+    let kind = said.split(';').next().unwrap_or(said).trim().to_ascii_lowercase();
+    match kind.as_str() {
+        "text/event-stream" => Kind::Events,
+        "application/json" => Kind::Json,
+        json if json.ends_with("+json") => Kind::Json,
+        _ => Kind::Other(kind),
+    }
+}
+
+/// A compression that nobody asked for; unpacking it would let a few bytes become many.
+pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
+    let said = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("unknown").trim();
+    let plain = said.is_empty() || said.eq_ignore_ascii_case("identity");
+    (!plain).then(|| said.chars().take(40).collect())
+}
+
+pub(crate) fn location(headers: &HeaderMap) -> Option<&str> {
+    text(headers, LOCATION.as_str())
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Milliseconds, seconds, or a date; a date counts from the server's own clock where it tells it.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let wait = match text(headers, "retry-after-ms").and_then(number) {
+        Some(millis) => seconds(millis / 1000.0),
+        None => {
+            let said = text(headers, RETRY_AFTER.as_str())?;
+            number(said).map_or_else(|| until(said, headers), seconds)
+        }
+    };
+    wait.map(|wait| wait.min(MAX_WAIT))
+}
+
+/// A number that is none, or negative, is not heard.
+fn seconds(seconds: f64) -> Option<Duration> {
+    // Written so that what is no number stays none.
+    let bounded = if seconds > MAX_WAIT.as_secs_f64() { MAX_WAIT.as_secs_f64() } else { seconds };
+    Duration::try_from_secs_f64(bounded).ok()
+}
+
+fn until(date: &str, headers: &HeaderMap) -> Option<Duration> {
+    let read = |text: &str| rfc2822::parse(text.trim()).ok().map(|at| at.timestamp());
+    let now = text(headers, DATE.as_str()).and_then(read).unwrap_or_else(Timestamp::now);
+    let wait = read(date)?.duration_since(now);
+    Some(Duration::try_from(wait).unwrap_or(Duration::ZERO))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn the_wait_is_read_in_every_form_and_bounded() {
+        let date = ("date", "Wed, 21 Oct 2026 07:28:00 GMT");
+        let after = |value| ("retry-after", value);
+        for (pairs, expect) in [
+            (vec![], None),
+            (vec![after("7")], Some(7_000)),
+            (vec![after(" 0.25 ")], Some(250)),
+            (vec![after("9"), ("retry-after-ms", "1500")], Some(1_500)),
+            (vec![after("-1")], None),
+            (vec![after("NaN")], None),
+            (vec![after("inf")], Some(86_400_000)),
+            (vec![after("1e300")], Some(86_400_000)),
+            (vec![after("soon")], None),
+            (vec![after("Wed, 21 Oct 2026 07:28:30 GMT"), date], Some(30_000)),
+            (vec![after("Wed, 21 Oct 2026 07:00:00 GMT"), date], Some(0)),
+            (vec![after("Wed, 21 Oct 2099 07:28:00 GMT"), date], Some(86_400_000)),
+            (vec![after("Wed, 21 Oct 2099 07:28:00 GMT")], Some(86_400_000)),
+        ] {
+            let found = retry_after(&headers(&pairs)).map(|wait| wait.as_millis());
+            assert_eq!(found, expect, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn kinds_and_encodings() {
+        for (said, expect) in [
+            ("text/event-stream; charset=utf-8", Kind::Events),
+            ("Application/JSON", Kind::Json),
+            ("application/problem+json", Kind::Json),
+            ("text/html", Kind::Other("text/html".into())),
+        ] {
+            assert_eq!(kind(&headers(&[("content-type", said)])), expect, "{said}");
+        }
+        assert_eq!(kind(&HeaderMap::new()), Kind::Unsaid);
+        assert_eq!(encoding(&headers(&[("content-encoding", "identity")])), None);
+        assert_eq!(encoding(&headers(&[("content-encoding", "gzip")])).as_deref(), Some("gzip"));
+    }
+
+    #[test]
+    fn ids_are_short_and_visible() {
+        let id = |value: &str| {
+            Head::read(StatusCode::OK, &headers(&[("x-request-id", value)])).request_id
+        };
+        assert_eq!(id("req_1").as_deref(), Some("req_1"));
+        assert_eq!(id("a b"), None);
+        assert_eq!(id(&"x".repeat(MAX_REQUEST_ID + 1)), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! Keys: where they come from, the one origin that each may go to, and that nothing shows them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use reqwest::Url;
+use reqwest::header::HeaderValue;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use url::Origin;
+
+use crate::command;
+use crate::endpoint::{EndpointError, Provider};
+use crate::limits::{KEY_AGAIN, MAX_KEY};
+
+/// Who knows the key.
+#[derive(Clone, PartialEq, Eq)]
+pub enum KeySource {
+    /// The server wants none.
+    None,
+    /// The environment variable of this name.
+    Env(String),
+    /// What this command of the shell prints.
+    Command(String),
+}
+
+impl KeySource {
+    /// What settings mean: the command before the variable. The provider's usual variable holds a key for
+    /// the provider's own server, and is looked at for no other.
+    pub fn chosen(provider: Provider, base_url: &str, env: &str, command: &str) -> Self {
+        match (command, env, base_url) {
+            ("", "", "") => Self::Env(provider.usual_key_env().to_owned()),
+            ("", "", _) => Self::None,
+            ("", env, _) => Self::Env(env.to_owned()),
+            (command, _, _) => Self::Command(command.to_owned()),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), EndpointError> {
+        let known = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        match self {
+            Self::Env(name) if name.is_empty() || !name.bytes().all(known) => {
+                Err(EndpointError::KeyName)
+            }
+            Self::Command(command) if command.trim().is_empty() => Err(EndpointError::KeyCommand),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A command may hold a secret itself, and somebody may write a key where a name belongs.
+impl fmt::Debug for KeySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Env(_) => "Env(…)",
+            Self::Command(_) => "Command(…)",
+        })
+    }
+}
+
+/// A key. Has no `Debug`, `Display`, `Clone` or `Serialize`, and is wiped from memory when it goes.
+pub(crate) struct Key(SecretString);
+
+impl Key {
+    /// White space around a key comes from files and shells; inside there is only visible ASCII, since it
+    /// goes into a header.
+    pub(crate) fn new(text: &SecretString) -> Result<Self, KeyError> {
+        let bare = text.expose_secret().trim();
+        if bare.is_empty() {
+            return Err(KeyError::Empty);
+        }
+        if bare.len() > MAX_KEY {
+            return Err(KeyError::TooLong);
+        }
+        if !bare.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(KeyError::Characters);
+        }
+        Ok(Self(SecretString::from(bare)))
+    }
+
+    /// `prefix` and the key, marked so that no library logs it.
+    pub(crate) fn header(&self, prefix: &str) -> Result<HeaderValue, KeyError> {
+        let text = SecretString::from(format!("{prefix}{}", self.0.expose_secret()));
+        let mut value =
+            HeaderValue::from_str(text.expose_secret()).map_err(|_| KeyError::Characters)?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    /// For the one who takes it out of texts.
+    pub(crate) fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+}
+
+/// Why there is no key to send.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum KeyError {
+    #[error(
+        "the key's variable is not set: set the one that api_key_env names, or api_key_command"
+    )]
+    NotSet,
+    #[error("the key is empty")]
+    Empty,
+    #[error("the key is longer than {MAX_KEY} bytes")]
+    TooLong,
+    #[error("the key holds characters that no key has: only visible ASCII is allowed")]
+    Characters,
+    #[error("api_key_command could not be started: {0}")]
+    NotStarted(std::io::ErrorKind),
+    #[error("api_key_command ended with {0}")]
+    Failed(String),
+    #[error("api_key_command did not answer within {0} seconds")]
+    TooSlow(u64),
+    #[error("the key belongs to another origin and was not sent")]
+    OtherOrigin,
+}
+
+/// Keeps the key of one origin.
+pub(crate) struct Keeper {
+    source: KeySource,
+    origin: Origin,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    got: Option<Result<Arc<Key>, KeyError>>,
+    asked: Option<Instant>,
+    /// The server refused it.
+    refused: bool,
+}
+
+impl Keeper {
+    pub(crate) fn new(source: KeySource, origin: Origin) -> Self {
+        Self { source, origin, held: Mutex::default() }
+    }
+
+    /// The key for a request to `url`; `None` where none is to be sent. Asks for it at the first use, and
+    /// again after a refusal, at most once a minute.
+    pub(crate) async fn key_for(&self, url: &Url) -> Result<Option<Arc<Key>>, KeyError> {
+        if url.origin() != self.origin {
+            return Err(KeyError::OtherOrigin);
+        }
+        if self.source == KeySource::None {
+            return Ok(None);
+        }
+        let mut held = self.held.lock().await;
+        let lately = held.asked.is_some_and(|at| at.elapsed() < KEY_AGAIN);
+        match &held.got {
+            Some(Ok(key)) if lately || !held.refused => return Ok(Some(key.clone())),
+            Some(Err(error)) if lately => return Err(error.clone()),
+            _ => {}
+        }
+        let got = self.ask().await.and_then(|text| Key::new(&text)).map(Arc::new);
+        *held = Held { got: Some(got.clone()), asked: Some(Instant::now()), refused: false };
+        got.map(Some)
+    }
+
+    /// The server didn't take the key; a command may know a newer one.
+    pub(crate) async fn refused(&self) {
+        self.held.lock().await.refused = true;
+    }
+
+    async fn ask(&self) -> Result<SecretString, KeyError> {
+        match &self.source {
+            KeySource::None => Err(KeyError::NotSet),
+            KeySource::Env(name) => match std::env::var(name) {
+                Ok(value) => Ok(SecretString::from(value)),
+                Err(std::env::VarError::NotPresent) => Err(KeyError::NotSet),
+                Err(std::env::VarError::NotUnicode(_)) => Err(KeyError::Characters),
+            },
+            KeySource::Command(line) => command::output(line).await,
+        }
+    }
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let origin = self.origin.ascii_serialization();
+        f.debug_struct("Keeper").field("source", &self.source).field("origin", &origin).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

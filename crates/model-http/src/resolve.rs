@@ -1,0 +1,64 @@
+//! Names to addresses: a name may lead only where its address could have been written.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::base::{is_forbidden, is_loopback};
+
+/// Asks the system, and leaves out what is not allowed. A name that was allowed without encryption because
+/// it means this machine must lead to this machine.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    pub(crate) loopback_only: bool,
+}
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        let loopback_only = self.loopback_only;
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            Ok(Box::new(allowed(found, loopback_only)?.into_iter()) as Addrs)
+        })
+    }
+}
+
+fn allowed(
+    found: impl Iterator<Item = SocketAddr>,
+    loopback_only: bool,
+) -> Result<Vec<SocketAddr>, NotAllowed> {
+    let fits = |at: &SocketAddr| !is_forbidden(at.ip()) && (!loopback_only || is_loopback(at.ip()));
+    let left: Vec<_> = found.filter(fits).collect();
+    if left.is_empty() { Err(NotAllowed) } else { Ok(left) }
+}
+
+/// A name leads nowhere but to addresses that are refused.
+#[derive(Debug)]
+pub(crate) struct NotAllowed;
+
+impl fmt::Display for NotAllowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name leads to an address that is not allowed")
+    }
+}
+
+impl std::error::Error for NotAllowed {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_only_where_it_may() {
+        let check = |found: &[&str], loopback_only| {
+            let found = found.iter().map(|at| SocketAddr::new(at.parse().unwrap(), 0));
+            allowed(found, loopback_only).map_or(0, |left| left.len())
+        };
+        assert_eq!(check(&["127.0.0.1", "::1"], true), 2);
+        assert_eq!(check(&["127.0.0.1", "192.0.2.1"], true), 1);
+        assert_eq!(check(&["192.0.2.1"], true), 0);
+        assert_eq!(check(&["192.0.2.1", "169.254.169.254", "fe80::1"], false), 1);
+        assert_eq!(check(&["::ffff:169.254.169.254"], false), 0);
+    }
+}

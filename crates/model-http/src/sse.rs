@@ -1,0 +1,123 @@
+//! Server-sent events from bytes, however the network cuts them.
+//!
+//! Our own decoder because the public ones buffer an event of any size. It follows the standard's rules
+//! for `event` and `data`; `id` and `retry` are for clients that reconnect, and an answer is never resumed.
+
+/// One event that was completed by a blank line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Empty where the stream names none.
+    pub kind: String,
+    /// Lines of data joined by line feeds; bytes that are no UTF-8 are replaced.
+    pub data: String,
+}
+
+/// An event has more bytes than are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event has more than {0} bytes")]
+pub struct TooLarge(pub usize);
+
+/// Takes bytes in, gives events out. What follows the last blank line is never handed out, as the standard
+/// has it: it may be cut anywhere.
+#[derive(Debug)]
+pub struct Decoder {
+    most: usize,
+    line: Vec<u8>,
+    /// Bytes that the stream may begin with and that mean nothing.
+    mark: &'static [u8],
+    after_cr: bool,
+    kind: String,
+    data: Vec<u8>,
+    has_data: bool,
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+impl Decoder {
+    /// Events have at most `most` bytes, their names and frames included.
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            line: Vec::new(),
+            mark: BYTE_ORDER_MARK,
+            after_cr: false,
+            kind: String::new(),
+            data: Vec::new(),
+            has_data: false,
+        }
+    }
+
+    /// Takes in what arrived and appends the events it completes.
+    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLarge> {
+        let mut rest = bytes;
+        while let Some(at) = rest.iter().position(|b| matches!(b, b'\n' | b'\r')) {
+            let (line, end) = rest.split_at(at);
+            self.grow(line)?;
+            rest = end.get(1..).unwrap_or_default();
+            let is_return = end.first() == Some(&b'\r');
+            let second_half =
+                std::mem::replace(&mut self.after_cr, is_return) && !is_return && at == 0;
+            if !second_half {
+                events.extend(self.end_line());
+            }
+        }
+        self.grow(rest)
+    }
+
+    fn grow(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.after_cr = false;
+        if self.line.len() + self.data.len() + self.kind.len() + bytes.len() > self.most {
+            return Err(TooLarge(self.most));
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Option<Event> {
+        let mut whole = std::mem::take(&mut self.line);
+        let event = self.read_line(&whole);
+        whole.clear();
+        self.line = whole;
+        event
+    }
+
+    fn read_line(&mut self, line: &[u8]) -> Option<Event> {
+        let line = line.strip_prefix(std::mem::take(&mut self.mark)).unwrap_or(line);
+        if line.is_empty() {
+            return self.end_event();
+        }
+        let colon = line.iter().position(|b| *b == b':').unwrap_or(line.len());
+        let (field, value) = line.split_at(colon);
+        let value = value.strip_prefix(b":").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"event" => self.kind = String::from_utf8_lossy(value).into_owned(),
+            b"data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
+            }
+            // Comments keep the connection alive.
+            _ => {}
+        }
+        None
+    }
+
+    fn end_event(&mut self) -> Option<Event> {
+        let kind = std::mem::take(&mut self.kind);
+        let data = std::mem::take(&mut self.data);
+        if !std::mem::take(&mut self.has_data) {
+            return None;
+        }
+        let data = String::from_utf8(data)
+            .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
+        Some(Event { kind, data })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! What went wrong, from the wire to a [`ModelError`]: the provider's own error, or a broken way to it.
+
+use bethink_model::classify::{Said, classify};
+use bethink_model::{Class, ModelError};
+use serde_json::Value;
+
+use crate::clean::clean;
+use crate::head::{Head, request_id};
+use crate::key::{Key, KeyError};
+use crate::resolve::NotAllowed;
+
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The provider said so itself.
+    Refused(Refusal),
+    /// It was found out here.
+    Found(Class, String),
+}
+
+impl Trouble {
+    pub(crate) fn broken(what: impl Into<String>) -> Self {
+        Self::Found(Class::Broken, what.into())
+    }
+
+    pub(crate) fn too_much(what: &str, most: usize) -> Self {
+        Self::Found(Class::TooMuch, format!("{what} has more than {most} bytes"))
+    }
+
+    pub(crate) fn no_json(what: &str, error: &serde_json::Error) -> Self {
+        // Where it broke is told; the text that is quoted by some of its errors is the provider's.
+        Self::broken(format!("{what} can't be read: {error}"))
+    }
+
+    /// An error of the way, without the URL, whose path is of no use to a reader.
+    pub(crate) fn of_transport(error: &reqwest::Error, origin: &str) -> Self {
+        let class = match error {
+            e if has_source::<NotAllowed>(e) => Class::Forbidden,
+            e if e.is_timeout() => Class::TimedOut,
+            e if e.is_connect() => Class::Unreachable,
+            e if e.is_redirect() => Class::Forbidden,
+            _ => Class::Broken,
+        };
+        let what = match class {
+            Class::Broken => "the connection broke",
+            Class::TimedOut => "nothing came in time",
+            _ => "no connection could be made",
+        };
+        Self::Found(class, format!("{what} ({origin}): {}", deepest(error)))
+    }
+
+    /// The error that a caller sees.
+    pub(crate) fn explained(self, head: &Head, key: Option<&Key>, heard: bool) -> ModelError {
+        let mut error = match self {
+            Self::Found(class, message) => ModelError::new(class, clean(&message, key)),
+            Self::Refused(refusal) => {
+                // A status tells something of a refusal only where it is one.
+                let status = head.status.filter(|status| *status >= 400);
+                let (class, figures) = classify(&refusal.said(status));
+                let mut error = ModelError::new(class, clean(&refusal.shown(), key));
+                error.figures = figures;
+                error.request_id = refusal.request_id.filter(|id| clean(id, key) == *id);
+                error
+            }
+        };
+        let named = head.request_id.clone().filter(|id| clean(id, key) == *id);
+        error.request_id = named.or(error.request_id);
+        error.status = head.status;
+        error.retry_after = head.retry_after;
+        error.heard = heard;
+        error
+    }
+}
+
+impl From<KeyError> for Trouble {
+    fn from(error: KeyError) -> Self {
+        let class = match error {
+            KeyError::OtherOrigin => Class::Forbidden,
+            _ => Class::Auth,
+        };
+        Self::Found(class, error.to_string())
+    }
+}
+
+fn has_source<T: std::error::Error + 'static>(error: &reqwest::Error) -> bool {
+    sources(error).any(<dyn std::error::Error>::is::<T>)
+}
+
+/// The cause that has no cause; those above it repeat it with a URL.
+fn deepest(error: &reqwest::Error) -> String {
+    sources(error).last().map_or_else(|| "no reason is known".to_owned(), ToString::to_string)
+}
+
+fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(std::error::Error::source(error), |source| source.source())
+}
+
+/// An error as a provider, a gateway or a web server words it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) kind: Option<String>,
+    pub(crate) code: Option<String>,
+    pub(crate) message: String,
+    pub(crate) request_id: Option<String>,
+}
+
+impl Refusal {
+    /// Any body that came with a status of failure.
+    pub(crate) fn of_body(body: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(body);
+        let text = text.trim();
+        match serde_json::from_str::<Value>(text) {
+            Ok(value) => Self::of_value(&value).unwrap_or_else(|| Self::worded(text)),
+            Err(_) if text.starts_with('<') => Self::worded(&page_title(text)),
+            Err(_) => Self::worded(text),
+        }
+    }
+
+    /// `{"error": …}` in all its shapes; `None` where there is none.
+    pub(crate) fn of_value(value: &Value) -> Option<Self> {
+        let value = value.as_array().map_or(value, |all| all.first().unwrap_or(value));
+        let member = |of: &Value, name: &str| match of.get(name) {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(Value::Number(number)) => Some(number.to_string()),
+            Some(Value::Null) | None => None,
+            Some(other) => Some(other.to_string()),
+        };
+        let request_id = member(value, "request_id").and_then(|id| request_id(&id));
+        match value.get("error") {
+            Some(error @ Value::Object(_)) => Some(Self {
+                kind: member(error, "type"),
+                code: member(error, "code"),
+                message: member(error, "message").unwrap_or_else(|| error.to_string()),
+                request_id,
+            }),
+            Some(Value::Null | Value::Bool(false)) | None => {
+                let message = member(value, "message").or_else(|| member(value, "detail"))?;
+                let kind = member(value, "type");
+                Some(Self { kind, code: member(value, "code"), message, request_id })
+            }
+            Some(_) => {
+                let message = member(value, "error")?;
+                Some(Self { kind: None, code: member(value, "code"), message, request_id })
+            }
+        }
+    }
+
+    /// Whether an answer that should be none of it is an error.
+    pub(crate) fn in_answer(json: &str) -> Option<Self> {
+        if !json.contains("\"error\"") {
+            return None;
+        }
+        let value: Value = serde_json::from_str(json).ok()?;
+        let tells = !matches!(value.get("error"), None | Some(Value::Null | Value::Bool(false)));
+        tells.then(|| Self::of_value(&value)).flatten()
+    }
+
+    fn worded(text: &str) -> Self {
+        Self { message: text.to_owned(), ..Self::default() }
+    }
+
+    fn said(&self, status: Option<u16>) -> Said<'_> {
+        let (kind, code) = (self.kind.as_deref(), self.code.as_deref());
+        Said { status, kind, code, message: &self.message }
+    }
+
+    fn shown(&self) -> String {
+        let name = self.kind.as_deref().or(self.code.as_deref());
+        match (name, self.message.is_empty()) {
+            (Some(name), false) => format!("{name}: {}", self.message),
+            (Some(name), true) => name.to_owned(),
+            (None, false) => self.message.clone(),
+            (None, true) => "the server gave no reason".to_owned(),
+        }
+    }
+}
+
+fn page_title(html: &str) -> String {
+    let lower = html.to_ascii_lowercase();
+    let title = lower.find("<title").and_then(|at| {
+        let open = at + lower.get(at..)?.find('>')? + 1;
+        let close = open + lower.get(open..)?.find('<')?;
+        html.get(open..close)
+    });
+    let title = title.map(str::trim).filter(|title| !title.is_empty());
+    format!("a web page, no answer of a model: {}", title.unwrap_or("without a title"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_read_in_all_their_shapes() {
+        let refusal = |kind: Option<&str>, code: Option<&str>, message: &str| Refusal {
+            kind: kind.map(Into::into),
+            code: code.map(Into::into),
+            message: message.into(),
+            request_id: None,
+        };
+        for (body, expect) in [
+            (
+                r#"{"type":"error","error":{"type":"api_error","message":"m"}}"#,
+                refusal(Some("api_error"), None, "m"),
+            ),
+            (
+                r#"{"error":{"message":"m","type":"t","param":null,"code":"c"}}"#,
+                refusal(Some("t"), Some("c"), "m"),
+            ),
+            (
+                r#"{"error":{"code":500,"message":"m","type":"server_error"}}"#,
+                refusal(Some("server_error"), Some("500"), "m"),
+            ),
+            (
+                r#"[{"error":{"code":429,"message":"m","status":"X"}}]"#,
+                refusal(None, Some("429"), "m"),
+            ),
+            (r#"{"error":"model 'x' not found"}"#, refusal(None, None, "model 'x' not found")),
+            (
+                r#"{"object":"error","message":"m","type":"BadRequest","code":400}"#,
+                refusal(Some("BadRequest"), Some("400"), "m"),
+            ),
+            (r#"{"detail":"Not Found"}"#, refusal(None, None, "Not Found")),
+            (r#"{"detail":[{"msg":"x"}]}"#, refusal(None, None, r#"[{"msg":"x"}]"#)),
+            ("no healthy upstream\n", refusal(None, None, "no healthy upstream")),
+            (
+                "<!DOCTYPE html><head><TITLE>502 Bad\nGateway</TITLE>",
+                refusal(None, None, "a web page, no answer of a model: 502 Bad\nGateway"),
+            ),
+            (
+                "<html><title",
+                refusal(None, None, "a web page, no answer of a model: without a title"),
+            ),
+            ("", refusal(None, None, "")),
+            ("[]", refusal(None, None, "[]")),
+        ] {
+            assert_eq!(Refusal::of_body(body.as_bytes()), expect, "{body}");
+        }
+        let with_id = Refusal::of_body(br#"{"error":{"message":"m"},"request_id":"req_7"}"#);
+        assert_eq!(with_id.request_id.as_deref(), Some("req_7"));
+        assert_eq!(Refusal::of_body(b"\xff\xfe").message, "\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn an_answer_that_speaks_of_errors_is_none() {
+        assert_eq!(Refusal::in_answer(r#"{"content":"\"error\"","error":null}"#), None);
+        assert!(Refusal::in_answer(r#"{"error":{"message":"m"}}"#).is_some());
+    }
+}

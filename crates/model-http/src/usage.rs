@@ -1,0 +1,158 @@
+//! Token figures as providers send them, brought into bounds.
+
+use bethink_transcript::Usage;
+use serde_json::Value;
+
+use crate::limits::MAX_FIGURE;
+
+/// Figures of one call while they come in. They count up, so the largest one is the last one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    input: Option<u64>,
+    output: Option<u64>,
+    written: Option<u64>,
+    read: Option<u64>,
+    doubtful: bool,
+}
+
+impl Tally {
+    /// A `usage` of the Messages API, whole or in part.
+    pub(crate) fn take_anthropic(&mut self, usage: &Value) {
+        self.doubtful |= !usage.is_object() && !usage.is_null();
+        take(&mut self.input, &mut self.doubtful, usage.get("input_tokens"));
+        take(&mut self.output, &mut self.doubtful, usage.get("output_tokens"));
+        take(&mut self.written, &mut self.doubtful, usage.get("cache_creation_input_tokens"));
+        take(&mut self.read, &mut self.doubtful, usage.get("cache_read_input_tokens"));
+    }
+
+    /// A `usage` of chat completions, where the prompt's figure holds what came from the cache.
+    pub(crate) fn take_openai(&mut self, usage: &Value) {
+        self.doubtful |= !usage.is_object() && !usage.is_null();
+        let cached = usage.get("prompt_tokens_details").and_then(|all| all.get("cached_tokens"));
+        let mut prompt = None;
+        take(&mut prompt, &mut self.doubtful, usage.get("prompt_tokens"));
+        take(&mut self.read, &mut self.doubtful, cached);
+        take(&mut self.output, &mut self.doubtful, usage.get("completion_tokens"));
+        if let Some(prompt) = prompt {
+            let read = self.read.unwrap_or(0);
+            self.doubtful |= read > prompt;
+            self.read = self.read.map(|read| read.min(prompt));
+            self.input = Some(prompt.saturating_sub(read));
+        }
+    }
+
+    /// The bounded figures, and whether they are doubtful: one was missing or absurd, or a prompt, which
+    /// is never empty, had no tokens.
+    pub(crate) fn end(self) -> (Usage, bool) {
+        let usage = Usage {
+            input_tokens: self.input.unwrap_or(0),
+            output_tokens: self.output.unwrap_or(0),
+            cache_creation_input_tokens: self.written.unwrap_or(0),
+            cache_read_input_tokens: self.read.unwrap_or(0),
+        };
+        let missing = self.input.is_none() || self.output.is_none() || usage.prompt() == 0;
+        (usage, self.doubtful || missing)
+    }
+}
+
+fn take(into: &mut Option<u64>, doubtful: &mut bool, figure: Option<&Value>) {
+    let Some(figure) = figure.filter(|figure| !figure.is_null()) else { return };
+    let (value, sound) = bounded(figure);
+    *doubtful |= !sound;
+    *into = Some(into.unwrap_or(0).max(value));
+}
+
+fn bounded(figure: &Value) -> (u64, bool) {
+    match (figure.as_u64(), figure.as_f64()) {
+        (Some(whole), _) => (whole.min(MAX_FIGURE), whole <= MAX_FIGURE),
+        (None, Some(huge)) if huge > 1e8 => (MAX_FIGURE, false),
+        // Fractions lose their fraction, and what is negative or no number is nothing.
+        (None, Some(number)) => (number.max(0.0) as u64, false),
+        _ => (0, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn figures(usage: Usage) -> [u64; 4] {
+        [
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_creation_input_tokens,
+            usage.cache_read_input_tokens,
+        ]
+    }
+
+    #[test]
+    fn figures_are_bounded_and_doubted() {
+        let wide = MAX_FIGURE + 1;
+        for (usage, expect, doubtful) in [
+            (json!({"input_tokens": 5, "output_tokens": 0}), [5, 0, 0, 0], false),
+            (
+                json!({"input_tokens": 0, "output_tokens": 7, "cache_creation_input_tokens": 2, "cache_read_input_tokens": 9}),
+                [0, 7, 2, 9],
+                false,
+            ),
+            (
+                json!({"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": null}),
+                [5, 1, 0, 0],
+                false,
+            ),
+            (json!({"input_tokens": -5, "output_tokens": 1}), [0, 1, 0, 0], true),
+            (json!({"input_tokens": 12.75, "output_tokens": 1}), [12, 1, 0, 0], true),
+            (json!({"input_tokens": wide, "output_tokens": 1}), [MAX_FIGURE, 1, 0, 0], true),
+            (json!({"input_tokens": 1e300, "output_tokens": 1}), [MAX_FIGURE, 1, 0, 0], true),
+            (json!({"input_tokens": "5", "output_tokens": 1}), [0, 1, 0, 0], true),
+            (json!({"input_tokens": 5}), [5, 0, 0, 0], true),
+            (json!({"input_tokens": 0, "output_tokens": 1}), [0, 1, 0, 0], true),
+            (json!(null), [0, 0, 0, 0], true),
+            (json!([1]), [0, 0, 0, 0], true),
+        ] {
+            let mut tally = Tally::default();
+            tally.take_anthropic(&usage);
+            let (found, doubted) = tally.end();
+            assert_eq!((figures(found), doubted), (expect, doubtful), "{usage}");
+        }
+    }
+
+    #[test]
+    fn figures_of_a_stream_count_up() {
+        let mut tally = Tally::default();
+        tally.take_anthropic(&json!({"input_tokens": 10, "output_tokens": 1}));
+        tally.take_anthropic(&json!({"output_tokens": 42, "input_tokens": 0}));
+        let (usage, doubtful) = tally.end();
+        assert_eq!((figures(usage), doubtful), ([10, 42, 0, 0], false));
+    }
+
+    #[test]
+    fn what_a_cache_gave_is_taken_out_of_the_prompt() {
+        for (usage, expect, doubtful) in [
+            (json!({"prompt_tokens": 100, "completion_tokens": 5}), [100, 5, 0, 0], false),
+            (
+                json!({"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 60}}),
+                [40, 5, 0, 60],
+                false,
+            ),
+            (
+                json!({"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 60}}),
+                [0, 5, 0, 10],
+                true,
+            ),
+            (
+                json!({"prompt_tokens": 10, "completion_tokens": -5, "prompt_tokens_details": null}),
+                [10, 0, 0, 0],
+                true,
+            ),
+            (json!({"completion_tokens": 5}), [0, 5, 0, 0], true),
+        ] {
+            let mut tally = Tally::default();
+            tally.take_openai(&usage);
+            let (found, doubted) = tally.end();
+            assert_eq!((figures(found), doubted), (expect, doubtful), "{usage}");
+        }
+    }
+}

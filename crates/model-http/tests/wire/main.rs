@@ -1,0 +1,8 @@
+//! The adapters against servers on a real socket.
+
+#![allow(clippy::unwrap_used)]
+
+mod canned;
+mod failures;
+mod formats;
+mod secrets;

@@ -1,0 +1,123 @@
+//! A key goes into one header of requests to one origin, and nowhere else.
+
+use crate::canned::{Canned, End, Script, answer, call, call_on, json, request, stream};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bethink_model::Class;
+use bethink_model_http::{Endpoint, KeySource, Provider, open};
+
+const CANARY: &str = "sk-canary+7Qx/19=zz&42";
+
+fn with_key(server: &Canned, provider: Provider) -> Endpoint {
+    let key = KeySource::Command(format!("printf '%s\\n' '{CANARY}'"));
+    Endpoint { key, ..server.endpoint(provider) }
+}
+
+fn spellings() -> Vec<String> {
+    let percent =
+        CANARY.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D").replace('&', "%26");
+    let bearer = format!("Bearer {CANARY}");
+    vec![
+        CANARY.to_owned(),
+        CANARY[..12].to_owned(),
+        CANARY[10..].to_owned(),
+        percent.to_lowercase(),
+        percent,
+        STANDARD.encode(CANARY),
+        URL_SAFE_NO_PAD.encode(CANARY),
+        STANDARD.encode(bearer)[12..].to_owned(),
+    ]
+}
+
+#[tokio::test]
+async fn the_key_is_sent_in_its_header_and_nowhere_else() {
+    for (provider, header) in [
+        (Provider::Anthropic, format!("x-api-key: {CANARY}")),
+        (Provider::OpenAi, format!("authorization: Bearer {CANARY}")),
+    ] {
+        let server = Canned::start(vec![json("{}")]).await;
+        let _ = call(&with_key(&server, provider)).await;
+        let heard = server.heard();
+        assert!(heard[0].contains(&header), "{}", heard[0]);
+        assert_eq!(heard[0].matches("canary").count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn no_error_shows_the_key_however_it_is_echoed() {
+    for echo in spellings() {
+        let body = format!(
+            r#"{{"error":{{"type":"authentication_error","message":"bad key {echo} given"}}}}"#
+        );
+        let event = format!("event: error\ndata: {body}\n\n");
+        let scripts = vec![
+            answer(
+                "401 No",
+                &format!("request-id: {}\r\n", echo.replace(' ', "")),
+                body.as_bytes(),
+            ),
+            answer(
+                "500 No",
+                "content-type: text/html\r\n",
+                format!("<title>{echo}</title>").as_bytes(),
+            ),
+            answer("302 Found", &format!("location: https://host/{echo}\r\n"), b""),
+            answer("200 OK", &format!("content-type: {echo}\r\n"), b""),
+            answer("200 OK", &format!("content-encoding: {echo}\r\n"), b""),
+            json(&body),
+            json(&format!(r#"{{"content":"{echo}","choices":"{echo}"}}"#)),
+            stream(&[event.as_bytes()]),
+            stream(&[
+                format!("data: {{\"type\":\"{echo}\",\"choices\":{{\"{echo}\":1}}\n\n").as_bytes()
+            ]),
+            Script {
+                pieces: vec![format!("HTTP/1.1 200 {echo}\r\n\u{1}").into_bytes()],
+                end: End::Close,
+            },
+        ];
+        let calls = scripts.len();
+        for provider in [Provider::Anthropic, Provider::OpenAi] {
+            let server = Canned::start(scripts.clone()).await;
+            let model = open(&with_key(&server, provider)).unwrap();
+            for at in 0..calls {
+                let error = call_on(&*model).await.0.unwrap_err();
+                let shown = format!("{error} {error:?} {model:?}");
+                for secret in spellings() {
+                    assert!(
+                        !shown.to_lowercase().contains(&secret.to_lowercase()),
+                        "script {at}: {shown}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_server_never_sees_the_key() {
+    let other = Canned::start(vec![json("{}")]).await;
+    for target in [&other.base, &other.base.replace("127.0.0.1", "localhost")] {
+        let script = answer("307 Keep", &format!("location: {target}/v1/messages\r\n"), b"");
+        let server = Canned::start(vec![script]).await;
+        let error = call(&with_key(&server, Provider::Anthropic)).await.0.unwrap_err();
+        assert_eq!(error.class, Class::Forbidden);
+    }
+    assert_eq!(other.heard(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn without_the_key_that_was_named_nothing_is_sent() {
+    let server = Canned::start(vec![json("{}")]).await;
+    for key in [
+        KeySource::Env("BETHINK_TEST_NO_SUCH_VARIABLE".into()),
+        KeySource::Command(format!("echo {CANARY}; exit 1")),
+        KeySource::Command(format!("printf 'a\\n{CANARY}'")),
+        KeySource::Command("true".into()),
+    ] {
+        let model = open(&Endpoint { key, ..server.endpoint(Provider::OpenAi) }).unwrap();
+        let error = model.call(&request(), &bethink_model::Silence).await.unwrap_err();
+        assert_eq!(error.class, Class::Auth, "{error}");
+        assert!(!format!("{error:?} {model:?}").contains("canary"), "{error:?}");
+    }
+    assert_eq!(server.heard(), Vec::<String>::new());
+}
