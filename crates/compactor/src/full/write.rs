@@ -68,8 +68,6 @@ impl FullSummarizer<'_> {
         // Whoever reads the summary by itself does not have the tail.
         let known = if request.stands_alone { HashSet::new() } else { request.visible.clone() };
         let (files, names) = lacking(request, known, &texts, left);
-        let files = cut(&files, left);
-        let names = cut(&names, left - files.len());
         let mut out = String::with_capacity(request.max_bytes);
         for section in Section::ALL {
             let own = text.iter().find(|(known, _)| *known == section).map_or("", |(_, text)| text);

@@ -13,6 +13,8 @@ use crate::ladder::SummaryRequest;
 const SYMBOLS: usize = 12;
 /// Rows of files take at most this share of the room, in percent; names share the rest by need.
 const ROWS_PERCENT: usize = 45;
+/// The line that says where they are takes at most this share.
+const ROOT_PERCENT: usize = 20;
 /// Worth of a name in a summary that stands alone, against that of another, when the kept tail shows it
 /// too: the summary is the only place where the others can be read.
 const IN_TAIL: f32 = 0.5;
@@ -45,10 +47,7 @@ fn files(
 ) -> (String, String) {
     let facts = request.facts;
     let root = common_root(facts.tools.files());
-    let mut files = match root.as_str() {
-        "" => String::new(),
-        root => format!("Paths are below {root}\n"),
-    };
+    let mut files = below(&root, room * ROOT_PERCENT / 100);
     let room = room.saturating_sub(files.len());
     let rows = file_rows(facts, &root, room * ROWS_PERCENT / 100);
     let in_rows: HashSet<usize> = rows.iter().map(|(index, _)| *index).collect();
@@ -88,6 +87,22 @@ fn files(
         }
     }
     (files, others)
+}
+
+/// The line that says where paths begin, in `room` bytes: of a root that is too long, its end; nothing where
+/// not even that fits.
+fn below(root: &str, room: usize) -> String {
+    const OPENING: &str = "Paths are below ";
+    if root.is_empty() {
+        return String::new();
+    }
+    if OPENING.len() + root.len() < room {
+        return format!("{OPENING}{root}\n");
+    }
+    let most = room.saturating_sub(OPENING.len() + '…'.len_utf8() + 1);
+    let ends = root.match_indices('/').map(|(at, _)| &root[at..]);
+    let end = ends.into_iter().find(|end| end.len() > 1 && end.len() <= most);
+    end.map_or_else(String::new, |end| format!("{OPENING}…{end}\n"))
 }
 
 /// One row a file, the most needed first, as many as fit.
@@ -182,4 +197,18 @@ fn parted<'a>(facts: &Facts, names: Vec<&'a str>) -> (Vec<&'a str>, Vec<&'a str>
 
 fn listed(facts: &Facts, names: &[&str]) -> String {
     names.iter().map(|name| facts.names.shown(name)).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_paths_begin_is_told_as_far_as_there_is_room() {
+        assert_eq!(below("", 100), "");
+        assert_eq!(below("/proj/tide/", 100), "Paths are below /proj/tide/\n");
+        assert_eq!(below("/proj/tide/", 28), "Paths are below /proj/tide/\n");
+        assert_eq!(below("/proj/tide/", 27), "Paths are below …/tide/\n");
+        assert_eq!(below("/proj/tide/", 20), "");
+    }
 }

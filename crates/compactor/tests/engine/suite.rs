@@ -72,9 +72,17 @@ fn busy(words: usize) -> Vec<Value> {
 
 fn histories() -> Vec<Vec<Value>> {
     let giant = "a wish of many words ".repeat(8_000);
+    let deep = format!("/proj/{}", "a_very_deep_directory/".repeat(60));
+    let mut far = vec![say("Look there.")];
+    for n in 0..20 {
+        let id = format!("t{n}");
+        far.push(call(&id, "Read", &json!({ "file_path": format!("{deep}station_{n}.rs") })));
+        far.push(result(&id, &format!("fn gauge_{n}(level_{n}: Level) {{ tide_table_{n}() }}")));
+    }
     vec![
         story(),
         busy(100),
+        far,
         vec![say(&format!("START {giant} END"))],
         vec![
             say("开始"),
