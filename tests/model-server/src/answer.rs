@@ -17,6 +17,9 @@ const ABSURD: i64 = 9_000_000_000_000_000;
 /// Provider's prompt caches leave shorter prefixes alone (Anthropic, smallest of its models).
 const LEAST_CACHED: u64 = 1024;
 
+/// Clears a screen, names a window, colours, turns text around, ends a string.
+const ESCAPES: &str = "- \u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}[31mred\u{9b}31m\u{202e}detrever\u{0}";
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub content: Vec<Content>,
@@ -112,14 +115,11 @@ fn spoiled(asked: &Ask, fault: Fault, number: u64) -> Answer {
             let times = asked.pieces.text.len() / filler.len() + 200;
             said(summary::write(asked).with(&filler.repeat(times)).whole())
         }
-        Fault::TerminalEscapes => {
-            let escapes =
-                "- \u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}[31mred\u{9b}31m\u{202e}detrever\u{0}";
-            match asked.purpose {
-                Purpose::Summary => said(summary::write(asked).with(escapes).whole()),
-                _ => said(format!("All is {escapes} well.")),
-            }
-        }
+        Fault::TerminalEscapes => match asked.purpose {
+            Purpose::Summary => said(summary::write(asked).with(ESCAPES).whole()),
+            Purpose::Notes => escaping(good(asked, number)),
+            Purpose::Other => said(format!("All is {ESCAPES} well.")),
+        },
         Fault::CutOff => {
             Answer { stop: Stop::MaxTokens, ..said("And so it goes on and".to_owned()) }
         }
@@ -128,6 +128,19 @@ fn spoiled(asked: &Ask, fault: Fault, number: u64) -> Answer {
         }
         _ => good(asked, number),
     }
+}
+
+/// Edits that write more than text.
+fn escaping(mut answer: Answer) -> Answer {
+    for content in &mut answer.content {
+        let Content::Call { arguments, .. } = content else { continue };
+        let mut input: Value = serde_json::from_str(arguments).unwrap_or_default();
+        if let Some(new) = input["new_string"].as_str() {
+            input["new_string"] = json!(format!("{new} {ESCAPES}"));
+        }
+        *arguments = input.to_string();
+    }
+    answer
 }
 
 fn spoil_usage(fault: Fault, answer: &mut Answer) {

@@ -24,7 +24,8 @@ pub(crate) fn events(asked: &Ask, answer: &Answer, id: &str) -> Events {
     if answer.usage.is_some_and(|usage| usage.output > 0) {
         start["usage"]["output_tokens"] = json!(1);
     }
-    let mut events = Events::default();
+    // The start of a block and a ping.
+    let mut events = Events { silent: 2, ..Events::default() };
     events.start.push(event(&json!({"type": "message_start", "message": start})));
     for (index, content) in answer.content.iter().enumerate() {
         let begun =

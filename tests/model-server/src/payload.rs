@@ -17,6 +17,8 @@ pub(crate) struct Events {
     pub(crate) start: Vec<String>,
     pub(crate) body: Vec<String>,
     pub(crate) end: Vec<String>,
+    /// Pieces of the body until something was said.
+    pub(crate) silent: usize,
 }
 
 /// A response, in the pieces that it is written in.
@@ -26,7 +28,7 @@ pub(crate) struct Payload {
     pub(crate) kind: &'static str,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) pieces: Vec<Vec<u8>>,
-    /// Pieces before the answer begins to say something.
+    /// Pieces up to the first that says something.
     pub(crate) opening: usize,
     pub(crate) stream: bool,
 }
@@ -170,7 +172,7 @@ fn streamed(
         Some(Fault::BrokenArguments) if answer.content.iter().any(is_call) => {}
         _ => {}
     }
-    let opening = events.start.len() + 1;
+    let opening = events.start.len() + events.silent + 1;
     let all = [events.start, events.body, events.end].concat();
     let pieces = if fault == Some(Fault::OddSse) { odd(&all) } else { all };
     let pieces = pieces.into_iter().map(String::into_bytes).collect();
