@@ -1,0 +1,220 @@
+//! A streaming call: the client of the wire, and the loop of a fork over it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bethink_agent::{Budget, Ended, Finished, Fork, Host, Step, Waited};
+use bethink_model::{Hearer, ModelError};
+use bethink_model_http::{Endpoint, KeySource, Limits, Provider};
+use bethink_model_server::{Fault, Script, Server, Wire};
+use bethink_transcript::Usage;
+
+use crate::expect::{self, Expect};
+use crate::prompt;
+use crate::table::Cell;
+
+/// Small, so that the table is there soon; large enough for a busy machine.
+const IDLE: Duration = Duration::from_millis(700);
+const CONNECT: Duration = Duration::from_millis(700);
+/// Of one cell, with all that is tried in it.
+const DEADLINE: Duration = Duration::from_secs(4);
+/// Shorter than the longest silence, so that only a deadline ends it.
+const DRIP_MS: u64 = 100;
+const EVENT: usize = 256 << 10;
+const ANSWER: usize = 4 << 20;
+/// No more calls than this for one answer, by the ladder's own bound.
+const MOST_CALLS: u64 = bethink_model::recovery::MAX_CALLS as u64;
+const TURNS: u32 = 3;
+const KEY: &str = "sk-canary-4711";
+const BUDGET: Budget =
+    Budget { turns: TURNS, tokens: 10_000_000, cost: 1_000_000, calls: 32, max_output: 8_000 };
+
+/// The server fails this way every time.
+pub(crate) fn always(fault: Fault, wire: Wire, stream: bool) -> Cell {
+    let run = Run::new(Script { drip_ms: DRIP_MS, ..Script::always(fault) }, wire, stream);
+    let mut wrong = run.wrong();
+    wrong.extend(run.unexpected(expect::call(fault, wire, stream)));
+    if fault.is_permanent() && !fault.is_overflow() && run.requests() > 2 {
+        wrong.push("a refusal for good was followed by more than one changed request".to_owned());
+    }
+    let column = match (wire, stream) {
+        (Wire::Anthropic, true) => "messages, streamed",
+        (Wire::Anthropic, false) => "messages, whole",
+        (Wire::OpenAi, _) => "chat, streamed",
+    };
+    run.cell(column, wrong)
+}
+
+/// The server fails this way once, and then is well.
+pub(crate) fn once(fault: Fault, wire: Wire) -> Cell {
+    let run = Run::new(Script { drip_ms: DRIP_MS, ..Script::first(&[fault]) }, wire, true);
+    let mut wrong = run.wrong();
+    if expect::heals(fault, run.heard_early) != run.is_answer() {
+        wrong.push(format!("once: {}", run.came()));
+    }
+    run.cell("messages, once", wrong)
+}
+
+struct Run {
+    server: Server,
+    /// `None`: the deadline ended it.
+    ended: Option<Result<Finished, ModelError>>,
+    took: Duration,
+    /// A first answer that failed had said something.
+    heard_early: bool,
+}
+
+impl Run {
+    fn new(script: Script, wire: Wire, stream: bool) -> Self {
+        let server = Server::start(script).unwrap();
+        let request = prompt::request();
+        let world = World::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let start = Instant::now();
+        let ended = runtime.block_on(async {
+            let model = bethink_model_http::open(&endpoint(&server, wire, stream)).unwrap();
+            let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &world };
+            tokio::time::timeout(DEADLINE, bethink_agent::run(fork, model.as_ref(), &world))
+                .await
+                .ok()
+        });
+        let heard_early = world.heard_before_failure();
+        Self { server, ended, took: start.elapsed(), heard_early }
+    }
+
+    fn requests(&self) -> u64 {
+        self.server.counts().requests
+    }
+
+    fn is_answer(&self) -> bool {
+        matches!(&self.ended, Some(Ok(Finished { ended: Ended::Done | Ended::OutOf(_), .. })))
+    }
+
+    fn came(&self) -> String {
+        match &self.ended {
+            None => "deadline".to_owned(),
+            Some(Err(error)) => error.class.to_string(),
+            Some(Ok(Finished { ended: Ended::Failed(error), .. })) => {
+                format!("then {}", error.class)
+            }
+            Some(Ok(Finished { ended: Ended::OutOf(budget), .. })) => format!("out of {budget}"),
+            Some(Ok(Finished { last, .. })) => match last.usage_doubtful {
+                true => "answer, usage doubtful".to_owned(),
+                false => "answer".to_owned(),
+            },
+        }
+    }
+
+    /// What must never be, whatever the failure.
+    fn wrong(&self) -> Vec<String> {
+        let counts = self.server.counts();
+        let mut wrong = Vec::new();
+        let mut never =
+            |is: bool, what: &str| wrong.extend(is.then(|| format!("{what}: {counts:?}")));
+        never(self.took > DEADLINE + Duration::from_secs(2), "past its deadline");
+        never(counts.invalid_prompts > 0, "invalid prompts");
+        never(counts.invalid_envelopes > 0, "invalid envelopes");
+        never(counts.repeated > 0, "a refused request was sent again unchanged");
+        never(counts.elsewhere > 0, "a redirect was followed");
+        never(counts.requests > MOST_CALLS * u64::from(TURNS), "more calls than the ladder has");
+        never(counts.requests == 0, "no request");
+        wrong.extend(growing(&self.server));
+        if let Some(Err(error)) = &self.ended {
+            let clean =
+                !error.message.contains(KEY) && !error.message.chars().any(char::is_control);
+            wrong.extend((!clean).then(|| format!("the message {:?}", error.message)));
+        }
+        wrong
+    }
+
+    fn unexpected(&self, expect: Expect) -> Option<String> {
+        let class = match &self.ended {
+            Some(Err(error)) => Some(error.class),
+            Some(Ok(Finished { ended: Ended::Failed(error), .. })) => Some(error.class),
+            _ => None,
+        };
+        let fits = match (expect, class) {
+            (Expect::Deadline, None) => self.ended.is_none(),
+            (Expect::Answer, None) => self.is_answer(),
+            (Expect::Error(allowed), Some(class)) => allowed.contains(&class),
+            (Expect::Either(_), None) => self.is_answer(),
+            (Expect::Either(allowed), Some(class)) => allowed.contains(&class),
+            _ => false,
+        };
+        (!fits).then(|| format!("{} instead of {expect:?}: {:?}", self.came(), self.ended))
+    }
+
+    fn cell(self, column: &'static str, wrong: Vec<String>) -> Cell {
+        Cell { column, came: self.came(), requests: self.requests(), took: self.took, wrong }
+    }
+}
+
+/// A request after an overflow that is not smaller than the refused one.
+fn growing(server: &Server) -> Option<String> {
+    let seen = server.requests();
+    let refused = |fault: Option<Fault>| fault.is_some_and(Fault::is_overflow);
+    let grew = seen
+        .windows(2)
+        .find(|pair| refused(pair[0].fault) && weight(&pair[1].json) >= weight(&pair[0].json));
+    grew.map(|pair| format!("request {} is not smaller than the refused one", pair[1].number))
+}
+
+/// What an overflow counts: the prompt, and the room for the answer.
+fn weight(body: &serde_json::Value) -> usize {
+    let limit = ["max_tokens", "max_completion_tokens"].iter().find_map(|key| body[*key].as_u64());
+    body["messages"].to_string().len() + usize::try_from(limit.unwrap_or(0)).unwrap_or(0)
+}
+
+fn endpoint(server: &Server, wire: Wire, streaming: bool) -> Endpoint {
+    Endpoint {
+        provider: match wire {
+            Wire::Anthropic => Provider::Anthropic,
+            Wire::OpenAi => Provider::OpenAi,
+        },
+        base_url: server.url(),
+        key: KeySource::Command(format!("printf {KEY}")),
+        allow_plain_http: false,
+        streaming,
+        limits: Limits { connect: CONNECT, idle: IDLE, event: EVENT, answer: ANSWER },
+    }
+}
+
+/// Waits pass at once; what is heard is counted.
+#[derive(Default)]
+struct World {
+    heard: AtomicUsize,
+    steps: Mutex<Vec<(usize, Step)>>,
+}
+
+impl World {
+    fn heard_before_failure(&self) -> bool {
+        let steps = self.steps.lock().unwrap();
+        steps.iter().any(|(heard, step)| *heard > 0 && matches!(step, Step::Failed { .. }))
+    }
+}
+
+impl Host for World {
+    fn wait(&self, _: Duration) -> Waited<'_> {
+        Box::pin(async {})
+    }
+
+    fn cost(&self, _: &str, _: &Usage) -> Option<u64> {
+        None
+    }
+
+    fn record(&self, step: &Step) {
+        let heard = self.heard.load(Ordering::Relaxed);
+        self.steps.lock().unwrap().push((heard, step.clone()));
+    }
+}
+
+impl Hearer for World {
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn text(&self, piece: &str) {
+        self.heard.fetch_add(piece.len(), Ordering::Relaxed);
+    }
+}

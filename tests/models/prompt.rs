@@ -1,0 +1,61 @@
+//! A request as a fork sends it: a session with rounds, thinking and an image, and an instruction.
+
+use bethink_harness::say;
+use bethink_model::Request;
+use bethink_transcript::message::{MessageMeta, Source};
+use bethink_transcript::{
+    Message, MessageId, Origin, PromptBlock, PromptMessage, Role, Seq, UnixMicros, ValidPrompt,
+    Variant,
+};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+const TURNS: usize = 12;
+const RESULT_BYTES: usize = 2000;
+const INSTRUCTION: &str = "Tell me in a sentence how the work stands.";
+
+pub(crate) fn request() -> Request {
+    let mut messages: Vec<Value> = (0..TURNS).flat_map(|n| say::work(n, RESULT_BYTES)).collect();
+    messages[0]["content"] = json!([
+        {"type": "text", "text": messages[0]["content"]},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}]);
+    if let Some(blocks) = messages[1]["content"].as_array_mut() {
+        blocks.insert(0, json!({"type": "thinking", "thinking": "hm", "signature": "s1"}));
+    }
+    messages.push(say::user(INSTRUCTION));
+    Request {
+        system: Bytes::from_static(br#"[{"type":"text","text":"You help with code."}]"#),
+        tools: Bytes::from_static(
+            br#"[{"name":"Read","description":"Reads a file.","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}]"#,
+        ),
+        ..asked("scripted-1", &messages, 4_000)
+    }
+}
+
+fn asked(model: &str, messages: &[Value], max_tokens: u64) -> Request {
+    let messages = messages.iter().enumerate().map(|(n, m)| message(n as u64 + 1, m)).collect();
+    Request {
+        model: model.to_owned(),
+        system: Bytes::from_static(b"[]"),
+        tools: Bytes::from_static(b"[]"),
+        prompt: ValidPrompt::check(messages).unwrap(),
+        marks: Vec::new(),
+        max_tokens,
+    }
+}
+
+fn message(seq: u64, json: &Value) -> PromptMessage {
+    let meta =
+        MessageMeta { seq: Seq(seq), id: MessageId::new("m").unwrap(), created_at: UnixMicros(0) };
+    let parsed = Message::parse(meta, Bytes::from(json.to_string()), Source::Client).unwrap();
+    let role = if json["role"] == "user" { Role::User } else { Role::Assistant };
+    let block = |(i, block): (usize, &bethink_transcript::Block)| {
+        let tokens = u32::try_from(block.json.len() / 4).unwrap();
+        let block_at = u32::try_from(i).unwrap();
+        PromptBlock {
+            origin: Origin::Stored { seq: Seq(seq), block: block_at, variant: Variant::Whole },
+            ..PromptBlock::answered(block, Seq(seq), tokens)
+        }
+    };
+    PromptMessage { role, blocks: parsed.blocks.iter().enumerate().map(block).collect() }
+}
