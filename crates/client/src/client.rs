@@ -1,5 +1,6 @@
 //! One connection's worth of transport: addresses, the token, answers and refusals.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_api::Health;
@@ -27,6 +28,16 @@ pub struct Client {
     token: Option<String>,
 }
 
+/// For connections that are never encrypted. Where another crate of the same build turns TLS on, a client would
+/// otherwise end the program because no provider is chosen, and read the system's certificates.
+fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth())
+}
+
 impl Client {
     pub fn new(url: &str, token: Option<String>) -> Result<Self, ClientError> {
         let wrong = |reason: String| ClientError::Address { url: url.to_owned(), reason };
@@ -39,6 +50,7 @@ impl Client {
             .connect_timeout(CONNECT_WITHIN)
             .pool_idle_timeout(POOL_IDLE)
             .redirect(reqwest::redirect::Policy::none())
+            .tls_backend_preconfigured(no_trust().map_err(|error| wrong(error.to_string()))?)
             .build()
             .map_err(|error| wrong(reason(&error)))?;
         Ok(Self { http, base, token })

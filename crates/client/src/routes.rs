@@ -295,6 +295,11 @@ impl Client {
 
     // models
 
+    /// Which model is asked, and whether it can be.
+    pub async fn model(&self) -> Result<api::ModelState> {
+        self.get(&["v1", "model"], &[]).await
+    }
+
     pub async fn usage(&self, query: &UsageQuery) -> Result<api::Usage> {
         let parameters = [
             ("session", query.session.map(|id| id.to_string())),
