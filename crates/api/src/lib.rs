@@ -11,6 +11,7 @@ pub mod compaction;
 pub mod context;
 pub mod job;
 pub mod message;
+pub mod model;
 pub mod notes;
 pub mod problem;
 pub mod session;
@@ -31,6 +32,7 @@ pub use message::{
     AnsweredCall, AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits,
     StoredMessage,
 };
+pub use model::{ModelKey, ModelProblem, ModelState};
 pub use notes::NotesUpdate;
 pub use problem::Problem;
 pub use session::{

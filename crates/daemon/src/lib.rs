@@ -3,9 +3,9 @@
 //! Engines decide, the store keeps, this crate carries decisions out and makes them durable. Entrances
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
-//! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` → `collapse` →
-//! `compactions` →
-//! `state` → `events` → `jobs` → `import` → `index` → `search` (`hit`) → `notes` → `export` → `ledger`.
+//! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` →
+//! `collapse` → `compactions` → `state` → `events` → `jobs` → `import` → `index` → `search` (`hit`) →
+//! `notes` → `export` → `ledger` → `model_state`.
 
 mod boot;
 mod cache;
@@ -25,6 +25,7 @@ mod jobs;
 mod ledger;
 mod limits;
 mod messages;
+mod model_state;
 mod notes;
 mod quiet;
 mod refusal;

@@ -74,6 +74,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(import::import))
         .routes(routes!(export::export))
         .routes(routes!(jobs::get))
+        .routes(routes!(usage::model))
         .routes(routes!(usage::usage))
 }
 
@@ -129,6 +130,7 @@ mod tests {
         ("post", "/v1/import"),
         ("get", "/v1/sessions/{id}/export"),
         ("get", "/v1/jobs/{id}"),
+        ("get", "/v1/model"),
         ("get", "/v1/usage"),
     ];
 

@@ -70,13 +70,14 @@ pub(crate) async fn status(app: &mut App) -> Done {
     // A daemon of an older version keeps no ledger.
     let usage = client.usage(&UsageQuery::default()).await.ok();
     let usage = usage.filter(|usage| usage.totals.calls > 0);
+    let model = client.model().await.ok();
     let uptime = file.as_ref().and_then(|_| age(&app.places.daemon_file()));
     let pid = file.as_ref().map(|file| file.pid);
     if app.screen.json {
         return Ok(app.screen.value(&json!({
             "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
             "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
-            "home": app.places.home, "usage": usage,
+            "home": app.places.home, "model": model, "usage": usage,
         }))?);
     }
     let ok = health.status == "ok";
@@ -100,6 +101,9 @@ pub(crate) async fn status(app: &mut App) -> Done {
     }
     row("home", app.places.home.display().to_string())?;
     row("sessions", count(sessions))?;
+    if let Some(model) = &model {
+        app.screen.line(Text::new().dim("  model     ").then(draw::model(model)))?;
+    }
     usage.map_or(Ok(()), |usage| ledger(app, &usage))
 }
 

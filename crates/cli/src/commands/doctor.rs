@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use bethink_api::ModelState;
 use bethink_client::{Client, ClientError};
 use serde::Serialize;
 
@@ -131,6 +132,10 @@ async fn daemon(app: &App, found: &Result<Client, ClientError>) -> Vec<Finding> 
             findings.push(Finding::fail("daemon", error.to_string(), "bethink logs tells more"));
         }
     }
+    // A daemon of an older version asks no model.
+    if let Ok(state) = client.model().await {
+        findings.extend(model(state));
+    }
     if let Err(error) = client.projects().await {
         let todo = "is BETHINK_TOKEN, or the file token in the home, that daemon's own?";
         findings.push(Finding::fail("access", error.to_string(), todo));
@@ -148,6 +153,39 @@ fn version(daemon: &str) -> Finding {
             "bethink down, then bethink up: the new daemon takes over",
         ),
     }
+}
+
+/// Where conversations go, and where the key comes from: its name alone, never its value.
+fn model(state: ModelState) -> Vec<Finding> {
+    if state.state == "off" {
+        return vec![Finding::ok("model", "none: nothing of a session leaves this machine")];
+    }
+    let mut findings = Vec::new();
+    let place = state.origin.as_deref().unwrap_or("no address");
+    let found = format!("{} at {place}", state.provider);
+    let todo = "mend [model] in the config file, and start the daemon again";
+    match (state.state.as_str(), state.detail) {
+        ("broken", detail) => {
+            findings.push(Finding::fail("model", detail.unwrap_or(found), todo));
+        }
+        ("ready" | "no_key", _) => findings.push(Finding::ok("model", found)),
+        (word, detail) => {
+            let detail = detail.unwrap_or_else(|| word.to_owned());
+            let todo = "until then, summaries and notes are made without a model";
+            findings.push(Finding::warn("model", format!("{found}: {detail}"), todo));
+        }
+    }
+    if let Some(key) = state.key.filter(|key| key.present != Some(false)) {
+        let found = match (key.from.as_str(), key.present) {
+            ("none", _) => "none is sent".to_owned(),
+            ("command", _) => "from api_key_command, when one is needed".to_owned(),
+            (name, _) => format!("from {name}, which is set"),
+        };
+        findings.push(Finding::ok("key", found));
+    }
+    let problems = state.problems.into_iter();
+    findings.extend(problems.map(|problem| Finding::warn("model", problem.found, problem.todo)));
+    findings
 }
 
 fn mode(path: &Path) -> Option<u32> {
@@ -288,7 +326,31 @@ fn unclean(app: &App, running: bool) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use bethink_api::{ModelKey, ModelProblem};
+
     use super::*;
+
+    #[test]
+    fn a_model_is_judged_by_its_state() {
+        let state = |state: &str, present| ModelState {
+            provider: "anthropic".into(),
+            state: state.into(),
+            detail: (state != "ready").then(|| "why".to_owned()),
+            key: Some(ModelKey { from: "A_KEY".into(), present }),
+            problems: vec![ModelProblem { found: "f".into(), todo: "t".into() }],
+            ..ModelState::default()
+        };
+        let judged = |state| -> Vec<_> {
+            model(state).into_iter().map(|one| (one.check, one.verdict)).collect()
+        };
+        let (key, told) = (("key", Verdict::Ok), ("model", Verdict::Warn));
+        assert_eq!(judged(state("ready", Some(true))), [("model", Verdict::Ok), key, told]);
+        assert_eq!(judged(state("no_key", Some(false))), [("model", Verdict::Ok), told]);
+        assert_eq!(judged(state("broken", None)), [("model", Verdict::Fail), key, told]);
+        assert_eq!(judged(state("resting", Some(true))), [("model", Verdict::Warn), key, told]);
+        let off = ModelState { problems: vec![], ..state("off", None) };
+        assert_eq!(judged(off), [("model", Verdict::Ok)]);
+    }
 
     #[test]
     fn modes_are_judged() {

@@ -1,6 +1,6 @@
 //! What models were asked and what it cost, as lines of at most the terminal's width.
 
-use bethink_api::{UsageRow, UsageSums, UsageToday};
+use bethink_api::{ModelState, UsageRow, UsageSums, UsageToday};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -9,6 +9,28 @@ use crate::screen::words::{ago, dollars, plural, short};
 use crate::screen::{Align, Table, Text, Tone};
 
 const INDENT: &str = "  ";
+
+/// `claude-sonnet-4-5, anthropic at https://api.anthropic.com: ready`.
+pub(crate) fn model(state: &ModelState) -> Text {
+    if state.state == "off" {
+        return "none: summaries and notes are made without one".into();
+    }
+    let name = state.name.as_deref().unwrap_or("each session's own");
+    let small = state.small_name.as_ref().map(|small| format!(" (notes: {small})"));
+    let place = state.origin.as_ref().map(|origin| format!(" at {origin}"));
+    let text = Text::from(format!(
+        "{name}{}, {}{}: ",
+        small.unwrap_or_default(),
+        state.provider,
+        place.unwrap_or_default()
+    ));
+    let (tone, word) = match state.state.as_str() {
+        "ready" => (Tone::Good, "ready"),
+        "no_key" => (Tone::Warn, "no key; bethink doctor tells more"),
+        other => (Tone::Warn, state.detail.as_deref().unwrap_or(other)),
+    };
+    text.put(tone, word)
+}
 
 /// A line for each purpose and model, whosever sessions they were of.
 pub(crate) fn by_purpose(rows: &[UsageRow], width: usize) -> Vec<Text> {
@@ -214,6 +236,23 @@ mod tests {
         assert!(
             said(&day).ends_with("12k of 12k tokens, $0.42 of $5.00; no more until midnight UTC")
         );
+    }
+
+    #[test]
+    fn a_model_is_one_line() {
+        let mut state = ModelState { state: "off".into(), ..ModelState::default() };
+        let said = |state: &ModelState| model(state).render(Lines::One, false);
+        assert!(said(&state).starts_with("none"));
+        state.provider = "anthropic".into();
+        state.origin = Some("https://api.anthropic.com".into());
+        state.state = "ready".into();
+        let own = "each session's own, anthropic at https://api.anthropic.com: ready";
+        assert_eq!(said(&state), own);
+        (state.name, state.small_name) = (Some("large".into()), Some("small".into()));
+        (state.state, state.detail) = ("resting".into(), Some("left alone for 9 s".into()));
+        let expect =
+            "large (notes: small), anthropic at https://api.anthropic.com: left alone for 9 s";
+        assert_eq!(said(&state), expect);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What models were asked, and what it cost.
+//! The model that bethink asks: which, whether it can be asked, what it was asked and what it cost.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -8,6 +8,12 @@ use crate::answer::{Answer, Reply};
 use crate::app::App;
 use crate::params::Params;
 use crate::problem::Failure;
+
+/// Which model is asked for summaries and notes, and whether it can be.
+#[utoipa::path(get, path = "/v1/model", tag = "models", responses((status = 200, body = api::ModelState)))]
+pub(crate) async fn model(State(app): State<App>) -> Reply {
+    Answer::ok(&app.daemon.model_state())
+}
 
 /// The ledger of model calls, summed up.
 #[utoipa::path(
