@@ -101,8 +101,9 @@ pub(crate) async fn status(app: &mut App) -> Done {
     }
     row("home", app.places.home.display().to_string())?;
     row("sessions", count(sessions))?;
-    if let Some(model) = &model {
-        app.screen.line(Text::new().dim("  model     ").then(draw::model(model)))?;
+    for (at, line) in model.iter().flat_map(draw::model).enumerate() {
+        let name = if at == 0 { "model" } else { "" };
+        app.screen.line(Text::new().dim(format!("  {name:<10}")).then(line))?;
     }
     usage.map_or(Ok(()), |usage| ledger(app, &usage))
 }

@@ -1,6 +1,7 @@
 //! `bethink usage`: what models were asked, session by session, and what it cost.
 
 use bethink_client::UsageQuery;
+use uuid::Uuid;
 
 use super::Done;
 use super::search::time;
@@ -11,8 +12,10 @@ use crate::screen::Text;
 
 pub(crate) async fn usage(app: &mut App, how: &Usage) -> Done {
     let client = app.client().await?;
-    let session = match &app.session {
-        Some(_) => Some(app.session(&client, None).await?.id),
+    // A whole id may be of a session that was deleted since.
+    let session = match app.session.as_deref().map(Uuid::parse_str) {
+        Some(Ok(id)) => Some(id),
+        Some(Err(_)) => Some(app.session(&client, None).await?.id),
         None => None,
     };
     let since = how.since.as_deref().map(|text| time("--since", text, app.now)).transpose()?;

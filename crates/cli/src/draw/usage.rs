@@ -10,26 +10,21 @@ use crate::screen::{Align, Table, Text, Tone};
 
 const INDENT: &str = "  ";
 
-/// `claude-sonnet-4-5, anthropic at https://api.anthropic.com: ready`.
-pub(crate) fn model(state: &ModelState) -> Text {
+/// `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, and below it `anthropic at https://api.anthropic.com`.
+pub(crate) fn model(state: &ModelState) -> Vec<Text> {
     if state.state == "off" {
-        return "none: summaries and notes are made without one".into();
+        return vec!["none: summaries and notes are made without one".into()];
     }
     let name = state.name.as_deref().unwrap_or("each session's own");
     let small = state.small_name.as_ref().map(|small| format!(" (notes: {small})"));
-    let place = state.origin.as_ref().map(|origin| format!(" at {origin}"));
-    let text = Text::from(format!(
-        "{name}{}, {}{}: ",
-        small.unwrap_or_default(),
-        state.provider,
-        place.unwrap_or_default()
-    ));
+    let text = Text::from(format!("{name}{}: ", small.unwrap_or_default()));
+    let place = state.origin.as_ref().map(|origin| format!("{} at {origin}", state.provider));
     let (tone, word) = match state.state.as_str() {
         "ready" => (Tone::Good, "ready"),
         "no_key" => (Tone::Warn, "no key; bethink doctor tells more"),
         other => (Tone::Warn, state.detail.as_deref().unwrap_or(other)),
     };
-    text.put(tone, word)
+    std::iter::once(text.put(tone, word)).chain(place.map(Text::from)).collect()
 }
 
 /// A line for each purpose and model, whosever sessions they were of.
@@ -239,20 +234,18 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_one_line() {
+    fn a_model_is_its_name_its_state_and_its_place() {
         let mut state = ModelState { state: "off".into(), ..ModelState::default() };
-        let said = |state: &ModelState| model(state).render(Lines::One, false);
+        let said = |state: &ModelState| shown(&model(state)).join("\n");
         assert!(said(&state).starts_with("none"));
         state.provider = "anthropic".into();
         state.origin = Some("https://api.anthropic.com".into());
         state.state = "ready".into();
-        let own = "each session's own, anthropic at https://api.anthropic.com: ready";
-        assert_eq!(said(&state), own);
+        let place = "anthropic at https://api.anthropic.com";
+        assert_eq!(said(&state), format!("each session's own: ready\n{place}"));
         (state.name, state.small_name) = (Some("large".into()), Some("small".into()));
         (state.state, state.detail) = ("resting".into(), Some("left alone for 9 s".into()));
-        let expect =
-            "large (notes: small), anthropic at https://api.anthropic.com: left alone for 9 s";
-        assert_eq!(said(&state), expect);
+        assert_eq!(said(&state), format!("large (notes: small): left alone for 9 s\n{place}"));
     }
 
     #[test]
