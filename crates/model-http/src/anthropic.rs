@@ -5,7 +5,6 @@ mod stream;
 use bethink_model::{Reply, Request, Stop};
 use bethink_transcript::json::{decode_string, encode_string};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::answer;
@@ -53,7 +52,7 @@ impl Dialect for Anthropic {
             serde_json::from_str(json).map_err(|e| Trouble::no_json("the answer", &e))?;
         let content = whole.content.ok_or_else(|| Trouble::broken("the answer has no content"))?;
         let mut tally = Tally::default();
-        tally.take_anthropic(&whole.usage);
+        tally.take_anthropic(whole.usage);
         let (usage, usage_doubtful) = tally.end();
         Ok(Reply {
             id: text(whole.id),
@@ -81,8 +80,8 @@ struct Whole<'a> {
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
     stop_reason: Option<&'a RawValue>,
-    #[serde(default)]
-    usage: Value,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
 }
 
 /// Joined from bytes that exist already, so that equal requests are equal here and a longer prompt begins

@@ -168,3 +168,6 @@ fn utf8(body: &[u8]) -> Result<&str, Trouble> {
 fn unsent(trouble: Trouble) -> Box<ModelError> {
     Box::new(trouble.explained(&Head::default(), None, false))
 }
+
+#[cfg(test)]
+mod tests;

@@ -82,6 +82,13 @@ mod tests {
         assert_eq!(check("yes").await, Err(KeyError::TooLong));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn it_does_not_wait_for_ever() {
+        let most = KEY_COMMAND_TIME.as_secs();
+        assert_eq!(check("sleep 600").await, Err(KeyError::TooSlow(most)));
+        assert_eq!(check("sleep 600 & sleep 600").await, Err(KeyError::TooSlow(most)));
+    }
+
     #[tokio::test]
     async fn it_ends_with_all_that_it_started() {
         let dir = tempfile::tempdir().unwrap();

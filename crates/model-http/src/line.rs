@@ -15,7 +15,7 @@ use crate::call::{Dialect, Parcel};
 use crate::head::{self, Head, Kind};
 use crate::key::{Keeper, Key};
 use crate::limits::{Limits, MAX_REFUSAL, POOL_IDLE};
-use crate::resolve::Guarded;
+use crate::resolve::{Guarded, Lookup, system};
 use crate::trouble::{Refusal, Trouble};
 
 #[derive(Debug)]
@@ -24,11 +24,12 @@ pub(crate) struct Line {
     keeper: Keeper,
     limits: Limits,
     client: OnceLock<Client>,
+    lookup: Lookup,
 }
 
 impl Line {
     pub(crate) fn new(base: Base, keeper: Keeper, limits: Limits) -> Self {
-        Self { base, keeper, limits, client: OnceLock::new() }
+        Self { base, keeper, limits, client: OnceLock::new(), lookup: system }
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -100,6 +101,7 @@ impl Line {
 
     fn build(&self) -> Result<Client, reqwest::Error> {
         install_tls();
+        let guarded = Guarded { loopback_only: self.base.is_loopback(), lookup: self.lookup };
         let encrypted = self.base.url().scheme() == "https";
         let builder = Client::builder()
             .user_agent(concat!("bethink/", env!("CARGO_PKG_VERSION")))
@@ -109,7 +111,7 @@ impl Line {
             .https_only(encrypted)
             .connect_timeout(self.limits.connect)
             .pool_idle_timeout(POOL_IDLE)
-            .dns_resolver(Arc::new(Guarded { loopback_only: self.base.is_loopback() }));
+            .dns_resolver(Arc::new(guarded));
         // A proxy would read what goes unencrypted, and has no business between two ends of one machine.
         let builder =
             if encrypted && !self.base.is_loopback() { builder } else { builder.no_proxy() };
@@ -230,3 +232,6 @@ impl Incoming {
         body
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,11 +2,14 @@
 
 use bethink_model::classify::{Said, classify};
 use bethink_model::{Class, ModelError};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::clean::clean;
 use crate::head::{Head, request_id};
 use crate::key::{Key, KeyError};
+use crate::limits::MAX_REFUSAL;
 use crate::resolve::NotAllowed;
 
 #[derive(Debug)]
@@ -144,14 +147,22 @@ impl Refusal {
         }
     }
 
-    /// Whether an answer that should be none of it is an error.
+    /// Whether what should be an answer is an error.
     pub(crate) fn in_answer(json: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Top<'a> {
+            #[serde(borrow)]
+            error: Option<&'a RawValue>,
+        }
         if !json.contains("\"error\"") {
             return None;
         }
-        let value: Value = serde_json::from_str(json).ok()?;
-        let tells = !matches!(value.get("error"), None | Some(Value::Null | Value::Bool(false)));
-        tells.then(|| Self::of_value(&value)).flatten()
+        let top: Top<'_> = serde_json::from_str(json).ok()?;
+        top.error.filter(|error| !matches!(error.get(), "null" | "false"))?;
+        if json.len() > MAX_REFUSAL {
+            return Some(Self::worded("an error that is longer than any answer of its kind"));
+        }
+        Self::of_value(&serde_json::from_str(json).ok()?)
     }
 
     fn worded(text: &str) -> Self {
@@ -243,6 +254,9 @@ mod tests {
     #[test]
     fn an_answer_that_speaks_of_errors_is_none() {
         assert_eq!(Refusal::in_answer(r#"{"content":"\"error\"","error":null}"#), None);
+        assert_eq!(Refusal::in_answer(r#"{"name":"error","error":false}"#), None);
         assert!(Refusal::in_answer(r#"{"error":{"message":"m"}}"#).is_some());
+        let long = format!(r#"{{"error":"{}"}}"#, "x".repeat(MAX_REFUSAL));
+        assert!(Refusal::in_answer(&long).is_some_and(|refusal| refusal.message.len() < 100));
     }
 }

@@ -1,7 +1,9 @@
 //! Token figures as providers send them, brought into bounds.
 
 use bethink_transcript::Usage;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::Number;
+use serde_json::value::RawValue;
 
 use crate::limits::MAX_FIGURE;
 
@@ -15,30 +17,68 @@ pub(crate) struct Tally {
     doubtful: bool,
 }
 
+/// Members are read one by one: a figure that can't be read is doubtful and spoils no other.
+#[derive(Deserialize)]
+struct Anthropic<'a> {
+    #[serde(borrow)]
+    input_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cache_creation_input_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cache_read_input_tokens: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct OpenAi<'a> {
+    #[serde(borrow)]
+    prompt_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    completion_tokens: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prompt_tokens_details: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Details<'a> {
+    #[serde(borrow)]
+    cached_tokens: Option<&'a RawValue>,
+}
+
 impl Tally {
     /// A `usage` of the Messages API, whole or in part.
-    pub(crate) fn take_anthropic(&mut self, usage: &Value) {
-        self.doubtful |= !usage.is_object() && !usage.is_null();
-        take(&mut self.input, &mut self.doubtful, usage.get("input_tokens"));
-        take(&mut self.output, &mut self.doubtful, usage.get("output_tokens"));
-        take(&mut self.written, &mut self.doubtful, usage.get("cache_creation_input_tokens"));
-        take(&mut self.read, &mut self.doubtful, usage.get("cache_read_input_tokens"));
+    pub(crate) fn take_anthropic(&mut self, usage: Option<&RawValue>) {
+        let Some(usage) = self.read::<Anthropic<'_>>(usage) else { return };
+        take(&mut self.input, &mut self.doubtful, usage.input_tokens);
+        take(&mut self.output, &mut self.doubtful, usage.output_tokens);
+        take(&mut self.written, &mut self.doubtful, usage.cache_creation_input_tokens);
+        take(&mut self.read, &mut self.doubtful, usage.cache_read_input_tokens);
     }
 
     /// A `usage` of chat completions, where the prompt's figure holds what came from the cache.
-    pub(crate) fn take_openai(&mut self, usage: &Value) {
-        self.doubtful |= !usage.is_object() && !usage.is_null();
-        let cached = usage.get("prompt_tokens_details").and_then(|all| all.get("cached_tokens"));
+    pub(crate) fn take_openai(&mut self, usage: Option<&RawValue>) {
+        let Some(usage) = self.read::<OpenAi<'_>>(usage) else { return };
+        let details = self.read::<Details<'_>>(usage.prompt_tokens_details);
         let mut prompt = None;
-        take(&mut prompt, &mut self.doubtful, usage.get("prompt_tokens"));
-        take(&mut self.read, &mut self.doubtful, cached);
-        take(&mut self.output, &mut self.doubtful, usage.get("completion_tokens"));
+        take(&mut prompt, &mut self.doubtful, usage.prompt_tokens);
+        take(&mut self.read, &mut self.doubtful, details.and_then(|all| all.cached_tokens));
+        take(&mut self.output, &mut self.doubtful, usage.completion_tokens);
         if let Some(prompt) = prompt {
             let read = self.read.unwrap_or(0);
             self.doubtful |= read > prompt;
             self.read = self.read.map(|read| read.min(prompt));
             self.input = Some(prompt.saturating_sub(read));
         }
+    }
+
+    fn read<'a, T: Deserialize<'a>>(&mut self, object: Option<&'a RawValue>) -> Option<T> {
+        let object = object.filter(|object| object.get() != "null")?;
+        // An array would be read as an object without names.
+        let read =
+            serde_json::from_str(object.get()).ok().filter(|_| object.get().starts_with('{'));
+        self.doubtful |= read.is_none();
+        read
     }
 
     /// The bounded figures, and whether they are doubtful: one was missing or absurd, or a prompt, which
@@ -55,20 +95,20 @@ impl Tally {
     }
 }
 
-fn take(into: &mut Option<u64>, doubtful: &mut bool, figure: Option<&Value>) {
-    let Some(figure) = figure.filter(|figure| !figure.is_null()) else { return };
+fn take(into: &mut Option<u64>, doubtful: &mut bool, figure: Option<&RawValue>) {
+    let Some(figure) = figure.filter(|figure| figure.get() != "null") else { return };
     let (value, sound) = bounded(figure);
     *doubtful |= !sound;
     *into = Some(into.unwrap_or(0).max(value));
 }
 
-fn bounded(figure: &Value) -> (u64, bool) {
-    match (figure.as_u64(), figure.as_f64()) {
+fn bounded(figure: &RawValue) -> (u64, bool) {
+    let Ok(number) = serde_json::from_str::<Number>(figure.get()) else { return (0, false) };
+    match (number.as_u64(), number.as_f64()) {
         (Some(whole), _) => (whole.min(MAX_FIGURE), whole <= MAX_FIGURE),
-        (None, Some(huge)) if huge > 1e8 => (MAX_FIGURE, false),
-        // Fractions lose their fraction, and what is negative or no number is nothing.
-        (None, Some(number)) => (number.max(0.0) as u64, false),
-        _ => (0, false),
+        // Fractions lose their fraction, and what is negative is nothing.
+        (None, Some(number)) => ((number.max(0.0) as u64).min(MAX_FIGURE), false),
+        (None, None) => (0, false),
     }
 }
 
@@ -77,6 +117,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn raw(value: &serde_json::Value) -> Box<RawValue> {
+        RawValue::from_string(value.to_string()).unwrap()
+    }
 
     fn figures(usage: Usage) -> [u64; 4] {
         [
@@ -113,7 +157,7 @@ mod tests {
             (json!([1]), [0, 0, 0, 0], true),
         ] {
             let mut tally = Tally::default();
-            tally.take_anthropic(&usage);
+            tally.take_anthropic(Some(&raw(&usage)));
             let (found, doubted) = tally.end();
             assert_eq!((figures(found), doubted), (expect, doubtful), "{usage}");
         }
@@ -122,8 +166,8 @@ mod tests {
     #[test]
     fn figures_of_a_stream_count_up() {
         let mut tally = Tally::default();
-        tally.take_anthropic(&json!({"input_tokens": 10, "output_tokens": 1}));
-        tally.take_anthropic(&json!({"output_tokens": 42, "input_tokens": 0}));
+        tally.take_anthropic(Some(&raw(&json!({"input_tokens": 10, "output_tokens": 1}))));
+        tally.take_anthropic(Some(&raw(&json!({"output_tokens": 42, "input_tokens": 0}))));
         let (usage, doubtful) = tally.end();
         assert_eq!((figures(usage), doubtful), ([10, 42, 0, 0], false));
     }
@@ -150,7 +194,7 @@ mod tests {
             (json!({"completion_tokens": 5}), [0, 5, 0, 0], true),
         ] {
             let mut tally = Tally::default();
-            tally.take_openai(&usage);
+            tally.take_openai(Some(&raw(&usage)));
             let (found, doubted) = tally.end();
             assert_eq!((figures(found), doubted), (expect, doubtful), "{usage}");
         }

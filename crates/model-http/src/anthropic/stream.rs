@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 use bethink_model::Reply;
 use bethink_transcript::json::with_member;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Whole, stop, text};
@@ -55,8 +54,8 @@ struct Said<'a> {
     content_block: Option<&'a RawValue>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
-    #[serde(default)]
-    usage: Value,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +95,7 @@ impl Stream for Events {
             "content_block_delta" => {
                 return self.grow(said.index, said.delta);
             }
-            "message_delta" => self.change(said.delta, &said.usage),
+            "message_delta" => self.change(said.delta, said.usage),
             "message_stop" => {
                 self.stopped = true;
                 return Ok(Taken::Last);
@@ -134,7 +133,7 @@ impl Events {
         if self.started.is_some() {
             return Err(Trouble::broken("a second message_start"));
         }
-        self.tally.take_anthropic(&message.usage);
+        self.tally.take_anthropic(message.usage);
         self.started = Some((text(message.id), text(message.model)));
         Ok(())
     }
@@ -167,7 +166,11 @@ impl Events {
         part.grow(&delta)
     }
 
-    fn change(&mut self, delta: Option<&RawValue>, usage: &Value) -> Result<(), Trouble> {
+    fn change(
+        &mut self,
+        delta: Option<&RawValue>,
+        usage: Option<&RawValue>,
+    ) -> Result<(), Trouble> {
         if let Some(reason) = read_delta(delta)?.stop_reason.filter(|raw| raw.get() != "null") {
             self.stop_reason = Some(reason.to_owned());
         }

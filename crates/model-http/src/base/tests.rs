@@ -157,3 +157,10 @@ fn a_refusal_shows_no_password() {
         assert!(!format!("{error} {error:?}").contains("hunter2"));
     }
 }
+
+#[test]
+fn openai_itself_is_known_by_its_host() {
+    let own = |text: &str| Base::parse(OpenAi, text, false).unwrap().is_openai();
+    assert!(own("") && own("https://api.openai.com/v1"));
+    assert!(!own("https://api.openai.com.evil.example/v1") && !own("http://127.0.0.1:1"));
+}

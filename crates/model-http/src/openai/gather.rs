@@ -4,10 +4,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use bethink_model::{Reply, Stop};
+use bethink_model::{Class, Reply, Stop};
 use bethink_transcript::json::encode_string;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
@@ -15,8 +14,9 @@ use crate::answer::{self, Literal};
 use crate::trouble::Trouble;
 use crate::usage::Tally;
 
-/// Most calls of tools in one answer; the transcript takes no more blocks than this either.
-const MAX_CALLS: usize = bethink_transcript::message::MAX_BLOCKS;
+/// Most calls of tools in one answer. Models make a dozen; a bound keeps the search for the call of a piece
+/// short.
+const MAX_CALLS: usize = 1_000;
 
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
@@ -26,8 +26,8 @@ pub(super) struct Chunk<'a> {
     model: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     choices: Option<Vec<Choice<'a>>>,
-    #[serde(default)]
-    usage: Value,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -94,7 +94,7 @@ impl Gathered {
     pub(super) fn take<'a>(&mut self, chunk: Chunk<'a>) -> Result<Option<Cow<'a, str>>, Trouble> {
         first(&mut self.id, chunk.id);
         first(&mut self.model, chunk.model);
-        self.tally.take_openai(&chunk.usage);
+        self.tally.take_openai(chunk.usage);
         // One answer was asked for.
         let choices = chunk.choices.unwrap_or_default();
         let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0) else {
@@ -153,7 +153,8 @@ impl Gathered {
             Some(at) if index.is_some() || !id.is_empty() || at + 1 == self.calls.len() => at,
             _ => {
                 if self.calls.len() >= MAX_CALLS {
-                    return Err(Trouble::broken(format!("more than {MAX_CALLS} calls of tools")));
+                    let what = format!("the answer has more than {MAX_CALLS} calls of tools");
+                    return Err(Trouble::Found(Class::TooMuch, what));
                 }
                 self.calls.push(Call { index, ..Call::default() });
                 self.calls.len() - 1

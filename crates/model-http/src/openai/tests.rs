@@ -217,6 +217,18 @@ fn one_id_for_two_calls_becomes_two() {
     assert_ne!(found[0].0, found[1].0);
 }
 
+#[test]
+fn endless_calls_are_too_much() {
+    let answer = |count: usize| {
+        let call = |at: usize| json!({"id": at.to_string(), "function": {"name": "n"}});
+        let calls: Vec<Value> = (0..count).map(call).collect();
+        finished(&json!({"content": null, "tool_calls": calls}), "tool_calls")
+    };
+    assert_eq!(answer(1_000).unwrap().calls().count(), 1_000);
+    let refused = answer(1_001).unwrap_err();
+    assert!(matches!(refused, Trouble::Found(bethink_model::Class::TooMuch, _)), "{refused:?}");
+}
+
 fn words() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec("[a-zé\"\\\\ \n😀]{0,6}x", 2..8)
 }

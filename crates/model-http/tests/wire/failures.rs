@@ -281,3 +281,41 @@ async fn a_call_that_is_dropped_closes_its_connection() {
     asked.abort();
     while !matches!(socket.read(&mut buffer).await, Ok(0) | Err(_)) {}
 }
+
+#[tokio::test]
+async fn a_compressed_answer_is_refused_by_its_head() {
+    for encoding in ["gzip", "br", "GZIP, identity"] {
+        let headers =
+            format!("content-type: text/event-stream\r\ncontent-encoding: {encoding}\r\n");
+        // The body would be an answer: what is said of it decides.
+        let script = answer("200 OK", &headers, ANTHROPIC.as_bytes());
+        let found = error(Provider::Anthropic, script).await;
+        assert_eq!(found.class, Class::Broken);
+        assert!(found.message.contains("compressed"), "{found}");
+    }
+}
+
+/// Linux drops handshakes while a listener's queue is full, as a server does that is overrun.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_handshake_that_nobody_answers_times_out() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    let connect = || {
+        tokio::time::timeout(Duration::from_millis(200), tokio::net::TcpStream::connect(address))
+    };
+    while let Ok(connected) = connect().await {
+        waiting.push(connected.unwrap());
+        assert!(waiting.len() < 100, "the queue is never full");
+    }
+    let limits = Limits { connect: Duration::from_millis(150), ..Limits::default() };
+    let base_url = format!("http://{address}");
+    let key = bethink_model_http::KeySource::None;
+    let endpoint = Endpoint { base_url, limits, key, ..Endpoint::own(Provider::OpenAi) };
+    // The system itself gives up after half a minute and more.
+    let asked = tokio::time::timeout(Duration::from_secs(15), call(&endpoint)).await;
+    assert_eq!(asked.unwrap().0.unwrap_err().class, Class::TimedOut);
+}

@@ -121,3 +121,50 @@ async fn without_the_key_that_was_named_nothing_is_sent() {
     }
     assert_eq!(server.heard(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn a_key_that_was_refused_is_asked_for_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let count = dir.path().join("n");
+    let command = format!("echo x >> '{0}'; echo key-$(wc -l < '{0}')", count.display());
+    let server = Canned::start(vec![answer("401 No", "", b""), json("{}")]).await;
+    let key = KeySource::Command(command);
+    let model = open(&Endpoint { key, ..server.endpoint(Provider::OpenAi) }).unwrap();
+    assert_eq!(call_on(&*model).await.0.unwrap_err().class, Class::Auth);
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(61)).await;
+    tokio::time::resume();
+    assert_eq!(call_on(&*model).await.0.unwrap_err().class, Class::Broken);
+    let heard = server.heard();
+    let keys = heard.iter().map(|head| head.lines().find(|line| line.starts_with("authorization")));
+    let keys: Vec<&str> = keys.map(Option::unwrap).collect();
+    assert_eq!(keys, ["authorization: Bearer key-1", "authorization: Bearer key-2"]);
+}
+
+const TARGET: &str = "BETHINK_TEST_TARGET";
+
+/// The environment belongs to the whole process, so a second one has a proxy in it.
+#[tokio::test]
+async fn a_proxy_sees_nothing_that_is_not_encrypted() {
+    let server = Canned::start(vec![json("{}")]).await;
+    let proxy = Canned::start(vec![answer("502 Proxy", "", b"")]).await;
+    let mut child = tokio::process::Command::new(std::env::current_exe().unwrap());
+    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"] {
+        child.env(name, &proxy.base);
+    }
+    child.env(TARGET, &server.base).env_remove("NO_PROXY").env_remove("no_proxy");
+    child.args(["--exact", "secrets::call_from_a_process_with_a_proxy", "--ignored"]);
+    assert!(child.output().await.unwrap().status.success());
+    assert_eq!((proxy.heard().len(), server.heard().len()), (0, 1));
+}
+
+#[tokio::test]
+#[ignore = "run by the test above, in a process of its own"]
+async fn call_from_a_process_with_a_proxy() {
+    let endpoint = Endpoint {
+        base_url: std::env::var(TARGET).unwrap(),
+        key: KeySource::Command(format!("echo '{CANARY}'")),
+        ..Endpoint::own(Provider::Anthropic)
+    };
+    assert_eq!(call(&endpoint).await.0.unwrap_err().class, Class::Broken);
+}
