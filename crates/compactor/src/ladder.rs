@@ -259,8 +259,14 @@ fn draft(
 /// The first text of the new view.
 fn marker(input: &Input<'_>, kept_from: Seq, last: Seq) -> String {
     let covered = kept_from.0.saturating_sub(1);
+    let in_short = input.decisions.spans().iter().any(|span| span.first >= kept_from);
     let tail = if kept_from <= last {
-        format!("messages {kept_from} to {last} follow the summary unchanged.")
+        let how = if in_short {
+            "follow it, the older of them in short"
+        } else {
+            "follow the summary unchanged"
+        };
+        format!("messages {kept_from} to {last} {how}.")
     } else {
         "no other message is left out.".to_owned()
     };

@@ -20,6 +20,9 @@ pub const BLOCK_PERCENT: u64 = 95;
 /// Spans are committed until the prompt is below this: quality slips from there on, and each commit costs
 /// the provider's cache, so it is to be a rare one.
 pub const UNTIL_PERCENT: u64 = 70;
+/// A commit frees at least this share of the effective window. One that freed less would be due again in a
+/// few turns, and each costs the cache: where texts have come to fill the window, a compaction does better.
+pub const WORTH_PERCENT: u64 = 10;
 /// Spans are staged from here on. Before it nobody knows whether they will be needed; a window is far
 /// from full when half of it is.
 pub const STAGE_PERCENT: u64 = 50;

@@ -6,13 +6,15 @@
 
 mod behind;
 mod stage;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
 use bethink_compactor::{EmbeddedSpanWriter, SPAN_AFTER, SpanRequest, SpanWriter};
 use bethink_context::collapse::{
-    BLOCK_PERCENT, COMMIT_PERCENT, Extent, Stretch, TEXT_PERCENT, UNTIL_PERCENT, Wanted, choose,
-    stretches,
+    BLOCK_PERCENT, COMMIT_PERCENT, Extent, Stretch, TEXT_PERCENT, UNTIL_PERCENT, WORTH_PERCENT,
+    Wanted, choose, stretches,
 };
 use bethink_context::{Collapsed, Decision, Decisions, Hints, StageReport, Thresholds};
 use bethink_store::{Collapse, NewDecision};
@@ -50,6 +52,10 @@ pub(crate) struct Commit {
 }
 
 impl Commit {
+    fn freed(&self) -> u64 {
+        self.stage.tokens_before.saturating_sub(self.stage.tokens_after)
+    }
+
     /// What the spans make of a view, to look at only.
     pub(crate) fn shown_in(self, hot: &HotSession, decisions: &mut Decisions) -> StageReport {
         for record in &self.records {
@@ -77,6 +83,9 @@ impl Daemon {
         decisions: &mut Decisions,
         fill: Fill,
     ) -> Result<Option<StageReport>> {
+        if !self.settings().context.collapse {
+            return Ok(None);
+        }
         let due = tokio::task::block_in_place(|| self.collapses_due(hot, decisions, fill));
         let Some(due) = due else { return Ok(None) };
         self.commit(hot, &due).await?;
@@ -110,6 +119,7 @@ impl Daemon {
         }
         let why = format!("the prompt reached {COMMIT_PERCENT}% of the effective window");
         self.commit_of(hot, decisions, rows, window, Wanted::Free(wanted), why)
+            .filter(|commit| commit.freed() * 100 >= window * WORTH_PERCENT)
     }
 
     /// Commits all that is staged: the provider says that the prompt is too long. `false` when that

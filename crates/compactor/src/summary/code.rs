@@ -18,8 +18,13 @@ const HEADING: &str = "Code as it was written (JSON strings: tabs and line ends 
 
 /// Excerpts in `room` bytes shared with files and names; empty where there is little room.
 pub(super) fn excerpts(request: &SummaryRequest<'_>, room: usize) -> String {
+    within(request, room.saturating_sub(FROM_BYTES) * PERCENT / 100)
+}
+
+/// Excerpts in `limit` bytes of their own.
+pub(super) fn within(request: &SummaryRequest<'_>, limit: usize) -> String {
     let facts = request.facts;
-    let mut left = (room.saturating_sub(FROM_BYTES) * PERCENT / 100).saturating_sub(HEADING.len());
+    let mut left = limit.saturating_sub(HEADING.len());
     let mut chosen: Vec<(&Edit, String)> = Vec::new();
     for edit in by_worth(request) {
         let row = row(facts, edit);

@@ -12,7 +12,7 @@ use bethink_transcript::{CollapseId, Message, Seq};
 use crate::ladder::SummaryRequest;
 
 use super::page::Page;
-use super::{Written, choose};
+use super::{Written, choose, code};
 
 /// What a text is written from.
 #[derive(Clone, Debug)]
@@ -71,11 +71,15 @@ const LEAST_WORDS: usize = 120;
 /// A name and what parts it from the next.
 const NAMES_FROM: usize = 60;
 
-/// Shares of the room, in percent. What a section leaves over goes to the statements, and then to names.
+/// Shares of the room, in percent. What a section leaves over goes to statements, code and names.
 const WORDS: usize = 40;
 const ERRORS: usize = 15;
 const FILES: usize = 22;
 const COMMANDS: usize = 15;
+/// Of what those leave over.
+const STATEMENTS: usize = 60;
+/// Of what is left then; names have the rest.
+const CODE: usize = 55;
 
 fn told(request: &SpanRequest, last: Seq, room: usize) -> String {
     let mut facts = Facts::default();
@@ -90,11 +94,28 @@ fn told(request: &SpanRequest, last: Seq, room: usize) -> String {
     let mut known = |text: &str| crate::fidelity::collect(text, &mut written.known);
     [&words, &errors, &files, &commands].into_iter().for_each(|text| known(text));
     let spent = |more: usize| words.len() + errors.len() + files.len() + commands.len() + more;
-    let statements = statements(&facts, room.saturating_sub(spent(0)), &written);
+    let visible = HashSet::new();
+    let all = everything(&facts, &visible);
+    let statements = statements(&all, room.saturating_sub(spent(0)) * STATEMENTS / 100, &written);
     crate::fidelity::collect(&statements, &mut written.known);
     let left = room.saturating_sub(spent(statements.len()));
-    let names = names(&facts, &written.known, left);
-    [words, statements, files, commands, errors, names].concat()
+    // Code shows a name and not what it is about: a row may name it all the same.
+    let code = code::within(&all, left * CODE / 100);
+    let names = names(&facts, &written.known, left.saturating_sub(code.len()));
+    [words, statements, files, code, commands, errors, names].concat()
+}
+
+/// All of a span is behind its text.
+fn everything<'a>(facts: &'a Facts, visible: &'a HashSet<String>) -> SummaryRequest<'a> {
+    SummaryRequest {
+        facts,
+        max_bytes: 0,
+        user_bytes: 0,
+        kept_from: None,
+        visible,
+        stands_alone: true,
+        focus: None,
+    }
 }
 
 fn titled(title: &str, lines: String) -> String {
@@ -134,19 +155,9 @@ fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     usize::MAX
 }
 
-fn statements(facts: &Facts, limit: usize, written: &Written) -> String {
+fn statements(all: &SummaryRequest<'_>, limit: usize, written: &Written) -> String {
     let mut page = Page::new(limit.saturating_sub(HEADING));
-    let visible = HashSet::new();
-    let request = SummaryRequest {
-        facts,
-        max_bytes: limit,
-        user_bytes: 0,
-        kept_from: None,
-        visible: &visible,
-        stands_alone: true,
-        focus: None,
-    };
-    choose::statements(&mut page, &request, written);
+    choose::statements(&mut page, all, written);
     titled("What was said and settled:", page.finish())
 }
 

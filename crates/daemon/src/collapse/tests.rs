@@ -1,0 +1,83 @@
+//! Spans that are staged and drained, in a daemon of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
+use bethink_config::Settings;
+use bethink_transcript::SessionId;
+use serde_json::json;
+
+use super::*;
+
+async fn boot(home: &tempfile::TempDir) -> Daemon {
+    let mut settings = Settings::at(home.path());
+    settings.context.collapse = true;
+    settings.context.window = 20_000;
+    Daemon::boot(settings).await.unwrap()
+}
+
+/// A session of `rounds` rounds of about 700 tokens.
+async fn session(daemon: &Daemon, rounds: usize) -> SessionId {
+    let request = serde_json::from_value(json!({ "project_dir": "/project" })).unwrap();
+    let id = SessionId(daemon.create_session(request, None).await.unwrap().id);
+    for n in 0..rounds {
+        let messages = json!([
+            { "role": "user", "content": format!("wish {n}") },
+            { "role": "assistant", "content": "word ".repeat(600) },
+        ]);
+        let body = json!({ "messages": messages }).to_string();
+        daemon.append(id, body.into(), None).await.unwrap();
+    }
+    id
+}
+
+async fn states(daemon: &Daemon, id: SessionId) -> Vec<&'static str> {
+    daemon.store().collapses(id).await.unwrap().iter().map(Collapse::state).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_overflow_drains_what_is_staged_once() {
+    let home = tempfile::tempdir().unwrap();
+    let daemon = boot(&home).await;
+    // Below the share from which on the background stages anything by itself.
+    let id = session(&daemon, 6).await;
+    let slot = daemon.hot(id).await.unwrap();
+    {
+        let mut hot = slot.lock(&daemon).await.unwrap();
+        assert!(!daemon.drain_collapses(&slot, &mut hot).await.unwrap(), "nothing is staged");
+    }
+    assert!(daemon.stage(id).await.unwrap() >= 2);
+    assert_eq!(daemon.stage(id).await.unwrap(), 0, "all is staged");
+    let mut hot = slot.lock(&daemon).await.unwrap();
+    assert!(daemon.drain_collapses(&slot, &mut hot).await.unwrap());
+    let shown = hot.decisions.spans().to_vec();
+    assert!(shown.len() >= 2 && shown[0].text.contains("[1] wish 0"), "{shown:?}");
+    assert!(!daemon.drain_collapses(&slot, &mut hot).await.unwrap(), "nothing is left");
+    drop(hot);
+    assert!(states(&daemon, id).await.iter().all(|state| *state == "committed"));
+    // Loaded anew, the view is the same.
+    slot.cool().await;
+    assert_eq!(slot.lock(&daemon).await.unwrap().decisions.spans(), shown);
+    daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_that_could_not_wait_comes_first() {
+    let home = tempfile::tempdir().unwrap();
+    let daemon = boot(&home).await;
+    let id = session(&daemon, 6).await;
+    daemon.stage(id).await.unwrap();
+    let slot = daemon.hot(id).await.unwrap();
+    let rows = slot.lock(&daemon).await.unwrap().spans.clone();
+    // Staged by the worker while a prompt commits a span of its own over the same messages.
+    let own = Collapse {
+        id: CollapseId(Uuid::now_v7()),
+        first_seq: rows[0].first_seq.next(),
+        committed: Some((Seq(12), daemon.now())),
+        ..rows[0].clone()
+    };
+    daemon.store().put_collapses(id, vec![own.clone()], Vec::new()).await.unwrap();
+    let late = daemon.store().put_collapses(id, vec![rows[0].clone()], Vec::new()).await;
+    assert!(late.is_err());
+    assert_eq!(daemon.store().collapses(id).await.unwrap()[0], own);
+    daemon.shutdown().await;
+}
