@@ -55,7 +55,7 @@ fn story() -> Vec<Value> {
 #[test]
 fn a_span_in_short() {
     let text = write(&history(&story()), 10, 3_000);
-    insta::assert_snapshot!(text, @r"
+    insta::assert_snapshot!(text, @r#"
     [Messages 1 to 10 stand here in short; what follows goes on from them. Numbers in brackets are message numbers; `bethink expand 00000000-0000-7000-8000-000000000007 --session S` shows the messages whole]
     The user said:
     [1] The gauge shows the tide of yesterday.
@@ -72,7 +72,7 @@ fn a_span_in_short() {
     - `cargo test -p gauge` failed in [6]: error[E0425]: cannot find value `epoch`
     Errors:
     - [7] Bash `cargo test -p gauge`: error[E0425]: cannot find value `epoch` → worked again in [12]
-    ");
+    "#);
 }
 
 #[test]

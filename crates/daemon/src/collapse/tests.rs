@@ -15,18 +15,18 @@ async fn boot(home: &tempfile::TempDir) -> Daemon {
     Daemon::boot(settings).await.unwrap()
 }
 
-/// A session of `rounds` rounds of about 700 tokens.
-async fn session(daemon: &Daemon, rounds: usize) -> SessionId {
+/// A session of ten rounds of about 600 tokens. The user spoke last, so that nothing is staged unasked.
+async fn session(daemon: &Daemon) -> SessionId {
     let request = serde_json::from_value(json!({ "project_dir": "/project" })).unwrap();
     let id = SessionId(daemon.create_session(request, None).await.unwrap().id);
-    for n in 0..rounds {
-        let messages = json!([
-            { "role": "user", "content": format!("wish {n}") },
-            { "role": "assistant", "content": "word ".repeat(600) },
-        ]);
-        let body = json!({ "messages": messages }).to_string();
-        daemon.append(id, body.into(), None).await.unwrap();
+    let mut messages = Vec::new();
+    for n in 0..10 {
+        messages.push(json!({ "role": "user", "content": format!("wish {n}") }));
+        messages.push(json!({ "role": "assistant", "content": "word ".repeat(600) }));
     }
+    messages.push(json!({ "role": "user", "content": "go on" }));
+    let body = json!({ "messages": messages }).to_string();
+    daemon.append(id, body.into(), None).await.unwrap();
     id
 }
 
@@ -38,8 +38,7 @@ async fn states(daemon: &Daemon, id: SessionId) -> Vec<&'static str> {
 async fn an_overflow_drains_what_is_staged_once() {
     let home = tempfile::tempdir().unwrap();
     let daemon = boot(&home).await;
-    // Below the share from which on the background stages anything by itself.
-    let id = session(&daemon, 6).await;
+    let id = session(&daemon).await;
     let slot = daemon.hot(id).await.unwrap();
     {
         let mut hot = slot.lock(&daemon).await.unwrap();
@@ -64,7 +63,7 @@ async fn an_overflow_drains_what_is_staged_once() {
 async fn a_prompt_that_could_not_wait_comes_first() {
     let home = tempfile::tempdir().unwrap();
     let daemon = boot(&home).await;
-    let id = session(&daemon, 6).await;
+    let id = session(&daemon).await;
     daemon.stage(id).await.unwrap();
     let slot = daemon.hot(id).await.unwrap();
     let rows = slot.lock(&daemon).await.unwrap().spans.clone();
