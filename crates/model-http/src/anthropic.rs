@@ -34,6 +34,10 @@ impl Dialect for Anthropic {
         VERSION
     }
 
+    fn sends_thinking(&self) -> bool {
+        true
+    }
+
     fn call(&self, request: &Request, streamed: bool) -> Result<Parcel, Trouble> {
         let body = body(request, Some(request.max_tokens), streamed);
         Ok(Parcel { route: "messages", body, streamed })

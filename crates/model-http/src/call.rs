@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use bethink_model::{Answer, Counted, Hearer, Model, ModelError, Reply, Request};
+use bethink_model::{Answer, Class, Counted, Hearer, Model, ModelError, Reply, Request};
 
 use crate::head::{Head, Kind};
 use crate::limits::MAX_FIGURE;
@@ -28,6 +28,8 @@ pub(crate) trait Dialect: Send + Sync + fmt::Debug {
     /// The header that carries a key, and what stands before the key in it.
     fn key_header(&self) -> (&'static str, &'static str);
     fn headers(&self) -> &'static [(&'static str, &'static str)];
+    /// A complaint about thinking can be met by leaving it out.
+    fn sends_thinking(&self) -> bool;
     fn call(&self, request: &Request, streamed: bool) -> Result<Parcel, Trouble>;
     /// The question for a count; `None` where none is offered.
     fn count(&self, request: &Request) -> Option<Parcel>;
@@ -139,7 +141,15 @@ impl<D: Dialect> Model for HttpModel<D> {
     }
 
     fn call<'a>(&'a self, request: &'a Request, heard: &'a dyn Hearer) -> Answer<'a> {
-        Box::pin(async move { self.ask(request, heard).await.map_err(|error| *error) })
+        Box::pin(async move {
+            self.ask(request, heard).await.map_err(|mut error| {
+                // Without it the next request would be the same, byte for byte.
+                if error.class == Class::ThinkingBound && !self.dialect.sends_thinking() {
+                    error.class = Class::Invalid;
+                }
+                *error
+            })
+        })
     }
 
     fn count<'a>(&'a self, request: &'a Request) -> Counted<'a> {

@@ -37,6 +37,10 @@ impl Dialect for OpenAi {
         &[]
     }
 
+    fn sends_thinking(&self) -> bool {
+        false
+    }
+
     fn call(&self, request: &Request, streamed: bool) -> Result<Parcel, Trouble> {
         // Its newer models refuse `max_tokens`; other servers know nothing else.
         let limit = if self.own { "max_completion_tokens" } else { "max_tokens" };
