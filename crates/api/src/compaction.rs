@@ -79,6 +79,9 @@ pub struct Compaction {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     pub restored: Vec<RestoredItem>,
+    /// What was tried first, and why it was not taken; a model's failures too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<String>,
     pub created_at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_at: Option<String>,

@@ -14,6 +14,7 @@ pub mod message;
 pub mod model;
 pub mod notes;
 pub mod problem;
+pub mod recover;
 pub mod session;
 pub mod state;
 pub mod usage;
@@ -35,6 +36,7 @@ pub use message::{
 pub use model::{ModelKey, ModelProblem, ModelState};
 pub use notes::NotesUpdate;
 pub use problem::Problem;
+pub use recover::{RecoverRequest, Recovered};
 pub use session::{
     CreateSession, ForkRequest, ModelSpec, PatchSession, Project, Projects, Session, SessionsPage,
 };

@@ -15,8 +15,8 @@ use crate::start::Starter;
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// A health check that takes longer is as good as no daemon.
 const HEALTH_WITHIN: Duration = Duration::from_secs(2);
-/// Longest plain request: a compaction by a slow model. Streams have no such limit.
-const ANSWER_WITHIN: Duration = Duration::from_secs(600);
+/// Longest plain request: a compaction by a slow model, whose own deadline is ten minutes. Streams have no such limit.
+const ANSWER_WITHIN: Duration = Duration::from_secs(660);
 /// Shorter than the daemon keeps idle connections, so that none is reused as it closes.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 

@@ -209,6 +209,10 @@ impl Client {
         self.send(Method::POST, &["v1", "sessions", &id.to_string(), "compact"], how).await
     }
 
+    pub async fn recover(&self, id: Uuid, said: &api::RecoverRequest) -> Result<api::Recovered> {
+        self.send(Method::POST, &["v1", "sessions", &id.to_string(), "recover"], said).await
+    }
+
     pub async fn compactions(&self, id: Uuid) -> Result<api::Compactions> {
         self.get(&["v1", "sessions", &id.to_string(), "compactions"], &[]).await
     }

@@ -4,6 +4,7 @@
 //! compaction starts a new view, in which those about earlier messages no longer matter.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 pub use bethink_tokens::kind::RESULT_FRAME_TOKENS;
 use bethink_transcript::{Seq, ToolUseId, Variant, json};
@@ -25,10 +26,22 @@ pub enum Decision {
     Cleared { results: Vec<ClearedResult>, made_after: Seq },
     /// Payloads that a later event made worthless.
     Snipped { results: Vec<ClearedResult>, made_after: Seq },
+    /// The provider would not take these blocks of the messages `from` to `through`.
+    Stripped { what: Stripped, from: Seq, through: Seq, made_after: Seq },
     /// Text that stands after a message: todos, reminders, restored state.
     Attached(Attachment),
     /// A span of whole rounds is shown as one text.
     Collapsed(Collapsed),
+}
+
+/// Kinds of blocks that a view can do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stripped {
+    /// Images and documents, nested ones too; words stand for them.
+    Media,
+    /// Thinking, which left out of a beginning leaves the rest valid.
+    Thinking,
 }
 
 impl Decision {
@@ -38,6 +51,7 @@ impl Decision {
             Decision::Replaced { .. } => "replaced",
             Decision::Cleared { .. } => "cleared",
             Decision::Snipped { .. } => "snipped",
+            Decision::Stripped { .. } => "stripped",
             Decision::Attached(_) => "attached",
             Decision::Collapsed(_) => "collapsed",
         }
@@ -98,6 +112,7 @@ pub struct Decisions {
     attachments: Vec<Attachment>,
     /// Oldest first; no two share a message.
     spans: Vec<Collapsed>,
+    stripped: Vec<(Stripped, RangeInclusive<Seq>)>,
     edits: Vec<Edit>,
 }
 
@@ -145,6 +160,12 @@ impl Decisions {
             }
             Decision::Snipped { results, made_after } => {
                 self.edit(results, *made_after, Variant::Snipped, history, tokens);
+            }
+            Decision::Stripped { what, from, through, made_after } => {
+                if self.kept_from() <= *through {
+                    self.stripped.push((*what, *from..=*through));
+                    self.edits.push(Edit { from: *from, made_after: *made_after });
+                }
             }
             Decision::Attached(attachment) => {
                 if self.kept_from() <= attachment.after {
@@ -225,12 +246,19 @@ impl Decisions {
             .collect();
         rebased.attachments.sort_by_key(|a| a.after);
         rebased.spans = self.spans.iter().filter(|s| kept_from <= s.first).cloned().collect();
+        let stripped = self.stripped.iter().filter(|(_, messages)| kept_from <= *messages.end());
+        rebased.stripped = stripped.cloned().collect();
         rebased.edits = vec![Edit { from: Seq::ZERO, made_after: boundary.made_after }];
         for clipped in &boundary.clipped {
             rebased.replace(clipped, Variant::Clipped, history, tokens);
         }
         rebased.boundary = Some(boundary);
         rebased
+    }
+
+    /// The view does without this kind of block in this message.
+    pub fn is_stripped(&self, what: Stripped, seq: Seq) -> bool {
+        self.stripped.iter().any(|(kind, messages)| *kind == what && messages.contains(&seq))
     }
 
     /// What an earlier compaction restored is chosen anew by the next.

@@ -4,16 +4,19 @@
 //! text, puts attachments where they were put first, strips thinking that was thought over another prompt where the model would
 //! notice, and arranges the whole into messages.
 
-use bethink_transcript::arrange::{Repair, arrange};
+use bethink_transcript::arrange::{self, Repair, arrange};
 use bethink_transcript::prompt::Shown;
 use bethink_transcript::{
     Block, BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, Variant, json,
 };
 
 use crate::collapse::Collapsed;
-use crate::decision::{Attachment, Decisions};
+use crate::decision::{Attachment, Decisions, Stripped};
 use crate::history::{BlockFacts, Entry, History};
 use crate::placeholder;
+
+/// Stands for an image or a document that the provider would not take.
+const MEDIA_REFUSED: &str = "[image or document left out: it was too large for the provider]";
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ViewOptions {
@@ -118,12 +121,15 @@ fn attached(attachment: &Attachment) -> Shown {
 
 fn show(entry: &Entry, decisions: &Decisions, options: ViewOptions) -> Shown {
     let message = &entry.message;
-    let stale = options.preserved_thinking && thought_elsewhere(message.seq, decisions);
+    let stale = options.preserved_thinking && thought_elsewhere(message.seq, decisions)
+        || decisions.is_stripped(Stripped::Thinking, message.seq);
+    let blind = decisions.is_stripped(Stripped::Media, message.seq);
     let blocks = entry
         .blocks()
         .enumerate()
         .filter(|(_, (block, _))| !(stale && block.kind.is_thinking()))
         .map(|(index, (block, facts))| show_block(message.seq, index, block, facts, decisions))
+        .map(|block| if blind { without_media(block) } else { block })
         .collect();
     Shown {
         seq: message.seq,
@@ -131,6 +137,13 @@ fn show(entry: &Entry, decisions: &Decisions, options: ViewOptions) -> Shown {
         assistant_message_id: message.assistant_message_id.clone(),
         blocks,
     }
+}
+
+fn without_media(mut block: PromptBlock) -> PromptBlock {
+    if block.media > 0 {
+        arrange::without_media(&mut block, MEDIA_REFUSED);
+    }
+    block
 }
 
 /// The prompt before message `seq` is no longer the one that it was made from.

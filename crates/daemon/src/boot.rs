@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use crate::clock::{Clock, SystemClock};
 use crate::events::Hub;
 use crate::hot::Registry;
+use crate::models::ModelDesk;
 use crate::{Daemon, Inner};
 
 /// Work of a daemon that holds the home's lock; whoever holds the lock next takes it over.
@@ -40,6 +41,15 @@ pub enum BootError {
 impl Daemon {
     /// Takes the home's lock, opens the store, starts the workers.
     pub async fn boot(settings: Settings) -> Result<Self, BootError> {
+        let models = ModelDesk::open(&settings.model);
+        Self::boot_with(settings, models).await
+    }
+
+    /// The same, with a desk that asks another model than the settings name.
+    pub(crate) async fn boot_with(
+        settings: Settings,
+        models: ModelDesk,
+    ) -> Result<Self, BootError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let lock = own_home(&settings.home)?;
         let (store, opened) = open_store(&settings.home, clock.now())
@@ -56,6 +66,7 @@ impl Daemon {
                 wake: Arc::default(),
                 to_index: crate::index::Queued::default(),
                 notes: crate::notes::NotesDesk::default(),
+                models,
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
                 ledger: crate::ledger::Ledger::default(),

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bethink_api as api;
-use bethink_context::{Body, SystemBlock, order_system};
+use bethink_context::{SystemBlock, order_system};
 use bethink_tokens::Estimator;
 use bytes::Bytes;
 
@@ -88,17 +88,22 @@ pub(crate) fn overflow(report: &api::ContextReport) -> Refusal {
 }
 
 /// The answer, of bytes that exist already.
-pub(crate) fn join(body: &Body, tools: &str, report: &api::ContextReport) -> Result<Bytes> {
+pub(crate) fn join(
+    system: &[u8],
+    messages: &[u8],
+    tools: &[u8],
+    report: &api::ContextReport,
+) -> Result<Bytes> {
     let report = serde_json::to_vec(report).map_err(Refusal::internal)?;
     let mut out = Vec::with_capacity(
-        body.system.len() + body.messages.len() + tools.len() + report.len() + 64,
+        system.len() + messages.len() + tools.len() + report.len() + 64,
     );
     out.extend_from_slice(br#"{"system":"#);
-    out.extend_from_slice(body.system.as_bytes());
+    out.extend_from_slice(system);
     out.extend_from_slice(br#","messages":"#);
-    out.extend_from_slice(&body.messages);
+    out.extend_from_slice(messages);
     out.extend_from_slice(br#","tools":"#);
-    out.extend_from_slice(tools.as_bytes());
+    out.extend_from_slice(tools);
     out.extend_from_slice(br#","report":"#);
     out.extend_from_slice(&report);
     out.push(b'}');

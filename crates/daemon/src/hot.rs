@@ -20,7 +20,9 @@ use crate::cache::Cache;
 use crate::collapse::Staging;
 use crate::compactions::boundary_of;
 use crate::facts::KeptFacts;
+use crate::models::Sent;
 use crate::notes::Meter;
+use crate::recover::Recovering;
 use crate::sessions::model_of;
 use crate::{Daemon, Refusal, Result};
 
@@ -68,6 +70,10 @@ pub(crate) struct HotSession {
     pub(crate) fixed_tokens: u64,
     /// Estimated tokens of the messages in view.
     pub(crate) view_tokens: u64,
+    /// What the last request held beside the messages.
+    pub(crate) sent: Option<Sent>,
+    /// What was done about the provider's refusal of the last prompt.
+    pub(crate) recovering: Recovering,
     /// What the provider's figures teach of this session.
     pub(crate) learner: Learner,
     pub(crate) cache: Cache,
@@ -102,6 +108,10 @@ impl HotSession {
         self.history.push(entry);
     }
 
+    fn weight(&self) -> usize {
+        self.history.weight() + self.sent.as_ref().map_or(0, Sent::weight)
+    }
+
     pub(crate) fn decided(&mut self, decisions: Decisions) {
         self.decisions = decisions;
     }
@@ -115,6 +125,9 @@ pub(crate) struct Slot {
     pub(crate) meter: Meter,
     pub(crate) cache: Cache,
     pub(crate) staging: Staging,
+    /// Held while a compaction is made, a model's waiting included: one at a time. Taken before the
+    /// session's own lock.
+    pub(crate) compacting: AsyncMutex<()>,
     inbox: Mutex<Vec<Arc<Message>>>,
     state: Arc<AsyncMutex<Option<HotSession>>>,
     /// What the last answer said of the window, for answers that can't wait.
@@ -131,6 +144,7 @@ impl Slot {
             meter: Meter::default(),
             cache: Cache::default(),
             staging: Staging::default(),
+            compacting: AsyncMutex::default(),
             inbox: Mutex::default(),
             state: Arc::default(),
             level: Mutex::default(),
@@ -194,7 +208,7 @@ impl Slot {
                 hot.take_in(Arc::new(parsed(stored)?));
             }
         }
-        self.weight.store(hot.history.weight(), Ordering::Relaxed);
+        self.weight.store(hot.weight(), Ordering::Relaxed);
         Ok(())
     }
 
@@ -325,6 +339,8 @@ async fn load(daemon: &Daemon, slot: &Slot) -> Result<HotSession> {
         last_prompt: None,
         fixed_tokens: 0,
         view_tokens: 0,
+        sent: None,
+        recovering: Recovering::default(),
         learner: Learner::default(),
         cache: slot.cache.clone(),
         meter: slot.meter.clone(),

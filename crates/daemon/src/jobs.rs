@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_api as api;
-use bethink_store::{Job, JobOutcome, JobState, Lease, NewJob};
+use bethink_store::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
 use bethink_transcript::{JobId, SessionId, UnixMicros};
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -21,6 +21,8 @@ use crate::{Daemon, Refusal, Result};
 /// Without a sign of life for so long, the work is someone else's. A stretch of an import takes
 /// milliseconds; a minute is for a disk that hangs.
 const LEASE_MICROS: i64 = 60_000_000;
+/// Far below the lease, so that one that comes late is no harm.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// Leased so often without an end, a job takes the daemon down with it and is given up.
 const MAX_ATTEMPTS: u64 = 5;
 /// Work in the background begins when nothing was asked for so long: one who imports file after file
@@ -70,7 +72,11 @@ impl Daemon {
                     if [INDEX, NOTES, COLLAPSE].contains(&job.kind.as_str()) {
                         self.wait_for_quiet(wake).await;
                     }
-                    self.run(job).await;
+                    if job.kind == NOTES && self.settings().model.notes_by_model() {
+                        self.run_beside(job);
+                    } else {
+                        self.run(job).await;
+                    }
                 }
                 Ok(None) => wake.notified().await,
                 Err(error) => {
@@ -78,6 +84,35 @@ impl Daemon {
                     // Whatever is wrong with the store, the next request for work tries again.
                     wake.notified().await;
                 }
+            }
+        }
+    }
+
+    /// Work that waits for a model holds up no other.
+    fn run_beside(&self, job: Job) {
+        let daemon = self.clone();
+        self.spawn(async move {
+            let (id, session, stop) = (job.id, job.session, daemon.stopping());
+            tokio::select! {
+                () = daemon.run(job) => {}
+                // Taken up again by the next daemon.
+                () = stop.cancelled() => {}
+                () = daemon.keep_lease(id) => {}
+            }
+            if let Some(session) = session {
+                daemon.notes_desk().flights.leave(session);
+            }
+        });
+    }
+
+    /// Never ends while the work is ours.
+    async fn keep_lease(&self, id: JobId) {
+        loop {
+            tokio::time::sleep(SIGN_OF_LIFE).await;
+            let kept = self.store().heartbeat(id, self.lease(), Progress::default()).await;
+            if let Err(error) = kept {
+                tracing::warn!(job = %id, %error, "work was given up: its lease is gone");
+                return;
             }
         }
     }

@@ -4,8 +4,8 @@
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` →
-//! `collapse` → `compactions` → `state` → `events` → `jobs` → `import` → `index` → `search` (`hit`) →
-//! `notes` → `export` → `ledger` → `model_state`.
+//! `collapse` → `models` → `compactions` → `recover` → `state` → `events` → `jobs` → `import` → `index` →
+//! `search` (`hit`) → `notes` → `export` → `ledger`.
 
 mod boot;
 mod cache;
@@ -25,9 +25,10 @@ mod jobs;
 mod ledger;
 mod limits;
 mod messages;
-mod model_state;
+mod models;
 mod notes;
 mod quiet;
+mod recover;
 mod refusal;
 mod report;
 mod search;
@@ -85,6 +86,7 @@ struct Inner {
     registry: hot::Registry,
     to_index: index::Queued,
     notes: notes::NotesDesk,
+    models: models::ModelDesk,
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
@@ -111,7 +113,7 @@ impl Daemon {
             status: if damage.is_some() { "degraded" } else { "ok" }.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             detail: damage,
-            notices: self.notes_faults(),
+            notices: self.models().fault().map(str::to_owned).into_iter().chain(self.notes_faults()).collect(),
         }
     }
 
@@ -167,6 +169,10 @@ impl Daemon {
 
     fn notes_desk(&self) -> &notes::NotesDesk {
         &self.inner.notes
+    }
+
+    fn models(&self) -> &models::ModelDesk {
+        &self.inner.models
     }
 
     fn forks(&self) -> &tokio::sync::RwLock<()> {

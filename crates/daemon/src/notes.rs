@@ -4,10 +4,11 @@
 //! The row is committed first. It tells what the file is to hold and what it held before, so that a
 //! daemon killed between the two knows its own unwritten lines from a person's.
 //!
-//! Reading order: `gate` (when) → `update` → `files` (row and file as one) → `outline` (a person's
+//! Reading order: `gate` (when) → `update` → `fork` (by a model) → `files` (row and file as one) → `outline` (a person's
 //! template and instruction) → `waiting` (for a compaction) → `resume` (back into a prompt).
 
 mod files;
+mod fork;
 mod gate;
 mod outline;
 mod resume;
@@ -17,7 +18,7 @@ mod update;
 mod waiting;
 
 use bethink_api as api;
-use bethink_session_memory::{Draft, EmbeddedWriter, NotesBudget, NotesWriter, Template, Written};
+use bethink_session_memory::{Draft, NotesBudget, Template, Written};
 use bethink_store::{Notes, Session, StoreError};
 use bethink_transcript::{Seq, SessionId};
 
@@ -149,18 +150,8 @@ impl Daemon {
     }
 
     /// What a compaction may put in place of messages: the notes within the window's budget, and the
-    /// newest message that they cover. Waits for an update that is being made, within limits; `None`
-    /// if nothing was noted.
-    pub(crate) async fn notes_for_compaction(
-        &self,
-        session: &Session,
-    ) -> Result<Option<(String, Seq)>> {
-        self.wait_for_notes(session.id).await;
-        self.notes_now(session).await
-    }
-
-    /// The same, without waiting for anybody.
-    async fn notes_now(&self, session: &Session) -> Result<Option<(String, Seq)>> {
+    /// newest message that they cover; `None` if nothing was noted.
+    pub(crate) async fn notes_now(&self, session: &Session) -> Result<Option<(String, Seq)>> {
         let outline = self.outline().await;
         let standing = {
             let _one = self.notes_desk().writing.lock().await;
@@ -185,12 +176,6 @@ impl Daemon {
     fn tell_notes(&self, id: SessionId, through: Seq, by: &str) {
         let data = serde_json::json!({ "through_seq": through, "by": by });
         self.hub().publish(id, "notes", through, &data);
-    }
-
-    /// Strategies that need a model join here.
-    fn notes_writer(&self) -> &'static dyn NotesWriter {
-        static EMBEDDED: EmbeddedWriter = EmbeddedWriter;
-        &EMBEDDED
     }
 }
 

@@ -14,7 +14,7 @@ use crate::refusal::keyed;
 use crate::{Daemon, IdempotencyKey, Refusal, Result};
 
 /// Name of a model that the client did not give.
-const UNNAMED_MODEL: &str = "unknown";
+pub(crate) const UNNAMED_MODEL: &str = "unknown";
 const MAX_PATH: usize = 4_096;
 
 impl Daemon {

@@ -3,6 +3,8 @@
 //! Stages decide on a copy; the copy becomes the session's state only once its new decisions are
 //! durable, so that a prompt that was handed out can always be made again.
 
+use std::sync::Arc;
+
 use bethink_api as api;
 use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
@@ -19,8 +21,9 @@ use bytes::Bytes;
 use crate::collapse::Fill;
 use crate::compactions::Wish;
 use crate::frame::{Frame, hash, hash_text, join, overflow};
-use crate::hot::{HotSession, tokens};
+use crate::hot::{HotGuard, HotSession, Slot, tokens};
 use crate::limits::TODOS_WHOLE_EVERY;
+use crate::models::Sent;
 use crate::report::{self, Facing};
 use crate::sessions::view_options;
 use crate::{Daemon, Kind, Refusal, Result};
@@ -30,6 +33,7 @@ pub(crate) struct Made {
     pub(crate) prompt: ValidPrompt,
     pub(crate) shape: Shape,
     pub(crate) report: api::ContextReport,
+    stages: Vec<StageReport>,
     /// Tokens of all its parts, as estimated.
     estimated: u64,
     size: Measure,
@@ -39,6 +43,13 @@ impl Made {
     fn fill(&self) -> Fill {
         Fill { tokens: self.report.tokens, estimated: self.estimated }
     }
+}
+
+/// A prompt with the decisions that made it, not kept yet.
+struct Turn {
+    made: Made,
+    decisions: Decisions,
+    records: Vec<Decision>,
 }
 
 impl Daemon {
@@ -61,71 +72,36 @@ impl Daemon {
             return Err(Refusal::new(Kind::Conflict, "the session has no messages yet")
                 .hint("append the user's first message, then ask for the context"));
         }
-        let now = self.now();
         hot.fixed_tokens = frame.tokens();
         hot.breakers.turn();
-        let notes = self.notes_to_bring_back(&hot, now).await?;
-        let (mut decisions, mut records, mut stages) = self.decide(&mut hot, notes, now);
-        let mut made = self.make(&hot, &decisions, &frame, &stages)?;
+        let mut turn = self.turn(&mut hot, &frame).await?;
         let effective = hot.thresholds.effective;
-        hot.learner.compare(made.estimated, &made.size, effective);
-        if let Some(stage) = self.collapse(&mut hot, &mut decisions, made.fill()).await? {
-            stages.push(stage);
-            made = self.make(&hot, &decisions, &frame, &stages)?;
+        hot.learner.compare(turn.made.estimated, &turn.made.size, effective);
+        let fill = turn.made.fill();
+        if let Some(stage) = self.collapse(&mut hot, &mut turn.decisions, fill).await? {
+            turn.made.stages.push(stage);
+            turn.made = self.make(&hot, &turn.decisions, &frame, &turn.made.stages)?;
         }
-        let mut compacted = None;
         if may_compact {
-            let limits = crate::limits::compact(&self.settings().compact);
-            let wish = policy::decide(
-                made.report.tokens,
-                &self.compacts_at(&hot),
-                &hot.breakers,
-                &limits,
-                hot.undone,
-            );
-            match wish {
+            match self.policy(&hot, turn.made.report.tokens) {
                 Policy::Nothing => {}
-                Policy::Held(reason) => made.report.notices.push(reason),
-                Policy::Compact => {
-                    self.keep(&mut hot, decisions, std::mem::take(&mut records), now).await?;
-                    let notice =
-                        match self.compact_hot(&slot, &mut hot, Wish::of(Trigger::Auto)).await {
-                            Ok(done) => {
-                                compacted = Some(done.id.to_string());
-                                None
-                            }
-                            Err(refusal) => Some(format!("no compaction: {}", refusal.detail)),
-                        };
-                    decisions = hot.decisions.clone();
-                    stages.push(report::compaction_stage(
-                        made.report.tokens,
-                        &hot,
-                        compacted.is_some(),
-                    ));
-                    made = self.make(&hot, &decisions, &frame, &stages)?;
-                    // The compaction counted what it can see; the whole is known now.
-                    if let Some(stage) = made.report.stages.last_mut() {
-                        stage.tokens_after = made.report.tokens;
-                    }
-                    made.report.notices.extend(notice);
-                    let last = made.report.last_compaction.as_ref().filter(|_| compacted.is_some());
-                    let warning = last.and_then(|last| last.warning.clone());
-                    made.report.notices.extend(warning);
-                }
+                Policy::Held(reason) => turn.made.report.notices.push(reason),
+                Policy::Compact => (hot, turn) = self.compact_in_turn(&slot, hot, turn, &frame).await?,
             }
         }
-        made.report.compacted = compacted;
+        let Turn { made, decisions, records } = turn;
+        self.keep(&mut hot, decisions, records, self.now()).await?;
         if made.report.tokens >= hot.thresholds.blocking {
-            self.keep(&mut hot, decisions, records, now).await?;
             return Err(overflow(&made.report));
         }
-        self.keep(&mut hot, decisions, records, now).await?;
         let after_boundary = hot.decisions.boundary.is_some();
         let body = assemble(&made.prompt, &frame.system, after_boundary);
         hot.cache.handed_out(&made.shape, made.report.changed_by.as_deref());
+        let (system, tools) = (Bytes::from(body.system), Bytes::from(frame.tools));
         hot.shape = Some(made.shape);
-        hot.last_prompt = Some(now);
+        hot.last_prompt = Some(self.now());
         hot.view_tokens = made.prompt.tokens();
+        hot.sent = Some(Sent { system: system.clone(), tools: tools.clone(), marks: body.marks });
         self.ask_notes_gate(&slot, &hot);
         self.ask_collapse_gate(&slot, &hot);
         slot.note(&api::ContextLevel {
@@ -136,7 +112,59 @@ impl Daemon {
         drop(hot);
         metrics::counter!("bethink_prompts_total").increment(1);
         self.registry().trim(self.hot_budget());
-        join(&body, &frame.tools, &made.report)
+        join(&system, &body.messages, &tools, &made.report)
+    }
+
+    /// Decides and looks; nothing is kept yet.
+    async fn turn(&self, hot: &mut HotSession, frame: &Frame) -> Result<Turn> {
+        let now = self.now();
+        let notes = self.notes_to_bring_back(hot, now).await?;
+        let (decisions, records, stages) = self.decide(hot, notes, now);
+        let made = self.make(hot, &decisions, frame, &stages)?;
+        Ok(Turn { made, decisions, records })
+    }
+
+    fn policy(&self, hot: &HotSession, tokens: u64) -> Policy {
+        let limits = crate::limits::compact(&self.settings().compact);
+        policy::decide(tokens, &self.compacts_at(hot), &hot.breakers, &limits, hot.undone)
+    }
+
+    /// Compacts and goes on in the same turn. The session is not held meanwhile: a model may be writing.
+    async fn compact_in_turn(
+        &self,
+        slot: &Arc<Slot>,
+        mut hot: HotGuard,
+        before: Turn,
+        frame: &Frame,
+    ) -> Result<(HotGuard, Turn)> {
+        let Turn { made, decisions, records } = before;
+        self.keep(&mut hot, decisions, records, self.now()).await?;
+        let seen = hot.decisions.boundary.as_ref().map(|boundary| boundary.id.clone());
+        drop(hot);
+        let done = self.compact_slot(slot, Wish { seen, ..Wish::of(Trigger::Auto) }).await;
+        let mut hot = slot.lock(self).await?;
+        let now = self.now();
+        let (decisions, records, mut stages) = self.decide(&mut hot, None, now);
+        let (size, compacted) = (made.report.tokens, done.is_ok());
+        stages.splice(0..0, made.stages);
+        stages.push(report::compaction_stage(size, &hot, compacted));
+        let mut made = self.make(&hot, &decisions, frame, &stages)?;
+        // The compaction counted what it can see; the whole is known now.
+        if let Some(stage) = made.report.stages.last_mut() {
+            stage.tokens_after = made.report.tokens;
+        }
+        match done {
+            Ok(done) => {
+                made.report.compacted = Some(done.id.to_string());
+                let last = made.report.last_compaction.as_ref();
+                let warning = last.and_then(|last| last.warning.clone());
+                made.report.notices.extend(warning);
+            }
+            Err(refusal) => {
+                made.report.notices.push(format!("no compaction: {}", refusal.detail));
+            }
+        }
+        Ok((hot, Turn { made, decisions, records }))
     }
 
     /// Diagnostics alone; changes nothing.
@@ -271,11 +299,11 @@ impl Daemon {
             repairs,
         };
         let report = report::write(facing);
-        Ok(Made { prompt, shape, report, estimated, size })
+        Ok(Made { prompt, shape, report, stages: stages.to_vec(), estimated, size })
     }
 
     /// Makes new decisions durable, then the session's own.
-    async fn keep(
+    pub(crate) async fn keep(
         &self,
         hot: &mut HotSession,
         decisions: Decisions,

@@ -28,3 +28,4 @@ pub use base::Base;
 pub use endpoint::{Endpoint, EndpointError, Provider, open};
 pub use key::KeySource;
 pub use limits::Limits;
+pub use trouble::read_error;

@@ -97,6 +97,12 @@ fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Err
     std::iter::successors(std::error::Error::source(error), |source| source.source())
 }
 
+/// What a refusal means that somebody else's call met: `body` is what the provider said.
+pub fn read_error(status: Option<u16>, body: &str) -> ModelError {
+    let head = Head { status, ..Head::default() };
+    Trouble::Refused(Refusal::of_body(body.as_bytes())).explained(&head, None, false)
+}
+
 /// An error as a provider, a gateway or a web server words it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refusal {

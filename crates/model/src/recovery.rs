@@ -85,6 +85,16 @@ pub struct Recovery {
     doubled: bool,
 }
 
+/// The wait before the same request goes out once more, after `repeats` of it and the wait that the
+/// provider asked for; `None` once it is not to be repeated.
+pub fn backoff(repeats: u32, asked: Option<Duration>) -> Option<Duration> {
+    if repeats >= MAX_REPEATS || asked.is_some_and(|asked| asked > LONGEST_ASKED_WAIT) {
+        return None;
+    }
+    let own = FIRST_WAIT.saturating_mul(1 << repeats).min(LONGEST_WAIT);
+    Some(asked.map_or(own, |asked| asked.max(FIRST_WAIT)))
+}
+
 impl Recovery {
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -132,12 +142,7 @@ impl Recovery {
     }
 
     fn repeat(&mut self, error: &ModelError, request: &Request) -> Next {
-        let asked = error.retry_after.unwrap_or_default();
-        if self.repeats >= MAX_REPEATS || asked > LONGEST_ASKED_WAIT {
-            return Next::GiveUp;
-        }
-        let own = FIRST_WAIT.saturating_mul(1 << self.repeats).min(LONGEST_WAIT);
-        let wait = error.retry_after.map_or(own, |asked| asked.max(FIRST_WAIT));
+        let Some(wait) = backoff(self.repeats, error.retry_after) else { return Next::GiveUp };
         self.repeats += 1;
         let jitter = wait.saturating_mul(u32::from(self.limits.jitter.min(1_000))) / 1_000;
         Next::Again { request: request.clone(), wait: wait + jitter, change: "asked again" }

@@ -276,24 +276,24 @@ fn drop_media(messages: &mut [PromptMessage]) -> usize {
         }
         if block.media > 0 {
             dropped += usize::from(block.media);
-            without_media(block);
+            without_media(block, MEDIA_LEFT_OUT);
         }
     }
     dropped
 }
 
-/// The block with its images and documents replaced by a word that says so.
-pub fn without_media(block: &mut PromptBlock) {
+/// The block with its images and documents replaced by `told`, a few words that say so.
+pub fn without_media(block: &mut PromptBlock, told: &str) {
     let text = std::str::from_utf8(&block.json).unwrap_or_default();
     block.json = match &block.kind {
         BlockKind::ToolResult { .. } => {
-            let literal = json::encode_string(MEDIA_LEFT_OUT);
+            let literal = json::encode_string(told);
             let content = format!(r#"[{{"type":"text","text":{literal}}}]"#);
             json::with_member(text, "content", &content).unwrap_or_else(|| block.json.clone())
         }
         _ => {
             block.kind = BlockKind::Text;
-            json::text_block(MEDIA_LEFT_OUT)
+            json::text_block(told)
         }
     };
     block.media = 0;

@@ -1,5 +1,7 @@
 //! `bethink compact`, `compactions`, `undo`, `expand`.
 
+use std::pin::pin;
+
 use bethink_api::{CompactRequest, Compaction};
 use bethink_client::Client;
 use serde_json::json;
@@ -9,6 +11,7 @@ use super::Done;
 use crate::app::{self, App};
 use crate::args::{Compact, Expand, Which};
 use crate::draw::compaction as draw;
+use crate::draw::event;
 use crate::draw::message::{self, Extent};
 use crate::failure::Failure;
 use crate::screen::words::{ago, count};
@@ -22,12 +25,39 @@ pub(crate) async fn compact(app: &mut App, how: Compact) -> Done {
     let session = app.session(&client, None).await?;
     let Compact { instructions, level, summary_tokens } = how;
     let request = CompactRequest { instructions, level, summary_tokens };
-    let compaction = client.compact(session.id, &request).await?;
+    let compaction = made(app, &client, session.id, &request).await?;
     show(app, &compaction, session.model.context_window)?;
     app.screen.note(
         Text::new().dim("  bethink undo takes it back, bethink expand shows what it covers"),
     )?;
     Ok(())
+}
+
+/// Tells what a model does meanwhile: a summary may take minutes.
+async fn made(
+    app: &mut App,
+    client: &Client,
+    session: Uuid,
+    request: &CompactRequest,
+) -> Result<Compaction, Failure> {
+    let mut events = client.events(session, None).await?;
+    let mut asked = pin!(client.compact(session, request));
+    loop {
+        tokio::select! {
+            // What happened before the answer is told before it.
+            biased;
+            event = events.next() => match event? {
+                Some(event) if event.kind == "model" => {
+                    if let Some(line) = event::event(&event.kind, &event.data, app.screen.look) {
+                        app.screen.note(line)?;
+                    }
+                }
+                Some(_) => {}
+                None => return Ok(asked.await?),
+            },
+            done = &mut asked => return Ok(done?),
+        }
+    }
 }
 
 fn show(app: &mut App, compaction: &Compaction, window: u64) -> Done {

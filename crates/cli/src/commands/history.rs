@@ -1,12 +1,14 @@
 //! `bethink history`: all of a session, compactions or not.
 
 use bethink_api::{Session, StoredMessage};
+use bethink_client::sse::Event;
 use bethink_client::{Client, MessageQuery};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Done;
 use crate::app::App;
 use crate::args::History;
+use crate::draw::event;
 use crate::draw::message::{self, Extent};
 use crate::failure::Failure;
 
@@ -34,9 +36,10 @@ pub(crate) async fn history(app: &mut App, how: &History) -> Done {
         let messages = after(&client, &session, seen).await?;
         seen = messages.last().map_or(seen, |last| last.seq);
         show_each(app, how, &messages)?;
-        if events.next().await?.is_none() {
+        let Some(event) = events.next().await? else {
             return Err(Failure::hinted("the daemon ended the stream", "run the command again"));
-        }
+        };
+        show_event(app, &event)?;
     }
 }
 
@@ -85,6 +88,20 @@ fn show(app: &mut App, how: &History, messages: &[StoredMessage]) -> Done {
     match app.screen.json {
         true => Ok(app.screen.value(&json!({ "messages": messages }))?),
         false => show_each(app, how, messages),
+    }
+}
+
+/// What else happens in the session, between its messages.
+fn show_event(app: &mut App, event: &Event) -> Done {
+    if !app.screen.json {
+        let line = event::event(&event.kind, &event.data, app.screen.look);
+        return Ok(app.screen.lines(line.into_iter().collect::<Vec<_>>())?);
+    }
+    match serde_json::from_str::<Value>(&event.data) {
+        Ok(data) if event.kind != "message" => {
+            Ok(app.screen.record(&json!({ "event": event.kind, "data": data }))?)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn panel(compaction: &Compaction, window: u64, look: Look) -> Vec<Tex
     ];
     lines.extend(proved(c));
     lines.extend(warning(c));
+    lines.extend(c.attempts.iter().take(NAMED).map(|reason| name("tried first").dim(reason.clone())));
     if c.undone_at.is_some() {
         lines.push(name("undone").plain("the prompt shows the messages again"));
     }
@@ -148,6 +149,7 @@ mod tests {
                 }),
             },
             warning: Some("fidelity fell".into()),
+            attempts: vec![],
             restored: vec![RestoredItem {
                 kind: "file".into(),
                 name: "src/a.rs".into(),

@@ -197,6 +197,7 @@ mod tests {
             fidelity_detail: FidelityDetail::default(),
             warning: None,
             restored: vec![],
+            attempts: vec![],
             created_at: String::new(),
             undone_at: None,
         }

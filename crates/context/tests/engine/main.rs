@@ -9,5 +9,6 @@ mod collapse;
 mod histories;
 mod microcompact;
 mod prefix;
+mod stripped;
 mod usage;
 mod view;

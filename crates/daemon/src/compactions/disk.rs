@@ -57,6 +57,23 @@ impl Daemon {
     }
 }
 
+/// Where a person writes how to compact; the first that says something about it is taken.
+const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
+
+impl Daemon {
+    /// The section "Compact instructions" of the project's instructions.
+    pub(super) async fn compact_instructions(&self, hot: &HotSession) -> Option<String> {
+        let root = PathBuf::from(&hot.session.project_dir);
+        let read = move || {
+            INSTRUCTIONS.iter().find_map(|name| {
+                let text = read_inside(&root, name).and_then(OnDisk::content)?;
+                bethink_compactor::full::compact_instructions(&text)
+            })
+        };
+        tokio::task::spawn_blocking(read).await.ok().flatten()
+    }
+}
+
 /// A file as it is now.
 enum OnDisk {
     Text(String),

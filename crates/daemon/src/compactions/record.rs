@@ -100,9 +100,17 @@ pub(crate) fn out(compaction: &Compaction) -> api::Compaction {
                 truncated: i.truncated,
             })
             .collect(),
+        attempts: told_once(detail.refused),
         created_at: rfc3339(compaction.created_at),
         undone_at: compaction.undone_at.map(rfc3339),
     }
+}
+
+/// Each attempt has its reason; the same one four times tells no more than once.
+fn told_once(mut reasons: Vec<String>) -> Vec<String> {
+    let mut told = std::collections::HashSet::new();
+    reasons.retain(|reason| told.insert(reason.clone()));
+    reasons
 }
 
 /// All of a session's, oldest first, each with how it proved; `newest` tells it of the one in force.

@@ -73,7 +73,7 @@ async fn bare_notes_are_none_for_a_compaction() {
     let row = |daemon: Daemon| async move { daemon.store().session(id).await.unwrap() };
     let of = async |daemon: &Daemon| {
         let session = row(daemon.clone()).await;
-        daemon.notes_for_compaction(&session).await.unwrap()
+        daemon.notes_now(&session).await.unwrap()
     };
     assert_eq!(of(&daemon).await, None);
     let bare = daemon.notes(id).await.unwrap().text;

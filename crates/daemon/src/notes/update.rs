@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use bethink_session_memory::{Draft, NotesBudget, NotesRequest, Template, Written};
+use bethink_session_memory::{
+    Draft, EmbeddedWriter, ModelWriter, NotesBudget, NotesRequest, NotesWriter, Template, WriterError,
+    Written,
+};
 use bethink_store::{Job, Notes, Session};
 use bethink_transcript::{Message, Seq, SessionId};
 use serde_json::{Value, json};
 
 use super::files::{self, hash};
+use super::fork::Edited;
 use crate::hot::{ESTIMATOR, Slot};
 use crate::quiet::quietly;
 use crate::sessions::model_of;
@@ -42,6 +46,15 @@ impl Daemon {
     pub(super) async fn update(&self, id: SessionId, asked: Option<(Seq, u64)>) -> Result<Notes> {
         let session = self.store().session(id).await?;
         let slot = self.hot(id).await?;
+        let outline = self.outline().await;
+        // First of all: nothing is held while a model thinks.
+        let edited = match self.edit_by_model(&session, &slot, &outline).await {
+            Ok(edited) => edited,
+            Err(refusal) => {
+                tracing::warn!(session = %id, reason = %refusal.detail, "no model was asked for notes");
+                None
+            }
+        };
         let (through, tokens, at_hand) = match glance(&slot) {
             Some(glance) => glance,
             None => {
@@ -49,9 +62,8 @@ impl Daemon {
                 (through.max(session.last_seq), tokens, Vec::new())
             }
         };
-        let outline = self.outline().await;
         let facts = self.facts_through(&slot, through, at_hand).await?;
-        let (writer, template) = (self.notes_writer(), outline.template.clone());
+        let template = outline.template.clone();
         let (title, dir) = (session.title.clone(), session.project_dir.clone());
         let titled = session.titled;
         // The lock goes along: who needs the facts next waits for these few milliseconds.
@@ -62,14 +74,15 @@ impl Daemon {
                 title: title.as_deref().filter(|_| titled),
                 project_dir: &dir,
             };
-            writer.write(&request).map(|draft| (draft, facts.through()))
+            write(&request, edited.as_ref())
         };
-        let (draft, covered) = quietly(write).await?.map_err(Refusal::internal)?;
+        let drawn = quietly(write).await?.map_err(Refusal::internal)?;
         let tokens = tokens.max(asked.map_or(0, |(_, tokens)| tokens));
-        let row = self.merge_and_write(&session, &outline.template, draft, covered, tokens).await?;
+        let row = self.merge_and_write(&session, &outline.template, drawn, tokens).await?;
         slot.meter.noted(tokens);
-        metrics::counter!("bethink_notes_updates_total").increment(1);
-        self.tell_notes(id, row.through, writer.strategy());
+        metrics::counter!("bethink_notes_updates_total", "strategy" => row.strategy.clone())
+            .increment(1);
+        self.tell_notes(id, row.through, &row.strategy);
         Ok(row)
     }
 
@@ -77,10 +90,10 @@ impl Daemon {
         &self,
         session: &Session,
         template: &Template,
-        draft: Draft,
-        through: Seq,
+        drawn: Drawn,
         tokens: u64,
     ) -> Result<Notes> {
+        let Drawn { draft, through, strategy } = drawn;
         let id = session.id;
         let budget = NotesBudget::for_window(model_of(session).context_window);
         let _one = self.notes_desk().writing.lock().await;
@@ -102,7 +115,7 @@ impl Daemon {
                 written: serde_json::to_string(&merged.written).map_err(Refusal::internal)?,
                 through,
                 tokens,
-                strategy: self.notes_writer().strategy().to_owned(),
+                strategy: strategy.to_owned(),
                 updated_at: self.now(),
             };
             // It could not be read again.
@@ -117,6 +130,36 @@ impl Daemon {
         }
         Err(Refusal::new(Kind::Conflict, "the notes were changed each time they were merged"))
     }
+}
+
+/// A draft, the newest message that it speaks of, and who wrote it.
+struct Drawn {
+    draft: Draft,
+    through: Seq,
+    strategy: &'static str,
+}
+
+/// The model's where it can be used, the embedded one otherwise.
+fn write(request: &NotesRequest<'_>, edited: Option<&Edited>) -> std::result::Result<Drawn, WriterError> {
+    if let Some(edited) = edited {
+        let writer = ModelWriter {
+            before: &edited.before,
+            edited: &edited.text,
+            last: &edited.last,
+            budget: &edited.budget,
+            estimator: &ESTIMATOR,
+        };
+        match writer.write(request) {
+            Ok(draft) => {
+                let strategy = writer.strategy();
+                return Ok(Drawn { draft, through: edited.through, strategy });
+            }
+            Err(error) => tracing::warn!(%error, "the notes are embedded"),
+        }
+    }
+    let draft = EmbeddedWriter.write(request)?;
+    let strategy = EmbeddedWriter.strategy();
+    Ok(Drawn { draft, through: request.facts.through(), strategy })
 }
 
 /// The newest message, the tokens of history, and the messages in memory; `None` while somebody else

@@ -6,7 +6,7 @@ use bethink_api as api;
 use crate::answer::{Answer, Reply};
 use crate::app::App;
 use crate::body::Sent;
-use crate::idempotency::to_the_end;
+use crate::idempotency::{once, to_the_end};
 use crate::params::SessionPath;
 
 /// The body of the next model call: `{system, messages, tools, report}`.
@@ -37,4 +37,21 @@ pub(crate) async fn context(
 )]
 pub(crate) async fn report(State(app): State<App>, SessionPath(id): SessionPath) -> Reply {
     Answer::ok(&app.daemon.report(id).await?)
+}
+
+/// The provider refused the prompt: what it said, and what was done about it.
+#[utoipa::path(
+    post, path = "/v1/sessions/{id}/recover", tag = "context",
+    params(("id" = uuid::Uuid, Path)),
+    request_body = api::RecoverRequest,
+    responses((status = 200, body = api::Recovered))
+)]
+pub(crate) async fn recover(
+    State(app): State<App>,
+    SessionPath(id): SessionPath,
+    sent: Sent,
+) -> Reply {
+    let request = sent.json()?;
+    let daemon = app.daemon.clone();
+    once(&app, sent.key, async move { Answer::ok(&daemon.recover(id, request).await?) }).await
 }

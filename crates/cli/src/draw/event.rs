@@ -1,0 +1,91 @@
+//! What happens in a session beside its messages, a line each.
+
+use serde_json::Value;
+
+use crate::screen::words::count;
+use crate::screen::{Look, Text, Tone};
+
+/// `None` for what a reader need not know.
+pub(crate) fn event(kind: &str, data: &str, look: Look) -> Option<Text> {
+    let data: Value = serde_json::from_str(data).ok()?;
+    let (tone, told) = match kind {
+        "model" => model(&data)?,
+        "compaction" => compaction(&data),
+        "recovery" => (Tone::Warn, format!("{}: {}", text(&data, "class"), text(&data, "detail"))),
+        "notes" => (Tone::Good, format!("through message {}, by {}", number(&data, "through_seq"), text(&data, "by"))),
+        "collapse" => (Tone::Good, format!("{} {}", text(&data, "state"), covers(&data))),
+        "cache" => (Tone::Warn, format!("prompt cache broken: {}", text(&data, "cause"))),
+        "job" if text(&data, "state") == "failed" => (Tone::Warn, format!("{} failed", text(&data, "kind"))),
+        _ => return None,
+    };
+    Some(Text::from("  · ").put(tone, kind).plain("  ").plain(told).fitted(look.width))
+}
+
+fn text<'a>(data: &'a Value, name: &str) -> &'a str {
+    data[name].as_str().unwrap_or_default()
+}
+
+fn number(data: &Value, name: &str) -> String {
+    count(data[name].as_u64().unwrap_or(0))
+}
+
+fn covers(data: &Value) -> String {
+    let covers = &data["covers"];
+    format!("messages {}–{}", number(covers, "first_seq"), number(covers, "last_seq"))
+}
+
+fn compaction(data: &Value) -> (Tone, String) {
+    let (before, after) = (number(data, "tokens_before"), number(data, "tokens_after"));
+    if data["undone"].as_bool() == Some(true) {
+        return (Tone::Warn, "undone: the prompt shows the messages again".to_owned());
+    }
+    let fidelity = data["fidelity"].as_f64().unwrap_or(0.0);
+    let (trigger, level) = (text(data, "trigger"), text(data, "level"));
+    (Tone::Good, format!("{trigger}, {level}: {before} to {after} tokens, fidelity {fidelity:.2}"))
+}
+
+/// A step on the way to a model's answer.
+fn model(data: &Value) -> Option<(Tone, String)> {
+    let told = match text(data, "step") {
+        "asked" => {
+            let (model, tokens) = (text(data, "model"), number(data, "tokens"));
+            return Some((Tone::Good, format!("{}: {model} is asked, {tokens} tokens", text(data, "purpose"))));
+        }
+        "answered" => {
+            let seconds = data["ms"].as_f64().unwrap_or(0.0) / 1_000.0;
+            let output = number(data, "output_tokens");
+            return Some((Tone::Good, format!("{}: answered, {output} tokens in {seconds:.1} s", text(data, "purpose"))));
+        }
+        "failed" => format!("{}, {}", text(data, "class"), text(data, "message")),
+        "again" => {
+            let wait = data["wait_ms"].as_f64().unwrap_or(0.0) / 1_000.0;
+            let change = text(data, "change");
+            if wait > 0.0 { format!("again in {wait:.1} s ({change})") } else { format!("again, {change}") }
+        }
+        "gave_up" => format!("given up: {}, {}; the embedded strategy goes on", text(data, "class"), text(data, "message")),
+        "refused" => format!("the answer can't be used: {}", text(data, "message")),
+        "denied" => format!("{} was denied: {}", text(data, "tool"), text(data, "reason")),
+        _ => return None,
+    };
+    Some((Tone::Warn, format!("{}: {told}", text(data, "purpose"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(kind: &str, data: &str) -> String {
+        event(kind, data, Look::plain(100)).map(|line| line.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn steps_of_a_model_are_told() {
+        let failed = r#"{"purpose":"summary","step":"failed","class":"overloaded","message":"busy"}"#;
+        assert!(shown("model", failed).contains("summary: overloaded, busy"));
+        let again = r#"{"purpose":"summary","step":"again","change":"the same","wait_ms":1500}"#;
+        assert!(shown("model", again).contains("again in 1.5 s"));
+        assert_eq!(shown("model", r#"{"step":"called"}"#), "");
+        assert_eq!(shown("message", "{}"), "");
+        assert_eq!(shown("model", "not json"), "");
+    }
+}

@@ -1,0 +1,225 @@
+//! The desk at which a model is asked: the only way from the daemon to a provider.
+//!
+//! Every errand is a forked agent with a deadline; the desk adds what no engine knows: whether asking is
+//! allowed at all (settings, budgets, breakers), who writes down each call, and who is told of each step.
+//! A model that fails costs time and never an answer: whoever asks has an embedded strategy to fall back on.
+//!
+//! Reading order: [`breaker`] → [`prefix`] → [`caller`] → here.
+
+mod breaker;
+mod caller;
+mod prefix;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bethink_agent::{Budget, Finished, Fork, Tool};
+use bethink_config::ModelSettings;
+use bethink_model::{Class, Model, ModelError, Request, Silence};
+use bethink_model_http::{Endpoint, EndpointError, KeySource, Limits, Provider};
+use bethink_transcript::SessionId;
+use tokio::sync::Semaphore;
+
+use crate::Daemon;
+use crate::sessions::UNNAMED_MODEL;
+use breaker::{Breaker, Strikes};
+use caller::Caller;
+
+pub(crate) use prefix::{Prefix, Sent};
+
+/// Errands under way at the same time: a person's compaction is not to wait for notes of other sessions,
+/// and a local server has few slots.
+const AT_ONCE: usize = 4;
+/// Tokens that one errand may use, as a multiple of its own prompt: the errand itself and its retries.
+const TOKENS_OF_PROMPTS: u64 = 12;
+/// Micro-dollars that one errand may cost; the dearest full prompt of a million tokens is below it.
+const COST: u64 = 20_000_000;
+/// Calls of tools in one answer.
+const CALLS: usize = 32;
+
+/// What a model is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Purpose {
+    Summary,
+    Notes,
+}
+
+impl Purpose {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Purpose::Summary => "summary",
+            Purpose::Notes => "notes",
+        }
+    }
+}
+
+/// The model that the settings name, and how it has been doing.
+#[derive(Debug)]
+pub(crate) struct ModelDesk {
+    model: Option<Arc<dyn Model>>,
+    /// Why the settings name none that can be asked.
+    fault: Option<String>,
+    breaker: Breaker,
+    strikes: Strikes,
+    at_once: Semaphore,
+}
+
+impl ModelDesk {
+    /// Never fails: what is wrong with the settings is told by `health`, and everything is embedded.
+    pub(crate) fn open(settings: &ModelSettings) -> Self {
+        let (model, fault) = match endpoint(settings) {
+            None => (None, None),
+            Some(endpoint) => match endpoint.and_then(|endpoint| bethink_model_http::open(&endpoint)) {
+                Ok(model) => (Some(model), None),
+                Err(error) => (None, Some(format!("[model]: {error}"))),
+            },
+        };
+        if let Some(fault) = &fault {
+            tracing::error!(%fault, "no model can be asked; the embedded strategies are used");
+        }
+        Self::new(model, fault)
+    }
+
+    fn new(model: Option<Arc<dyn Model>>, fault: Option<String>) -> Self {
+        Self {
+            model,
+            fault,
+            breaker: Breaker::default(),
+            strikes: Strikes::default(),
+            at_once: Semaphore::new(AT_ONCE),
+        }
+    }
+
+    pub(crate) fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+}
+
+fn endpoint(settings: &ModelSettings) -> Option<Result<Endpoint, EndpointError>> {
+    if !settings.is_on() {
+        return None;
+    }
+    let limits = Limits {
+        connect: Duration::from_millis(settings.connect_timeout_ms),
+        idle: Duration::from_millis(settings.idle_timeout_ms),
+        ..Limits::default()
+    };
+    let (base_url, env) = (&settings.base_url, &settings.api_key_env);
+    Some(Provider::parse(&settings.provider).map(|provider| Endpoint {
+        base_url: base_url.clone(),
+        key: KeySource::chosen(provider, base_url, env, &settings.api_key_command),
+        allow_plain_http: settings.allow_plain_http,
+        streaming: settings.stream,
+        limits,
+        ..Endpoint::own(provider)
+    }))
+}
+
+/// One thing that a model is asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Errand<'a> {
+    pub(crate) session: SessionId,
+    pub(crate) purpose: Purpose,
+    pub(crate) request: &'a Request,
+    pub(crate) tools: &'a [&'a dyn Tool],
+    pub(crate) turns: u32,
+}
+
+/// How an errand ended, and in words what was tried on the way.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) ended: Result<Finished, ModelError>,
+    pub(crate) tried: Vec<String>,
+}
+
+impl Daemon {
+    /// The model for a purpose, in a session that talks to `own`; `None` where the strategy is embedded.
+    pub(crate) fn model_for(&self, purpose: Purpose, own: &str) -> Option<String> {
+        let settings = &self.settings().model;
+        let (wanted, small) = match purpose {
+            Purpose::Summary => (settings.summaries_by_model(), false),
+            Purpose::Notes => (settings.notes_by_model(), true),
+        };
+        if !wanted || self.models().model.is_none() {
+            return None;
+        }
+        let names = [if small { settings.small_name.as_str() } else { "" }, &settings.name, own];
+        names.into_iter().find(|name| !name.is_empty() && *name != UNNAMED_MODEL).map(str::to_owned)
+    }
+
+    /// Why a model is not to be asked unbidden; a person may ask all the same.
+    pub(crate) fn model_rests(&self, session: SessionId, purpose: Purpose) -> Option<String> {
+        self.models().strikes.out(session, purpose)
+    }
+
+    /// Asks. What was said is for the asker to judge: [`Daemon::judged`] tells the desk.
+    pub(crate) async fn ask(&self, errand: Errand<'_>) -> Told {
+        let caller = match self.caller(errand).await {
+            Ok(caller) => caller,
+            Err(error) => {
+                self.tell_model(errand, &caller::gave_up(&error));
+                return Told { tried: vec![error.to_string()], ended: Err(error) };
+            }
+        };
+        let settings = &self.settings().model;
+        let fork = Fork {
+            request: errand.request,
+            budget: budget(errand, settings),
+            tools: errand.tools,
+            heard: &Silence,
+        };
+        let deadline = Duration::from_millis(settings.deadline_ms);
+        let run = tokio::time::timeout(deadline, bethink_agent::run(fork, &caller, &caller));
+        let stop = self.stopping();
+        let ended = tokio::select! {
+            ended = run => ended.unwrap_or_else(|_| {
+                let limit = settings.deadline_ms;
+                Err(ModelError::new(Class::TimedOut, format!("not done within {limit} ms")))
+            }),
+            () = stop.cancelled() => Err(ModelError::new(Class::Forbidden, "the daemon is stopping")),
+        };
+        caller.pass.leave(&ended);
+        let mut tried = caller.tried();
+        if let Err(error) = &ended {
+            self.models().strikes.count(errand.session, errand.purpose, false);
+            let told = error.to_string();
+            if tried.last() != Some(&told) {
+                tried.push(told);
+            }
+        }
+        Told { ended, tried }
+    }
+
+    /// Whether what a model said could be used.
+    pub(crate) fn judged(&self, session: SessionId, purpose: Purpose, good: bool) {
+        self.models().strikes.count(session, purpose, good);
+    }
+
+    /// Past settings, budgets and breaker, or the reason why not.
+    async fn caller<'a>(&'a self, errand: Errand<'a>) -> Result<Caller<'a>, ModelError> {
+        let forbidden = |reason: String| ModelError::new(Class::Forbidden, reason);
+        let desk = self.models();
+        let Some(model) = desk.model.as_deref() else {
+            let reason = desk.fault.clone();
+            return Err(forbidden(reason.unwrap_or_else(|| "no model is configured".to_owned())));
+        };
+        self.within_budget().map_err(forbidden)?;
+        let turn = desk.at_once.acquire().await;
+        let turn = turn.map_err(|_| forbidden("the daemon is stopping".to_owned()))?;
+        let pass = desk.breaker.enter().map_err(forbidden)?;
+        Ok(Caller::new(self, model, errand, pass, turn))
+    }
+}
+
+fn budget(errand: Errand<'_>, settings: &ModelSettings) -> Budget {
+    let prompt = errand.request.prompt.tokens() + settings.max_output;
+    Budget {
+        turns: errand.turns,
+        tokens: prompt.saturating_mul(TOKENS_OF_PROMPTS),
+        cost: COST,
+        calls: CALLS,
+        max_output: settings.max_output_ceiling,
+    }
+}

@@ -1,0 +1,237 @@
+//! When a model is left alone: a provider that fails again and again, and a session whose summaries or
+//! notes never come out well.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bethink_agent::{Ended, Finished};
+use bethink_model::{Class, ModelError};
+use bethink_transcript::SessionId;
+use tokio::time::Instant;
+
+use super::Purpose;
+
+/// Errands that fail in a row until the provider is left alone (specification, section 4: three).
+const FAILURES: u32 = 3;
+/// How long, at first; doubled after each trial that fails.
+const REST: Duration = Duration::from_secs(60);
+const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
+/// What only a person can mend is tried again at this pace: a key that was renewed is found soon enough.
+const REST_AFTER_REFUSAL: Duration = Duration::from_secs(5 * 60);
+/// Sessions whose strikes are remembered.
+const REMEMBERED: usize = 1_024;
+
+/// Lets errands through while the provider answers. One at a time after a rest.
+#[derive(Debug, Default)]
+pub(crate) struct Breaker(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    failures: u32,
+    rest: Duration,
+    until: Option<Instant>,
+    /// Someone tries whether it works again.
+    trial: bool,
+    why: String,
+}
+
+/// An errand that was let through.
+#[derive(Debug)]
+pub(crate) struct Pass<'a> {
+    breaker: &'a Breaker,
+    trial: bool,
+}
+
+impl Breaker {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn enter(&self) -> Result<Pass<'_>, String> {
+        let mut state = self.state();
+        let Some(until) = state.until else { return Ok(Pass { breaker: self, trial: false }) };
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() && !state.trial {
+            state.trial = true;
+            return Ok(Pass { breaker: self, trial: true });
+        }
+        let seconds = left.as_secs() + 1;
+        Err(format!("the model is left alone for another {seconds} s after {}", state.why))
+    }
+
+    /// `None` while errands are let through.
+    pub(crate) fn rests(&self) -> Option<String> {
+        let state = self.state();
+        let left = state.until?.saturating_duration_since(Instant::now());
+        Some(format!("left alone for {} s after {}", left.as_secs(), state.why))
+    }
+}
+
+impl Pass<'_> {
+    /// The breaker was opened by another errand meanwhile.
+    pub(crate) fn is_void(&self) -> bool {
+        !self.trial && self.breaker.state().until.is_some()
+    }
+
+    pub(crate) fn leave(&self, ended: &Result<Finished, ModelError>) {
+        let failed = match ended {
+            Ok(Finished { ended: Ended::Failed(error), .. }) | Err(error) => Some(error),
+            Ok(_) => None,
+        };
+        let mut state = self.breaker.state();
+        match failed.map(|error| (error, blame(error.class))) {
+            None | Some((_, Blame::Request)) => *state = State::default(),
+            Some((_, Blame::Nobody)) => {}
+            Some((error, blame)) => state.failed(error, blame),
+        }
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        if self.trial {
+            // Cancelled or done: the next errand may try.
+            self.breaker.state().trial = false;
+        }
+    }
+}
+
+impl State {
+    fn failed(&mut self, error: &ModelError, blame: Blame) {
+        self.failures += 1;
+        self.why = format!("{} failures in a row, the last: {error}", self.failures);
+        if blame == Blame::Person {
+            self.rest = REST_AFTER_REFUSAL;
+        } else if self.failures < FAILURES {
+            return;
+        } else {
+            self.rest = if self.rest.is_zero() { REST } else { (self.rest * 2).min(LONGEST_REST) };
+        }
+        self.until = Some(Instant::now() + self.rest);
+        metrics::counter!("bethink_model_breaker_opened_total").increment(1);
+        tracing::warn!(rest_s = self.rest.as_secs(), reason = %error, "the model is left alone");
+    }
+}
+
+/// Who can do something about a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blame {
+    /// It answers: only this request it would not take.
+    Request,
+    Provider,
+    /// A wrong key, no money, no such model.
+    Person,
+    /// Never asked.
+    Nobody,
+}
+
+fn blame(class: Class) -> Blame {
+    match class {
+        Class::Overflow
+        | Class::OutputOverflow
+        | Class::MediaTooLarge
+        | Class::RequestTooLarge
+        | Class::ThinkingBound
+        | Class::History
+        | Class::Invalid => Blame::Request,
+        Class::Auth | Class::Quota | Class::NotFound => Blame::Person,
+        Class::Forbidden => Blame::Nobody,
+        Class::RateLimited
+        | Class::Overloaded
+        | Class::Server
+        | Class::Unreachable
+        | Class::TimedOut
+        | Class::Broken
+        | Class::TooMuch
+        | Class::Unknown => Blame::Provider,
+    }
+}
+
+/// Failures in a row of one purpose in one session, whosever fault they are.
+#[derive(Debug, Default)]
+pub(crate) struct Strikes(Mutex<HashMap<(SessionId, Purpose), u32>>);
+
+impl Strikes {
+    pub(crate) fn count(&self, session: SessionId, purpose: Purpose, good: bool) {
+        let mut strikes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if good {
+            strikes.remove(&(session, purpose));
+            return;
+        }
+        if strikes.len() >= REMEMBERED {
+            strikes.clear();
+        }
+        *strikes.entry((session, purpose)).or_default() += 1;
+    }
+
+    /// Why the model is not asked again unbidden.
+    pub(crate) fn out(&self, session: SessionId, purpose: Purpose) -> Option<String> {
+        let strikes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
+        (failed >= FAILURES).then(|| {
+            format!("the model failed {failed} times in a row in this session and is asked again only by hand")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_model::ModelError;
+
+    use super::*;
+
+    fn ends(breaker: &Breaker, class: Class) {
+        let pass = breaker.enter().unwrap();
+        pass.leave(&Err(ModelError::new(class, "x")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn three_failures_open_it_and_one_trial_at_a_time_follows() {
+        let breaker = Breaker::default();
+        for _ in 0..FAILURES {
+            assert!(breaker.rests().is_none());
+            ends(&breaker, Class::Server);
+        }
+        assert!(breaker.enter().unwrap_err().contains("3 failures in a row"));
+        tokio::time::advance(REST).await;
+        let trial = breaker.enter().unwrap();
+        assert!(breaker.enter().is_err(), "one trial at a time");
+        trial.leave(&Err(ModelError::new(Class::Overloaded, "x")));
+        drop(trial);
+        tokio::time::advance(REST).await;
+        assert!(breaker.enter().is_err(), "the rest is doubled");
+        tokio::time::advance(REST).await;
+        drop(breaker.enter().unwrap());
+        // A trial that was cancelled lets the next one try.
+        let trial = breaker.enter().unwrap();
+        trial.leave(&Err(ModelError::new(Class::Overflow, "it answers")));
+        assert!(breaker.rests().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wrong_key_opens_it_at_once_and_a_refused_request_never() {
+        let breaker = Breaker::default();
+        for _ in 0..10 {
+            ends(&breaker, Class::Invalid);
+        }
+        let other = breaker.enter().unwrap();
+        ends(&breaker, Class::Auth);
+        assert!(other.is_void() && breaker.enter().is_err());
+        tokio::time::advance(REST_AFTER_REFUSAL).await;
+        assert!(breaker.enter().is_ok());
+    }
+
+    #[test]
+    fn a_session_whose_answers_are_never_good_is_left_alone() {
+        let (strikes, id) = (Strikes::default(), SessionId(uuid::Uuid::from_u128(1)));
+        for _ in 0..FAILURES {
+            assert!(strikes.out(id, Purpose::Summary).is_none());
+            strikes.count(id, Purpose::Summary, false);
+        }
+        assert!(strikes.out(id, Purpose::Summary).is_some());
+        assert!(strikes.out(id, Purpose::Notes).is_none());
+        strikes.count(id, Purpose::Summary, true);
+        assert!(strikes.out(id, Purpose::Summary).is_none());
+    }
+}
