@@ -95,9 +95,8 @@ pub(crate) fn join(
     report: &api::ContextReport,
 ) -> Result<Bytes> {
     let report = serde_json::to_vec(report).map_err(Refusal::internal)?;
-    let mut out = Vec::with_capacity(
-        system.len() + messages.len() + tools.len() + report.len() + 64,
-    );
+    let mut out =
+        Vec::with_capacity(system.len() + messages.len() + tools.len() + report.len() + 64);
     out.extend_from_slice(br#"{"system":"#);
     out.extend_from_slice(system);
     out.extend_from_slice(br#","messages":"#);

@@ -113,7 +113,7 @@ impl Daemon {
             status: if damage.is_some() { "degraded" } else { "ok" }.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             detail: damage,
-            notices: self.models().fault().map(str::to_owned).into_iter().chain(self.notes_faults()).collect(),
+            notices: self.models().notice().into_iter().chain(self.notes_faults()).collect(),
         }
     }
 

@@ -71,10 +71,12 @@ impl ModelDesk {
     pub(crate) fn open(settings: &ModelSettings) -> Self {
         let (model, fault) = match endpoint(settings) {
             None => (None, None),
-            Some(endpoint) => match endpoint.and_then(|endpoint| bethink_model_http::open(&endpoint)) {
-                Ok(model) => (Some(model), None),
-                Err(error) => (None, Some(format!("[model]: {error}"))),
-            },
+            Some(endpoint) => {
+                match endpoint.and_then(|endpoint| bethink_model_http::open(&endpoint)) {
+                    Ok(model) => (Some(model), None),
+                    Err(error) => (None, Some(format!("[model]: {error}"))),
+                }
+            }
         };
         if let Some(fault) = &fault {
             tracing::error!(%fault, "no model can be asked; the embedded strategies are used");
@@ -94,6 +96,12 @@ impl ModelDesk {
 
     pub(crate) fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
+    }
+
+    /// Why everything is embedded for now, for a person.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let rests = || self.breaker.rests().map(|rests| format!("the model is {rests}"));
+        self.fault.clone().or_else(rests)
     }
 }
 

@@ -93,7 +93,12 @@ impl Daemon {
                 if self.strip(slot, Stripped::Thinking, STRIP_THINKING).await? {
                     say(told, STRIP_THINKING, "thinking is left out of what was edited".to_owned());
                 } else {
-                    say(told, NONE, "thinking was left out already; the same request would fail again".to_owned());
+                    say(
+                        told,
+                        NONE,
+                        "thinking was left out already; the same request would fail again"
+                            .to_owned(),
+                    );
                 }
                 Ok(())
             }
@@ -131,11 +136,8 @@ impl Daemon {
             return Ok(());
         }
         let figures = error.figures;
-        let wish = Wish {
-            counted: figures.input,
-            limit: figures.limit,
-            ..Wish::of(Trigger::Reactive)
-        };
+        let wish =
+            Wish { counted: figures.input, limit: figures.limit, ..Wish::of(Trigger::Reactive) };
         match self.compact_slot(slot, wish).await {
             Ok(done) => {
                 told.compaction = Some(done.id.to_string());
@@ -232,7 +234,10 @@ fn read(request: &api::RecoverRequest) -> Result<ModelError> {
         Value::String(text) => text.clone(),
         Value::Object(_) => request.error.to_string(),
         _ => {
-            return Err(Refusal::invalid("error", "must be the provider's JSON object, or its text as a string"));
+            return Err(Refusal::invalid(
+                "error",
+                "must be the provider's JSON object, or its text as a string",
+            ));
         }
     };
     let retry_after = match request.retry_after {

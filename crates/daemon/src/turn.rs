@@ -86,7 +86,9 @@ impl Daemon {
             match self.policy(&hot, turn.made.report.tokens) {
                 Policy::Nothing => {}
                 Policy::Held(reason) => turn.made.report.notices.push(reason),
-                Policy::Compact => (hot, turn) = self.compact_in_turn(&slot, hot, turn, &frame).await?,
+                Policy::Compact => {
+                    (hot, turn) = self.compact_in_turn(&slot, hot, turn, &frame).await?;
+                }
             }
         }
         let Turn { made, decisions, records } = turn;

@@ -21,7 +21,8 @@ use crate::merge::Written;
 use crate::template::{SectionKind, Template, TemplateSection};
 use lines::{Line, readable};
 
-const STRATEGY: &str = "model";
+/// By which its notes are known.
+pub const STRATEGY: &str = "model";
 /// Notes that are so many times over their budget were not written by the instruction.
 const TIMES_BUDGET: u64 = 4;
 /// Weight of the title, as the embedded strategy has it: it is never shortened.

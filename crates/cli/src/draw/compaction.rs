@@ -31,7 +31,9 @@ pub(crate) fn panel(compaction: &Compaction, window: u64, look: Look) -> Vec<Tex
     ];
     lines.extend(proved(c));
     lines.extend(warning(c));
-    lines.extend(c.attempts.iter().take(NAMED).map(|reason| name("tried first").dim(reason.clone())));
+    lines.extend(
+        c.attempts.iter().take(NAMED).map(|reason| name("tried first").dim(reason.clone())),
+    );
     if c.undone_at.is_some() {
         lines.push(name("undone").plain("the prompt shows the messages again"));
     }

@@ -12,10 +12,15 @@ pub(crate) fn event(kind: &str, data: &str, look: Look) -> Option<Text> {
         "model" => model(&data)?,
         "compaction" => compaction(&data),
         "recovery" => (Tone::Warn, format!("{}: {}", text(&data, "class"), text(&data, "detail"))),
-        "notes" => (Tone::Good, format!("through message {}, by {}", number(&data, "through_seq"), text(&data, "by"))),
+        "notes" => (
+            Tone::Good,
+            format!("through message {}, by {}", number(&data, "through_seq"), text(&data, "by")),
+        ),
         "collapse" => (Tone::Good, format!("{} {}", text(&data, "state"), covers(&data))),
         "cache" => (Tone::Warn, format!("prompt cache broken: {}", text(&data, "cause"))),
-        "job" if text(&data, "state") == "failed" => (Tone::Warn, format!("{} failed", text(&data, "kind"))),
+        "job" if text(&data, "state") == "failed" => {
+            (Tone::Warn, format!("{} failed", text(&data, "kind")))
+        }
         _ => return None,
     };
     Some(Text::from("  · ").put(tone, kind).plain("  ").plain(told).fitted(look.width))
@@ -49,20 +54,34 @@ fn model(data: &Value) -> Option<(Tone, String)> {
     let told = match text(data, "step") {
         "asked" => {
             let (model, tokens) = (text(data, "model"), number(data, "tokens"));
-            return Some((Tone::Good, format!("{}: {model} is asked, {tokens} tokens", text(data, "purpose"))));
+            return Some((
+                Tone::Good,
+                format!("{}: {model} is asked, {tokens} tokens", text(data, "purpose")),
+            ));
         }
         "answered" => {
             let seconds = data["ms"].as_f64().unwrap_or(0.0) / 1_000.0;
             let output = number(data, "output_tokens");
-            return Some((Tone::Good, format!("{}: answered, {output} tokens in {seconds:.1} s", text(data, "purpose"))));
+            return Some((
+                Tone::Good,
+                format!("{}: answered, {output} tokens in {seconds:.1} s", text(data, "purpose")),
+            ));
         }
         "failed" => format!("{}, {}", text(data, "class"), text(data, "message")),
         "again" => {
             let wait = data["wait_ms"].as_f64().unwrap_or(0.0) / 1_000.0;
             let change = text(data, "change");
-            if wait > 0.0 { format!("again in {wait:.1} s ({change})") } else { format!("again, {change}") }
+            if wait > 0.0 {
+                format!("again in {wait:.1} s ({change})")
+            } else {
+                format!("again, {change}")
+            }
         }
-        "gave_up" => format!("given up: {}, {}; the embedded strategy goes on", text(data, "class"), text(data, "message")),
+        "gave_up" => format!(
+            "given up: {}, {}; the embedded strategy goes on",
+            text(data, "class"),
+            text(data, "message")
+        ),
         "refused" => format!("the answer can't be used: {}", text(data, "message")),
         "denied" => format!("{} was denied: {}", text(data, "tool"), text(data, "reason")),
         _ => return None,
@@ -80,7 +99,8 @@ mod tests {
 
     #[test]
     fn steps_of_a_model_are_told() {
-        let failed = r#"{"purpose":"summary","step":"failed","class":"overloaded","message":"busy"}"#;
+        let failed =
+            r#"{"purpose":"summary","step":"failed","class":"overloaded","message":"busy"}"#;
         assert!(shown("model", failed).contains("summary: overloaded, busy"));
         let again = r#"{"purpose":"summary","step":"again","change":"the same","wait_ms":1500}"#;
         assert!(shown("model", again).contains("again in 1.5 s"));

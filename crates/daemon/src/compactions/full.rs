@@ -34,7 +34,11 @@ fn own_share(hot: &HotSession) -> u64 {
 
 impl Daemon {
     /// The request for a summary; `None` where the wish, the settings or earlier failures forbid to ask.
-    pub(crate) async fn full_request(&self, hot: &HotSession, wish: &Wish) -> Result<Option<Asked>> {
+    pub(crate) async fn full_request(
+        &self,
+        hot: &HotSession,
+        wish: &Wish,
+    ) -> Result<Option<Asked>> {
         let by_name = wish.level == Some(Level::Full);
         if !by_name && wish.level.is_some() {
             return Ok(None);

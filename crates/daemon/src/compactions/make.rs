@@ -16,9 +16,9 @@ use bethink_facts::Facts;
 use bethink_store::Compaction;
 use uuid::Uuid;
 
+use super::Wish;
 use super::full::Written;
 use super::record::{Detail, Proved};
-use super::Wish;
 use crate::hot::{ESTIMATOR, HotSession, Slot};
 use crate::sessions::view_options;
 use crate::state::State;
@@ -51,13 +51,16 @@ impl Daemon {
         let asked = self.full_request(&hot, &wish).await?;
         let mut tried = Vec::new();
         let Some(asked) = asked else {
-            let rungs = Rungs { notes: notes.as_ref(), embedded: wish.allows(Level::Embedded), full: None };
+            let rungs =
+                Rungs { notes: notes.as_ref(), embedded: wish.allows(Level::Embedded), full: None };
             return self.climb(slot, &mut hot, &wish, rungs, tried).await;
         };
         if notes.is_some() {
             let rungs = Rungs { notes: notes.as_ref(), ..Rungs::default() };
             match self.attempt(slot, &mut hot, &wish, rungs).await? {
-                Ok(outcome) => return self.commit_compaction(&mut hot, &wish, outcome, tried).await,
+                Ok(outcome) => {
+                    return self.commit_compaction(&mut hot, &wish, outcome, tried).await;
+                }
                 // What no level can mend need not be asked of a model.
                 Err(failure @ (Failure::Nothing | Failure::NoRoom { .. })) => {
                     return Err(self.failed(&mut hot, &wish, &failure));
@@ -103,9 +106,8 @@ impl Daemon {
         let state = State::parse(&hot.session.state);
         let restorable = self.restorable(hot, &state, &facts).await;
         let proved = super::proved(hot, &facts);
-        let made = tokio::task::block_in_place(|| {
-            self.generate(hot, wish, &facts, &restorable, &rungs)
-        });
+        let made =
+            tokio::task::block_in_place(|| self.generate(hot, wish, &facts, &restorable, &rungs));
         Ok(made.map(|outcome| (outcome, proved)))
     }
 
@@ -271,7 +273,6 @@ impl Daemon {
         let data = crate::events::compaction_event(done);
         self.hub().publish(done.session, "compaction", done.made_after, &data);
     }
-
 }
 
 /// Another compaction came between the prompt that asked for one and its turn.
@@ -318,4 +319,3 @@ fn refusal(failure: &Failure) -> Refusal {
     };
     Refusal::new(Kind::NotCompactable, detail).hint(hint)
 }
-

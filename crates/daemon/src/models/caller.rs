@@ -197,4 +197,3 @@ fn event(step: &Step) -> (Value, Option<String>) {
         ),
     }
 }
-

@@ -1,6 +1,11 @@
 //! The daemon with a model in memory: what it is asked, and what happens beside it meanwhile.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops where it fails"
+)]
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -10,7 +15,7 @@ use bethink_api as api;
 use bethink_config::Settings;
 use bethink_model::{Answer, Counted, Hearer, Reply, Stop};
 use bethink_transcript::{
-    Block, MessageId, MessageMeta, Message, Seq, UnixMicros, Usage, message::Source,
+    Block, Message, MessageId, MessageMeta, Seq, UnixMicros, Usage, message::Source,
 };
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -96,7 +101,10 @@ fn summary(marker: &str) -> Value {
         .enumerate()
         .map(|(at, heading)| format!("{}. {heading}:\n   - {marker} of section {}", at + 1, at + 1))
         .collect();
-    json!(format!("<analysis>thinking</analysis>\n<summary>\n{}\n</summary>", sections.join("\n\n")))
+    json!(format!(
+        "<analysis>thinking</analysis>\n<summary>\n{}\n</summary>",
+        sections.join("\n\n")
+    ))
 }
 
 async fn boot(home: &tempfile::TempDir, model: &Arc<Scripted>) -> Daemon {
@@ -194,7 +202,9 @@ async fn a_summary_is_asked_over_the_bytes_of_the_last_request() {
     let asked = model.asked();
     let [request] = &asked[..] else { panic!("{} requests", asked.len()) };
     let rest = Sent::of(&body).rest(request);
-    assert!(rest.starts_with(r#",{"role":"user","content":[{"type":"text","text":"And the harbour?""#));
+    assert!(
+        rest.starts_with(r#",{"role":"user","content":[{"type":"text","text":"And the harbour?""#)
+    );
     assert!(rest.contains("Primary Request and Intent"), "{rest}");
     daemon.shutdown().await;
 }
@@ -210,7 +220,8 @@ async fn appends_and_prompts_go_on_while_a_model_writes_and_are_kept_after_its_s
     });
     model.called.notified().await;
     let beside = async {
-        append(&daemon, id, &[json!({ "role": "user", "content": "Meanwhile the bell rang" })]).await;
+        append(&daemon, id, &[json!({ "role": "user", "content": "Meanwhile the bell rang" })])
+            .await;
         let body = daemon.context(id, frame()).await.unwrap();
         assert!(std::str::from_utf8(&body).unwrap().contains("Meanwhile the bell rang"));
         daemon.report(id).await.unwrap();
@@ -236,10 +247,14 @@ async fn a_model_that_fails_leaves_an_embedded_summary_and_its_reasons() {
     assert_eq!(done.level, "embedded");
     assert!(done.attempts.iter().any(|reason| reason.contains("auth")), "{:?}", done.attempts);
     // The breaker is open: the next one asks nobody.
-    append(&daemon, id, &[
-        json!({ "role": "assistant", "content": "x ".repeat(9_000) }),
-        json!({ "role": "user", "content": "on ".repeat(9_000) }),
-    ])
+    append(
+        &daemon,
+        id,
+        &[
+            json!({ "role": "assistant", "content": "x ".repeat(9_000) }),
+            json!({ "role": "user", "content": "on ".repeat(9_000) }),
+        ],
+    )
     .await;
     let again = daemon.compact(id, full()).await.unwrap();
     assert_eq!((again.level.as_str(), model.asked().len()), ("embedded", 1));
@@ -271,7 +286,8 @@ async fn notes_are_edited_in_exactly_their_file() {
     let bare = daemon.notes(id).await.unwrap().text;
     let heading = bare.lines().position(|line| line.contains("Current State")).unwrap();
     let hint = bare.lines().nth(heading + 2).or(bare.lines().nth(heading + 1)).unwrap();
-    let hint = [hint, bare.lines().nth(heading + 1).unwrap()].into_iter().find(|l| !l.is_empty()).unwrap();
+    let hint =
+        [hint, bare.lines().nth(heading + 1).unwrap()].into_iter().find(|l| !l.is_empty()).unwrap();
     let edit = |path: &str, new: &str| json!({ "file_path": path, "old_string": hint, "new_string": format!("{hint}\n{new}") });
     model.answers.lock().unwrap().extend([
         Ok(json!([

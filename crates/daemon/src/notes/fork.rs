@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bethink_agent::{Call, Done, Permit, Tool};
 use bethink_session_memory::edit::{EditCall, EditShape, NotesEdit, text_edits};
 use bethink_session_memory::instruction::EditWay;
+use bethink_session_memory::model::STRATEGY;
 use bethink_session_memory::{NotesBudget, Written};
 use bethink_store::Session;
 use bethink_transcript::Seq;
@@ -17,7 +18,7 @@ use super::outline::Outline;
 use crate::hot::{ESTIMATOR, Slot};
 use crate::models::{Errand, Prefix, Purpose};
 use crate::sessions::model_of;
-use crate::{Daemon, Result};
+use crate::{Daemon, Kind, Refusal, Result};
 
 /// Edits, a look at what they answered, more edits, and a last word.
 const TURNS: u32 = 4;
@@ -33,7 +34,8 @@ pub(super) struct Edited {
 }
 
 impl Daemon {
-    /// `None` where no model is asked, or none answered: the embedded strategy goes on.
+    /// `None` where no model is asked, or none answered: the embedded strategy goes on. What a model wrote
+    /// before is not given up for one failure: then the notes stay, and the next gate tries again.
     pub(super) async fn edit_by_model(
         &self,
         session: &Session,
@@ -51,7 +53,8 @@ impl Daemon {
             let _one = self.notes_desk().writing.lock().await;
             self.standing(session.id).await?
         };
-        let last = standing.row.map(|row| row.written).unwrap_or_default();
+        let (last, strategy) =
+            standing.row.map(|row| (row.written, row.strategy)).unwrap_or_default();
         let last: Written = serde_json::from_str(&last).unwrap_or_default();
         let budget = NotesBudget::for_window(model_of(session).context_window);
         let path = self.notes_path(session.id).display().to_string();
@@ -61,6 +64,16 @@ impl Daemon {
         let through = prefix.through;
         let before = notes.before().to_owned();
         let text = self.edit(session, outline, model, &path, notes, &budget, prefix).await?;
+        if text.is_none()
+            && strategy == STRATEGY
+            && self.model_rests(session.id, Purpose::Notes).is_none()
+        {
+            return Err(Refusal::new(
+                Kind::Conflict,
+                "the model did not change the notes; they stay as they were",
+            )
+            .hint("it is asked again when the session has gone on"));
+        }
         Ok(text.map(|text| Edited { before, text, last, budget, through }))
     }
 

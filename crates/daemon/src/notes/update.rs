@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bethink_session_memory::{
-    Draft, EmbeddedWriter, ModelWriter, NotesBudget, NotesRequest, NotesWriter, Template, WriterError,
-    Written,
+    Draft, EmbeddedWriter, ModelWriter, NotesBudget, NotesRequest, NotesWriter, Template,
+    WriterError, Written,
 };
 use bethink_store::{Job, Notes, Session};
 use bethink_transcript::{Message, Seq, SessionId};
@@ -48,13 +48,7 @@ impl Daemon {
         let slot = self.hot(id).await?;
         let outline = self.outline().await;
         // First of all: nothing is held while a model thinks.
-        let edited = match self.edit_by_model(&session, &slot, &outline).await {
-            Ok(edited) => edited,
-            Err(refusal) => {
-                tracing::warn!(session = %id, reason = %refusal.detail, "no model was asked for notes");
-                None
-            }
-        };
+        let edited = self.edit_by_model(&session, &slot, &outline).await?;
         let (through, tokens, at_hand) = match glance(&slot) {
             Some(glance) => glance,
             None => {
@@ -140,7 +134,10 @@ struct Drawn {
 }
 
 /// The model's where it can be used, the embedded one otherwise.
-fn write(request: &NotesRequest<'_>, edited: Option<&Edited>) -> std::result::Result<Drawn, WriterError> {
+fn write(
+    request: &NotesRequest<'_>,
+    edited: Option<&Edited>,
+) -> std::result::Result<Drawn, WriterError> {
     if let Some(edited) = edited {
         let writer = ModelWriter {
             before: &edited.before,
