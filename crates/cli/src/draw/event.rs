@@ -92,9 +92,12 @@ fn model(data: &Value) -> Option<(Tone, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::screen::escape::Lines;
 
     fn shown(kind: &str, data: &str) -> String {
-        event(kind, data, Look::plain(100)).map(|line| line.to_string()).unwrap_or_default()
+        let look = Look { colour: false, width: 100, live: false, progress: false };
+        let line = event(kind, data, look);
+        line.map(|line| line.render(Lines::One, false)).unwrap_or_default()
     }
 
     #[test]
