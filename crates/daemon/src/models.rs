@@ -4,11 +4,12 @@
 //! allowed at all (settings, budgets, breakers), who writes down each call, and who is told of each step.
 //! A model that fails costs time and never an answer: whoever asks has an embedded strategy to fall back on.
 //!
-//! Reading order: [`breaker`] → [`prefix`] → [`caller`] → here.
+//! Reading order: [`breaker`] → [`prefix`] → [`caller`] → here → [`state`].
 
 mod breaker;
 mod caller;
 mod prefix;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -100,8 +101,12 @@ impl ModelDesk {
 
     /// Why everything is embedded for now, for a person.
     pub(crate) fn notice(&self) -> Option<String> {
-        let rests = || self.breaker.rests().map(|rests| format!("the model is {rests}"));
-        self.fault.clone().or_else(rests)
+        self.fault.clone().or_else(|| self.rests())
+    }
+
+    /// The provider failed, and is left alone for a while.
+    fn rests(&self) -> Option<String> {
+        self.breaker.rests().map(|rests| format!("the model is {rests}"))
     }
 }
 

@@ -17,7 +17,10 @@ impl Daemon {
         if told.state != READY {
             return told;
         }
-        let stopped = [self.within_budget().err().map(|detail| ("spent", detail))];
+        let stopped = [
+            self.within_budget().err().map(|detail| ("spent", detail)),
+            self.models().rests().map(|detail| ("resting", detail)),
+        ];
         match stopped.into_iter().flatten().next() {
             Some((state, detail)) => {
                 api::ModelState { state: state.to_owned(), detail: Some(detail), ..told }
