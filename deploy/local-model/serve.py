@@ -42,7 +42,8 @@ def main():
     parser.add_argument("--listen", default="127.0.0.1:0", metavar="HOST:PORT")
     parser.add_argument("--model", type=Path, metavar="FILE.gguf")
     parser.add_argument("--context", type=int, default=8192, help="window in tokens")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    # The engine's threads wait for each other by spinning: one core that somebody else uses slows all of them.
+    parser.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     arguments = parser.parse_args()
     try:
         import xllamacpp

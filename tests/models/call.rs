@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bethink_agent::{Budget, Ended, Finished, Fork, Host, Step, Waited};
-use bethink_model::{Hearer, ModelError};
+use bethink_model::{Class, Hearer, ModelError};
 use bethink_model_http::{Endpoint, KeySource, Limits, Provider};
-use bethink_model_server::{Fault, Script, Server, Wire};
+use bethink_model_server::{Fault, Script, Server, Split, Wire};
 use bethink_transcript::Usage;
 
 use crate::expect::{self, Expect};
@@ -56,6 +56,33 @@ pub(crate) fn once(fault: Fault, wire: Wire) -> Cell {
     run.cell("messages, once", wrong)
 }
 
+/// What is heard of an answer whose stream is cut in this way, and what the whole answer says.
+pub(crate) fn cut(split: Split, fault: Option<Fault>, wire: Wire) -> (String, String) {
+    let script = fault.map_or_else(Script::good, Script::always);
+    let server = Server::start(Script { split, ..script }).unwrap();
+    let request = prompt::request();
+    let heard = Ear::default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let reply = runtime.block_on(async {
+        let model = bethink_model_http::open(&endpoint(&server.url(), wire, true)).unwrap();
+        model.call(&request, &heard).await.unwrap()
+    });
+    (heard.0.into_inner().unwrap(), reply.text())
+}
+
+/// How a call ends where nobody answers.
+pub(crate) fn nowhere(url: &str) -> Class {
+    let (request, world) = (prompt::request(), World::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let ended = runtime.block_on(async {
+        let model = bethink_model_http::open(&endpoint(url, Wire::Anthropic, true)).unwrap();
+        let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &world };
+        let run = bethink_agent::run(fork, model.as_ref(), &world);
+        tokio::time::timeout(DEADLINE * 2, run).await.expect("it ends by itself")
+    });
+    ended.unwrap_err().class
+}
+
 struct Run {
     server: Server,
     /// `None`: the deadline ended it.
@@ -73,7 +100,7 @@ impl Run {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let start = Instant::now();
         let ended = runtime.block_on(async {
-            let model = bethink_model_http::open(&endpoint(&server, wire, stream)).unwrap();
+            let model = bethink_model_http::open(&endpoint(&server.url(), wire, stream)).unwrap();
             let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &world };
             tokio::time::timeout(DEADLINE, bethink_agent::run(fork, model.as_ref(), &world))
                 .await
@@ -151,7 +178,7 @@ impl Run {
 }
 
 /// A request after an overflow that is not smaller than the refused one.
-fn growing(server: &Server) -> Option<String> {
+pub(crate) fn growing(server: &Server) -> Option<String> {
     let seen = server.requests();
     let refused = |fault: Option<Fault>| fault.is_some_and(Fault::is_overflow);
     let grew = seen
@@ -166,13 +193,13 @@ fn weight(body: &serde_json::Value) -> usize {
     body["messages"].to_string().len() + usize::try_from(limit.unwrap_or(0)).unwrap_or(0)
 }
 
-fn endpoint(server: &Server, wire: Wire, streaming: bool) -> Endpoint {
+fn endpoint(url: &str, wire: Wire, streaming: bool) -> Endpoint {
     Endpoint {
         provider: match wire {
             Wire::Anthropic => Provider::Anthropic,
             Wire::OpenAi => Provider::OpenAi,
         },
-        base_url: server.url(),
+        base_url: url.to_owned(),
         key: KeySource::Command(format!("printf {KEY}")),
         allow_plain_http: false,
         streaming,
@@ -180,14 +207,33 @@ fn endpoint(server: &Server, wire: Wire, streaming: bool) -> Endpoint {
     }
 }
 
+/// Keeps what it hears.
+#[derive(Default)]
+struct Ear(Mutex<String>);
+
+impl Hearer for Ear {
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn text(&self, piece: &str) {
+        self.0.lock().unwrap().push_str(piece);
+    }
+}
+
 /// Waits pass at once; what is heard is counted.
 #[derive(Default)]
-struct World {
+pub(crate) struct World {
     heard: AtomicUsize,
     steps: Mutex<Vec<(usize, Step)>>,
 }
 
 impl World {
+    /// Bytes of text.
+    pub(crate) fn heard(&self) -> usize {
+        self.heard.load(Ordering::Relaxed)
+    }
+
     fn heard_before_failure(&self) -> bool {
         let steps = self.steps.lock().unwrap();
         steps.iter().any(|(heard, step)| *heard > 0 && matches!(step, Step::Failed { .. }))

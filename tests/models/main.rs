@@ -4,27 +4,33 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod call;
+mod daemon;
 mod expect;
+mod local_model;
 mod prompt;
 mod table;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::TcpListener;
 use std::sync::Mutex;
 
-use bethink_model_server::{Fault, Wire};
+use bethink_model::Class;
+use bethink_model_server::{Deaf, Fault, Split, Wire};
 
 use table::{Cell, Row};
 
 /// Cells mostly wait, so more of them than cores run at once.
-const AT_ONCE: usize = 12;
+const AT_ONCE: usize = 16;
 
 /// One way to look at a failure.
 type Column = fn(Fault) -> Cell;
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [Column; 6] = [
     |fault| call::always(fault, Wire::Anthropic, true),
     |fault| call::always(fault, Wire::OpenAi, true),
     |fault| call::always(fault, Wire::Anthropic, false),
     |fault| call::once(fault, Wire::Anthropic),
+    daemon::compaction,
+    daemon::notes,
 ];
 
 /// Every fault, in every column: ended in time, as it should, with nothing broken on the way.
@@ -53,6 +59,34 @@ fn every_failure_ends_well() {
     assert!(rows.iter().all(|row| row.cells.len() == COLUMNS.len()), "a cell is missing");
     let wrong: Vec<String> = rows.iter().flat_map(Row::wrong).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Also inside a character, a line end or a mark between events.
+#[test]
+fn a_stream_cut_anywhere_is_the_same_answer() {
+    for wire in [Wire::Anthropic, Wire::OpenAi] {
+        for fault in [None, Some(Fault::OddSse), Some(Fault::UnknownEvents)] {
+            let (heard, whole) = call::cut(Split::Whole, fault, wire);
+            assert!(heard == whole && heard.contains("go on"), "{wire:?} {fault:?}: {heard:?}");
+            for bytes in [1, 2, 3, 5, 64] {
+                let (heard, again) = call::cut(Split::Bytes(bytes), fault, wire);
+                assert_eq!((&heard, &again), (&whole, &whole), "{wire:?} {fault:?} {bytes}");
+            }
+        }
+    }
+}
+
+/// A port that refuses, and one that never answers a connection.
+#[test]
+fn a_server_that_is_not_there_ends_well() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = format!("http://{closed}");
+    let deaf = Deaf::start().unwrap();
+    assert_eq!(call::nowhere(&closed), Class::Unreachable);
+    let class = call::nowhere(&deaf.url());
+    assert!(matches!(class, Class::TimedOut | Class::Unreachable), "{class}");
+    daemon::compacts_without(&closed);
+    daemon::compacts_without(&deaf.url());
 }
 
 fn next<T>(jobs: &Mutex<VecDeque<T>>) -> Option<T> {

@@ -32,6 +32,11 @@ pub(crate) fn request() -> Request {
     }
 }
 
+/// One message of the user's, and nothing else.
+pub(crate) fn words(model: &str, text: &str, max_tokens: u64) -> Request {
+    asked(model, &[say::user(text)], max_tokens)
+}
+
 fn asked(model: &str, messages: &[Value], max_tokens: u64) -> Request {
     let messages = messages.iter().enumerate().map(|(n, m)| message(n as u64 + 1, m)).collect();
     Request {

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -133,11 +134,17 @@ pub struct Client {
     addr: SocketAddr,
     token: String,
     connection: Option<BufReader<TcpStream>>,
+    patience: Duration,
 }
 
 impl Client {
     pub fn new(addr: SocketAddr, token: &str) -> Self {
-        Self { addr, token: token.to_owned(), connection: None }
+        Self { addr, token: token.to_owned(), connection: None, patience: PATIENCE }
+    }
+
+    /// Waits longer for answers that take long, such as those of a real model.
+    pub fn patient(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Sends and reads the whole answer. A kept connection that the daemon closed meanwhile is
@@ -211,7 +218,9 @@ impl Client {
     }
 
     fn connect(&self) -> io::Result<BufReader<TcpStream>> {
-        connect(self.addr).map(BufReader::new)
+        let stream = connect(self.addr)?;
+        stream.set_read_timeout(Some(self.patience))?;
+        Ok(BufReader::new(stream))
     }
 
     fn exchange(&mut self, mut on: BufReader<TcpStream>, request: &Request) -> io::Result<Answer> {

@@ -80,7 +80,7 @@ fn good(asked: &Ask, number: u64) -> Answer {
         Purpose::Summary => said(summary::write(asked).whole()),
         Purpose::Notes => notes::answer(asked, number),
         Purpose::Other => {
-            said(format!("I have read {} messages, and go on.", asked.messages.len()))
+            said(format!("I have read {} messages → and go on.", asked.messages.len()))
         }
     }
 }
