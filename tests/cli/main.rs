@@ -202,3 +202,43 @@ fn up_twice_is_one_daemon_and_down_stops_it() {
     done(terminal.run(&["down"]));
     assert!(!terminal.path().join("home/daemon.json").exists());
 }
+
+/// What a person reads about a model that can't be had: where it is and where its key comes from, never the key.
+#[test]
+fn a_model_is_told_of_without_its_key() {
+    let terminal = Terminal::new();
+    let key = "sk-ant-c4n4ryc4n4ry";
+    let settings = [
+        ("BETHINK_MODEL__PROVIDER", "anthropic"),
+        ("BETHINK_MODEL__BASE_URL", "http://127.0.0.1:1"),
+        ("BETHINK_MODEL__API_KEY_ENV", "A_KEY"),
+        ("BETHINK_MODEL__DEADLINE_MS", "2000"),
+        ("BETHINK_LOG", "trace"),
+        ("A_KEY", key),
+    ];
+    let run = |words: &[&str]| {
+        let ended = terminal.run_with(words, &settings);
+        let said = format!("{}{}", ended.out, ended.err);
+        assert!(!said.contains("c4n4ry"), "{words:?}: {said}");
+        said
+    };
+    run(&["import", &fixture("plain.jsonl").to_string_lossy()]);
+    assert!(run(&["usage"]).contains("no model was asked"));
+    run(&["compact"]);
+    run(&["notes", "update"]);
+    let doctor = run(&["doctor"]);
+    assert!(doctor.contains("anthropic at http://127.0.0.1:1"), "{doctor}");
+    assert!(doctor.contains("from A_KEY, which is set"), "{doctor}");
+    assert!(!doctor.contains(" notes "), "told once, by its own name: {doctor}");
+    let status = run(&["status"]);
+    assert!(status.contains("  model     each session's own: "), "{status}");
+    assert!(status.contains("            anthropic at http://127.0.0.1:1"), "{status}");
+    let usage: Value = serde_json::from_str(&run(&["usage", "--json"])).unwrap();
+    assert!(usage["totals"]["failed"].as_u64().unwrap() > 0, "{usage}");
+    assert!(usage["rows"][0]["session_id"].is_string(), "{usage}");
+    for words in
+        [&["usage"][..], &["status", "--json"], &["doctor", "--json"], &["logs", "-n", "99999"]]
+    {
+        run(words);
+    }
+}

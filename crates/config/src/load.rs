@@ -349,11 +349,8 @@ mod tests {
         let load = |file: &str| Case::new(file).load(&Overrides::default()).unwrap().settings.model;
         let none = load("");
         assert!(!none.is_on() && !none.summaries_by_model() && !none.notes_by_model());
-        let model = load("[model]\nprovider = 'openai'\nnotes = 'embedded'\nsmall_name = 's'");
+        let model = load("[model]\nprovider = 'openai'\nnotes = 'embedded'");
         assert!(model.summaries_by_model() && !model.notes_by_model());
-        assert_eq!((model.model_for(false, "own"), model.model_for(true, "own")), ("own", "s"));
-        let model = load("[model]\nprovider = 'anthropic'\nname = 'n'");
-        assert_eq!((model.model_for(false, "own"), model.model_for(true, "own")), ("n", "n"));
     }
 
     #[test]

@@ -141,12 +141,6 @@ impl ModelSettings {
     pub fn notes_by_model(&self) -> bool {
         self.is_on() && self.notes == "model"
     }
-
-    /// The model of `name` or, for a small task, of `small_name`; else the session's own.
-    pub fn model_for<'a>(&'a self, small: bool, session: &'a str) -> &'a str {
-        let named = [if small { self.small_name.as_str() } else { "" }, &self.name];
-        named.into_iter().find(|name| !name.is_empty()).unwrap_or(session)
-    }
 }
 
 /// A command can hold a secret in its arguments, and a URL one in its credentials.

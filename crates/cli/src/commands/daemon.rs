@@ -101,7 +101,9 @@ pub(crate) async fn status(app: &mut App) -> Done {
     }
     row("home", app.places.home.display().to_string())?;
     row("sessions", count(sessions))?;
-    for (at, line) in model.iter().flat_map(draw::model).enumerate() {
+    let room = app.screen.look.width.saturating_sub(12);
+    let lines = model.iter().flat_map(|model| draw::model(model, room));
+    for (at, line) in lines.enumerate() {
         let name = if at == 0 { "model" } else { "" };
         app.screen.line(Text::new().dim(format!("  {name:<10}")).then(line))?;
     }

@@ -115,12 +115,19 @@ async fn daemon(app: &App, found: &Result<Client, ClientError>) -> Vec<Finding> 
             return vec![Finding::fail("daemon", error.to_string(), todo)];
         }
     };
+    // A daemon of an older version asks no model.
+    let asked = client.model().await.ok();
+    let of_model = asked.as_ref().and_then(|state| state.detail.clone());
     let mut findings = Vec::new();
     match client.health().await {
         Ok(health) if health.status == "ok" => {
             findings.push(Finding::ok("daemon", format!("serves at {}", client.url())));
             findings.push(version(&health.version));
-            findings.extend(health.notices.into_iter().map(|notice| {
+            // What a model lacks is told below, with what to do about it.
+            let of_notes = |notice: &String| {
+                !notice.starts_with("[model]") && of_model.as_ref().is_none_or(|of| of != notice)
+            };
+            findings.extend(health.notices.into_iter().filter(of_notes).map(|notice| {
                 Finding::warn("notes", notice, "the default is used until the file is mended")
             }));
         }
@@ -132,10 +139,7 @@ async fn daemon(app: &App, found: &Result<Client, ClientError>) -> Vec<Finding> 
             findings.push(Finding::fail("daemon", error.to_string(), "bethink logs tells more"));
         }
     }
-    // A daemon of an older version asks no model.
-    if let Ok(state) = client.model().await {
-        findings.extend(model(state));
-    }
+    findings.extend(asked.into_iter().flat_map(model));
     if let Err(error) = client.projects().await {
         let todo = "is BETHINK_TOKEN, or the file token in the home, that daemon's own?";
         findings.push(Finding::fail("access", error.to_string(), todo));

@@ -5,13 +5,15 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::app::short_ids;
+use crate::screen::text::wrapped;
 use crate::screen::words::{ago, dollars, plural, short};
 use crate::screen::{Align, Table, Text, Tone};
 
 const INDENT: &str = "  ";
 
-/// `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, and below it `anthropic at https://api.anthropic.com`.
-pub(crate) fn model(state: &ModelState) -> Vec<Text> {
+/// `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, below it `anthropic at https://api.anthropic.com`, and below
+/// that why it is not ready.
+pub(crate) fn model(state: &ModelState, width: usize) -> Vec<Text> {
     if state.state == "off" {
         return vec!["none: summaries and notes are made without one".into()];
     }
@@ -22,9 +24,13 @@ pub(crate) fn model(state: &ModelState) -> Vec<Text> {
     let (tone, word) = match state.state.as_str() {
         "ready" => (Tone::Good, "ready"),
         "no_key" => (Tone::Warn, "no key; bethink doctor tells more"),
-        other => (Tone::Warn, state.detail.as_deref().unwrap_or(other)),
+        "resting" => (Tone::Warn, "resting"),
+        "spent" => (Tone::Warn, "spent for today"),
+        other => (Tone::Bad, other),
     };
-    std::iter::once(text.put(tone, word)).chain(place.map(Text::from)).collect()
+    let why = wrapped(state.detail.as_deref().unwrap_or_default(), width);
+    let why = why.into_iter().map(|line| Text::new().put(Tone::Dim, line));
+    std::iter::once(text.put(tone, word)).chain(place.map(Text::from)).chain(why).collect()
 }
 
 /// A line for each purpose and model, whosever sessions they were of.
@@ -66,13 +72,12 @@ pub(crate) fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec
 pub(crate) fn total(sums: &UsageSums) -> String {
     let tokens = prompt(sums).saturating_add(sums.output_tokens);
     let failed = if sums.failed == 0 { String::new() } else { format!(", {} failed", sums.failed) };
-    format!(
-        "{}{failed}, {} tokens ({} of the prompts cached), {}",
-        plural(sums.calls, "call", "calls"),
-        short(tokens),
-        cached(sums),
-        cost(sums)
-    )
+    let cached = match prompt(sums) {
+        0 => String::new(),
+        _ => format!(" ({} of the prompts cached)", cached(sums)),
+    };
+    let calls = plural(sums.calls, "call", "calls");
+    format!("{calls}{failed}, {} tokens{cached}, {}", short(tokens), cost(sums))
 }
 
 /// Against its limits, where there are some.
@@ -236,7 +241,7 @@ mod tests {
     #[test]
     fn a_model_is_its_name_its_state_and_its_place() {
         let mut state = ModelState { state: "off".into(), ..ModelState::default() };
-        let said = |state: &ModelState| shown(&model(state)).join("\n");
+        let said = |state: &ModelState| shown(&model(state, 20)).join("\n");
         assert!(said(&state).starts_with("none"));
         state.provider = "anthropic".into();
         state.origin = Some("https://api.anthropic.com".into());
@@ -244,8 +249,10 @@ mod tests {
         let place = "anthropic at https://api.anthropic.com";
         assert_eq!(said(&state), format!("each session's own: ready\n{place}"));
         (state.name, state.small_name) = (Some("large".into()), Some("small".into()));
-        (state.state, state.detail) = ("resting".into(), Some("left alone for 9 s".into()));
-        assert_eq!(said(&state), format!("large (notes: small): left alone for 9 s\n{place}"));
+        (state.state, state.detail) =
+            ("resting".into(), Some("the model is left alone for 9 s".into()));
+        let why = "the model is left\nalone for 9 s";
+        assert_eq!(said(&state), format!("large (notes: small): resting\n{place}\n{why}"));
     }
 
     #[test]
@@ -253,6 +260,8 @@ mod tests {
         let sums = row(None, "notes", "m", None).sums;
         let expect = "12 calls, 1 failed, 126k tokens (99% of the prompts cached), no price";
         assert_eq!(total(&sums), expect);
+        let nothing = UsageSums { calls: 1, failed: 1, cost_usd: Some(0.0), ..Default::default() };
+        assert_eq!(total(&nothing), "1 call, 1 failed, 0 tokens, $0");
         assert_eq!(unpriced(0), None);
         assert!(unpriced(1).unwrap().starts_with("1 call has no known price"));
     }
