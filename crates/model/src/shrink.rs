@@ -1,7 +1,7 @@
 //! Smaller requests. Every change keeps the request valid and makes it strictly smaller, or is not made.
 
 use bethink_transcript::{
-    Block, BlockKind, Mark, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, json,
+    Block, BlockKind, Mark, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, json,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,7 +20,8 @@ const DOCUMENT: &str = "[document]";
 
 /// Without its oldest API rounds: as many as hold `gap` tokens, or every fifth where that is not known; at
 /// least one goes and at least one stays. The last `tail` messages, the instruction and what was said
-/// after it, always stay. `None` where nothing can go.
+/// after it, always stay, and so does the summary at the beginning of a compacted session. `None` where
+/// nothing can go.
 pub fn drop_rounds(request: &Request, tail: usize, gap: Option<u64>) -> Option<Request> {
     let messages = request.prompt.messages();
     let session = messages.get(..messages.len().saturating_sub(tail))?;
@@ -54,18 +55,41 @@ fn rounds(messages: &[PromptMessage]) -> usize {
     messages.iter().filter(|message| message.role == Role::Assistant).count()
 }
 
-/// From message `at` on. A marker from the last cut goes with what was before.
+/// From message `at` on, behind the summary of an even earlier part. A marker from the last cut goes with
+/// what was before.
 fn cut(request: &Request, at: usize) -> Option<Request> {
-    let mut messages = request.prompt.messages().get(at..)?.to_vec();
-    let marked = messages.first()?.role == Role::Assistant;
-    if marked {
-        messages.insert(0, PromptMessage::said(MARKER, Seq::ZERO, MARKER_TOKENS));
+    let all = request.prompt.messages();
+    let mut messages = all.get(at..)?.to_vec();
+    let mut head: Vec<PromptBlock> = summary(all.first()?).to_vec();
+    let kept = head.len();
+    if messages.first()?.role == Role::Assistant {
+        head.push(PromptBlock::written(MARKER, Seq::ZERO, MARKER_TOKENS));
+        messages.insert(0, PromptMessage { role: Role::User, blocks: Vec::new() });
     }
-    let marks = request.marks.iter().filter(|mark| mark.message >= at);
-    let marks = marks
-        .map(|mark| Mark { message: mark.message - at + usize::from(marked), ..*mark })
-        .collect();
+    let shift = messages.len() - (all.len() - at);
+    let (added, first) = (head.len(), messages.first_mut()?);
+    head.append(&mut first.blocks);
+    first.blocks = head;
+    let moved = request.marks.iter().filter_map(|mark| match *mark {
+        Mark { message: 0, block } if block < kept => Some(*mark),
+        Mark { message, .. } if message < at => None,
+        Mark { message, block } => {
+            let joined = if message == at && shift == 0 { added } else { 0 };
+            Some(Mark { message: message - at + shift, block: block + joined })
+        }
+    });
+    let marks = moved.collect();
     Some(Request { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() })
+}
+
+/// What stands for an even earlier part at the prompt's beginning: nobody else has it, so that it stays.
+fn summary(first: &PromptMessage) -> &[PromptBlock] {
+    let marker = json::text_block(MARKER);
+    let ours = |block: &PromptBlock| {
+        matches!(block.origin, Origin::Written { after: Seq::ZERO, .. }) && block.json != marker
+    };
+    let count = first.blocks.iter().take_while(|block| ours(block)).count();
+    first.blocks.get(..count).unwrap_or_default()
 }
 
 /// Without images and documents, those inside of tool results included; a word stands for each.

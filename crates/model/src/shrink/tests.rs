@@ -212,3 +212,36 @@ proptest! {
         }
     }
 }
+
+/// The summary of an even earlier part is all that is left of it.
+#[test]
+fn a_summary_at_the_beginning_stays_whatever_goes() {
+    let base = request(&[
+        Turn::Round(false, vec![(50, false)]),
+        Turn::Words(false, 40),
+        Turn::Speech(9, false),
+    ]);
+    let mut messages = base.prompt.messages().to_vec();
+    let head = ["MARKER OF A COMPACTION", "SUMMARY"].map(|t| PromptBlock::written(t, Seq::ZERO, 5));
+    messages[0].blocks.splice(0..0, head);
+    let summary = Mark { message: 0, block: 1 };
+    let prompt = ValidPrompt::check(messages).unwrap();
+    let request = Request { prompt, marks: vec![summary], ..base };
+    let once = drop_rounds(&request, 1, None).unwrap();
+    let said = |request: &Request| String::from_utf8(request.messages_json()).unwrap();
+    let first = said(&once);
+    assert!(
+        first.contains("SUMMARY\",\"cache_control\"") || first.contains("cache_control"),
+        "{first}"
+    );
+    assert!(
+        first.starts_with(r#"[{"role":"user","content":[{"type":"text","text":"MARKER OF"#),
+        "{first}"
+    );
+    assert_eq!((once.marks[0], first.matches("SUMMARY").count()), (summary, 1));
+    assert!(!first.contains("begin") && first.contains("are left out here"), "{first}");
+    // The marker of the last cut goes, the summary stays.
+    if let Some(twice) = drop_rounds(&once, 1, None) {
+        assert!(said(&twice).contains("SUMMARY") && twice.weight() < once.weight());
+    }
+}
