@@ -15,10 +15,10 @@ use crate::prompt;
 use crate::table::Cell;
 
 /// Small, so that the table is there soon; large enough for a busy machine.
-const IDLE: Duration = Duration::from_millis(700);
+const IDLE: Duration = Duration::from_millis(1000);
 const CONNECT: Duration = Duration::from_millis(700);
 /// Of one cell, with all that is tried in it.
-const DEADLINE: Duration = Duration::from_secs(4);
+const DEADLINE: Duration = Duration::from_secs(6);
 /// Shorter than the longest silence, so that only a deadline ends it.
 const DRIP_MS: u64 = 100;
 const EVENT: usize = 256 << 10;

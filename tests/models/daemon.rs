@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use bethink_harness::{Daemon, Home, prompt, say};
+use bethink_harness::{Answer, Daemon, Home, Request, prompt, say};
 use bethink_model_server::{Fault, Kind, Script, Server};
 use serde_json::{Value, json};
 
 use crate::table::Cell;
 
 /// Of one errand, with all that is tried for it.
-const DEADLINE: Duration = Duration::from_millis(2500);
+const DEADLINE: Duration = Duration::from_millis(4000);
 /// What a busy machine may need beside the errand.
 const MARGIN: Duration = Duration::from_secs(8);
-const IDLE_MS: &str = "700";
+const IDLE_MS: &str = "1000";
 const DRIP_MS: u64 = 100;
 pub(crate) const KEY: &str = "sk-canary-0815";
 const KEY_VARIABLE: &str = "MODEL_TEST_KEY";
@@ -27,7 +27,7 @@ pub(crate) fn compaction(fault: Fault) -> Cell {
     let world = World::new(Script { drip_ms: DRIP_MS, ..Script::always(fault) }, "summary");
     let start = Instant::now();
     let path = format!("/v1/sessions/{}/compact", world.session);
-    let answer = world.daemon.client().post(&path, &json!({"level": "full"}));
+    let answer = world.post(&path, &json!({"level": "full"}));
     let took = start.elapsed();
     let mut wrong = world.wrong(took);
     let made = if answer.status == 200 { answer.json() } else { Value::Null };
@@ -56,7 +56,7 @@ pub(crate) fn notes(fault: Fault) -> Cell {
     let world = World::new(Script { drip_ms: DRIP_MS, ..Script::always(fault) }, "notes");
     let start = Instant::now();
     let path = format!("/v1/sessions/{}/notes", world.session);
-    let answer = world.daemon.client().post(&format!("{path}/update"), &json!({}));
+    let answer = world.post(&format!("{path}/update"), &json!({}));
     let took = start.elapsed();
     let mut wrong = world.wrong(took);
     let strategy = match answer.status {
@@ -127,6 +127,16 @@ impl World {
         assert_eq!(prompt::faults_of(&answer), [""; 0]);
         let stored = stored(&daemon, &session);
         Self { server, daemon, session, stored }
+    }
+
+    /// The daemon's answer; one that does not come has the status 0 and says why.
+    fn post(&self, path: &str, body: &Value) -> Answer {
+        let sent = self.daemon.client().send(&Request::new("POST", path).json(body));
+        sent.unwrap_or_else(|error| Answer {
+            status: 0,
+            headers: Vec::new(),
+            body: error.to_string().into_bytes(),
+        })
     }
 
     /// What must never be, whatever the failure.
