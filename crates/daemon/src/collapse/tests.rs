@@ -80,3 +80,43 @@ async fn a_prompt_that_could_not_wait_comes_first() {
     assert_eq!(daemon.store().collapses(id).await.unwrap()[0], own);
     daemon.shutdown().await;
 }
+
+/// A prompt at 90% of the effective window of 10,000.
+const FULL: Fill = Fill { tokens: 9_000, estimated: 9_000 };
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_frees_little_waits_and_nothing_is_due_before_its_time() {
+    let home = tempfile::tempdir().unwrap();
+    let daemon = boot(&home).await;
+    let id = session(&daemon).await;
+    daemon.stage(id).await.unwrap();
+    let slot = daemon.hot(id).await.unwrap();
+    let mut hot = slot.lock(&daemon).await.unwrap();
+    let decisions = hot.decisions.clone();
+    let due = daemon.collapses_due(&hot, &decisions, FULL).expect("several spans are worth it");
+    assert!(due.freed() >= 1_000, "{due:?}");
+    let early = Fill { tokens: 8_999, estimated: 8_999 };
+    assert!(daemon.collapses_due(&hot, &decisions, early).is_none());
+    hot.spans.truncate(1);
+    assert!(daemon.collapses_due(&hot, &decisions, FULL).is_none(), "one is not");
+    // Where the provider refuses the prompt, any is better than none.
+    assert!(daemon.drain_collapses(&slot, &mut hot).await.unwrap());
+    drop(hot);
+    daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_prepared_is_written_when_the_window_is_nearly_full() {
+    let home = tempfile::tempdir().unwrap();
+    let daemon = boot(&home).await;
+    let id = session(&daemon).await;
+    let slot = daemon.hot(id).await.unwrap();
+    let hot = slot.lock(&daemon).await.unwrap();
+    assert!(daemon.collapses_due(&hot, &hot.decisions, FULL).is_none(), "the background has time");
+    let fuller = Fill { tokens: 9_500, estimated: 9_500 };
+    let due = daemon.collapses_due(&hot, &hot.decisions, fuller).expect("written at once");
+    assert!(due.rows.iter().all(|row| row.tokens < row.tokens_before), "{due:?}");
+    drop(hot);
+    assert_eq!(states(&daemon, id).await, [""; 0], "looking changes nothing");
+    daemon.shutdown().await;
+}
