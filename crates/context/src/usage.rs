@@ -56,7 +56,7 @@ fn replaced(block: &Block, decisions: &Decisions, wanted: impl Fn(Variant) -> bo
 /// Tokens of what was attached from message `from` on, before message `before`.
 pub(crate) fn attached(decisions: &Decisions, from: Seq, before: Seq) -> u64 {
     let within = decisions.attachments().iter().filter(|a| from <= a.after && a.after < before);
-    within.filter(|a| decisions.shows(a)).map(|a| u64::from(a.tokens)).sum()
+    within.map(|a| u64::from(a.tokens)).sum()
 }
 
 /// Follows a session's reported usage, message by message.

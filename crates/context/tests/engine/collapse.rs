@@ -4,7 +4,7 @@
 use bethink_context::collapse::{self, Extent, Stretch, Wanted, choose, stretches};
 use bethink_context::{
     Attachment, Boundary, Collapsed, Decision, Decisions, History, Shape, ViewOptions, budget,
-    microcompact, view,
+    microcompact, usage, view,
 };
 use bethink_transcript::{CollapseId, Origin, Seq, UnixMicros, ValidPrompt};
 use proptest::prelude::*;
@@ -61,6 +61,8 @@ fn a_span_is_one_text_of_the_user_and_what_follows_is_untouched() {
     2 user: ←t2 new | three
     ");
     assert_eq!(decisions.first_edit(), Some(seq(2)));
+    let each: u64 = history.entries().iter().map(|e| usage::shown(e, &decisions)).sum();
+    assert_eq!(each, view(&history, &decisions, ViewOptions::default()).tokens());
     let first_edited = view(&history, &decisions, ViewOptions::default()).first_edited;
     assert_eq!(first_edited, Some(0));
     // A second one joins; one that shares a message with either, or is none, changes nothing.
@@ -144,6 +146,14 @@ fn a_boundary_drops_the_spans_before_it_and_keeps_the_later_ones() {
     let rebased = decisions.rebased(boundary.clone(), &history, &tokens);
     let expect = "0 user: MARKER | SUMMARY | two | LATE | three\n";
     assert_eq!(read(&history, &rebased), expect);
+    // One that reaches over the boundary would hide what is kept: it goes too.
+    let mut across = Decisions::default();
+    apply(&mut across, &history, &[collapsed(span(4, 6, "ACROSS"), &history)]);
+    let cut = across.rebased(boundary.clone(), &history, &tokens);
+    assert_eq!((cut.spans(), read(&history, &cut).contains("two")), (&[][..], true));
+    let mut loaded = Decisions::new(Some(boundary.clone()), &history, &tokens);
+    apply(&mut loaded, &history, &[collapsed(span(4, 6, "ACROSS"), &history)]);
+    assert_eq!(loaded.spans(), []);
     // Loaded again, the records say the same.
     let mut loaded = Decisions::new(Some(boundary), &history, &tokens);
     for record in records {
@@ -261,6 +271,26 @@ fn commits_are_oldest_first_until_enough_is_free() {
     }
     let late = history.without_before(seq(5));
     assert_eq!(choose(&late, &none, &[span(1, 8, "S")], total, Wanted::All).0.len(), 0);
+}
+
+#[test]
+fn no_cut_goes_through_a_span() {
+    let history = rounds(4);
+    let mut decisions = Decisions::default();
+    let places = |decisions: &Decisions| collapse::cut_points(&history, decisions);
+    assert_eq!(places(&decisions), [0, 1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16]);
+    apply(&mut decisions, &history, &[collapsed(span(4, 9, "SPAN"), &history)]);
+    assert_eq!(places(&decisions), [0, 1, 3, 9, 11, 12, 13, 15, 16]);
+}
+
+#[test]
+fn of_two_staged_spans_that_share_messages_one_is_committed() {
+    let history = rounds(20);
+    let total: u64 = history.entries().iter().map(bethink_context::Entry::tokens).sum();
+    let staged = [span(1, 8, "A"), span(5, 12, "B"), span(13, 16, "C")];
+    let (chosen, _) = choose(&history, &Decisions::default(), &staged, total, Wanted::All);
+    let texts: Vec<&str> = chosen.iter().map(|span| span.text.as_str()).collect();
+    assert_eq!(texts, ["A", "C"]);
 }
 
 /// What stands in the prompt, to be told what thinking is left.

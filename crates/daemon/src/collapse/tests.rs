@@ -112,7 +112,8 @@ async fn what_nobody_prepared_is_written_when_the_window_is_nearly_full() {
     let id = session(&daemon).await;
     let slot = daemon.hot(id).await.unwrap();
     let hot = slot.lock(&daemon).await.unwrap();
-    assert!(daemon.collapses_due(&hot, &hot.decisions, FULL).is_none(), "the background has time");
+    let full = Fill { tokens: 9_499, estimated: 9_499 };
+    assert!(daemon.collapses_due(&hot, &hot.decisions, full).is_none(), "the background has time");
     let fuller = Fill { tokens: 9_500, estimated: 9_500 };
     let due = daemon.collapses_due(&hot, &hot.decisions, fuller).expect("written at once");
     assert!(due.rows.iter().all(|row| row.tokens < row.tokens_before), "{due:?}");
