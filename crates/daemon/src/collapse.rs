@@ -124,7 +124,6 @@ impl Daemon {
 
     /// Commits all that is staged: the provider says that the prompt is too long. `false` when that
     /// changes nothing.
-    #[allow(dead_code, reason = "the recovery from an overflow calls it")]
     pub(crate) async fn drain_collapses(&self, _slot: &Slot, hot: &mut HotSession) -> Result<bool> {
         let scale = hot.learner.calibration();
         let estimated = hot.view_tokens + hot.fixed_tokens;
