@@ -68,20 +68,14 @@ fn model(data: &Value) -> Option<(Tone, String)> {
             ));
         }
         "failed" => format!("{}, {}", text(data, "class"), text(data, "message")),
-        "again" => {
-            let wait = data["wait_ms"].as_f64().unwrap_or(0.0) / 1_000.0;
-            let change = text(data, "change");
-            if wait > 0.0 {
-                format!("again in {wait:.1} s ({change})")
-            } else {
-                format!("again, {change}")
-            }
+        "again" => match data["wait_ms"].as_f64().unwrap_or(0.0) / 1_000.0 {
+            wait if wait > 0.0 => format!("again in {wait:.1} s"),
+            _ => format!("again, {}", text(data, "change")),
+        },
+        "gave_up" => {
+            let (class, message) = (text(data, "class"), text(data, "message"));
+            format!("the embedded strategy goes on: {class}, {message}")
         }
-        "gave_up" => format!(
-            "given up: {}, {}; the embedded strategy goes on",
-            text(data, "class"),
-            text(data, "message")
-        ),
         "refused" => format!("the answer can't be used: {}", text(data, "message")),
         "denied" => format!("{} was denied: {}", text(data, "tool"), text(data, "reason")),
         _ => return None,

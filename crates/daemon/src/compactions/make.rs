@@ -61,12 +61,14 @@ impl Daemon {
                 Ok(outcome) => {
                     return self.commit_compaction(&mut hot, &wish, outcome, tried).await;
                 }
-                // What no level can mend need not be asked of a model.
-                Err(failure @ (Failure::Nothing | Failure::NoRoom { .. })) => {
-                    return Err(self.failed(&mut hot, &wish, &failure));
-                }
                 Err(Failure::Refused(reasons)) => tried.extend(reasons),
+                Err(failure) => return Err(self.failed(&mut hot, &wish, &failure)),
             }
+        }
+        // Where no summary would be accepted, none is paid for.
+        let free = Rungs { embedded: true, ..Rungs::default() };
+        if let Err(failure) = self.attempt(slot, &mut hot, &wish, free).await? {
+            return Err(self.failed(&mut hot, &wish, &failure));
         }
         drop(hot);
         let written = self.write_full(slot.id, asked, &mut tried).await;

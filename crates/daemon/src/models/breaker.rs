@@ -100,7 +100,10 @@ impl Drop for Pass<'_> {
 impl State {
     fn failed(&mut self, error: &ModelError, blame: Blame) {
         self.failures += 1;
-        self.why = format!("{} failures in a row, the last: {error}", self.failures);
+        self.why = match self.failures {
+            1 => error.to_string(),
+            many => format!("{many} failures in a row, the last: {error}"),
+        };
         if blame == Blame::Person {
             self.rest = REST_AFTER_REFUSAL;
         } else if self.failures < FAILURES {
