@@ -153,3 +153,12 @@ pub struct ContextReport {
     /// What a person should know: a breaker that opened, todos with several items in progress, …
     pub notices: Vec<String>,
 }
+
+/// `GET …/context/count`: the prompt as the provider counts it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PromptCount {
+    pub tokens: u64,
+    /// What bethink takes it for.
+    pub estimated: u64,
+    pub model: String,
+}

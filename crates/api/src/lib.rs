@@ -25,8 +25,8 @@ pub use compaction::{
     RestoredItem,
 };
 pub use context::{
-    CacheFall, CacheReport, ContextReport, ContextRequest, LastCompaction, PartTokens, StageReport,
-    SystemPart, Thresholds, TokenEstimate,
+    CacheFall, CacheReport, ContextReport, ContextRequest, LastCompaction, PartTokens, PromptCount,
+    StageReport, SystemPart, Thresholds, TokenEstimate,
 };
 pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use message::{

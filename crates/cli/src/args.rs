@@ -56,7 +56,11 @@ pub(crate) enum Command {
     #[command(subcommand, arg_required_else_help = true)]
     Session(SessionCommand),
     /// Show what fills the window, as a bar
-    Context,
+    Context {
+        /// Let the provider count, where a model is configured
+        #[arg(long)]
+        count: bool,
+    },
     /// Summarise the older part of a session now
     Compact(Compact),
     /// List the compactions of a session

@@ -203,6 +203,10 @@ impl Client {
         self.get(&["v1", "sessions", &id.to_string(), "context", "report"], &[]).await
     }
 
+    pub async fn count(&self, id: Uuid) -> Result<api::PromptCount> {
+        self.get(&["v1", "sessions", &id.to_string(), "context", "count"], &[]).await
+    }
+
     // compactions
 
     pub async fn compact(&self, id: Uuid, how: &api::CompactRequest) -> Result<api::Compaction> {

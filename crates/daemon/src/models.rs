@@ -4,10 +4,12 @@
 //! allowed at all (settings, budgets, breakers), who writes down each call, and who is told of each step.
 //! A model that fails costs time and never an answer: whoever asks has an embedded strategy to fall back on.
 //!
-//! Reading order: [`breaker`] → [`prefix`] → [`caller`] → here → [`state`].
+//! Reading order: [`breaker`] → [`prefix`] → [`caller`] → here → `count` →
+//! [`state`].
 
 mod breaker;
 mod caller;
+mod count;
 mod prefix;
 mod state;
 #[cfg(test)]
@@ -152,14 +154,18 @@ impl Daemon {
     pub(crate) fn model_for(&self, purpose: Purpose, own: &str) -> Option<String> {
         let settings = &self.settings().model;
         let (wanted, small) = match purpose {
-            Purpose::Summary => (settings.summaries_by_model(), false),
-            Purpose::Notes => (settings.notes_by_model(), true),
+            Purpose::Summary => (settings.summaries_by_model(), ""),
+            Purpose::Notes => (settings.notes_by_model(), settings.small_name.as_str()),
         };
-        if !wanted || self.models().model.is_none() {
-            return None;
-        }
-        let names = [if small { settings.small_name.as_str() } else { "" }, &settings.name, own];
-        names.into_iter().find(|name| !name.is_empty() && *name != UNNAMED_MODEL).map(str::to_owned)
+        self.model_named(small, own).filter(|_| wanted)
+    }
+
+    /// The first that has a name: `preferred`, the one of the settings, the session's `own`.
+    fn model_named(&self, preferred: &str, own: &str) -> Option<String> {
+        self.models().model.as_ref()?;
+        let names = [preferred, &self.settings().model.name, own];
+        let named = |name: &&str| !name.is_empty() && *name != UNNAMED_MODEL;
+        names.into_iter().find(named).map(str::to_owned)
     }
 
     /// Why a model is not to be asked unbidden; a person may ask all the same.

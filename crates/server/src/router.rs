@@ -59,6 +59,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(search::rebuild))
         .routes(routes!(context::context))
         .routes(routes!(context::report))
+        .routes(routes!(context::count))
         .routes(routes!(context::recover))
         .routes(routes!(compactions::compact))
         .routes(routes!(compactions::list))
@@ -113,6 +114,7 @@ mod tests {
         ("post", "/v1/sessions/{id}/search/rebuild"),
         ("post", "/v1/sessions/{id}/context"),
         ("get", "/v1/sessions/{id}/context/report"),
+        ("get", "/v1/sessions/{id}/context/count"),
         ("post", "/v1/sessions/{id}/recover"),
         ("post", "/v1/sessions/{id}/compact"),
         ("get", "/v1/sessions/{id}/compactions"),

@@ -1,13 +1,19 @@
 //! `bethink context`: what fills the window.
 
+use bethink_client::Client;
+use uuid::Uuid;
+
 use super::Done;
 use crate::app::App;
 use crate::draw::window;
-use crate::screen::Text;
+use crate::screen::{Text, words};
 
-pub(crate) async fn context(app: &mut App) -> Done {
+pub(crate) async fn context(app: &mut App, count: bool) -> Done {
     let client = app.client().await?;
     let session = app.session(&client, None).await?;
+    if count {
+        return counted(app, &client, session.id).await;
+    }
     let report = client.report(session.id).await?;
     if app.screen.json {
         return Ok(app.screen.value(&report)?);
@@ -24,4 +30,20 @@ pub(crate) async fn context(app: &mut App) -> Done {
     }
     app.screen.lines(window::picture(&report, look, app.now))?;
     Ok(())
+}
+
+/// What the provider says that the prompt has.
+async fn counted(app: &mut App, client: &Client, session: Uuid) -> Done {
+    let counted = client.count(session).await?;
+    if app.screen.json {
+        return Ok(app.screen.value(&counted)?);
+    }
+    let tokens = words::count(counted.tokens);
+    if app.screen.quiet {
+        return Ok(app.screen.line(counted.tokens.to_string())?);
+    }
+    let estimated = words::count(counted.estimated);
+    let line = Text::from(format!("{tokens} tokens"))
+        .dim(format!("  as {} counts them; {estimated} were estimated", counted.model));
+    Ok(app.screen.line(line)?)
 }

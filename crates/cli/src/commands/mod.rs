@@ -35,7 +35,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Doctor => doctor::doctor(app).await,
         Command::Logs(how) => daemon::logs(app, &how).await,
         Command::Session(command) => Box::pin(session::run(app, command)).await,
-        Command::Context => context::context(app).await,
+        Command::Context { count } => context::context(app, count).await,
         Command::Compact(how) => compaction::compact(app, how).await,
         Command::Compactions => compaction::list(app).await,
         Command::Collapses => collapse::list(app).await,

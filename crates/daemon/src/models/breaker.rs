@@ -75,10 +75,14 @@ impl Pass<'_> {
     }
 
     pub(crate) fn leave(&self, ended: &Result<Finished, ModelError>) {
-        let failed = match ended {
+        self.answered(match ended {
             Ok(Finished { ended: Ended::Failed(error), .. }) | Err(error) => Some(error),
             Ok(_) => None,
-        };
+        });
+    }
+
+    /// The provider answered, or failed.
+    pub(crate) fn answered(&self, failed: Option<&ModelError>) {
         let mut state = self.breaker.state();
         match failed.map(|error| (error, blame(error.class))) {
             None | Some((_, Blame::Request)) => *state = State::default(),

@@ -84,6 +84,12 @@ impl Prefix {
         self
     }
 
+    /// The prompt as it is.
+    pub(crate) fn alone(self, model: String) -> Request {
+        let Self { system, tools, prompt, marks, .. } = self;
+        Request { model, system, tools, prompt, marks, max_tokens: LEAST_OUTPUT }
+    }
+
     /// Asks `model`, with `instruction` as the prompt's last words.
     pub(crate) fn request(self, model: String, instruction: &str, most: u64) -> Result<Request> {
         let same = model == self.own_model;

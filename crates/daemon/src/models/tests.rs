@@ -329,3 +329,16 @@ async fn notes_that_hang_hold_up_nobody() {
     assert!(!noting.is_finished());
     daemon.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_without_a_count_says_so() {
+    let (home, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
+    let daemon = boot(&home, &model).await;
+    let id = session(&daemon).await;
+    let refusal = daemon.count(id).await.unwrap_err();
+    assert!(refusal.detail.contains("offers no count"), "{refusal}");
+    daemon.shutdown().await;
+    let daemon = Daemon::boot(Settings::at(home.path())).await.unwrap();
+    assert!(daemon.count(id).await.unwrap_err().detail.contains("no model is configured"));
+    daemon.shutdown().await;
+}

@@ -39,6 +39,16 @@ pub(crate) async fn report(State(app): State<App>, SessionPath(id): SessionPath)
     Answer::ok(&app.daemon.report(id).await?)
 }
 
+/// The provider's own count of the prompt; asks it.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/context/count", tag = "context",
+    params(("id" = uuid::Uuid, Path)),
+    responses((status = 200, body = api::PromptCount))
+)]
+pub(crate) async fn count(State(app): State<App>, SessionPath(id): SessionPath) -> Reply {
+    Answer::ok(&app.daemon.count(id).await?)
+}
+
 /// The provider refused the prompt: what it said, and what was done about it.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/recover", tag = "context",
