@@ -2,12 +2,15 @@
 
 use std::collections::VecDeque;
 
+use bethink_sse::{Decoder, Event};
 use reqwest::{Method, Response};
 use uuid::Uuid;
 
 use crate::client::{Client, garbled};
 use crate::error::ClientError;
-use crate::sse::{Decoder, Event};
+
+/// Largest event taken in, in bytes; the daemon's own are far smaller.
+const MAX_EVENT: usize = 8 * 1024 * 1024;
 
 /// An open event stream; dropping it closes it.
 #[derive(Debug)]
@@ -46,7 +49,7 @@ impl Client {
             request = request.header("Last-Event-ID", last);
         }
         let response = self.open(request).await?;
-        let decoder = Decoder::default();
+        let decoder = Decoder::new(MAX_EVENT);
         Ok(Events { client: self.clone(), response, decoder, ready: VecDeque::new() })
     }
 }

@@ -1,10 +1,10 @@
 //! The daemon as its clients see it: where it is, how to start and stop it, what to ask of it.
 //!
-//! Owns the HTTP transport, the typed routes, the reading of problems and of server-sent events.
+//! Owns the HTTP transport, the typed routes, the reading of problems and of streams of events.
 //! Leaves the meaning of an answer to the caller, and the wire types to `bethink-api`. Knows no
 //! engine, no store, no terminal; the environment arrives as a lookup function.
 //!
-//! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`error`] → [`sse`] → [`events`] →
+//! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`error`] → [`events`] →
 //! [`start`] → [`stop`].
 
 pub mod client;
@@ -13,10 +13,10 @@ pub mod events;
 pub mod notes;
 pub mod places;
 pub mod routes;
-pub mod sse;
 pub mod start;
 pub mod stop;
 
+pub use bethink_sse::Event;
 pub use client::Client;
 pub use error::ClientError;
 pub use events::Events;

@@ -8,8 +8,8 @@ use bethink_model::{Answer, Class, Counted, Hearer, Model, ModelError, Reply, Re
 use crate::head::{Head, Kind};
 use crate::limits::MAX_FIGURE;
 use crate::line::{Incoming, Line};
-use crate::sse::{Decoder, Event};
 use crate::trouble::Trouble;
+use bethink_sse::{Decoder, Event};
 
 /// What goes out.
 #[derive(Debug)]

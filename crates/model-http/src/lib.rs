@@ -5,7 +5,7 @@
 //! address may be, and the time and bytes that one answer may take. Leaves to others whether a call is
 //! made, repeated, paid or recorded. A call is sent once.
 //!
-//! Reading order: [`endpoint`] → [`base`] → [`key`] → `line` → [`sse`] → `anthropic`, `openai`.
+//! Reading order: [`endpoint`] → [`base`] → [`key`] → `line` → `anthropic`, `openai`.
 
 mod answer;
 mod anthropic;
@@ -20,7 +20,6 @@ pub mod limits;
 mod line;
 mod openai;
 mod resolve;
-pub mod sse;
 mod trouble;
 mod usage;
 

@@ -6,8 +6,8 @@ mod gather;
 use bethink_model::{Reply, Request};
 
 use crate::call::{Dialect, Parcel, Stream, Taken};
-use crate::sse::Event;
 use crate::trouble::{Refusal, Trouble};
+use bethink_sse::Event;
 use gather::{Chunk, Gathered};
 
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! `bethink history`: all of a session, compactions or not.
 
 use bethink_api::{Session, StoredMessage};
-use bethink_client::sse::Event;
+use bethink_client::Event;
 use bethink_client::{Client, MessageQuery};
 use serde_json::{Value, json};
 

@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 use super::{Whole, stop, text};
 use crate::answer::{self, Literal};
 use crate::call::{Stream, Taken};
-use crate::sse::Event;
 use crate::trouble::{Refusal, Trouble};
 use crate::usage::Tally;
+use bethink_sse::Event;
 
 /// Deltas that make a string longer: their type, and the member of the block and of the delta.
 const GROWING: [(&str, &str); 4] = [

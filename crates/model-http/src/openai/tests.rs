@@ -162,10 +162,10 @@ fn calls(chunks: &[Value]) -> Vec<(String, String)> {
     let mut stream = OpenAi::new(false).stream();
     for calls in chunks {
         let data = json!({"choices": [{"delta": {"tool_calls": calls}}]}).to_string();
-        stream.take(&Event { kind: String::new(), data }).unwrap();
+        stream.take(&Event { data, ..Event::default() }).unwrap();
     }
     let data = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}).to_string();
-    stream.take(&Event { kind: String::new(), data }).unwrap();
+    stream.take(&Event { data, ..Event::default() }).unwrap();
     let reply = stream.end().unwrap();
     let calls =
         reply.calls().map(|(id, name, input)| (id.as_str().to_owned(), format!("{name} {input}")));

@@ -10,7 +10,7 @@ const STOP: &str = r#"{"type":"message_stop"}"#;
 fn play(events: &[&str]) -> Result<Reply, Trouble> {
     let mut stream = Events::default();
     for data in events {
-        let event = Event { kind: String::new(), data: (*data).to_owned() };
+        let event = Event { data: (*data).to_owned(), ..Event::default() };
         if stream.take(&event)? == Taken::Last {
             break;
         }

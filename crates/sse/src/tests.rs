@@ -13,7 +13,7 @@ fn decode(pieces: &[&[u8]], most: usize) -> Result<Vec<Event>, TooLarge> {
 }
 
 fn event(kind: &str, data: &str) -> Event {
-    Event { kind: kind.into(), data: data.into() }
+    Event { kind: kind.into(), data: data.into(), ..Event::default() }
 }
 
 fn check(stream: &str, expect: &[Event]) {
@@ -36,7 +36,12 @@ fn events_are_the_same_wherever_the_bytes_are_cut() {
     check("\u{feff}data: 1\n\n\u{feff}data: 2\n\n", &[event("", "1")]);
     check("\u{feff}\n\ndata: 1\n\n", &[event("", "1")]);
     check(": ping\n\n:\ndata: x\n:y\ndata:  z\n\n", &[event("", "x\n z")]);
-    check("id: 1\nretry: 5\ndata: a:b\nother\n\n", &[event("", "a:b")]);
+    let numbered = |id: &str, data: &str| Event { id: id.into(), ..event("", data) };
+    check("id: 1\nretry: 5\ndata: a:b\nother\n\n", &[numbered("1", "a:b")]);
+    check(
+        "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n",
+        &[numbered("1", "a"), numbered("1", "b"), numbered("", "c")],
+    );
     check("event: lost\n\ndata: kept\n\n", &[event("", "kept")]);
     check("event: message\ndata: unfinished\n", &[]);
     check("data\n\ndata\ndata\n\ndata:", &[event("", ""), event("", "\n")]);
@@ -62,7 +67,8 @@ fn read_whole(stream: &[u8]) -> Vec<Event> {
     let text =
         text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n").replace('\r', "\n");
     let mut events = Vec::new();
-    let (mut kind, mut data): (String, Option<Vec<String>>) = (String::new(), None);
+    let (mut id, mut kind) = (String::new(), String::new());
+    let mut data: Option<Vec<String>> = None;
     let mut lines: Vec<&str> = text.split('\n').collect();
     lines.pop();
     for line in lines {
@@ -71,11 +77,16 @@ fn read_whole(stream: &[u8]) -> Vec<Event> {
         match (line, field) {
             ("", _) => {
                 if let Some(data) = data.take() {
-                    events.push(Event { kind: kind.clone(), data: data.join("\n") });
+                    events.push(Event {
+                        id: id.clone(),
+                        kind: kind.clone(),
+                        data: data.join("\n"),
+                    });
                 }
                 kind.clear();
             }
             (_, "event") => kind = value,
+            (_, "id") if !value.contains('\0') => id = value,
             (_, "data") => data.get_or_insert_default().push(value),
             _ => {}
         }

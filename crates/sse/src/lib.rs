@@ -1,11 +1,13 @@
 //! Server-sent events from bytes, however the network cuts them.
 //!
 //! Our own decoder because the public ones buffer an event of any size. It follows the standard's rules
-//! for `event` and `data`; `id` and `retry` are for clients that reconnect, and an answer is never resumed.
+//! for `event`, `data` and `id`; nobody here waits as long as `retry` asks.
 
 /// One event that was completed by a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
+    /// The last id seen, to resume after.
+    pub id: String,
     /// Empty where the stream names none.
     pub kind: String,
     /// Lines of data joined by line feeds; bytes that are no UTF-8 are replaced.
@@ -26,6 +28,7 @@ pub struct Decoder {
     /// Bytes that the stream may begin with and that mean nothing.
     mark: &'static [u8],
     after_cr: bool,
+    id: String,
     kind: String,
     data: Vec<u8>,
     has_data: bool,
@@ -41,6 +44,7 @@ impl Decoder {
             line: Vec::new(),
             mark: BYTE_ORDER_MARK,
             after_cr: false,
+            id: String::new(),
             kind: String::new(),
             data: Vec::new(),
             has_data: false,
@@ -69,7 +73,9 @@ impl Decoder {
             return Ok(());
         }
         self.after_cr = false;
-        if self.line.len() + self.data.len() + self.kind.len() + bytes.len() > self.most {
+        if self.line.len() + self.data.len() + self.kind.len() + self.id.len() + bytes.len()
+            > self.most
+        {
             return Err(TooLarge(self.most));
         }
         self.line.extend_from_slice(bytes);
@@ -94,6 +100,10 @@ impl Decoder {
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
+            // One with a NUL is none, by the standard.
+            b"id" if !value.contains(&0) => {
+                self.id = String::from_utf8_lossy(value).into_owned();
+            }
             b"event" => self.kind = String::from_utf8_lossy(value).into_owned(),
             b"data" => {
                 if std::mem::replace(&mut self.has_data, true) {
@@ -115,7 +125,7 @@ impl Decoder {
         }
         let data = String::from_utf8(data)
             .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
-        Some(Event { kind, data })
+        Some(Event { id: self.id.clone(), kind, data })
     }
 }
 
