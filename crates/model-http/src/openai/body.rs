@@ -19,6 +19,9 @@ use crate::trouble::Trouble;
 const GAP: &str = r"\n\n";
 const DOCUMENT: &str = "[document]";
 const IMAGE: &str = "[image]";
+/// Stands for a turn of which nothing can be shown, such as one that is all thinking: many of these servers
+/// refuse an empty text, and templates of local models a missing turn.
+const NOTHING: &str = "(nothing to show)";
 
 /// What could be read of a member; JSON as it stands.
 #[derive(Deserialize)]
@@ -143,8 +146,10 @@ impl Messages<'_> {
                 _ => parts.extend(part(&read)),
             }
         }
-        // A message that shows nothing still stands for its turn.
-        if !parts.is_empty() || !results {
+        if parts.is_empty() && !results {
+            parts.push(Part::Text(NOTHING.to_owned()));
+        }
+        if !parts.is_empty() {
             let content = content(&parts);
             self.push(&format!(r#"{{"role":"user","content":{content}}}"#));
         }
@@ -166,8 +171,9 @@ impl Messages<'_> {
             }
         }
         let content = match (texts.is_empty(), calls.is_empty()) {
+            (true, true) => format!("\"{NOTHING}\""),
             (true, false) => "null".to_owned(),
-            _ => format!("\"{}\"", texts.join(GAP)),
+            (false, _) => format!("\"{}\"", texts.join(GAP)),
         };
         let calls = match calls.is_empty() {
             true => String::new(),

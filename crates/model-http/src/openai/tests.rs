@@ -75,7 +75,17 @@ fn messages_are_turned_one_by_one() {
         ]],
         r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBO/w=="}},{"type":"image_url","image_url":{"url":"https://x/\"y"}},{"type":"text","text":"[image]"},{"type":"text","text":"[document]"}]}"#,
     );
-    check(&[&[r#"{"type":"invented"}"#]], r#"{"role":"user","content":""}"#);
+}
+
+/// Servers refuse an empty text, and some a turn that is missing.
+#[test]
+fn a_turn_that_shows_nothing_says_so() {
+    check(&[&[r#"{"type":"invented"}"#]], r#"{"role":"user","content":"(nothing to show)"}"#);
+    let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
+    check(
+        &[&[r#"{"type":"text","text":"a"}"#], &[thought], &[r#"{"type":"text","text":"b"}"#]],
+        r#"{"role":"user","content":"a"},{"role":"assistant","content":"(nothing to show)"},{"role":"user","content":"b"}"#,
+    );
 }
 
 #[test]
@@ -106,7 +116,7 @@ fn calls_and_results_find_each_other() {
             r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},{"type":"text","text":"go on"}]}"#,
             r#"{"role":"assistant","content":null,"tool_calls":[{"id":"t3","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#,
             r#"{"role":"tool","tool_call_id":"t3","content":""}"#,
-            r#"{"role":"assistant","content":""}"#,
+            r#"{"role":"assistant","content":"(nothing to show)"}"#,
         ]
         .join(","),
     );
