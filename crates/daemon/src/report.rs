@@ -155,7 +155,12 @@ fn last_compaction(hot: &HotSession) -> Option<api::LastCompaction> {
 
 fn notices(hot: &HotSession) -> Vec<String> {
     let busy = hot.todos.list.iter().filter(|t| t.status == Status::InProgress).count();
-    if busy > 1 { vec![format!("{busy} todos are in progress at once")] } else { Vec::new() }
+    let busy = (busy > 1).then(|| format!("{busy} todos are in progress at once"));
+    let (told, believed) = (hot.thresholds.window, hot.model.context_window);
+    let smaller = (told < believed).then(|| {
+        format!("the provider takes {told} tokens, not the {believed} of the session's model; set its context_window")
+    });
+    busy.into_iter().chain(smaller).collect()
 }
 
 pub(crate) fn repairs(repairs: &[Repair]) -> Vec<String> {

@@ -122,7 +122,7 @@ impl Daemon {
     ) -> Result<Compaction> {
         let compaction = self.row(hot, wish.trigger, &outcome, proved, tried)?;
         self.store().add_compaction(compaction.clone(), Vec::new()).await?;
-        self.clean_up(hot, wish.trigger, outcome, &compaction);
+        self.clean_up(hot, wish, outcome, &compaction);
         Ok(compaction)
     }
 
@@ -250,15 +250,11 @@ impl Daemon {
     }
 
     /// What belonged to the old view goes; what later compactions need stays.
-    fn clean_up(
-        &self,
-        hot: &mut HotSession,
-        trigger: Trigger,
-        outcome: Outcome,
-        done: &Compaction,
-    ) {
+    fn clean_up(&self, hot: &mut HotSession, wish: &Wish, outcome: Outcome, done: &Compaction) {
         let limits = crate::limits::compact(&self.settings().compact);
-        hot.breakers.succeeded(trigger, &limits);
+        hot.breakers.succeeded(wish.trigger, &limits);
+        // A window that proved smaller stays so, or the next prompt would be refused again.
+        hot.thresholds = thresholds(hot, wish);
         hot.history = hot.history.without_before(outcome.boundary.kept_from);
         hot.decided(outcome.decisions);
         hot.undone = false;

@@ -338,6 +338,7 @@ async fn a_provider_without_a_count_says_so() {
     let refusal = daemon.count(id).await.unwrap_err();
     assert!(refusal.detail.contains("offers no count"), "{refusal}");
     daemon.shutdown().await;
+    drop(daemon);
     let daemon = Daemon::boot(Settings::at(home.path())).await.unwrap();
     assert!(daemon.count(id).await.unwrap_err().detail.contains("no model is configured"));
     daemon.shutdown().await;
