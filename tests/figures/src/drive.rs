@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bethink_harness::{Daemon, prompt};
+use bethink_harness::{Client, Daemon, prompt};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -29,6 +29,8 @@ pub struct Driven {
     pub invalid: Vec<String>,
     pub over: usize,
     pub compactions: usize,
+    /// Which summaries they were made with, and how often.
+    pub levels: BTreeMap<String, usize>,
     /// Share of the earlier prompt's bytes that the next one starts with; compactions left out.
     pub stable: Vec<f64>,
     pub retention: Vec<f64>,
@@ -146,11 +148,25 @@ pub fn drive(daemon: &Daemon, file: &Path, window: u64) -> Driven {
         }
         before = Some(now);
     }
+    driven.levels = levels(&mut client, &session);
     driven
 }
 
+fn levels(client: &mut Client, session: &str) -> BTreeMap<String, usize> {
+    let listed = client.get(&format!("/v1/sessions/{session}/compactions")).ok();
+    let mut levels = BTreeMap::new();
+    for made in listed["compactions"].as_array().expect("a list") {
+        *levels.entry(made["level"].as_str().expect("a level").to_owned()).or_default() += 1;
+    }
+    levels
+}
+
 /// A prompt is wanted after a user message, unless more of the same turn follows.
-fn calls_the_model(now: &Recorded, next: Option<&Recorded>, speaking: Option<&str>) -> bool {
+pub(crate) fn calls_the_model(
+    now: &Recorded,
+    next: Option<&Recorded>,
+    speaking: Option<&str>,
+) -> bool {
     now.role == "user"
         && !next
             .is_some_and(|n| n.role == "user" || (n.id.is_some() && n.id.as_deref() == speaking))
@@ -172,11 +188,12 @@ fn shown(answer: &[u8]) -> Vec<u8> {
     messages.trim_end_matches(']').as_bytes().to_vec()
 }
 
-fn common(before: &[u8], now: &[u8]) -> f64 {
+/// The share of `before` that `now` begins with.
+pub(crate) fn common(before: &[u8], now: &[u8]) -> f64 {
     let same = before.iter().zip(now).take_while(|(a, b)| a == b).count();
     same as f64 / before.len().max(1) as f64
 }
 
-fn mean(of: &[f64]) -> f64 {
+pub(crate) fn mean(of: &[f64]) -> f64 {
     if of.is_empty() { 1.0 } else { of.iter().sum::<f64>() / of.len() as f64 }
 }

@@ -4,19 +4,24 @@
 //! crate that it measures; nothing depends on it.
 //!
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
-//! [`prompts`] → [`appends`] → [`notes`] → [`imports`] → [`memory`] → [`starts`] →
-//! [`tokens`] ([`growth`], [`fit`]) → [`search`] → [`ranking`] ([`talk`]).
+//! [`prompts`] → [`appends`] → [`notes`] ([`sides`]) → [`imports`] → [`memory`] → [`starts`] →
+//! [`tokens`] ([`growth`], [`fit`]) → [`search`] → [`ranking`] ([`talk`]) → [`model_notes`] ([`asking`]) →
+//! [`model_drive`] ([`watch`]) → [`model_prefix`].
 
 // A measurement that can't be taken ends the program where it stands.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 pub mod appends;
+pub mod asking;
 pub mod drive;
 pub mod fit;
 pub mod growth;
 pub mod histories;
 pub mod imports;
 pub mod memory;
+pub mod model_drive;
+pub mod model_notes;
+pub mod model_prefix;
 pub mod needs;
 pub mod notes;
 pub mod prompts;
@@ -24,10 +29,12 @@ pub mod ranking;
 pub mod recording;
 pub mod retention;
 pub mod search;
+pub mod sides;
 pub mod starts;
 pub mod table;
 pub mod talk;
 pub mod tokens;
+pub mod watch;
 
 use std::time::{Duration, Instant};
 

@@ -10,12 +10,12 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, histories, imports, memory, needs, notes, prompts, ranking, recording, search,
-    starts, tokens,
+    appends, drive, histories, imports, memory, model_drive, model_notes, model_prefix, needs,
+    notes, prompts, ranking, recording, search, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 16] = [
     "needs",
     "prompts",
     "histories",
@@ -29,6 +29,9 @@ const PARTS: [&str; 13] = [
     "tokens",
     "search",
     "ranking",
+    "model-notes",
+    "model-drive",
+    "model-prefix",
 ];
 
 struct Wanted {
@@ -74,7 +77,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "histories" => generated(wanted),
         "appends" => appends::rows(),
         "notes" => notes::rows(),
-        "needs" | "imports" | "drive" | "memory" if none => {
+        "needs" | "imports" | "drive" | "memory" | "model-drive" | "model-prefix" if none => {
             eprintln!("{part}: no recorded sessions given, left out");
             Vec::new()
         }
@@ -86,6 +89,9 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "ranking" => ranking(wanted),
         "starts" => starts::rows(),
         "tokens" => tokens::rows(&files),
+        "model-notes" => model_notes::rows(),
+        "model-drive" => model_drive::rows(&files, wanted.seed),
+        "model-prefix" => model_prefix::rows(&files),
         _ => kills(wanted),
     }
 }

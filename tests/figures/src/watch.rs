@@ -1,0 +1,92 @@
+//! Calls that reach a model's server while the daemon says that it leaves the model alone.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bethink_harness::Daemon;
+use bethink_model_server::Server;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What was seen of the time in which the breaker was open.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Open {
+    pub time: Duration,
+    pub calls: u64,
+}
+
+/// One look: whether the model is left alone, and until when for sure.
+#[derive(Clone, Copy)]
+struct Look {
+    at: Instant,
+    until: Option<Instant>,
+    calls: u64,
+}
+
+/// Looks on while `work` is done.
+pub fn during<T: Send>(
+    daemon: &Daemon,
+    server: &Server,
+    work: impl FnOnce() -> T + Send,
+) -> (T, Open) {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watching = scope.spawn(|| watch(daemon, server, &done));
+        let made = work();
+        done.store(true, Ordering::Relaxed);
+        (made, watching.join().expect("who looks on"))
+    })
+}
+
+fn watch(daemon: &Daemon, server: &Server, done: &AtomicBool) -> Open {
+    let mut client = daemon.client();
+    let mut look = || {
+        let at = Instant::now();
+        let model = client.get("/v1/model").ok();
+        let until = rests(&model).map(|rest| at + rest);
+        Look { at, until, calls: server.counts().requests }
+    };
+    let mut open = Open::default();
+    // What was sent just before it opened may be counted just after: the first look does not count yet.
+    let (mut before, mut last) = (look(), look());
+    while !done.load(Ordering::Relaxed) {
+        std::thread::park_timeout(PAUSE);
+        let now = look();
+        if [before, last].into_iter().all(|earlier| earlier.until > Some(now.at))
+            && now.until.is_some()
+        {
+            open.time += now.at - last.at;
+            open.calls += now.calls - last.calls;
+        }
+        (before, last) = (last, now);
+    }
+    open
+}
+
+/// How long the model is left alone at least; `None` while it may be asked.
+pub fn rests(model: &serde_json::Value) -> Option<Duration> {
+    if model["state"] != "resting" {
+        return None;
+    }
+    let detail = model["detail"].as_str().unwrap_or_default();
+    let seconds =
+        detail.split_once(" for ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    Some(Duration::from_secs(seconds.unwrap_or_else(|| panic!("for how long? {model}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_rest_is_read_as_it_is_told() {
+        let told = |state: &str, detail: &str| rests(&json!({"state": state, "detail": detail}));
+        assert_eq!(told("ready", ""), None);
+        let detail =
+            "the model is left alone for 57 s after 3 failures in a row, the last: x for y";
+        assert_eq!(told("resting", detail), Some(Duration::from_secs(57)));
+    }
+}
