@@ -33,7 +33,7 @@ pub enum FullFault {
     TooLarge { limit: usize, actual: usize },
     #[error("the answer calls a tool ({markup}), which was forbidden")]
     ToolCall { markup: String },
-    #[error("the answer has no <summary>")]
+    #[error("the answer has neither <summary> nor nine sections")]
     NoSummary,
     #[error("the summary lacks {}", named(.sections))]
     Lacks { sections: Vec<Section> },
@@ -74,7 +74,12 @@ pub fn read(reply: &str) -> Result<FullText, FullFault> {
             Err(found) => fault = found,
         }
     }
-    Err(fault)
+    // Small models forget the tag; nine sections are a summary without it.
+    let untagged = if after.is_empty() { before } else { after };
+    match fault {
+        FullFault::NoSummary => taken(untagged, false).map_err(|_| FullFault::NoSummary),
+        fault => Err(fault),
+    }
 }
 
 fn taken(summary: &str, is_closed: bool) -> Result<FullText, FullFault> {
@@ -181,6 +186,8 @@ mod tests {
             format!("<analysis>a <summary> of it</analysis><SUMMARY>\n{nine}</Summary>"),
             format!("<summary>\n<analysis>\ndraft\n</analysis>\n{nine}</summary>"),
             format!("Here it is.\n<summary>\n{nine}"),
+            nine.clone(),
+            format!("<analysis>draft</analysis>\n{nine}"),
         ] {
             let text = read(&reply).unwrap_or_else(|fault| panic!("{fault}: {reply}"));
             for section in Section::ALL.into_iter().filter(|s| *s != Section::UserMessages) {
@@ -207,7 +214,7 @@ mod tests {
         let nine = summary("- the gauge");
         assert_eq!(fault(""), FullFault::NoSummary);
         assert_eq!(fault("It went well."), FullFault::NoSummary);
-        assert_eq!(fault(&nine), FullFault::NoSummary);
+        assert_eq!(fault(&nine.replace("Current", "Other")), FullFault::NoSummary);
         assert_eq!(fault(&format!("<analysis>{nine}")), FullFault::NoSummary);
         assert_eq!(fault(&format!("<summary>{}</summary>", summary(""))), FullFault::Empty);
         assert_eq!(fault(&format!("<summary>{}</summary>", summary("- None."))), FullFault::Empty);
