@@ -110,7 +110,7 @@ impl Daemon {
             let level = api::ContextLevel {
                 tokens,
                 level: hot.thresholds.level(tokens).as_str().to_owned(),
-                remaining: hot.thresholds.auto.saturating_sub(tokens),
+                remaining: self.compacts_at(&hot).auto.saturating_sub(tokens),
             };
             slot.note(&level);
             self.ask_notes_gate(slot, &hot);

@@ -24,6 +24,8 @@ pub(crate) struct Facing<'a> {
     pub(crate) size: Measure,
     pub(crate) summary: u64,
     pub(crate) attachments: u64,
+    /// Tokens at which a compaction is due.
+    pub(crate) compacts_at: u64,
     pub(crate) first_edited: Option<usize>,
     pub(crate) repairs: Vec<String>,
 }
@@ -52,7 +54,7 @@ pub(crate) fn write(facing: Facing<'_>) -> api::ContextReport {
             tail: counted(messages.saturating_sub(facing.summary + facing.attachments)),
         },
         thresholds: thresholds_out(hot),
-        remaining: thresholds.auto.saturating_sub(size.tokens),
+        remaining: facing.compacts_at.saturating_sub(size.tokens),
         percent: round(size.tokens as f64 * 100.0 / thresholds.effective as f64, 10.0),
         messages: prompt.messages().len() as u64,
         level: thresholds.level(size.tokens).as_str().to_owned(),

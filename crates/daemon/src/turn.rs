@@ -297,6 +297,7 @@ impl Daemon {
             size,
             summary,
             attachments,
+            compacts_at: self.compacts_at(hot).auto,
             first_edited,
             repairs,
         };
