@@ -16,9 +16,17 @@ pub struct RecoverRequest {
     /// The `retry-after` of the answer, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<f64>,
-    /// Tries of this prompt so far, this one included.
+    /// Tries of this prompt so far, this one included. Where it is absent, the daemon counts what it was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
+    /// Some of the answer was shown already, so that it must not be asked for again unseen.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub heard: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// What the error was, what was done about it, and whether to ask again.
@@ -38,7 +46,8 @@ pub struct Recovered {
     pub step: String,
     /// In words, for a person.
     pub detail: String,
-    /// Ask for the context again and send it; never the same prompt unless `step` is `wait`.
+    /// Ask for the context again and send it. The prompt is another one unless `step` is `wait`, or
+    /// `shrink_output`, which changes `max_tokens` alone.
     pub retry: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,

@@ -89,8 +89,15 @@ impl Daemon {
         Ok(daemon)
     }
 
+    /// Ends the calls of models, so that no request under way waits for one: who waits goes on without, and
+    /// leased work is left to the next start.
+    pub fn ask_no_more(&self) {
+        self.models().close();
+    }
+
     /// Finishes or hands over what is under way; ends all event streams.
     pub async fn shutdown(&self) {
+        self.ask_no_more();
         self.inner.stop.cancel();
         self.inner.tracker.close();
         self.inner.tracker.wait().await;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use bethink_api as api;
 use bethink_compactor::{Level, Trigger, fidelity};
 use bethink_facts::Facts;
+use bethink_model::Figures;
 use bethink_transcript::{CompactionId, SessionId};
 
 use crate::hot::HotSession;
@@ -30,22 +31,13 @@ pub(crate) struct Wish {
     pub(crate) summary_tokens: Option<u64>,
     /// Boundary of the view that was too large; another one since then is answer enough.
     pub(crate) seen: Option<String>,
-    /// What the provider counted of the prompt, and the most that it takes.
-    pub(crate) counted: Option<u64>,
-    pub(crate) limit: Option<u64>,
+    /// The provider refused the prompt as too long, and named these figures.
+    pub(crate) refused: Option<Figures>,
 }
 
 impl Wish {
     pub(crate) fn of(trigger: Trigger) -> Self {
-        Self {
-            trigger,
-            focus: None,
-            level: None,
-            summary_tokens: None,
-            seen: None,
-            counted: None,
-            limit: None,
-        }
+        Self { trigger, focus: None, level: None, summary_tokens: None, seen: None, refused: None }
     }
 
     fn allows(&self, level: Level) -> bool {

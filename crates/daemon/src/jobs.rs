@@ -92,11 +92,12 @@ impl Daemon {
     fn run_beside(&self, job: Job) {
         let daemon = self.clone();
         self.spawn(async move {
-            let (id, session, stop) = (job.id, job.session, daemon.stopping());
+            let (id, session, closed) = (job.id, job.session, daemon.models().closed());
             tokio::select! {
+                biased;
+                // Taken up again by the next daemon, with its model.
+                () = closed.cancelled() => {}
                 () = daemon.run(job) => {}
-                // Taken up again by the next daemon.
-                () = stop.cancelled() => {}
                 () = daemon.keep_lease(id) => {}
             }
             if let Some(session) = session {

@@ -24,6 +24,7 @@ use bethink_model::{Class, Model, ModelError, Request, Silence};
 use bethink_model_http::{Endpoint, EndpointError, KeySource, Limits, Provider};
 use bethink_transcript::SessionId;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::Daemon;
 use crate::sessions::UNNAMED_MODEL;
@@ -67,6 +68,8 @@ pub(crate) struct ModelDesk {
     breaker: Breaker,
     strikes: Strikes,
     at_once: Semaphore,
+    /// Nobody is asked any more.
+    closed: CancellationToken,
 }
 
 impl ModelDesk {
@@ -94,6 +97,7 @@ impl ModelDesk {
             breaker: Breaker::default(),
             strikes: Strikes::default(),
             at_once: Semaphore::new(AT_ONCE),
+            closed: CancellationToken::new(),
         }
     }
 
@@ -101,9 +105,22 @@ impl ModelDesk {
         self.fault.as_deref()
     }
 
+    pub(crate) fn close(&self) {
+        self.closed.cancel();
+    }
+
+    pub(crate) fn closed(&self) -> CancellationToken {
+        self.closed.clone()
+    }
+
     /// Why everything is embedded for now, for a person.
     pub(crate) fn notice(&self) -> Option<String> {
         self.fault.clone().or_else(|| self.rests())
+    }
+
+    /// What the provider did the last time it was asked, where it failed.
+    fn fails(&self) -> Option<String> {
+        self.breaker.failing()
     }
 
     /// The provider failed, and is left alone for a while.
@@ -191,13 +208,14 @@ impl Daemon {
         };
         let deadline = Duration::from_millis(settings.deadline_ms);
         let run = tokio::time::timeout(deadline, bethink_agent::run(fork, &caller, &caller));
-        let stop = self.stopping();
+        let closed = self.models().closed();
         let ended = tokio::select! {
+            biased;
+            () = closed.cancelled() => Err(ModelError::new(Class::Forbidden, "the daemon is stopping")),
             ended = run => ended.unwrap_or_else(|_| {
                 let limit = settings.deadline_ms;
                 Err(ModelError::new(Class::TimedOut, format!("not done within {limit} ms")))
             }),
-            () = stop.cancelled() => Err(ModelError::new(Class::Forbidden, "the daemon is stopping")),
         };
         caller.pass.leave(&ended);
         let mut tried = caller.tried();

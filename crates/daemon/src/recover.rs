@@ -1,23 +1,27 @@
 //! A provider refused a prompt that we made: the error is classified, and the one thing that can help is
 //! done, once. What was done already for the same prompt is never done again (specification, section 4).
+//!
+//! Reading order: `said` (what the client tells of the refusal) → here.
+
+mod said;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bethink_api as api;
 use bethink_compactor::Trigger;
-use bethink_context::{Decision, Stripped};
-use bethink_model::recovery::backoff;
+use bethink_context::thresholds::MIN_WINDOW;
+use bethink_context::{Decision, Stripped, view};
+use bethink_model::recovery::{LONGEST_ASKED_WAIT, backoff};
 use bethink_model::{Class, ModelError, Retry};
-use bethink_transcript::{Seq, SessionId};
-use serde_json::{Value, json};
+use bethink_transcript::{PromptBlock, Role, Seq, SessionId};
+use serde_json::json;
 
 use crate::compactions::Wish;
 use crate::hot::{HotSession, Slot};
-use crate::{Daemon, Refusal, Result};
+use crate::sessions::view_options;
+use crate::{Daemon, Kind, Refusal, Result};
 
-/// The smallest answer that is worth asking for instead of compacting.
-const LEAST_OUTPUT: u64 = 1_024;
+use said::{Shorter, shorter_answer};
 
 /// Steps that were taken for the prompt that stands now.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +29,8 @@ pub(crate) struct Recovering {
     /// Newest message when the first of them was taken; a newer answer begins anew.
     after: Seq,
     taken: Vec<&'static str>,
+    /// Newest message of the prompt that is asked again unchanged, and how often that was advised.
+    repeated: (Seq, u32),
 }
 
 const COLLAPSE: &str = "collapse";
@@ -41,8 +47,12 @@ impl Daemon {
         id: SessionId,
         request: api::RecoverRequest,
     ) -> Result<api::Recovered> {
-        let error = read(&request)?;
+        let error = said::read(&request)?;
         let slot = self.hot(id).await?;
+        if slot.lock(self).await?.session.last_seq == Seq::ZERO {
+            return Err(Refusal::new(Kind::Conflict, "the session has no messages yet")
+                .hint("append what was sent, then tell what the provider said"));
+        }
         let mut told = api::Recovered {
             class: error.class.as_str().to_owned(),
             input_tokens: error.figures.input,
@@ -68,16 +78,14 @@ impl Daemon {
         error: &ModelError,
         told: &mut api::Recovered,
     ) -> Result<()> {
+        if error.heard {
+            let detail = format!("part of the answer was shown already; it broke off: {error}");
+            say(told, NONE, detail);
+            return Ok(());
+        }
         match error.class {
             Class::Overflow => self.make_room(slot, error, told).await,
-            Class::OutputOverflow => match smaller_output(error, request.max_tokens) {
-                Some(fits) if self.first_time(slot, SHRINK_OUTPUT).await? => {
-                    told.max_tokens = Some(fits);
-                    say(told, SHRINK_OUTPUT, format!("an answer of {fits} tokens fits"));
-                    Ok(())
-                }
-                _ => self.make_room(slot, error, told).await,
-            },
+            Class::OutputOverflow => self.shorten_answer(slot, request, error, told).await,
             Class::MediaTooLarge | Class::RequestTooLarge => {
                 if self.strip(slot, Stripped::Media, STRIP_MEDIA).await? {
                     say(told, STRIP_MEDIA, "images and documents are left out".to_owned());
@@ -90,33 +98,48 @@ impl Daemon {
                 Ok(())
             }
             Class::ThinkingBound => {
-                if self.strip(slot, Stripped::Thinking, STRIP_THINKING).await? {
-                    say(told, STRIP_THINKING, "thinking is left out of what was edited".to_owned());
-                } else {
-                    say(
-                        told,
-                        NONE,
-                        "thinking was left out already; the same request would fail again"
-                            .to_owned(),
-                    );
-                }
+                let stripped = self.strip(slot, Stripped::Thinking, STRIP_THINKING).await?;
+                let (step, detail) = match stripped {
+                    true => (STRIP_THINKING, "thinking is left out of what was edited"),
+                    false => (NONE, "no thinking is left that could be left out"),
+                };
+                say(told, step, detail.to_owned());
                 Ok(())
             }
             class if class.retry() == Retry::Same => {
-                let attempt = request.attempt.unwrap_or(1).max(1);
-                match backoff(attempt - 1, error.retry_after) {
-                    Some(wait) => {
-                        told.wait_ms = u64::try_from(wait.as_millis()).ok();
-                        say(told, WAIT, format!("try again in {} s", wait.as_secs_f32().ceil()));
-                    }
-                    None => say(told, NONE, format!("{attempt} tries failed: {error}")),
-                }
+                let attempt = match request.attempt {
+                    Some(attempt) => attempt,
+                    None => slot.lock(self).await?.repeats(),
+                };
+                wait(attempt, error, told);
                 Ok(())
             }
             _ => {
                 say(told, NONE, format!("asking again can't help: {error}"));
                 Ok(())
             }
+        }
+    }
+
+    /// A lower limit of output where that makes room, a shorter prompt otherwise.
+    async fn shorten_answer(
+        &self,
+        slot: &Arc<Slot>,
+        request: &api::RecoverRequest,
+        error: &ModelError,
+        told: &mut api::Recovered,
+    ) -> Result<()> {
+        match shorter_answer(error, request.max_tokens) {
+            Shorter::To(fits) if self.first_time(slot, SHRINK_OUTPUT).await? => {
+                told.max_tokens = Some(fits);
+                say(told, SHRINK_OUTPUT, format!("an answer of {fits} tokens fits"));
+                Ok(())
+            }
+            Shorter::To(fits) if error.figures.input.is_none() => {
+                say(told, NONE, format!("max_tokens must be {fits} or less, as was told before"));
+                Ok(())
+            }
+            _ => self.make_room(slot, error, told).await,
         }
     }
 
@@ -127,6 +150,16 @@ impl Daemon {
         error: &ModelError,
         told: &mut api::Recovered,
     ) -> Result<()> {
+        if let Some(limit) = error.figures.limit.filter(|limit| *limit < MIN_WINDOW) {
+            say(
+                told,
+                NONE,
+                format!(
+                    "the provider takes {limit} tokens, and a session needs {MIN_WINDOW}: load the model with a larger context, or choose another"
+                ),
+            );
+            return Ok(());
+        }
         if self.drained(slot).await? {
             say(told, COLLAPSE, "spans that were staged are collapsed".to_owned());
             return Ok(());
@@ -135,16 +168,26 @@ impl Daemon {
             say(told, NONE, "it was compacted already and is still too long: shorten system or tools, or give the session a larger window".to_owned());
             return Ok(());
         }
-        let figures = error.figures;
-        let wish =
-            Wish { counted: figures.input, limit: figures.limit, ..Wish::of(Trigger::Reactive) };
+        let wish = Wish { refused: Some(error.figures), ..Wish::of(Trigger::Reactive) };
         match self.compact_slot(slot, wish).await {
             Ok(done) => {
                 told.compaction = Some(done.id.to_string());
                 let (before, after) = (done.tokens_before, done.tokens_after);
-                say(told, COMPACT, format!("compacted from {before} to {after} tokens"));
+                let window = slot.lock(self).await?.thresholds.window;
+                let smaller = error.figures.limit.filter(|limit| *limit < window);
+                let advice = smaller.map_or_else(String::new, |limit| {
+                    format!("; the provider takes {limit} tokens, and the session is told {window}: set its model.context_window to {limit}")
+                });
+                say(told, COMPACT, format!("compacted from {before} to {after} tokens{advice}"));
             }
-            Err(refusal) => say(told, NONE, format!("no compaction helps: {}", refusal.detail)),
+            Err(refusal) if refusal.kind == Kind::NotCompactable => {
+                say(told, NONE, format!("no compaction helps: {}", refusal.detail));
+            }
+            // Not the prompt's fault: it may be tried again.
+            Err(refusal) => {
+                slot.lock(self).await?.recovering.taken.retain(|step| *step != COMPACT);
+                return Err(refusal);
+            }
         }
         Ok(())
     }
@@ -159,31 +202,16 @@ impl Daemon {
         Ok(hot.take(step))
     }
 
-    /// Leaves a kind of block out of all that was said until now; `false` if that was done before or
-    /// changes nothing.
+    /// Leaves a kind of block out of all that was said until now; `false` if that was done before, or if
+    /// the prompt shows none.
     async fn strip(&self, slot: &Arc<Slot>, what: Stripped, step: &'static str) -> Result<bool> {
         let mut hot = slot.lock(self).await?;
-        let (from, through) = (hot.decisions.kept_from(), hot.session.last_seq);
-        let has = |kind: Stripped, block: &bethink_transcript::Block| match kind {
-            Stripped::Media => block.media > 0,
-            Stripped::Thinking => block.kind.is_thinking(),
-        };
-        let first = hot.history.from(from).iter().map(|entry| &entry.message).find(|message| {
-            let shown = !hot.decisions.is_stripped(what, message.seq);
-            shown && message.blocks.iter().any(|block| has(what, block))
-        });
-        let Some(first) = first.map(|message| message.seq) else { return Ok(false) };
+        let Some(from) = hot.first_to_strip(what) else { return Ok(false) };
         if !hot.take(step) {
             return Ok(false);
         }
-        let first = match what {
-            Stripped::Media => first,
-            Stripped::Thinking => {
-                let edited = hot.decisions.edits().iter().map(|edit| edit.from).min();
-                edited.map_or(first, |edited| edited.max(first))
-            }
-        };
-        let record = Decision::Stripped { what, from: first, through, made_after: through };
+        let through = hot.session.last_seq;
+        let record = Decision::Stripped { what, from, through, made_after: through };
         let mut decisions = hot.decisions.clone();
         decisions.apply(&record, &hot.history, &crate::hot::tokens);
         self.keep(&mut hot, decisions, vec![record], self.now()).await?;
@@ -209,46 +237,53 @@ impl HotSession {
     }
 
     fn newest_answer(&self) -> Seq {
-        let role = bethink_transcript::Role::Assistant;
-        let newest = self.history.entries().iter().rev().find(|e| e.message.role == role);
-        newest.map_or(Seq::ZERO, |entry| entry.message.seq)
+        let entries = self.history.entries().iter().rev();
+        let mut answers = entries.filter(|entry| entry.message.role == Role::Assistant);
+        answers.next().map_or(Seq::ZERO, |entry| entry.message.seq)
     }
+
+    /// Tries of the prompt as it stands, for clients that don't count them.
+    fn repeats(&mut self) -> u32 {
+        let newest = self.session.last_seq;
+        let (of, tries) = self.recovering.repeated;
+        let tries = if of == newest { tries.saturating_add(1) } else { 1 };
+        self.recovering.repeated = (newest, tries);
+        tries
+    }
+
+    /// The message from which on something is left out. Thinking goes from the first edit on, since what was
+    /// thought before it is still bound to what stands there; without any after an edit, the edit is not to blame.
+    fn first_to_strip(&self, what: Stripped) -> Option<Seq> {
+        let shown = view(&self.history, &self.decisions, view_options(&self.model));
+        let is_it = |block: &&PromptBlock| match what {
+            Stripped::Media => block.media > 0,
+            Stripped::Thinking => block.kind.is_thinking(),
+        };
+        let blocks = shown.messages.iter().flat_map(|message| &message.blocks);
+        let found: Vec<Seq> = blocks.filter(is_it).map(|block| block.origin.seq()).collect();
+        let edited = self.decisions.first_edit().filter(|_| what == Stripped::Thinking);
+        let after_edit = found.iter().filter(|seq| edited.is_some_and(|edited| **seq >= edited));
+        after_edit.min().or(found.iter().min()).copied()
+    }
+}
+
+/// The same request once more, after a wait; not for ever.
+fn wait(attempt: u32, error: &ModelError, told: &mut api::Recovered) {
+    if let Some(wait) = backoff(attempt.saturating_sub(1), error.retry_after) {
+        told.wait_ms = u64::try_from(wait.as_millis()).ok();
+        say(told, WAIT, format!("try again in {} s", wait.as_secs_f32().ceil()));
+        return;
+    }
+    let detail = match error.retry_after.filter(|asked| *asked > LONGEST_ASKED_WAIT) {
+        Some(asked) => {
+            format!("the provider wants to be left alone for {} s: {error}", asked.as_secs())
+        }
+        None => format!("{attempt} tries failed: {error}"),
+    };
+    say(told, NONE, detail);
 }
 
 fn say(told: &mut api::Recovered, step: &'static str, detail: String) {
     step.clone_into(&mut told.step);
     told.detail = detail;
-}
-
-/// What `max_tokens` may be so that the prompt fits beside it.
-fn smaller_output(error: &ModelError, asked: Option<u64>) -> Option<u64> {
-    let figures = error.figures;
-    let free = figures.limit?.checked_sub(figures.input?)?;
-    let asked = figures.output.or(asked).unwrap_or(u64::MAX);
-    (free >= LEAST_OUTPUT && free < asked).then_some(free)
-}
-
-fn read(request: &api::RecoverRequest) -> Result<ModelError> {
-    const MOST_SECONDS: f64 = 86_400.0;
-    let body = match &request.error {
-        Value::String(text) => text.clone(),
-        Value::Object(_) => request.error.to_string(),
-        _ => {
-            return Err(Refusal::invalid(
-                "error",
-                "must be the provider's JSON object, or its text as a string",
-            ));
-        }
-    };
-    let retry_after = match request.retry_after {
-        None => None,
-        Some(seconds) if (0.0..=MOST_SECONDS).contains(&seconds) => {
-            Some(Duration::from_secs_f64(seconds))
-        }
-        Some(_) => {
-            return Err(Refusal::invalid("retry_after", format!("0 to {MOST_SECONDS} seconds")));
-        }
-    };
-    let error = bethink_model_http::read_error(request.status, &body);
-    Ok(ModelError { retry_after: retry_after.or(error.retry_after), ..error })
 }

@@ -121,7 +121,7 @@ pub enum EndpointError {
     )]
     Query,
     #[error(
-        "base_url has a path that is none: letters, digits and - . _ ~ between single slashes are allowed, such as /v1"
+        "the path of base_url can't be used: letters, digits and - . _ ~ between single slashes are allowed, such as /v1"
     )]
     Path,
     #[error(

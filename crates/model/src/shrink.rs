@@ -1,10 +1,9 @@
 //! Smaller requests. Every change keeps the request valid and makes it strictly smaller, or is not made.
 
+use bethink_transcript::arrange::media_in_words;
 use bethink_transcript::{
     Block, BlockKind, Mark, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, json,
 };
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::request::{Request, about_tokens};
 
@@ -121,36 +120,13 @@ fn in_words(block: &PromptBlock) -> Option<PromptBlock> {
         BlockKind::Image => Some(written(IMAGE)),
         BlockKind::Document => Some(written(DOCUMENT)),
         kind @ BlockKind::ToolResult { .. } => {
-            let json = result_in_words(std::str::from_utf8(&block.json).ok()?)?;
+            let words = |kind: &str| if kind == "image" { IMAGE } else { DOCUMENT };
+            let json = media_in_words(std::str::from_utf8(&block.json).ok()?, &words)?;
             let tokens = block.tokens.min(about_tokens(json.len()));
             Some(PromptBlock::answered(&Block::shown(json, kind.clone()), after, tokens))
         }
         _ => None,
     }
-}
-
-fn result_in_words(result: &str) -> Option<bytes::Bytes> {
-    #[derive(Deserialize)]
-    struct Result<'a> {
-        #[serde(borrow)]
-        content: Vec<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Part<'a> {
-        #[serde(borrow, rename = "type")]
-        kind: std::borrow::Cow<'a, str>,
-    }
-    let word = |text: &str| String::from_utf8(json::text_block(text).to_vec()).unwrap_or_default();
-    let parts = serde_json::from_str::<Result<'_>>(result).ok()?.content;
-    let parts = parts.into_iter().map(|part| {
-        match serde_json::from_str::<Part<'_>>(part.get()).as_ref().map(|part| &*part.kind) {
-            Ok("image") => word(IMAGE),
-            Ok("document") => word(DOCUMENT),
-            _ => part.get().to_owned(),
-        }
-    });
-    let content = format!("[{}]", parts.collect::<Vec<_>>().join(","));
-    json::with_member(result, "content", &content)
 }
 
 /// Without thinking from message `first` on. A message that was nothing else goes, and its neighbours

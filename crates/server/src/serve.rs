@@ -45,7 +45,7 @@ pub async fn serve(
     let (tcp, address) = listen::tcp(&settings.daemon.listen).await?;
     let unix = if settings.daemon.socket { unix_listener(&home) } else { None };
 
-    let tasks = TaskTracker::new();
+    let (tasks, models) = (TaskTracker::new(), daemon.clone());
     let app = App {
         daemon,
         limits: (&settings.daemon).into(),
@@ -71,6 +71,7 @@ pub async fn serve(
     // Gone before the drain: a client that looks now should start another daemon, not wait here.
     drop(announcement);
     tracing::info!("stopping");
+    models.ask_no_more();
     connections.drain().await;
     Ok(())
 }

@@ -4,10 +4,12 @@
 //! in the user message after their call, and repairs what arrived broken: in the view only, and
 //! every repair is reported. Deterministic, and stable when the history grows at its end.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::ids::{AssistantMessageId, Seq, ToolUseId};
 use crate::json;
@@ -287,9 +289,7 @@ pub fn without_media(block: &mut PromptBlock, told: &str) {
     let text = std::str::from_utf8(&block.json).unwrap_or_default();
     block.json = match &block.kind {
         BlockKind::ToolResult { .. } => {
-            let literal = json::encode_string(told);
-            let content = format!(r#"[{{"type":"text","text":{literal}}}]"#);
-            json::with_member(text, "content", &content).unwrap_or_else(|| block.json.clone())
+            media_in_words(text, &|_| told).unwrap_or_else(|| block.json.clone())
         }
         _ => {
             block.kind = BlockKind::Text;
@@ -297,8 +297,33 @@ pub fn without_media(block: &mut PromptBlock, told: &str) {
         }
     };
     block.media = 0;
-    block.tokens = 24;
+    // What is left of it is text.
+    block.tokens = block.tokens.min(u32::try_from(block.json.len() / 3).unwrap_or(u32::MAX));
     if let Origin::Stored { variant, .. } = &mut block.origin {
         *variant = Variant::WithoutMedia;
     }
+}
+
+/// A tool result whose images and documents are texts: what `words` says of `image` or `document`. Its
+/// other parts keep their bytes. `None` where its content is no list.
+pub fn media_in_words<'w>(result: &str, words: &dyn Fn(&str) -> &'w str) -> Option<Bytes> {
+    #[derive(Deserialize)]
+    struct Result<'a> {
+        #[serde(borrow)]
+        content: Vec<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Part<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Cow<'a, str>,
+    }
+    let parts = serde_json::from_str::<Result<'_>>(result).ok()?.content;
+    let parts = parts.into_iter().map(|part| {
+        match serde_json::from_str::<Part<'_>>(part.get()).as_ref().map(|part| &*part.kind) {
+            Ok(kind @ ("image" | "document")) => json::text_block(words(kind)),
+            _ => Bytes::copy_from_slice(part.get().as_bytes()),
+        }
+    });
+    let content = parts.collect::<Vec<_>>().join(&b',');
+    json::with_member(result, "content", &format!("[{}]", std::str::from_utf8(&content).ok()?))
 }

@@ -85,6 +85,15 @@ impl Server {
         self.state.set_script(script);
     }
 
+    /// From now on requests are read and counted, and their answers kept back until [`Server::release`].
+    pub fn hold(&self) {
+        self.state.hold(true);
+    }
+
+    pub fn release(&self) {
+        self.state.hold(false);
+    }
+
     /// Serves until the process ends.
     pub fn wait(mut self) {
         if let Some(thread) = self.thread.take() {
@@ -237,6 +246,7 @@ async fn ask(
     state.ended(&decided, &asked, reason.as_deref());
     let fault = decided.fault.filter(|_| reason.is_none());
     let manner = manner(fault, wire, &decided.script, state);
+    state.released().await;
     let after = deliver(stream, &payload, &manner).await;
     if !matches!(after, Ok(After::Kept | After::Closed)) {
         state.left(decided.number);

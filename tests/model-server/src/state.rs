@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bethink_harness::Rng;
 use serde::Serialize;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::answer::digest;
 use crate::ask::{Ask, Purpose, Wire};
@@ -71,6 +72,7 @@ pub struct Counts {
 pub(crate) struct State {
     inner: Mutex<Inner>,
     pub(crate) elsewhere: String,
+    held: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -105,7 +107,7 @@ impl State {
             prompts: VecDeque::new(),
             dead: HashSet::new(),
         };
-        Self { inner: Mutex::new(inner), elsewhere }
+        Self { inner: Mutex::new(inner), elsewhere, held: watch::Sender::new(false) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -128,6 +130,16 @@ impl State {
         let mut inner = self.lock();
         inner.rng = Rng::new(script.seed);
         inner.script = script;
+    }
+
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    /// Waits while answers are held back.
+    pub(crate) async fn released(&self) {
+        // The sender lives as long as this.
+        drop(self.held.subscribe().wait_for(|held| !held).await);
     }
 
     pub(crate) fn draw_unread(&self) -> Option<Fault> {

@@ -11,8 +11,10 @@ use bethink_compactor::{
     EmbeddedSummarizer, Failure, FullSummarizer, Input, Level, Notes, NotesSummarizer, Outcome,
     Restorable, Summarizer, Trigger,
 };
+use bethink_context::thresholds::MIN_WINDOW;
 use bethink_context::{Hints, Thresholds, measure, view};
 use bethink_facts::Facts;
+use bethink_model::Figures;
 use bethink_store::Compaction;
 use uuid::Uuid;
 
@@ -169,13 +171,13 @@ impl Daemon {
         let size = measure(&hot.history, &hot.decisions, &hot.model.name, estimated, &hot.learner);
         let hints = Hints { session: hot.session.id.to_string() };
         // What the provider counted is truer than any estimate.
-        let counted = wish.counted.map_or(size.tokens, |counted| counted.max(size.tokens));
+        let counted = wish.refused.and_then(|refused| refused.input).unwrap_or(0).max(size.tokens);
         let input = Input {
             id: Uuid::now_v7().to_string(),
             history: &hot.history,
             decisions: &hot.decisions,
             facts,
-            thresholds: thresholds(hot, wish),
+            thresholds: thresholds(&hot.thresholds, wish.refused, counted),
             fixed_tokens: hot.fixed_tokens,
             scale: counted as f64 / estimated.max(1) as f64,
             trigger: wish.trigger,
@@ -280,12 +282,15 @@ fn overtaken(hot: &HotSession, wish: &Wish) -> Option<Compaction> {
     hot.last_compaction.clone().filter(|_| !same)
 }
 
-/// Those of the session, or of the smaller window that its provider told of.
-fn thresholds(hot: &HotSession, wish: &Wish) -> Thresholds {
-    let known = hot.thresholds;
-    let told = wish.limit.filter(|limit| *limit < known.window);
+/// Those of the session, or of the smaller window that a refusal tells of. Where it names no limit, the
+/// window is smaller than the prompt of `counted` tokens that it refused.
+fn thresholds(known: &Thresholds, refused: Option<Figures>, counted: u64) -> Thresholds {
+    let told = refused.map(|refused| {
+        refused.limit.unwrap_or_else(|| counted.saturating_sub(refused.over.unwrap_or(0)))
+    });
+    let smaller = told.map(|told| told.max(MIN_WINDOW)).filter(|told| *told < known.window);
     let output = known.window.saturating_sub(known.effective);
-    told.and_then(|limit| Thresholds::new(limit, output, 0.0).ok()).unwrap_or(known)
+    smaller.and_then(|window| Thresholds::new(window, output, 0.0).ok()).unwrap_or(*known)
 }
 
 fn warning(hot: &HotSession, outcome: &Outcome, proved: Option<&Proved>) -> Option<String> {
@@ -316,4 +321,22 @@ fn refusal(failure: &Failure) -> Refusal {
         other => other.to_string(),
     };
     Refusal::new(Kind::NotCompactable, detail).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_tells_of_a_smaller_window() {
+        let known = Thresholds::new(200_000, 8_000, 0.0).unwrap();
+        let window = |figures: Figures| thresholds(&known, Some(figures), 150_000).window;
+        let none = Figures::default();
+        assert_eq!(thresholds(&known, None, 150_000), known);
+        assert_eq!(window(Figures { limit: Some(32_000), ..none }), 32_000);
+        assert_eq!(window(Figures { limit: Some(1_000_000), ..none }), 200_000);
+        assert_eq!(window(Figures { over: Some(50_000), ..none }), 100_000);
+        assert_eq!(window(none), 150_000, "what was refused did not fit");
+        assert_eq!(window(Figures { over: Some(u64::MAX), ..none }), MIN_WINDOW);
+    }
 }

@@ -66,6 +66,12 @@ impl Breaker {
         let left = state.until?.saturating_duration_since(Instant::now());
         Some(format!("left alone for {} s after {}", left.as_secs(), state.why))
     }
+
+    /// What failed the last time, where errands are let through all the same.
+    pub(crate) fn failing(&self) -> Option<String> {
+        let state = self.state();
+        (state.failures > 0 && state.until.is_none()).then(|| state.why.clone())
+    }
 }
 
 impl Pass<'_> {

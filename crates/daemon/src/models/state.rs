@@ -11,11 +11,18 @@ impl Daemon {
     /// The settings as they are in effect. Asks no server and runs no command.
     pub fn model_state(&self) -> api::ModelState {
         let settings = &self.settings().model;
-        let told = told(settings, &self.prices(), &|name| {
+        let mut told = told(settings, &self.prices(), &|name| {
             std::env::var_os(name).is_some_and(|value| !value.is_empty())
         });
         if told.state != READY {
             return told;
+        }
+        if let Some(why) = self.models().fails() {
+            told.problems.push(api::ModelProblem {
+                found: format!("it could not be asked the last time: {why}"),
+                todo: "look whether its server runs, and whether base_url and name in [model] are right"
+                    .to_owned(),
+            });
         }
         let stopped = [
             self.within_budget().err().map(|detail| ("spent", detail)),

@@ -1,0 +1,127 @@
+//! Settings of a model that can't be right: what the daemon says at its start, and what it says when asked.
+
+use bethink_harness::{Daemon, Home, say};
+use bethink_model_server::{Fault, Script, Server};
+use serde_json::{Value, json};
+
+const SECRET: &str = "c4n4ry";
+
+fn home(provider: &str, base_url: &str) -> Home {
+    Home::new()
+        .with("BETHINK_MODEL__PROVIDER", provider)
+        .with("BETHINK_MODEL__BASE_URL", base_url)
+        .with("BETHINK_MODEL__NAME", "some-model")
+}
+
+/// A session that is worth a summary.
+fn worked(daemon: &Daemon) -> String {
+    let session = daemon.session(200_000);
+    let messages: Vec<Value> = (0..30).flat_map(|n| say::work(n, 3000)).collect();
+    daemon.append(&session, &messages);
+    format!("/v1/sessions/{session}")
+}
+
+#[track_caller]
+fn has(value: &Value, words: &str) {
+    let text = value.to_string();
+    assert!(text.contains(words) && !text.contains(SECRET), "{words:?} in {text}");
+}
+
+#[test]
+fn an_unknown_provider_ends_the_start_with_those_that_are_known() {
+    let exit = home("gemini", "").try_start().unwrap_err();
+    assert_eq!(exit.status.and_then(|status| status.code()), Some(1), "{exit:?}");
+    for words in ["model.provider", "\"gemini\"", "\"none\", \"anthropic\" or \"openai\""] {
+        assert!(exit.stderr.contains(words), "{}", exit.stderr);
+    }
+}
+
+/// The daemon serves all the same: its clients need no model. Everybody who looks is told.
+#[test]
+fn an_address_that_can_not_be_used_is_told_wherever_one_looks() {
+    for (base_url, words) in [
+        (format!("https://me:{SECRET}@host"), "base_url names a user or a password"),
+        (format!("https://{SECRET}@host/v1"), "base_url names a user or a password"),
+        (format!("https://host/v1?key={SECRET}"), "base_url has a query or a fragment"),
+        ("https://host/a/../b".to_owned(), "the path of base_url can't be used"),
+        ("https://host/%2e%2e".to_owned(), "the path of base_url can't be used"),
+        ("localhost:11434".to_owned(), "does not begin with https:// or http://"),
+        ("http://192.0.2.1:8080".to_owned(), "set allow_plain_http = true"),
+        ("http://169.254.169.254/v1".to_owned(), "169.254.169.254"),
+    ] {
+        let daemon = home("openai", &base_url).start();
+        let mut client = daemon.client();
+        let health = client.get("/health").ok();
+        assert_eq!(health["status"], "ok", "{health}");
+        has(&health["notices"], words);
+        has(&health["notices"], "[model]");
+        let model = client.get("/v1/model").ok();
+        assert_eq!(
+            (&model["state"], &model["origin"]),
+            (&json!("broken"), &Value::Null),
+            "{model}"
+        );
+        has(&model["detail"], words);
+        let path = worked(&daemon) + "/compact";
+        let refused = client.post(&path, &json!({"level": "full"})).problem();
+        has(&refused["hint"], words);
+        assert_eq!(client.post(&path, &json!({})).ok()["level"], "embedded");
+        let log = daemon.home.log();
+        assert!(log.contains("no model can be asked") && !log.contains(SECRET), "{log}");
+    }
+}
+
+#[test]
+fn a_path_before_the_providers_own_is_taken() {
+    for (provider, path, asked) in [
+        ("anthropic", "/", "/v1/messages"),
+        ("anthropic", "/v1", "/v1/messages"),
+        ("openai", "", "/v1/chat/completions"),
+        ("openai", "/v1/", "/v1/chat/completions"),
+    ] {
+        let server = Server::start(Script::good()).unwrap();
+        let daemon = home(provider, &(server.url() + path)).start();
+        let path = worked(&daemon) + "/compact";
+        let made = daemon.client().post(&path, &json!({"level": "full"})).ok();
+        assert_eq!(made["level"], "full", "{made}");
+        assert_eq!(server.requests()[0].path, asked);
+    }
+}
+
+/// What only a person can mend is told with what the server said, after one call.
+#[test]
+fn a_wrong_key_and_a_wrong_name_are_told_as_the_server_said() {
+    for (fault, words) in [(Fault::WrongKey, "auth"), (Fault::NoModel, "some-model")] {
+        let server = Server::start(Script::always(fault)).unwrap();
+        let daemon = home("anthropic", &server.url()).start();
+        let mut client = daemon.client();
+        assert_eq!(client.get("/v1/model").ok()["state"], "ready");
+        let path = worked(&daemon) + "/compact";
+        let made = client.post(&path, &json!({"level": "full"})).ok();
+        assert_eq!(made["level"], "embedded", "{made}");
+        has(&made["attempts"], words);
+        assert_eq!(server.counts().requests, 1);
+        let model = client.get("/v1/model").ok();
+        assert_eq!(model["state"], "resting", "{model}");
+        has(&model["detail"], words);
+        has(&client.get("/health").ok()["notices"], words);
+    }
+}
+
+/// One failure is no reason to leave it alone, and yet no "ready" without a word.
+#[test]
+fn a_server_that_is_not_there_is_told_after_the_first_call() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let daemon = home("openai", &format!("http://{closed}/v1"))
+        .with("BETHINK_MODEL__DEADLINE_MS", "300")
+        .start();
+    let mut client = daemon.client();
+    assert_eq!(client.get("/v1/model").ok()["problems"], json!([]));
+    let made = client.post(&(worked(&daemon) + "/compact"), &json!({"level": "full"})).ok();
+    assert_eq!(made["level"], "embedded", "{made}");
+    has(&made["attempts"], "unreachable");
+    let model = client.get("/v1/model").ok();
+    assert_eq!(model["state"], "ready", "{model}");
+    has(&model["problems"][0]["found"], "could not be asked the last time");
+    has(&model["problems"][0]["todo"], "whether its server runs");
+}
