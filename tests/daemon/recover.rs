@@ -133,6 +133,14 @@ fn the_provider_may_take_far_less_than_the_session_believes() {
     step.is("overflow", "compact");
     assert!(step.counted(input) < 16_385, "{}", step.told);
     assert!(step.says("set its model.context_window to 16385"), "{}", step.told);
+    // From now on the smaller window is kept to, without a refusal for each.
+    for n in 60..100 {
+        refused.daemon.append(&refused.session, &[say::assistant("On I go.")]);
+        refused.daemon.append(&refused.session, &say::work(n, 3000));
+        refused.daemon.append(&refused.session, &[say::user("Go on.")]);
+        let tokens = refused.prompt()["report"]["tokens"].as_u64().unwrap();
+        assert!(tokens < 16_385, "{tokens} in turn {n}");
+    }
 }
 
 #[test]

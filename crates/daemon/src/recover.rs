@@ -173,7 +173,7 @@ impl Daemon {
             Ok(done) => {
                 told.compaction = Some(done.id.to_string());
                 let (before, after) = (done.tokens_before, done.tokens_after);
-                let window = slot.lock(self).await?.thresholds.window;
+                let window = slot.lock(self).await?.model.context_window;
                 let smaller = error.figures.limit.filter(|limit| *limit < window);
                 let advice = smaller.map_or_else(String::new, |limit| {
                     format!("; the provider takes {limit} tokens, and the session is told {window}: set its model.context_window to {limit}")

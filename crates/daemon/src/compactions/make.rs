@@ -255,8 +255,10 @@ impl Daemon {
     fn clean_up(&self, hot: &mut HotSession, wish: &Wish, outcome: Outcome, done: &Compaction) {
         let limits = crate::limits::compact(&self.settings().compact);
         hot.breakers.succeeded(wish.trigger, &limits);
-        // A window that proved smaller stays so, or the next prompt would be refused again.
-        hot.thresholds = thresholds(hot, wish);
+        // A window that was named as smaller stays so, or the next prompt would be refused again.
+        if let Some(limit) = wish.refused.and_then(|refused| refused.limit) {
+            hot.thresholds = thresholds(&hot.thresholds, wish.refused, limit);
+        }
         hot.history = hot.history.without_before(outcome.boundary.kept_from);
         hot.decided(outcome.decisions);
         hot.undone = false;
