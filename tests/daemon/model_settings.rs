@@ -91,7 +91,11 @@ fn a_path_before_the_providers_own_is_taken() {
 /// What only a person can mend is told with what the server said, after one call.
 #[test]
 fn a_wrong_key_and_a_wrong_name_are_told_as_the_server_said() {
-    for (fault, words) in [(Fault::WrongKey, "auth"), (Fault::NoModel, "some-model")] {
+    for (fault, words, todo) in [
+        (Fault::WrongKey, "invalid x-api-key", "renew the key"),
+        (Fault::NoModel, "some-model", "mend name"),
+        (Fault::Quota, "quota", "top up the account"),
+    ] {
         let server = Server::start(Script::always(fault)).unwrap();
         let daemon = home("anthropic", &server.url()).start();
         let mut client = daemon.client();
@@ -104,7 +108,8 @@ fn a_wrong_key_and_a_wrong_name_are_told_as_the_server_said() {
         let model = client.get("/v1/model").ok();
         assert_eq!(model["state"], "resting", "{model}");
         has(&model["detail"], words);
-        has(&client.get("/health").ok()["notices"], words);
+        has(&model["detail"], todo);
+        has(&client.get("/health").ok()["notices"], todo);
     }
 }
 
@@ -122,6 +127,7 @@ fn a_server_that_is_not_there_is_told_after_the_first_call() {
     has(&made["attempts"], "unreachable");
     let model = client.get("/v1/model").ok();
     assert_eq!(model["state"], "ready", "{model}");
-    has(&model["problems"][0]["found"], "could not be asked the last time");
+    has(&model["problems"][0]["found"], "the last call failed: ");
+    has(&model["problems"][0]["found"], "unreachable");
     has(&model["problems"][0]["todo"], "whether its server runs");
 }

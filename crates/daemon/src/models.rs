@@ -119,7 +119,7 @@ impl ModelDesk {
     }
 
     /// What the provider did the last time it was asked, where it failed.
-    fn fails(&self) -> Option<String> {
+    fn fails(&self) -> Option<(String, &'static str)> {
         self.breaker.failing()
     }
 
@@ -214,7 +214,9 @@ impl Daemon {
             () = closed.cancelled() => Err(ModelError::new(Class::Forbidden, "the daemon is stopping")),
             ended = run => ended.unwrap_or_else(|_| {
                 let limit = settings.deadline_ms;
-                Err(ModelError::new(Class::TimedOut, format!("not done within {limit} ms")))
+                let before = caller.tried().pop();
+                let before = before.map_or_else(String::new, |told| format!("; before that {told}"));
+                Err(ModelError::new(Class::TimedOut, format!("not done within {limit} ms{before}")))
             }),
         };
         caller.pass.leave(&ended);

@@ -22,7 +22,8 @@ pub(crate) fn model(state: &ModelState, width: usize) -> Vec<Text> {
     let text = Text::from(format!("{name}{}: ", small.unwrap_or_default()));
     let place = state.origin.as_ref().map(|origin| format!("{} at {origin}", state.provider));
     let (tone, word) = match state.state.as_str() {
-        "ready" => (Tone::Good, "ready"),
+        "ready" if state.problems.is_empty() => (Tone::Good, "ready"),
+        "ready" => (Tone::Warn, "ready, with a warning; bethink doctor tells more"),
         "no_key" => (Tone::Warn, "no key; bethink doctor tells more"),
         "resting" => (Tone::Warn, "resting"),
         "spent" => (Tone::Warn, "spent for today"),

@@ -34,6 +34,8 @@ struct State {
     /// Someone tries whether it works again.
     trial: bool,
     why: String,
+    /// What a person can do about it.
+    todo: &'static str,
 }
 
 /// An errand that was let through.
@@ -57,20 +59,23 @@ impl Breaker {
             return Ok(Pass { breaker: self, trial: true });
         }
         let seconds = left.as_secs() + 1;
-        Err(format!("the model is left alone for another {seconds} s after {}", state.why))
+        Err(format!(
+            "the model is left alone for another {seconds} s after {}; {}",
+            state.why, state.todo
+        ))
     }
 
     /// `None` while errands are let through.
     pub(crate) fn rests(&self) -> Option<String> {
         let state = self.state();
         let left = state.until?.saturating_duration_since(Instant::now());
-        Some(format!("left alone for {} s after {}", left.as_secs(), state.why))
+        Some(format!("left alone for {} s after {}; {}", left.as_secs(), state.why, state.todo))
     }
 
-    /// What failed the last time, where errands are let through all the same.
-    pub(crate) fn failing(&self) -> Option<String> {
+    /// What failed the last time, and what to do about it, where errands are let through all the same.
+    pub(crate) fn failing(&self) -> Option<(String, &'static str)> {
         let state = self.state();
-        (state.failures > 0 && state.until.is_none()).then(|| state.why.clone())
+        (state.failures > 0 && state.until.is_none()).then(|| (state.why.clone(), state.todo))
     }
 }
 
@@ -110,6 +115,7 @@ impl Drop for Pass<'_> {
 impl State {
     fn failed(&mut self, error: &ModelError, blame: Blame) {
         self.failures += 1;
+        self.todo = todo(error.class);
         self.why = match self.failures {
             1 => error.to_string(),
             many => format!("{many} failures in a row, the last: {error}"),
@@ -158,6 +164,21 @@ fn blame(class: Class) -> Blame {
         | Class::Broken
         | Class::TooMuch
         | Class::Unknown => Blame::Provider,
+    }
+}
+
+/// What helps against a failure that was not the request's.
+fn todo(class: Class) -> &'static str {
+    match class {
+        Class::Auth => "renew the key that [model] names, and start the daemon again",
+        Class::Quota => "top up the account behind the key, or name another key in [model]",
+        Class::NotFound => {
+            "mend name, small_name or base_url in [model], and start the daemon again"
+        }
+        Class::Unreachable | Class::TimedOut => {
+            "look whether its server runs, and whether base_url in [model] is right"
+        }
+        _ => "nothing is lost: summaries and notes are made without a model meanwhile",
     }
 }
 
@@ -230,7 +251,9 @@ mod tests {
         }
         let other = breaker.enter().unwrap();
         ends(&breaker, Class::Auth);
-        assert!(other.is_void() && breaker.enter().is_err());
+        assert!(other.is_void());
+        assert!(breaker.enter().unwrap_err().ends_with(todo(Class::Auth)));
+        assert!(breaker.rests().unwrap().ends_with(todo(Class::Auth)));
         tokio::time::advance(REST_AFTER_REFUSAL).await;
         assert!(breaker.enter().is_ok());
     }

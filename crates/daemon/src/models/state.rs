@@ -17,12 +17,9 @@ impl Daemon {
         if told.state != READY {
             return told;
         }
-        if let Some(why) = self.models().fails() {
-            told.problems.push(api::ModelProblem {
-                found: format!("it could not be asked the last time: {why}"),
-                todo: "look whether its server runs, and whether base_url and name in [model] are right"
-                    .to_owned(),
-            });
+        if let Some((why, todo)) = self.models().fails() {
+            let found = format!("the last call failed: {why}");
+            told.problems.push(api::ModelProblem { found, todo: todo.to_owned() });
         }
         let stopped = [
             self.within_budget().err().map(|detail| ("spent", detail)),
