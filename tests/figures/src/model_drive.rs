@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bethink_harness::wait::{PATIENCE, until};
-use bethink_harness::{Daemon, say};
+use bethink_harness::{Client, Daemon, say};
 use bethink_model_server::{Counts, Fault, Script, Wire};
 use serde_json::json;
 
@@ -155,17 +155,20 @@ fn invalid_requests(counts: &Counts) -> u64 {
     counts.invalid_prompts + counts.invalid_envelopes
 }
 
-/// Asks for notes of all sessions until the work is done. What comes of it is judged elsewhere.
+/// Asks for notes whenever the session has gone on, until the work is done. What comes of it is judged elsewhere.
 fn with_notes<T>(daemon: &Daemon, work: impl FnOnce() -> T) -> T {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut client = daemon.client();
+            // Who asks for the same twice by hand gets the same request twice.
+            let mut noted = 0;
             while !done.load(Ordering::Relaxed) {
-                let listed = client.get("/v1/sessions").ok();
-                for session in listed["sessions"].as_array().into_iter().flatten() {
-                    let id = session["id"].as_str().expect("an id");
+                if let Some((id, last)) = newest(&mut client)
+                    && last > noted
+                {
                     client.post(&format!("/v1/sessions/{id}/notes/update"), &json!({}));
+                    noted = newest(&mut client).map_or(noted, |(_, last)| last);
                 }
                 std::thread::park_timeout(NOTED);
             }
@@ -174,6 +177,13 @@ fn with_notes<T>(daemon: &Daemon, work: impl FnOnce() -> T) -> T {
         done.store(true, Ordering::Relaxed);
         made
     })
+}
+
+/// The daemon's only session, and its last message.
+fn newest(client: &mut Client) -> Option<(String, u64)> {
+    let listed = client.get("/v1/sessions").ok();
+    let session = listed["sessions"].get(0)?;
+    Some((session["id"].as_str()?.to_owned(), session["last_seq"].as_u64()?))
 }
 
 /// Calls that come of errands which are asked for while the breaker is open.

@@ -1,8 +1,11 @@
 //! What a model that hangs costs those who append and those who ask for prompts.
 //!
-//! The same turns go to two daemons. One takes no notes; the other has asked a model for them that began to
-//! hang before the first turn that counts and hangs still after the last one, with the time limits that
-//! people have. Rounds alternate, and both sessions are equally long at all times.
+//! The same turns go to three daemons. One has asked a model for notes that began to hang before the first
+//! turn that counts and hangs still after the last one, with the time limits that people have; two take no
+//! notes, and what they show beside each other is the noise of the machine. Rounds alternate, and all
+//! sessions are equally long at all times.
+
+use std::time::Duration;
 
 use bethink_harness::Home;
 use bethink_harness::wait::{PATIENCE, until};
@@ -14,9 +17,9 @@ use crate::table::{Goal, Row};
 
 /// Before a word of the answer, and in its middle.
 const WAYS: [Fault; 2] = [Fault::HangBeforeHeaders, Fault::HangMidStream];
-/// What is compared alternates, so that a busy machine is busy for both.
-const ROUNDS: usize = 8;
-const TURNS: usize = 200;
+/// What is compared alternates every few turns, so that a machine that is busy for a moment is so for both.
+const ROUNDS: usize = 400;
+const TURNS: usize = 4;
 /// Short, so that the last prompt is not much longer than the first: the slowest are to be slow for a reason.
 const WORDS: usize = 15;
 /// Messages before it counts: long enough for notes to be due.
@@ -25,6 +28,11 @@ const BEGIN_WORDS: usize = 600;
 /// The specification's "none measurable", as a ratio.
 const GOAL: Goal = Goal::AtMost(1.1);
 
+/// What a client waits for, by name.
+type Times = fn(&Side) -> &[Duration];
+const TIMES: [(&str, Times); 2] =
+    [("appends", |side| &side.appends), ("prompts", |side| &side.prompts)];
+
 /// The slowest hundredth of appends and of prompts while notes hang, to those of a daemon without notes.
 pub fn rows() -> Vec<Row> {
     WAYS.into_iter().flat_map(hanging).collect()
@@ -32,34 +40,34 @@ pub fn rows() -> Vec<Row> {
 
 fn hanging(fault: Fault) -> Vec<Row> {
     let server = asking::server(Script::always(fault));
-    let mut noting = Side::new(asking::home(&server, Wire::Anthropic));
-    let mut still = Side::new(Home::new().with("BETHINK_SESSION_MEMORY__ENABLED", "false"));
-    for side in [&mut noting, &mut still] {
-        begin(side);
-    }
+    let still = || Side::new(Home::new().with("BETHINK_SESSION_MEMORY__ENABLED", "false"));
+    let noting = Side::new(asking::home(&server, Wire::Anthropic));
+    let mut sides = [noting, still(), still()];
+    sides.iter_mut().for_each(begin);
     until(PATIENCE, || hangs(&server).then_some(())).expect("notes to be asked for");
     for round in 0..ROUNDS {
-        let mut order = [&mut noting, &mut still];
-        // Who goes first changes too, and neither works while the other is measured.
-        order.rotate_left(round % 2);
-        order.into_iter().for_each(|side| side.turns(TURNS, WORDS));
+        // Who goes first changes too, and no other works while one is measured.
+        let first = round % sides.len();
+        let (then, now) = sides.split_at_mut(first);
+        now.iter_mut().chain(then).for_each(|side| side.turns(TURNS, WORDS));
     }
     assert!(hangs(&server), "the call ended before the measurement: {:?}", server.counts());
-    let told = format!("{}, {} of notes were done", fault.name(), noting.updates());
-    let row = |what: &str, one: &[_], other: &[_]| {
-        let what = format!("{what} while the model for notes hangs, p99, to without notes");
-        compared(&what, one, other, GOAL, &told)
+    let [noting, still, twin] = &sides;
+    let row = |what: &str, goal, one: &[Duration], other: &[Duration]| {
+        compared(&format!("{what}, p99, to without notes"), one, other, goal, fault.name())
     };
-    vec![
-        row("appends", &noting.appends, &still.appends),
-        row("prompts", &noting.prompts, &still.prompts),
-    ]
+    let mut rows = Vec::new();
+    for (what, times) in TIMES {
+        let (one, other, again) = (times(noting), times(still), times(twin));
+        rows.push(row(&format!("{what} while the model for notes hangs"), GOAL, one, other));
+        rows.push(row(&format!("{what} without notes as well"), Goal::None, again, other));
+    }
+    rows
 }
 
 fn begin(side: &mut Side) {
-    let mut client = side.daemon.client();
     for _ in 0..BEGIN {
-        side.append(&mut client, BEGIN_WORDS);
+        side.append(BEGIN_WORDS);
     }
     side.appends.clear();
 }

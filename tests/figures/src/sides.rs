@@ -21,6 +21,7 @@ const SENTENCE: &str = "mended the gauge ";
 pub struct Side {
     pub daemon: Daemon,
     pub session: String,
+    client: Client,
     pub appends: Vec<Duration>,
     pub prompts: Vec<Duration>,
     appended: usize,
@@ -30,31 +31,30 @@ impl Side {
     pub fn new(home: Home) -> Self {
         let daemon = home.start();
         let session = daemon.session(WINDOW);
-        Self { daemon, session, appends: Vec::new(), prompts: Vec::new(), appended: 0 }
+        let client = daemon.client();
+        Self { daemon, session, client, appends: Vec::new(), prompts: Vec::new(), appended: 0 }
     }
 
     /// Messages of so many words, for so long.
     pub fn round(&mut self, length: Duration, words: usize) {
         let start = Instant::now();
-        let mut client = self.daemon.client();
         while start.elapsed() < length {
-            self.append(&mut client, words);
+            self.append(words);
         }
     }
 
     /// So many turns: what the user says, the prompt, the answer.
     pub fn turns(&mut self, turns: usize, words: usize) {
-        let mut client = self.daemon.client();
         let path = format!("/v1/sessions/{}/context", self.session);
         for _ in 0..turns {
-            self.append(&mut client, words);
-            self.prompts.push(timed(|| client.post(&path, &json!({})).ok()).0);
-            self.append(&mut client, words);
+            self.append(words);
+            self.prompts.push(timed(|| self.client.post(&path, &json!({})).ok()).0);
+            self.append(words);
         }
     }
 
     /// The next message: users and assistants take turns.
-    pub fn append(&mut self, client: &mut Client, words: usize) {
+    pub fn append(&mut self, words: usize) {
         let sentences = words.div_ceil(SENTENCE.split_whitespace().count());
         let text = format!("Step {}: {}", self.appended + 1, SENTENCE.repeat(sentences));
         let message = match self.appended % 2 {
@@ -64,7 +64,7 @@ impl Side {
         self.appended += 1;
         let path = format!("/v1/sessions/{}/messages", self.session);
         let body = json!({ "messages": [message] });
-        self.appends.push(timed(|| client.post(&path, &body).ok()).0);
+        self.appends.push(timed(|| self.client.post(&path, &body).ok()).0);
         std::thread::park_timeout(PAUSE);
     }
 
