@@ -343,6 +343,8 @@ fn two_compactions_at_once_are_made_one_after_the_other() {
         assert_eq!(desk.listed().len(), 1);
     }
     assert!(desk.server.counts().requests <= 2, "{:?}", desk.server.counts());
+    let asked: Vec<u64> = desk.server.requests().iter().map(|request| request.tokens).collect();
+    assert!(asked.windows(2).all(|pair| pair[1] < pair[0]), "over what the first left: {asked:?}");
     assert_eq!(desk.server.counts().invalid_prompts, 0);
     desk.prompt();
     is_whole(&desk, 4 * TURNS);

@@ -219,6 +219,11 @@ fn an_answers_own_limit_compacts_nothing() {
     let step = refused.recover(&said);
     assert_eq!(step.is("output_overflow", "shrink_output").told["max_tokens"], 64_000);
     refused.recover(&said).is("output_overflow", "none");
+    refused.daemon.append(&refused.session, &[say::assistant("I see."), say::user("Go on.")]);
+    let small = json!({"status": 400, "max_tokens": 512,
+        "error": "max_tokens must be less than or equal to 512"});
+    let step = refused.recover(&small);
+    assert!(step.is("output_overflow", "none").says("512 or less"), "{}", step.told);
 }
 
 fn image() -> Value {

@@ -135,11 +135,14 @@ impl Daemon {
                 say(told, SHRINK_OUTPUT, format!("an answer of {fits} tokens fits"));
                 Ok(())
             }
-            Shorter::To(fits) if error.figures.input.is_none() => {
-                say(told, NONE, format!("max_tokens must be {fits} or less, as was told before"));
-                Ok(())
-            }
-            _ => self.make_room(slot, error, told).await,
+            _ => match (error.figures.input, error.figures.limit) {
+                // A limit of the answer alone: a shorter prompt changes nothing.
+                (None, Some(most)) => {
+                    say(told, NONE, format!("max_tokens must be {most} or less"));
+                    Ok(())
+                }
+                _ => self.make_room(slot, error, told).await,
+            },
         }
     }
 
