@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use bethink_compactor::fidelity::{self, Pressure};
 use bethink_compactor::{
     EmbeddedSummarizer, Failure, FullSummarizer, Input, Level, Notes, NotesSummarizer, Outcome,
     Restorable, Summarizer, Trigger,
@@ -20,7 +19,7 @@ use uuid::Uuid;
 
 use super::Wish;
 use super::full::Written;
-use super::record::{Detail, Proved};
+use super::record::Proved;
 use crate::hot::{ESTIMATOR, HotSession, Slot};
 use crate::sessions::view_options;
 use crate::state::State;
@@ -204,53 +203,6 @@ impl Daemon {
         bethink_compactor::compact(&input, &ladder)
     }
 
-    fn row(
-        &self,
-        hot: &HotSession,
-        trigger: Trigger,
-        outcome: &Outcome,
-        proved: Option<Proved>,
-        mut tried: Vec<String>,
-    ) -> Result<Compaction> {
-        let warning = warning(hot, outcome, proved.as_ref());
-        tried.extend(outcome.refused.iter().cloned());
-        let detail = Detail {
-            marker: outcome.boundary.marker.clone(),
-            restored: outcome.boundary.restored.clone(),
-            clipped: outcome.boundary.clipped.clone(),
-            items: outcome.restored.clone(),
-            names: outcome.fidelity.names,
-            kept_names: outcome.fidelity.kept,
-            lost: outcome.fidelity.lost.clone(),
-            proved,
-            warning,
-            refused: tried,
-            todos: hot.todos.list.clone(),
-            title: hot.session.title.clone(),
-            tags: hot.session.tags.clone(),
-            unseen: hot.learner.unseen(),
-        };
-        let id = outcome.boundary.id.parse().map_err(Refusal::internal)?;
-        Ok(Compaction {
-            id,
-            session: hot.session.id,
-            trigger: trigger.as_str().to_owned(),
-            level: outcome.level.as_str().to_owned(),
-            first_seq: outcome.first_seq,
-            last_seq: outcome.last_seq,
-            kept_from: outcome.boundary.kept_from,
-            made_after: outcome.boundary.made_after,
-            tokens_before: outcome.tokens_before,
-            tokens_after: outcome.tokens_after,
-            summary: outcome.boundary.summary.clone(),
-            summary_tokens: outcome.summary_tokens,
-            fidelity: outcome.fidelity.score,
-            detail: serde_json::to_string(&detail).map_err(Refusal::internal)?,
-            created_at: self.now(),
-            undone_at: None,
-        })
-    }
-
     /// What belonged to the old view goes; what later compactions need stays.
     fn clean_up(&self, hot: &mut HotSession, wish: &Wish, outcome: Outcome, done: &Compaction) {
         let limits = crate::limits::compact(&self.settings().compact);
@@ -293,18 +245,6 @@ fn thresholds(known: &Thresholds, refused: Option<Figures>, counted: u64) -> Thr
     let smaller = told.map(|told| told.max(MIN_WINDOW)).filter(|told| *told < known.window);
     let output = known.window.saturating_sub(known.effective);
     smaller.and_then(|window| Thresholds::new(window, output, 0.0).ok()).unwrap_or(*known)
-}
-
-fn warning(hot: &HotSession, outcome: &Outcome, proved: Option<&Proved>) -> Option<String> {
-    let before = hot.last_compaction.as_ref().filter(|c| c.level != "recorded");
-    let pressure = Pressure {
-        fixed: hot.fixed_tokens,
-        auto: hot.thresholds.auto,
-        summary: outcome.summary_tokens,
-        refused: outcome.refused.len(),
-    };
-    let hindsight = proved.map(|proved| &proved.hindsight);
-    fidelity::warning(&outcome.fidelity, before.map(|c| c.fidelity), hindsight, pressure)
 }
 
 fn refusal(failure: &Failure) -> Refusal {

@@ -1,7 +1,8 @@
 //! A compaction as it is stored, as views need it, and as clients see it.
 
 use bethink_api as api;
-use bethink_compactor::{Hindsight, RestoredItem};
+use bethink_compactor::fidelity::{self, Pressure};
+use bethink_compactor::{Hindsight, Outcome, RestoredItem, Trigger};
 use bethink_context::decision::ClearedResult;
 use bethink_context::todos::Todo;
 use bethink_context::{Attachment, Boundary};
@@ -9,7 +10,8 @@ use bethink_store::Compaction;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::rfc3339;
-use crate::hot::tokens;
+use crate::hot::{HotSession, tokens};
+use crate::{Daemon, Refusal, Result};
 
 /// The part of a stored compaction that only views and people need.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -41,6 +43,68 @@ pub(crate) struct Detail {
 pub(crate) struct Proved {
     pub(crate) compaction: String,
     pub(crate) hindsight: Hindsight,
+}
+
+impl Daemon {
+    /// An accepted compaction, ready to be committed.
+    pub(super) fn row(
+        &self,
+        hot: &HotSession,
+        trigger: Trigger,
+        outcome: &Outcome,
+        proved: Option<Proved>,
+        mut tried: Vec<String>,
+    ) -> Result<Compaction> {
+        let warning = warning(hot, outcome, proved.as_ref());
+        tried.extend(outcome.refused.iter().cloned());
+        let detail = Detail {
+            marker: outcome.boundary.marker.clone(),
+            restored: outcome.boundary.restored.clone(),
+            clipped: outcome.boundary.clipped.clone(),
+            items: outcome.restored.clone(),
+            names: outcome.fidelity.names,
+            kept_names: outcome.fidelity.kept,
+            lost: outcome.fidelity.lost.clone(),
+            proved,
+            warning,
+            refused: tried,
+            todos: hot.todos.list.clone(),
+            title: hot.session.title.clone(),
+            tags: hot.session.tags.clone(),
+            unseen: hot.learner.unseen(),
+        };
+        let id = outcome.boundary.id.parse().map_err(Refusal::internal)?;
+        Ok(Compaction {
+            id,
+            session: hot.session.id,
+            trigger: trigger.as_str().to_owned(),
+            level: outcome.level.as_str().to_owned(),
+            first_seq: outcome.first_seq,
+            last_seq: outcome.last_seq,
+            kept_from: outcome.boundary.kept_from,
+            made_after: outcome.boundary.made_after,
+            tokens_before: outcome.tokens_before,
+            tokens_after: outcome.tokens_after,
+            summary: outcome.boundary.summary.clone(),
+            summary_tokens: outcome.summary_tokens,
+            fidelity: outcome.fidelity.score,
+            detail: serde_json::to_string(&detail).map_err(Refusal::internal)?,
+            created_at: self.now(),
+            undone_at: None,
+        })
+    }
+}
+
+fn warning(hot: &HotSession, outcome: &Outcome, proved: Option<&Proved>) -> Option<String> {
+    let before = hot.last_compaction.as_ref().filter(|c| c.level != "recorded");
+    let pressure = Pressure {
+        fixed: hot.fixed_tokens,
+        auto: hot.thresholds.auto,
+        summary: outcome.summary_tokens,
+        refused: outcome.refused.len(),
+    };
+    let hindsight = proved.map(|proved| &proved.hindsight);
+    fidelity::warning(&outcome.fidelity, before.map(|c| c.fidelity), hindsight, pressure)
 }
 
 pub(crate) fn detail_of(compaction: &Compaction) -> Detail {
