@@ -81,7 +81,10 @@ impl Seen {
     fn drive(&mut self, file: &Path, window: u64, kind: &Kind, seed: u64) {
         let fail_percent = kind.fail_percent;
         let server = asking::server(Script { fail_percent, seed, ..Script::good() });
-        let daemon = asking::hurried(&server, kind.wire, ERRAND).start();
+        // Either the daemon asks for notes or we do: both would ask for those of the same messages.
+        let unasked = (!kind.noted).to_string();
+        let home = asking::hurried(&server, kind.wire, ERRAND);
+        let daemon = home.with("BETHINK_SESSION_MEMORY__ENABLED", &unasked).start();
         let drive = || {
             let drive = || drive::drive(&daemon, file, window);
             if kind.noted { with_notes(&daemon, drive) } else { drive() }
