@@ -23,7 +23,7 @@ use bethink_config::ModelSettings;
 use bethink_model::{Class, Model, ModelError, Request, Silence};
 use bethink_model_http::{Endpoint, EndpointError, KeySource, Limits, Provider};
 use bethink_transcript::SessionId;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 use crate::Daemon;
@@ -33,9 +33,10 @@ use caller::Caller;
 
 pub(crate) use prefix::{Prefix, Sent};
 
-/// Errands under way at the same time: a person's compaction is not to wait for notes of other sessions,
-/// and a local server has few slots.
-const AT_ONCE: usize = 4;
+/// Notes that are written at the same time: nobody waits for them, and a local server has few slots.
+const NOTES_AT_ONCE: usize = 2;
+/// Summaries at the same time. Somebody waits for each: one more is embedded rather than queued.
+const SUMMARIES_AT_ONCE: usize = 8;
 /// Tokens that one errand may use, as a multiple of its own prompt: the errand itself and its retries.
 const TOKENS_OF_PROMPTS: u64 = 12;
 /// Micro-dollars that one errand may cost; the dearest full prompt of a million tokens is below it.
@@ -67,7 +68,8 @@ pub(crate) struct ModelDesk {
     fault: Option<String>,
     breaker: Breaker,
     strikes: Strikes,
-    at_once: Semaphore,
+    notes: Semaphore,
+    summaries: Semaphore,
     /// Nobody is asked any more.
     closed: CancellationToken,
 }
@@ -96,7 +98,8 @@ impl ModelDesk {
             fault,
             breaker: Breaker::default(),
             strikes: Strikes::default(),
-            at_once: Semaphore::new(AT_ONCE),
+            notes: Semaphore::new(NOTES_AT_ONCE),
+            summaries: Semaphore::new(SUMMARIES_AT_ONCE),
             closed: CancellationToken::new(),
         }
     }
@@ -245,10 +248,28 @@ impl Daemon {
             return Err(forbidden(reason.unwrap_or_else(|| "no model is configured".to_owned())));
         };
         self.within_budget().map_err(forbidden)?;
-        let turn = desk.at_once.acquire().await;
-        let turn = turn.map_err(|_| forbidden("the daemon is stopping".to_owned()))?;
+        let turn = self.turn_of(errand.purpose).await.map_err(forbidden)?;
         let pass = desk.breaker.enter().map_err(forbidden)?;
         Ok(Caller::new(self, model, errand, pass, turn))
+    }
+
+    /// A place among those that are served.
+    async fn turn_of(&self, purpose: Purpose) -> Result<SemaphorePermit<'_>, String> {
+        let desk = self.models();
+        let deadline = Duration::from_millis(self.settings().model.deadline_ms);
+        match purpose {
+            Purpose::Summary => desk
+                .summaries
+                .try_acquire()
+                .map_err(|_| format!("{SUMMARIES_AT_ONCE} summaries are being written already")),
+            Purpose::Notes => tokio::select! {
+                () = desk.closed.cancelled() => Err("the daemon is stopping".to_owned()),
+                turn = tokio::time::timeout(deadline, desk.notes.acquire()) => turn
+                    .ok()
+                    .and_then(Result::ok)
+                    .ok_or_else(|| "notes of other sessions took all the time".to_owned()),
+            },
+        }
     }
 }
 

@@ -343,3 +343,29 @@ async fn a_provider_without_a_count_says_so() {
     assert!(daemon.count(id).await.unwrap_err().detail.contains("no model is configured"));
     daemon.shutdown().await;
 }
+
+/// Notes that hang take no place from a summary, which somebody waits for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_summary_waits_for_no_notes() {
+    let (home, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
+    let daemon = boot(&home, &model).await;
+    for asked in 1..=NOTES_AT_ONCE + 1 {
+        let id = session(&daemon).await;
+        let noting = daemon.clone();
+        daemon.spawn(async move { drop(noting.update_notes(id).await) });
+        if asked <= NOTES_AT_ONCE {
+            model.called.notified().await;
+        }
+    }
+    let id = session(&daemon).await;
+    let compacting = daemon.clone();
+    daemon.spawn(async move { drop(compacting.compact(id, full()).await) });
+    let called = tokio::time::timeout(Duration::from_secs(20), model.called.notified());
+    called.await.unwrap();
+    let asked = model.asked();
+    assert_eq!(asked.len(), NOTES_AT_ONCE + 1, "notes beyond their places wait");
+    let newest = String::from_utf8(asked[NOTES_AT_ONCE].messages_json()).unwrap();
+    assert!(newest.contains("Primary Request and Intent"), "it is the summary");
+    daemon.ask_no_more();
+    daemon.shutdown().await;
+}
