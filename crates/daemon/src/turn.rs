@@ -83,7 +83,7 @@ impl Daemon {
             turn.made = self.make(&hot, &turn.decisions, &frame, &turn.made.stages)?;
         }
         if may_compact {
-            match self.policy(&hot, turn.made.report.tokens) {
+            match self.policy(&slot, &hot, turn.made.report.tokens) {
                 Policy::Nothing => {}
                 Policy::Held(reason) => turn.made.report.notices.push(reason),
                 Policy::Compact => {
@@ -126,9 +126,18 @@ impl Daemon {
         Ok(Turn { made, decisions, records })
     }
 
-    fn policy(&self, hot: &HotSession, tokens: u64) -> Policy {
+    fn policy(&self, slot: &Slot, hot: &HotSession, tokens: u64) -> Policy {
         let limits = crate::limits::compact(&self.settings().compact);
-        policy::decide(tokens, &self.compacts_at(hot), &hot.breakers, &limits, hot.undone)
+        let due = self.compacts_at(hot);
+        let wish = policy::decide(tokens, &due, &hot.breakers, &limits, hot.undone);
+        let busy = wish == Policy::Compact && slot.compacting.try_lock().is_err();
+        if busy && tokens < hot.thresholds.blocking {
+            // It may be waiting for a model; this prompt still fits.
+            return Policy::Held(
+                "a compaction is being made; this prompt goes on without".to_owned(),
+            );
+        }
+        wish
     }
 
     /// Compacts and goes on in the same turn. The session is not held meanwhile: a model may be writing.

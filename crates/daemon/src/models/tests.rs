@@ -369,3 +369,23 @@ async fn a_summary_waits_for_no_notes() {
     daemon.ask_no_more();
     daemon.shutdown().await;
 }
+
+/// A prompt that still fits does not wait for a compaction that waits for a model.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_prompt_that_fits_goes_on_beside_a_compaction() {
+    let (home, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
+    let daemon = boot(&home, &model).await;
+    let id = session(&daemon).await;
+    let due = |report: &api::ContextReport| report.tokens >= report.thresholds.auto;
+    while !due(&daemon.report(id).await.unwrap()) {
+        append(&daemon, id, &[json!({ "role": "user", "content": "tide ".repeat(1_000) })]).await;
+    }
+    let compacting = daemon.clone();
+    daemon.spawn(async move { drop(compacting.compact(id, full()).await) });
+    model.called.notified().await;
+    let prompt = daemon.context(id, api::ContextRequest::default());
+    let body = tokio::time::timeout(Duration::from_secs(20), prompt).await.unwrap().unwrap();
+    assert!(std::str::from_utf8(&body).unwrap().contains("a compaction is being made"));
+    daemon.ask_no_more();
+    daemon.shutdown().await;
+}
