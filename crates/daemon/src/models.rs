@@ -227,7 +227,9 @@ impl Daemon {
         if let Err(error) = &ended {
             self.models().strikes.count(errand.session, errand.purpose, false);
             let told = error.to_string();
+            // What ended outside of the ladder, at the deadline or a stop, is news to those who follow.
             if tried.last() != Some(&told) {
+                self.tell_model(errand, &caller::gave_up(error));
                 tried.push(told);
             }
         }

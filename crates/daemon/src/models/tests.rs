@@ -85,21 +85,10 @@ fn blocks(content: &Value) -> Vec<Block> {
 }
 
 fn summary(marker: &str) -> Value {
-    let headings = [
-        "Primary Request and Intent",
-        "Key Technical Concepts",
-        "Files and Code Sections",
-        "Errors and Fixes",
-        "Problem Solving",
-        "All User Messages",
-        "Pending Tasks",
-        "Current Work",
-        "Optional Next Step",
-    ];
-    let sections: Vec<String> = headings
+    let sections: Vec<String> = bethink_compactor::Section::ALL
         .iter()
         .enumerate()
-        .map(|(at, heading)| format!("{}. {heading}:\n   - {marker} of section {}", at + 1, at + 1))
+        .map(|(at, section)| format!("{}\n- {marker} of section {}", section.heading(), at + 1))
         .collect();
     json!(format!(
         "<analysis>thinking</analysis>\n<summary>\n{}\n</summary>",
@@ -387,5 +376,34 @@ async fn a_prompt_that_fits_goes_on_beside_a_compaction() {
     let body = tokio::time::timeout(Duration::from_secs(20), prompt).await.unwrap().unwrap();
     assert!(std::str::from_utf8(&body).unwrap().contains("a compaction is being made"));
     daemon.ask_no_more();
+    daemon.shutdown().await;
+}
+
+/// Who follows the session is told of a deadline, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_errand_that_ends_at_its_deadline_is_told() {
+    let (home, model) = (tempfile::tempdir().unwrap(), Scripted::new([]));
+    let mut settings = Settings::at(home.path());
+    settings.model.provider = "anthropic".to_owned();
+    settings.model.deadline_ms = 50;
+    settings.session_memory.enabled = false;
+    let desk = ModelDesk::new(Some(Arc::clone(&model) as Arc<dyn Model>), None);
+    let daemon = Daemon::boot_with(settings, desk).await.unwrap();
+    let id = session(&daemon).await;
+    let mut events = daemon.events(id, None).await.unwrap();
+    let done = daemon.compact(id, full()).await.unwrap();
+    assert_eq!(done.level, "embedded");
+    let mut steps = Vec::new();
+    loop {
+        let next = tokio::time::timeout(Duration::from_secs(20), events.next());
+        let event = next.await.unwrap().unwrap();
+        match event.kind {
+            "model" => steps.push(serde_json::from_str::<Value>(&event.data).unwrap()),
+            "compaction" => break,
+            _ => {}
+        }
+    }
+    let steps: Vec<_> = steps.iter().map(|step| (&step["step"], &step["class"])).collect();
+    assert_eq!(steps, [(&json!("asked"), &Value::Null), (&json!("gave_up"), &json!("timed_out"))]);
     daemon.shutdown().await;
 }
