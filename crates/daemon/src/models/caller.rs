@@ -17,6 +17,14 @@ use super::Errand;
 use super::breaker::Pass;
 use crate::Daemon;
 
+/// A wait is longer by a chance share of up to a fifth: 255 of this.
+const JITTER: u32 = 1_280;
+
+/// A byte by chance, from where ids have theirs.
+fn rand_byte() -> u8 {
+    Uuid::new_v4().as_bytes().first().copied().unwrap_or_default()
+}
+
 /// One errand's way to the model.
 pub(crate) struct Caller<'a> {
     daemon: &'a Daemon,
@@ -83,7 +91,9 @@ impl Model for Caller<'_> {
 
 impl Host for Caller<'_> {
     fn wait(&self, time: Duration) -> Waited<'_> {
-        Box::pin(tokio::time::sleep(time))
+        // A little more, so that daemons that were refused together don't come back together.
+        let more = time.saturating_mul(u32::from(rand_byte())) / JITTER;
+        Box::pin(tokio::time::sleep(time + more))
     }
 
     fn cost(&self, model: &str, usage: &Usage) -> Option<u64> {
