@@ -74,7 +74,7 @@ fn model(data: &Value) -> Option<(Tone, String)> {
         },
         "gave_up" => {
             let (class, message) = (text(data, "class"), text(data, "message"));
-            format!("the embedded strategy goes on: {class}, {message}")
+            format!("goes on without the model: {class}, {message}")
         }
         "refused" => format!("the answer can't be used: {}", text(data, "message")),
         "denied" => format!("{} was denied: {}", text(data, "tool"), text(data, "reason")),
