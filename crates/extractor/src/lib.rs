@@ -1,0 +1,1 @@
+//! What of a conversation is worth remembering when it is over.

@@ -1,0 +1,1 @@
+//! Memory directories on disk: the only way to touch a memory file.

@@ -1,0 +1,18 @@
+//! How long ago, as a person says it.
+
+use bethink_transcript::UnixMicros;
+
+/// Older than this, a memory is told with the advice to verify it.
+pub const FRESH_MICROS: i64 = 86_400_000_000;
+
+/// `today`, `yesterday`, `12 days ago`, `5 months ago`. What lies ahead is today: clocks differ.
+pub fn age(then: UnixMicros, now: UnixMicros) -> String {
+    let days = now.0.saturating_sub(then.0).max(0) / FRESH_MICROS;
+    match days {
+        0 => "today".to_owned(),
+        1 => "yesterday".to_owned(),
+        2..=59 => format!("{days} days ago"),
+        60..=729 => format!("{} months ago", days / 30),
+        _ => format!("{} years ago", days / 365),
+    }
+}

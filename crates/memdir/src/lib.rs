@@ -1,0 +1,15 @@
+//! A memory directory as text: names, topics with their headers, the index, and what is wrong with them.
+//!
+//! Pure: files come in as text and go out as text. Leaves the disk to `bethink-memdir-fs`, which of the topics a
+//! prompt gets to `bethink-recall`, and acting to the daemon.
+//!
+//! Reading order: [`name`] → [`hash`] → [`header`] → [`age`].
+
+pub mod age;
+pub mod hash;
+pub mod header;
+pub mod name;
+
+pub use hash::Hash;
+pub use header::{Header, Kind, Source};
+pub use name::{BadName, Name, Scope};
