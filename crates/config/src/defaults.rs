@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::settings::{
-    CompactSettings, ContextSettings, DaemonSettings, ModelSettings, SessionMemorySettings,
-    Settings,
+    CompactSettings, ContextSettings, DaemonSettings, MemorySettings, ModelSettings,
+    SessionMemorySettings, Settings, TeamSettings,
 };
 
 /// Loopback only; the port that clients try when no `daemon.json` says otherwise.
@@ -104,6 +104,11 @@ pub const DEADLINE_MS: u64 = 600_000;
 pub const MODEL_MAX_OUTPUT: u64 = 16_000;
 /// Once more with the room that today's common models allow, then it is given up.
 pub const MODEL_MAX_OUTPUT_CEILING: u64 = 64_000;
+/// bethink's own place: another agent's files are touched only when a person says so.
+pub const MEMORY_LAYOUT: &str = "bethink";
+/// Specification, section 7: at most one consolidation a day, and only after enough was learnt.
+pub const DREAM_HOURS: u64 = 24;
+pub const DREAM_SESSIONS: u64 = 5;
 /// Who configures a model wants it used.
 pub const STRATEGY: &str = "model";
 
@@ -117,6 +122,9 @@ impl Settings {
             compact: CompactSettings::default(),
             session_memory: SessionMemorySettings::default(),
             model: ModelSettings::default(),
+            memory: MemorySettings::default(),
+            team: TeamSettings::default(),
+            person: None,
         }
     }
 }
@@ -156,6 +164,21 @@ impl Default for ModelSettings {
             price_output: 0.0,
             small_price_input: 0.0,
             small_price_output: 0.0,
+        }
+    }
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self {
+            root: String::new(),
+            layout: MEMORY_LAYOUT.to_owned(),
+            recall: STRATEGY.to_owned(),
+            extraction: STRATEGY.to_owned(),
+            dream: STRATEGY.to_owned(),
+            dream_hours: DREAM_HOURS,
+            dream_sessions: DREAM_SESSIONS,
+            instructions: true,
         }
     }
 }

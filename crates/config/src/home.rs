@@ -65,6 +65,11 @@ impl Home {
         self.notes().join("config").join("prompt.md")
     }
 
+    /// Memories of projects, in bethink's own layout.
+    pub fn memory(&self) -> PathBuf {
+        self.0.join("memory")
+    }
+
     pub fn database(&self) -> PathBuf {
         self.0.join("bethink.db")
     }
@@ -111,6 +116,7 @@ mod tests {
             home.log_file(),
             home.notes_template(),
             home.notes_prompt(),
+            home.memory(),
         ];
         assert!(files.iter().chain([&home.database()]).all(|file| file.starts_with("/b")));
     }

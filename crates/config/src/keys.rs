@@ -3,10 +3,11 @@
 use crate::settings::Settings;
 
 /// Sections of later crates; a file that has them is right.
-pub(crate) const LATER_SECTIONS: [&str; 3] = ["memory", "team", "gateway"];
+pub(crate) const LATER_SECTIONS: [&str; 1] = ["gateway"];
 
 /// The sections that are read here.
-pub(crate) const SECTIONS: [&str; 5] = ["daemon", "context", "compact", "session_memory", "model"];
+pub(crate) const SECTIONS: [&str; 7] =
+    ["daemon", "context", "compact", "session_memory", "model", "memory", "team"];
 
 pub(crate) struct Key {
     pub(crate) section: &'static str,
@@ -177,6 +178,7 @@ const DAY_MS: u64 = 86_400_000;
 const MOST_MONEY: f64 = 1_000_000.0;
 /// Who writes: the configured model, or the daemon by itself.
 const STRATEGIES: &[&str] = &["model", "embedded"];
+const WHO_OR_NOBODY: &[&str] = &["model", "embedded", "off"];
 
 keys! {
     daemon {
@@ -251,5 +253,19 @@ keys! {
         price_output: Money,
         small_price_input: Money,
         small_price_output: Money,
+    }
+    memory {
+        root: Text,
+        layout: Either(&["bethink", "claude"]),
+        recall: Either(WHO_OR_NOBODY),
+        extraction: Either(WHO_OR_NOBODY),
+        dream: Either(WHO_OR_NOBODY),
+        dream_hours: Whole(1, MANY),
+        dream_sessions: Whole(0, MANY),
+        instructions: Flag,
+    }
+    team {
+        dir: Text,
+        remote: Text,
     }
 }

@@ -18,6 +18,6 @@ pub mod settings;
 pub use home::Home;
 pub use load::{ConfigError, Loaded, Origin, Overrides, Warning};
 pub use settings::{
-    CompactSettings, ContextSettings, DaemonSettings, ModelSettings, SessionMemorySettings,
-    Settings,
+    CompactSettings, ContextSettings, DaemonSettings, MemorySettings, ModelSettings,
+    SessionMemorySettings, Settings, TeamSettings,
 };

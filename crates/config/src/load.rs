@@ -82,6 +82,8 @@ impl Settings {
     ) -> Result<Loaded, ConfigError> {
         let home = Home::find(env, overrides.home.as_deref())?;
         let mut settings = Settings::at(home.path());
+        settings.person =
+            env("HOME").filter(|home| Path::new(home).is_absolute()).map(PathBuf::from);
         let mut warnings = Vec::new();
         if let Some((file, text)) = config_text(env, overrides.config.as_deref())? {
             warnings = read_file(&mut settings, &file, &text)?;
@@ -256,7 +258,9 @@ mod tests {
     fn defaults_when_nothing_is_set() {
         let case = Case::new("");
         let loaded = case.load(&Overrides::default()).unwrap();
-        assert_eq!(loaded.settings, Settings::at(case.dir.path().join(".local/share/bethink")));
+        let person = Some(case.dir.path().to_path_buf());
+        let home = case.dir.path().join(".local/share/bethink");
+        assert_eq!(loaded.settings, Settings { person, ..Settings::at(home) });
         assert_eq!(loaded.warnings, []);
     }
 
@@ -284,7 +288,7 @@ mod tests {
     fn every_key_goes_to_its_own_place_and_back() {
         for key in KEYS {
             let mut settings = Settings::at("/home");
-            let taken = ["77777", "50", "false", "true", "frugal", "openai", "embedded"]
+            let taken = ["77777", "50", "false", "true", "frugal", "openai", "embedded", "claude"]
                 .iter()
                 .filter(|text| {
                     let before = settings.clone();
@@ -363,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_warns_and_later_sections_do_not() {
-        let case = Case::new("[daemon]\nlisen = 'x'\n[memory]\non = true\n[colour]\na = 1");
+        let case = Case::new("[daemon]\nlisen = 'x'\n[gateway]\non = true\n[colour]\na = 1");
         let warnings = case.load(&Overrides::default()).unwrap().warnings;
         let keys: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
         assert_eq!(keys, ["colour", "daemon.lisen"]);

@@ -12,6 +12,11 @@ pub struct Settings {
     pub compact: CompactSettings,
     pub session_memory: SessionMemorySettings,
     pub model: ModelSettings,
+    pub memory: MemorySettings,
+    pub team: TeamSettings,
+    /// The person's home directory, where other agents keep their files; `None` where the environment
+    /// names none.
+    pub person: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +146,34 @@ impl ModelSettings {
     pub fn notes_by_model(&self) -> bool {
         self.is_on() && self.notes == "model"
     }
+}
+
+/// Persistent memory, and the instruction files beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemorySettings {
+    /// Where the projects' memories lie; empty for the layout's own place.
+    pub root: String,
+    /// `bethink` (below the home) or `claude` (Claude Code's own place, so that both share one memory).
+    pub layout: String,
+    /// `model`, `embedded` or `off`; without a provider `model` is embedded.
+    pub recall: String,
+    pub extraction: String,
+    pub dream: String,
+    /// Hours from one dream to the next, and other sessions touched in between.
+    pub dream_hours: u64,
+    pub dream_sessions: u64,
+    /// Instruction files stand in prompts.
+    pub instructions: bool,
+}
+
+/// Memory that several people share.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TeamSettings {
+    /// A folder that is shared by other means, for every project without one of its own; each project has a
+    /// folder in it. Empty: `team` in the project's memory.
+    pub dir: String,
+    /// Where `team init` clones from when it is told no other place.
+    pub remote: String,
 }
 
 /// A command can hold a secret in its arguments, and a URL one in its credentials.

@@ -26,6 +26,7 @@ mod import;
 mod index;
 mod jobs;
 mod leaves;
+mod memory;
 mod messages;
 mod notes;
 mod open;

@@ -12,7 +12,7 @@ use crate::open::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 
 /// Tables in which rows are kept, each with its key.
-pub(crate) const TABLES: [&str; 10] = [
+pub(crate) const TABLES: [&str; 12] = [
     "sessions",
     "messages",
     "records",
@@ -21,6 +21,8 @@ pub(crate) const TABLES: [&str; 10] = [
     "collapses",
     "notes",
     "model_calls",
+    "memory_versions",
+    "kept",
     "jobs",
     "receipts",
 ];
@@ -57,6 +59,8 @@ const ENDS: &str = "
            (SELECT max(number) FROM collapses),
            (SELECT max(number) FROM notes),
            (SELECT max(number) FROM model_calls),
+           (SELECT max(number) FROM memory_versions),
+           (SELECT max(number) FROM kept),
            (SELECT max(number) FROM jobs),
            (SELECT max(number) FROM receipts),
            (SELECT max(number) FROM index_segments),

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use bethink_store::{
     Append, Appended, Collapse, Compaction, Created, Decision, Found, ImportBatch, IndexBatch, Job,
-    JobOutcome, Lease, Lookup, ModelCall, NewDecision, NewJob, NewSession, Notes, Page, Progress,
-    Receipt, Record, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store,
-    StoreError, StoredMessage, StoredReceipt, UsageFilter, UsageSum,
+    JobOutcome, Kept, Lease, Lookup, MemoryVersion, MemoryVersionFilter, ModelCall, NewDecision,
+    NewJob, NewMemoryVersion, NewSession, Notes, Page, Progress, Receipt, Record, Reply, Result,
+    SeqRange, Session, SessionChange, SessionFilter, Store, StoreError, StoredMessage,
+    StoredReceipt, UsageFilter, UsageSum,
 };
 use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
 use sqlx::SqlitePool;
@@ -16,8 +17,8 @@ use tokio::sync::{Mutex, oneshot};
 use crate::queue::Queue;
 use crate::writer::{Desk, Request, Task, Working};
 use crate::{
-    calls, collapses, compactions, decisions, import, index, jobs, messages, notes, receipts,
-    search, sessions, tidy,
+    calls, collapses, compactions, decisions, import, index, jobs, memory, messages, notes,
+    receipts, search, sessions, tidy,
 };
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
@@ -155,6 +156,30 @@ impl Store for SqliteStore {
 
     fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>> {
         Box::pin(calls::sums(&self.readers, filter))
+    }
+
+    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(memory::add(desk, versions)))
+    }
+
+    fn memory_versions(&self, filter: MemoryVersionFilter) -> Reply<'_, Vec<MemoryVersion>> {
+        Box::pin(memory::versions(&self.readers, filter))
+    }
+
+    fn memory_content(&self, number: i64) -> Reply<'_, Option<NewMemoryVersion>> {
+        Box::pin(memory::content(&self.readers, number))
+    }
+
+    fn keep(&self, kept: Kept) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(memory::keep(desk, kept)))
+    }
+
+    fn kept(&self, space: String, owner: String) -> Reply<'_, Vec<Kept>> {
+        Box::pin(memory::kept(&self.readers, space, owner))
+    }
+
+    fn forget_kept(&self, space: String, owner: String, key: String) -> Reply<'_, bool> {
+        self.write(move |desk| Box::pin(memory::forget(desk, space, owner, key)))
     }
 
     fn import(&self, batch: ImportBatch) -> Reply<'_, ()> {

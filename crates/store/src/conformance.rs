@@ -25,6 +25,8 @@ pub mod imports;
 pub mod index;
 #[path = "conformance_jobs.rs"]
 pub mod jobs;
+#[path = "conformance_memory.rs"]
+pub mod memory;
 #[path = "conformance_notes.rs"]
 pub mod notes;
 #[path = "conformance_sessions.rs"]
@@ -93,6 +95,9 @@ macro_rules! store_conformance {
             collapses: spans_go_with_their_session,
             notes: notes_come_back_as_put,
             notes: notes_go_with_their_session,
+            memory: versions_come_back_newest_first,
+            memory: versions_outlive_their_session,
+            memory: what_is_kept_is_replaced_and_forgotten,
             calls: calls_are_summed_by_purpose_and_model,
             calls: sums_are_of_a_session_or_of_a_time,
             calls: a_call_is_written_down_once,

@@ -18,6 +18,7 @@ mod collapse;
 mod error;
 mod index;
 mod job;
+mod memory;
 mod message;
 mod notes;
 mod record;
@@ -37,6 +38,7 @@ pub use collapse::Collapse;
 pub use error::StoreError;
 pub use index::IndexBatch;
 pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
+pub use memory::{Kept, MemoryVersion, MemoryVersionFilter, NewMemoryVersion};
 pub use message::{Append, Appended, NewMessage, SeqRange, StoredMessage, Terms};
 pub use notes::Notes;
 pub use record::{ImportBatch, ImportedMessage, NewRecord, Record};
@@ -119,6 +121,19 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn add_model_call(&self, call: ModelCall) -> Reply<'_, ()>;
     /// Sums of calls, those with the newest call first.
     fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>>;
+
+    // memory files, and what features remember
+    /// One transaction. Versions outlive the session that they came from.
+    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> Reply<'_, ()>;
+    /// Newest first, without their contents.
+    fn memory_versions(&self, filter: MemoryVersionFilter) -> Reply<'_, Vec<MemoryVersion>>;
+    fn memory_content(&self, number: i64) -> Reply<'_, Option<NewMemoryVersion>>;
+    /// Puts it in place of what is kept under the same space, owner and key.
+    fn keep(&self, kept: Kept) -> Reply<'_, ()>;
+    /// In order of key.
+    fn kept(&self, space: String, owner: String) -> Reply<'_, Vec<Kept>>;
+    /// Whether there was something to forget.
+    fn forget_kept(&self, space: String, owner: String, key: String) -> Reply<'_, bool>;
 
     // records of imported files
     /// One transaction: the records, the messages among them, and the job's progress.

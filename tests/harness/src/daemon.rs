@@ -87,6 +87,8 @@ impl Home {
         });
         command
             .args(["--listen", "127.0.0.1:0"])
+            // A person without files of other agents.
+            .env("HOME", self.root.path().join("person"))
             .env("BETHINK_HOME", &self.home)
             .env("BETHINK_CONFIG", self.root.path().join("config.toml"))
             .envs(self.env.iter().map(|(k, v)| (k, v)))
