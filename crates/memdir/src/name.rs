@@ -1,5 +1,7 @@
 //! Names of topics, checked once: whoever holds a [`Name`] may make a path of it.
 
+mod suggest;
+
 use std::fmt;
 use std::str::FromStr;
 

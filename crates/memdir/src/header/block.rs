@@ -1,0 +1,80 @@
+//! Where front matter stands in a file, by its marks alone.
+
+use std::ops::Range;
+
+use super::{HEADER_BYTES, HEADER_LINES};
+
+const BOM: &str = "\u{feff}";
+
+/// Front matter as a piece of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// From the first mark to the end of the line of the last; the body follows.
+    pub(super) outer: Range<usize>,
+    /// Between the marks.
+    pub(super) inner: Range<usize>,
+    /// As much of `inner` as the first lines of the file hold.
+    pub(super) readable: Range<usize>,
+    /// Whether the last mark is there.
+    pub(super) ended: bool,
+}
+
+/// `None` where the first line that says something is no `---`.
+pub(super) fn find(text: &str) -> Option<Block> {
+    let start = first_words(text)?;
+    let head = &text[..text.floor_char_boundary(start + HEADER_BYTES)];
+    let mut lines = lines(head, start);
+    let first = lines.next().filter(|line| head[line.clone()].trim_end() == "---")?;
+    let limit = nth_line_end(head, HEADER_LINES);
+    for line in lines {
+        if matches!(head[line.clone()].trim_end(), "---" | "...") {
+            let inner = first.end..line.start;
+            let readable = first.end..inner.end.min(limit).max(first.end);
+            return Some(Block { outer: start..line.end, inner, readable, ended: true });
+        }
+    }
+    let inner = first.end..run_end(&head[..limit.max(first.end)], first.end);
+    Some(Block { outer: start..inner.end, readable: inner.clone(), inner, ended: false })
+}
+
+/// Lines with their ends, from `start` on.
+pub(super) fn lines(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut at = start;
+    text[start..].split_inclusive('\n').map(move |line| {
+        let range = at..at + line.len();
+        at = range.end;
+        range
+    })
+}
+
+/// Where the mark at the beginning of a file ends, if it has one.
+pub(super) fn after_bom(text: &str) -> usize {
+    if text.starts_with(BOM) { BOM.len() } else { 0 }
+}
+
+/// Start of the first line that is not blank, within the lines that are looked at.
+fn first_words(text: &str) -> Option<usize> {
+    lines(text, after_bom(text))
+        .take(HEADER_LINES)
+        .find(|line| !text[line.clone()].trim().is_empty())
+        .map(|line| line.start)
+}
+
+/// Of front matter without an end: as far as its lines look like keys and values.
+fn run_end(head: &str, start: usize) -> usize {
+    let mut end = start;
+    for line in lines(head, start) {
+        let text = &head[line.clone()];
+        let nested = text.starts_with([' ', '\t']) || text.starts_with("- ");
+        let looks = nested && end > start || super::lines::key(text.trim_end()).is_some();
+        if !looks || text.trim().is_empty() {
+            break;
+        }
+        end = line.end;
+    }
+    end
+}
+
+fn nth_line_end(text: &str, count: usize) -> usize {
+    lines(text, 0).nth(count - 1).map_or(text.len(), |line| line.end)
+}

@@ -1,0 +1,232 @@
+//! Single keys of a topic that is there changed, every other byte left as it is.
+
+use std::ops::Range;
+
+use super::block::{self, Block};
+use super::gather::{self, Names};
+use super::write::{line, scalar, source};
+use super::{Header, Kind, Source, lines, read, write};
+
+/// One key and what it is to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change<'a> {
+    Name(&'a str),
+    Description(&'a str),
+    Kind(Kind),
+    /// RFC 3339.
+    Modified(&'a str),
+    Source(&'a Source),
+}
+
+/// Front matter in which no key can be changed alone, such as a map in braces.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the front matter can't be changed key by key: {why}; edit the file by hand")]
+pub struct Unchangeable {
+    pub why: String,
+}
+
+/// The text with these keys: where one stands it is changed there, at the top or under
+/// `metadata:`, else it is added as the last. A text without front matter gets one.
+pub fn with(text: &str, changes: &[Change<'_>]) -> Result<String, Unchangeable> {
+    let before = read(text);
+    if before.header_range.is_empty() {
+        return Ok(fresh(text, changes));
+    }
+    let mut expected = before.header.clone();
+    let mut out = text.to_owned();
+    for change in changes {
+        out = one(&out, change)?;
+        change.put(&mut expected);
+    }
+    let after = read(&out);
+    // Nothing else may have come to say something else; a fault may have gone.
+    expected.faults.retain(|fault| after.header.faults.contains(fault));
+    if after.header != expected || after.body != before.body {
+        return Err(unchangeable("it is not written one key a line"));
+    }
+    Ok(out)
+}
+
+/// A new header before a text that has none, behind the mark of its encoding.
+fn fresh(text: &str, changes: &[Change<'_>]) -> String {
+    let mut header = Header::default();
+    changes.iter().for_each(|change| change.put(&mut header));
+    let (mark, body) = text.split_at(block::after_bom(text));
+    let end = line_end(text);
+    let head = write(&header, "").replace('\n', end);
+    let free = if body.is_empty() || body.starts_with(['\n', '\r']) { "" } else { end };
+    format!("{mark}{head}{free}{body}")
+}
+
+fn one(text: &str, change: &Change<'_>) -> Result<String, Unchangeable> {
+    let block = block::find(text).ok_or_else(|| unchangeable("it can't be found"))?;
+    if !block.ended {
+        return Err(unchangeable("it has no end, a line `---`"));
+    }
+    let rows = rows(text, &block);
+    let (range, new) = match find(text, &rows, change.names()) {
+        Some(row) => (row.range.clone(), change.rewritten(text, row)),
+        None => {
+            let indent = rows.first().map_or("", |row| &text[row.indent.clone()]);
+            let at = block.inner.end;
+            (at..at, change.added(indent, line_end(text)))
+        }
+    };
+    Ok([&text[..range.start], &new, &text[range.end..]].concat())
+}
+
+impl Change<'_> {
+    fn names(&self) -> Names {
+        match self {
+            Change::Name(_) => gather::NAME,
+            Change::Description(_) => gather::DESCRIPTION,
+            Change::Kind(_) => gather::KIND,
+            Change::Modified(_) => gather::MODIFIED,
+            Change::Source(_) => gather::SOURCE,
+        }
+    }
+
+    /// As it will be read.
+    fn put(&self, header: &mut Header) {
+        match *self {
+            Change::Name(text) => header.name = one_line(text),
+            Change::Description(text) => header.description = one_line(text),
+            Change::Kind(kind) => header.kind = Some(kind),
+            Change::Modified(text) => header.modified = one_line(text),
+            Change::Source(source) => header.source = Some(source.clone()),
+        }
+    }
+
+    fn value(&self) -> String {
+        match *self {
+            Change::Name(text) | Change::Description(text) | Change::Modified(text) => {
+                one_line(text).map_or_else(String::new, |line| scalar(&line))
+            }
+            Change::Kind(kind) => kind.to_string(),
+            Change::Source(_) => String::new(),
+        }
+    }
+
+    fn added(&self, indent: &str, end: &str) -> String {
+        match self {
+            Change::Source(what) => source(what, indent, end),
+            _ => format!("{indent}{}: {}{end}", self.names()[0], self.value()),
+        }
+    }
+
+    /// In place of a row: its key, its distance and its comment stay.
+    fn rewritten(&self, text: &str, row: &Row) -> String {
+        let end = if text[row.range.clone()].ends_with("\r\n") { "\r\n" } else { "\n" };
+        if let Change::Source(what) = self {
+            return source(what, &text[row.indent.clone()], end);
+        }
+        let gap = match &text[row.gap.clone()] {
+            "" => " ",
+            gap => gap,
+        };
+        let key = &text[row.range.start..row.gap.start];
+        format!("{key}{gap}{}{}{end}", self.value(), &text[row.comment.clone()])
+    }
+}
+
+/// A key with its value, which may go on over several lines.
+#[derive(Debug)]
+struct Row {
+    /// All of its lines, line ends included.
+    range: Range<usize>,
+    indent: Range<usize>,
+    key: Range<usize>,
+    /// Between the colon and the value.
+    gap: Range<usize>,
+    /// At the end of its line, with the space before it.
+    comment: Range<usize>,
+}
+
+/// Every line that begins a key, with what belongs to it.
+fn rows(text: &str, block: &Block) -> Vec<Row> {
+    let lines: Vec<Range<usize>> =
+        block::lines(&text[..block.readable.end], block.inner.start).collect();
+    let row = |(at, line): (usize, &Range<usize>)| {
+        let mut row = row(text, line)?;
+        let mut end = line.end;
+        for next in &lines[at + 1..] {
+            let words = text[next.clone()].trim();
+            let deep = indent_of(text, next).len() > row.indent.len();
+            let item = indent_of(text, next).len() == row.indent.len() && words.starts_with("- ");
+            match words {
+                "" => continue,
+                _ if deep || item => end = next.end,
+                _ => break,
+            }
+        }
+        row.range.end = end;
+        Some(row)
+    };
+    lines.iter().enumerate().filter_map(row).collect()
+}
+
+fn row(text: &str, line: &Range<usize>) -> Option<Row> {
+    let whole = &text[line.clone()];
+    let indent = indent_of(text, line);
+    let (key, _) = lines::key(whole)?;
+    let key = indent.end..indent.end + key.len();
+    let colon = line.start + whole.find(':')? + 1;
+    let words = whole.trim_end();
+    let value = text[colon..line.start + words.len()].trim_start();
+    let start = line.start + words.len() - value.len();
+    let comment = start + comment(value)..line.start + words.len();
+    Some(Row { range: line.clone(), indent, key, gap: colon..start, comment })
+}
+
+/// Where a comment begins in a value, with the space before it; the end without one.
+fn comment(value: &str) -> usize {
+    let from = match value.chars().next() {
+        Some(mark @ ('"' | '\'')) => value[1..].find(mark).map_or(value.len(), |at| at + 2),
+        Some('#') => return 0,
+        _ => 0,
+    };
+    let Some(at) = value[from..].find(" #") else { return value.len() };
+    value[..from + at].trim_end().len()
+}
+
+/// As reading looks for it: by each name at the top, then under `metadata:`.
+fn find<'a>(text: &str, rows: &'a [Row], names: Names) -> Option<&'a Row> {
+    let top = rows.first()?.indent.len();
+    let nests = || {
+        let nest = |row: &&Row| row.indent.len() == top && is(text, row, gather::NEST);
+        rows.iter().filter(nest)
+    };
+    let at_top = |row: &Row| row.indent.len() == top;
+    let nested = |row: &Row| {
+        nests().any(|nest| nest.range.start < row.range.start && row.range.end <= nest.range.end)
+    };
+    let look = |held: &dyn Fn(&Row) -> bool| {
+        names.iter().find_map(|name| rows.iter().find(|row| held(row) && is(text, row, name)))
+    };
+    look(&at_top).or_else(|| look(&nested))
+}
+
+fn is(text: &str, row: &Row, name: &str) -> bool {
+    gather::same(&text[row.key.clone()], name)
+}
+
+fn indent_of(text: &str, line: &Range<usize>) -> Range<usize> {
+    let whole = &text[line.clone()];
+    line.start..line.start + (whole.len() - whole.trim_start_matches([' ', '\t']).len())
+}
+
+/// As the text's first line ends.
+fn line_end(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+fn one_line(text: &str) -> Option<String> {
+    Some(line(text)).filter(|line| !line.is_empty())
+}
+
+fn unchangeable(why: &str) -> Unchangeable {
+    Unchangeable { why: why.to_owned() }
+}

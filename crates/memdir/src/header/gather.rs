@@ -1,0 +1,96 @@
+//! From a tree of any shape to the few things that are known.
+//!
+//! Keys stand at the top or under `metadata:`, in any case; some tools call them otherwise.
+
+use super::yaml::Node;
+use super::{Header, Kind, Source, VALUE_CHARS};
+
+/// A key and what else it is called, best first.
+pub(super) type Names = &'static [&'static str];
+
+pub(super) const NAME: Names = &["name", "title"];
+pub(super) const DESCRIPTION: Names = &["description", "summary"];
+pub(super) const KIND: Names = &["type", "kind"];
+pub(super) const MODIFIED: Names = &["modified", "updated", "last_modified", "updated_at"];
+pub(super) const SOURCE: Names = &["source"];
+/// Claude Code writes the session's id on its own.
+const SESSION: Names = &["originsessionid"];
+/// Where tools nest what belongs to the memory.
+pub(super) const NEST: &str = "metadata";
+
+/// Whether one of the keys is known: a map without any is no header.
+pub(super) fn is_header(root: &Node) -> bool {
+    [NAME, DESCRIPTION, KIND, MODIFIED, SOURCE, SESSION]
+        .into_iter()
+        .any(|names| look(root, names).is_some())
+        || root.entries().iter().any(|(key, _)| same(key, NEST))
+}
+
+pub(super) fn gather(root: &Node) -> Header {
+    let mut header = Header::default();
+    let mut faults = Vec::new();
+    header.name = value(root, NAME, &mut faults);
+    header.description = value(root, DESCRIPTION, &mut faults);
+    header.modified = value(root, MODIFIED, &mut faults);
+    header.kind = kind(root, &mut faults);
+    header.source = source(root);
+    header.faults = faults;
+    header
+}
+
+/// Whether a key of a file is this one.
+pub(super) fn same(key: &str, name: &str) -> bool {
+    let folded = key.trim().chars().map(|c| if matches!(c, '-' | ' ') { '_' } else { c });
+    folded.eq(name.chars()) || key.trim().replace(['-', ' '], "_").eq_ignore_ascii_case(name)
+}
+
+/// The first entry of the first name that is there, at the top and then nested.
+fn look(root: &Node, names: Names) -> Option<&Node> {
+    let nested = root.entries().iter().filter(|(key, _)| same(key, NEST)).map(|(_, node)| node);
+    std::iter::once(root).chain(nested).find_map(|map| {
+        names.iter().find_map(|name| {
+            let held = |(key, node): &&(String, Node)| same(key, name) && *node != Node::Nothing;
+            map.entries().iter().find(held).map(|(_, node)| node)
+        })
+    })
+}
+
+fn value(root: &Node, names: Names, faults: &mut Vec<String>) -> Option<String> {
+    let node = look(root, names)?;
+    let Some(text) = node.text() else {
+        faults.push(format!("`{}` holds no text", names[0]));
+        return None;
+    };
+    match text.char_indices().nth(VALUE_CHARS) {
+        None => Some(text),
+        Some((end, _)) => {
+            faults.push(format!("`{}` is longer than {VALUE_CHARS} characters", names[0]));
+            Some(text[..end].trim_end().to_owned())
+        }
+    }
+}
+
+/// Of a list of types the first.
+fn kind(root: &Node, faults: &mut Vec<String>) -> Option<Kind> {
+    let first = look(root, KIND)?.texts().into_iter().next()?;
+    first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()
+}
+
+/// A `source` that is a text, such as an address, is a person's own and none of ours.
+fn source(root: &Node) -> Option<Source> {
+    let node = look(root, SOURCE).filter(|node| !node.entries().is_empty());
+    let text = |key: &'static str| {
+        let entries = node?.entries();
+        entries.iter().find(|(found, _)| same(found, key)).map(|(_, node)| node)
+    };
+    let line = |key| text(key).and_then(Node::text).unwrap_or_default();
+    match node {
+        Some(_) => Some(Source {
+            session: line("session"),
+            messages: text("messages").map(Node::texts).unwrap_or_default(),
+            strategy: line("strategy"),
+            time: line("time"),
+        }),
+        None => look(root, SESSION)?.text().map(|session| Source { session, ..Source::default() }),
+    }
+}

@@ -1,0 +1,61 @@
+//! A topic taken apart: header and body.
+
+use std::ops::Range;
+
+use super::block::{self, Block};
+use super::gather::{gather, is_header};
+use super::{HEADER_BYTES, HEADER_LINES, Header, lines, yaml};
+
+/// A topic file, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topic<'a> {
+    pub header: Header,
+    /// Where the front matter stands, marks and the end of their line included; empty without any.
+    pub header_range: Range<usize>,
+    /// All that follows it, letter by letter; without front matter the whole text.
+    pub body: &'a str,
+}
+
+/// Never fails: what can't be read stands in the header's faults.
+pub fn read(text: &str) -> Topic<'_> {
+    let start = block::after_bom(text);
+    let none =
+        || Topic { header: Header::default(), header_range: start..start, body: &text[start..] };
+    let Some(block) = block::find(text) else { return none() };
+    let Some(header) = header(text, &block) else { return none() };
+    Topic { header, body: &text[block.outer.end..], header_range: block.outer }
+}
+
+/// `None` where the lines between the marks are prose: a rule across the page looks the same.
+fn header(text: &str, block: &Block) -> Option<Header> {
+    // From the file's first line on, so that the parser counts lines as an editor does.
+    let (root, broken) = match yaml::parse(&text[block::after_bom(text)..block.readable.end]) {
+        Ok(root @ yaml::Node::Map(_)) => (root, None),
+        Ok(_) => (lines::parse(&text[block.readable.clone()]), Some(NO_KEYS.to_owned())),
+        Err(fault) => (lines::parse(&text[block.readable.clone()]), Some(fault)),
+    };
+    if text[block.inner.clone()].trim().is_empty() && block.ended {
+        return Some(Header::default());
+    }
+    if broken.is_some() && !is_header(&root) || !block.ended && !is_header(&root) {
+        return None;
+    }
+    let mut header = gather(&root);
+    let own = broken.map(|fault| format!("front matter {fault}; it was read line by line"));
+    header.faults.splice(0..0, own.into_iter().chain(form(block)));
+    Some(header)
+}
+
+const NO_KEYS: &str = "holds no keys";
+
+/// What is wrong with the marks.
+fn form(block: &Block) -> Option<String> {
+    if !block.ended {
+        return Some(format!(
+            "front matter has no end: no line `---` follows within {HEADER_BYTES} bytes"
+        ));
+    }
+    (block.readable.end < block.inner.end).then(|| {
+        format!("front matter goes on after line {HEADER_LINES}, where it is read no more")
+    })
+}

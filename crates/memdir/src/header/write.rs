@@ -1,0 +1,106 @@
+//! Front matter of a new topic, in the order that people write it.
+
+use super::{Header, Source, VALUE_CHARS};
+
+/// A topic with this header. A line stands free between it and the body, unless one does already.
+pub fn write(header: &Header, body: &str) -> String {
+    let mut out = String::from("---\n");
+    let kind = header.kind.map(|kind| kind.to_string());
+    let keys = [
+        ("name", &header.name),
+        ("description", &header.description),
+        ("type", &kind),
+        ("modified", &header.modified),
+    ];
+    for (key, value) in keys {
+        if let Some(value) = value {
+            out.push_str(&format!("{key}: {}\n", scalar(value)));
+        }
+    }
+    if let Some(source) = &header.source {
+        out.push_str(&self::source(source, "", "\n"));
+    }
+    out.push_str("---\n");
+    if !body.is_empty() && !body.starts_with(['\n', '\r']) {
+        out.push('\n');
+    }
+    out.push_str(body);
+    out
+}
+
+/// `source:` with what is known of it, each line indented and ended as told.
+pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
+    let mut out = format!("{indent}source:{end}");
+    let messages: Vec<String> = source.messages.iter().map(|text| scalar(text)).collect();
+    let messages =
+        if messages.is_empty() { String::new() } else { format!("[{}]", messages.join(", ")) };
+    let keys = [
+        ("session", scalar(&source.session), !source.session.is_empty()),
+        ("messages", messages, !source.messages.is_empty()),
+        ("strategy", scalar(&source.strategy), !source.strategy.is_empty()),
+        ("time", scalar(&source.time), !source.time.is_empty()),
+    ];
+    for (key, value, _) in keys.iter().filter(|(_, _, there)| *there) {
+        out.push_str(&format!("{indent}  {key}: {value}{end}"));
+    }
+    out
+}
+
+/// A text as one line of YAML: plain where every reader takes it for this text, else quoted.
+pub(super) fn scalar(text: &str) -> String {
+    let text = line(text);
+    if is_plain(&text) { text } else { quoted(&text) }
+}
+
+/// As a value is read: on one line, and no longer than is read.
+pub(super) fn line(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(VALUE_CHARS) {
+        Some((end, _)) => text[..end].trim_end().to_owned(),
+        None => text,
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    let starts = text.starts_with(|c: char| c.is_alphanumeric());
+    let clash = text.contains(": ") || text.contains(" #") || text.ends_with(':');
+    let marks = |c: char| c.is_control() || "[]{},\"\u{feff}".contains(c) || is_odd(c);
+    starts && !clash && !text.contains(marks) && !means_something_else(text)
+}
+
+/// Characters that YAML forbids or takes for the end of a line.
+fn is_odd(c: char) -> bool {
+    matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Words and numbers that a reader of YAML 1.1 or 1.2 takes for something other than text.
+fn means_something_else(text: &str) -> bool {
+    const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    let bare = text.replace('_', "");
+    let based = ["0x", "0o", "0b"].iter().any(|base| bare.starts_with(base));
+    // `12:30` is a number of minutes to readers of YAML 1.1.
+    let minutes = bare.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '.'));
+    let number = (bare.parse::<f64>().is_ok() || based || minutes) && !is_count(text);
+    number || WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// `12`: as a number it says the same.
+fn is_count(text: &str) -> bool {
+    let digits = text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits && (text == "0" || !text.starts_with('0'))
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            _ if c.is_control() || is_odd(c) || c == '\u{feff}' => {
+                out.push_str(&format!("\\u{:04x}", c as u32));
+            }
+            _ => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

@@ -1,0 +1,162 @@
+//! YAML of any shape, as plain text in lists and maps, within a tight budget.
+//!
+//! Typed reading would refuse a whole header for one odd key, so every shape is taken as it comes.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{Budget, DuplicateKeyPolicy, MergeKeyPolicy, Options};
+
+/// Nodes, events and the like of one header: thirty lines hold far fewer.
+const MOST_NODES: usize = 2_000;
+/// Maps in maps. Readers recurse, so this bounds the stack too.
+const MOST_DEPTH: usize = 16;
+/// Anchors and aliases: honest headers have none, and each can multiply what is read.
+const MOST_ALIASES: usize = 4;
+/// Of the parser's message, in characters.
+const FAULT_CHARS: usize = 160;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Node {
+    Nothing,
+    Text(String),
+    List(Vec<Node>),
+    /// In the order of the file; a key may stand twice.
+    Map(Vec<(String, Node)>),
+}
+
+impl Node {
+    /// One line of text, if there is any; of a list, its items.
+    pub(super) fn text(&self) -> Option<String> {
+        let text = match self {
+            Node::Nothing | Node::Map(_) => return None,
+            Node::Text(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            Node::List(items) => items.iter().filter_map(Node::text).collect::<Vec<_>>().join(", "),
+        };
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    /// Each item of a list, or the one text.
+    pub(super) fn texts(&self) -> Vec<String> {
+        match self {
+            Node::List(items) => items.iter().filter_map(Node::text).collect(),
+            other => other.text().into_iter().collect(),
+        }
+    }
+
+    pub(super) fn entries(&self) -> &[(String, Node)] {
+        match self {
+            Node::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+}
+
+/// The error is in words, with the line where the parser knows it.
+pub(super) fn parse(text: &str) -> Result<Node, String> {
+    serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
+        let first = error.to_string();
+        let first = first.lines().next().unwrap_or_default();
+        let words = first.chars().filter(|c| !c.is_control()).take(FAULT_CHARS);
+        format!("is not valid YAML ({})", words.collect::<String>().trim())
+    })
+}
+
+fn options() -> Options {
+    let mut budget = Budget::default();
+    budget.max_events = MOST_NODES * 2;
+    budget.max_nodes = MOST_NODES;
+    budget.max_depth = MOST_DEPTH;
+    budget.flow_nesting_limit = MOST_DEPTH;
+    budget.max_anchors = MOST_ALIASES;
+    budget.max_aliases = MOST_ALIASES;
+    budget.max_recorded_anchor_events = MOST_NODES;
+    budget.max_recorded_anchor_bytes = super::HEADER_BYTES;
+    budget.max_total_scalar_bytes = super::HEADER_BYTES;
+    budget.max_documents = 1;
+    let mut options = Options::default();
+    options.budget = Some(budget);
+    options.alias_limits.max_total_replayed_events = MOST_NODES;
+    options.duplicate_keys = DuplicateKeyPolicy::PassThrough;
+    options.merge_keys = MergeKeyPolicy::AsOrdinary;
+    options.strict_booleans = true; // `yes` and `no` are words
+    options.ignore_binary_tag_for_string = true;
+    options.with_snippet = false;
+    options
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Anything)
+    }
+}
+
+struct Anything;
+
+impl<'de> Visitor<'de> for Anything {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("front matter")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::Text(text.to_owned()))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+        Ok(Node::Text(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+        Ok(Node::Text(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+        Ok(Node::Text(value.to_string()))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Node, E> {
+        Ok(Node::Text(value.to_string()))
+    }
+
+    fn visit_u128<E>(self, value: u128) -> Result<Node, E> {
+        Ok(Node::Text(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
+        Ok(Node::Text(value.to_string()))
+    }
+
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<Node, E> {
+        Ok(Node::Nothing)
+    }
+
+    fn visit_unit<E>(self) -> Result<Node, E> {
+        Ok(Node::Nothing)
+    }
+
+    fn visit_none<E>(self) -> Result<Node, E> {
+        Ok(Node::Nothing)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+        Node::deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Node::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Node, A::Error> {
+        let mut map = Vec::new();
+        while let Some((key, value)) = pairs.next_entry::<Node, Node>()? {
+            map.push((key.text().unwrap_or_default(), value));
+        }
+        Ok(Node::Map(map))
+    }
+}

@@ -1,0 +1,127 @@
+//! A name made of a title or of the beginning of a text.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::{INDEX, Name};
+
+/// What a name takes of a long text.
+const MOST_WORDS: usize = 8;
+const MOST_CHARS: usize = 60;
+/// Where no word can stand in a name.
+const PLAIN: &str = "note";
+
+impl Name {
+    /// `Köln: "fog" & rain` → `koln-fog-rain`. Latin letters lose their marks, since not every keyboard
+    /// has them; letters of other scripts stay. Always a name, though perhaps one that is taken.
+    pub fn suggest(words: &str) -> Name {
+        let slug = slug(words);
+        let own = if slug.is_empty() { PLAIN.to_owned() } else { slug };
+        let reserved = || format!("{PLAIN}-{own}");
+        let free = !INDEX.trim_end_matches(".md").eq_ignore_ascii_case(&own);
+        let parsed = if free { Name::parse(&own) } else { Name::parse(&reserved()) };
+        parsed.or_else(|_| Name::parse(&reserved())).unwrap_or_else(|_| Name(PLAIN.to_owned()))
+    }
+
+    /// The same with a number behind it, for when the first is taken: `fog-2`.
+    pub fn numbered(&self, number: usize) -> Name {
+        let name = Name::parse(&format!("{}-{number}", self.0));
+        name.unwrap_or_else(|_| Name(format!("{PLAIN}-{number}")))
+    }
+}
+
+fn slug(text: &str) -> String {
+    let mut out = String::new();
+    for word in fold(text).split('-').filter(|word| !word.is_empty()).take(MOST_WORDS) {
+        if !out.is_empty() && out.chars().count() + word.chars().count() >= MOST_CHARS {
+            break;
+        }
+        if !out.is_empty() {
+            out.push('-');
+        }
+        out.extend(word.chars().take(MOST_CHARS));
+    }
+    cut(&out)
+}
+
+/// Within the bytes of a part, whatever the script.
+fn cut(slug: &str) -> String {
+    let room = super::MOST_BYTES - PLAIN.len() - 8; // for `note-` or a number
+    slug[..slug.floor_char_boundary(room)].trim_matches('-').to_owned()
+}
+
+/// Lower case, words apart by `-`.
+fn fold(text: &str) -> String {
+    let mut out = String::new();
+    let mut latin = false;
+    for c in text.nfkd() {
+        if is_combining_mark(c) {
+            if !latin {
+                out.push(c);
+            }
+            continue;
+        }
+        latin = c.is_ascii_alphabetic();
+        match spelled(c) {
+            Some(letters) => out.push_str(letters),
+            // An apostrophe stands within a word.
+            None if matches!(c, '\'' | '’') => {}
+            None if c.is_alphanumeric() => out.extend(c.to_lowercase()),
+            None => out.push('-'),
+        }
+    }
+    out.nfc().collect()
+}
+
+/// Latin letters that do not come apart into a letter and a mark.
+fn spelled(c: char) -> Option<&'static str> {
+    Some(match c {
+        'ß' | 'ẞ' => "ss",
+        'æ' | 'Æ' => "ae",
+        'œ' | 'Œ' => "oe",
+        'ø' | 'Ø' => "o",
+        'ł' | 'Ł' => "l",
+        'đ' | 'Đ' | 'ð' | 'Ð' => "d",
+        'þ' | 'Þ' => "th",
+        'ı' => "i",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_title_becomes_a_name() {
+        let check = |title: &str, name: &str| assert_eq!(Name::suggest(title).as_str(), name);
+        check("The user prefers tabs", "the-user-prefers-tabs");
+        check("Köln: \"fog\" & rain", "koln-fog-rain");
+        check("don't mock the database", "dont-mock-the-database");
+        check("Straße, Øre, Łódź, ﬁle", "strasse-ore-lodz-file");
+        check("use `cargo nextest` (0.9.x)!", "use-cargo-nextest-0-9-x");
+        check("東京のサーバー", "東京のサーバー");
+        check("हिन्दी में", "हिन्दी-में");
+        check("../../etc/passwd", "etc-passwd");
+        check("MEMORY", "note-memory");
+        check("", "note");
+        check("🚀🚀", "note");
+        check(
+            "one two three four five six seven eight nine",
+            "one-two-three-four-five-six-seven-eight",
+        );
+        check(&"a".repeat(500), &"a".repeat(60));
+        assert_eq!(Name::suggest("fog").numbered(2).as_str(), "fog-2");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_said_has_a_name(text in "\\PC{0,200}|[\\x00-\\xff]{0,50}") {
+            let name = Name::suggest(&text);
+            prop_assert_eq!(Name::parse(name.as_str()), Ok(name.clone()));
+            prop_assert_eq!(Name::parse(name.numbered(17).as_str()), Ok(name.numbered(17)));
+        }
+    }
+}
