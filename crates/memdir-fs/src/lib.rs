@@ -1,1 +1,32 @@
 //! Memory directories on disk: the only way to touch a memory file.
+//!
+//! Owns: opening a directory so that nothing outside of it is reached, listing and reading whatever people put
+//! there, writing by compare-and-swap so that nobody's save is lost, and noticing changes. Sync and blocking.
+//! Leaves what the texts mean to `bethink-memdir`, and versions, proposals and events to the daemon.
+//!
+//! No function here removes a content that it has not handed to its caller.
+//!
+//! Reading order: [`file`] → [`root`] → `place` → `read` → [`list`] → [`write`] → `draft` → `undo` → `rename` →
+//! [`aside`] → [`changed`] → [`watch`], with [`limits`] and [`error`] beside them.
+
+pub mod aside;
+pub mod changed;
+mod draft;
+pub mod error;
+pub mod file;
+pub mod limits;
+pub mod list;
+mod place;
+mod read;
+mod rename;
+pub mod root;
+mod undo;
+pub mod write;
+
+pub use aside::Settled;
+pub use changed::{Changes, Seen, changed};
+pub use error::{FileError, RootError, Why};
+pub use file::{Content, File, Stamp, Stat};
+pub use list::{Left, Listing, Strange};
+pub use root::{Follow, MemoryRoot};
+pub use write::{Conflict, Expected, Removed, Replaced};

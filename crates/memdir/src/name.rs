@@ -100,8 +100,13 @@ impl Name {
 
     /// What two names share that some file system or reader takes for one.
     pub fn folded(&self) -> String {
-        self.0.nfkc().flat_map(char::to_lowercase).collect()
+        fold(&self.0)
     }
+}
+
+/// As [`Name::folded`], for any entry of a directory.
+pub fn fold(name: &str) -> String {
+    name.nfkc().flat_map(char::to_lowercase).collect()
 }
 
 /// One part of a path.

@@ -1,0 +1,131 @@
+//! What a write displaced: kept under a hidden name for a moment, looked at again, and only then let go.
+//!
+//! An editor that opened a file before it was exchanged may write into it afterwards. What it wrote is told to
+//! the caller instead of being lost with the name.
+
+use std::mem;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use bethink_memdir::Hash;
+use bethink_transcript::UnixMicros;
+
+use crate::error::FileError;
+use crate::file::{Content, File};
+use crate::limits::LEFT_AFTER;
+use crate::list::Listing;
+use crate::place::{Missing, Place};
+use crate::read::{content, drain, open};
+use crate::rename::named_for;
+use crate::root::MemoryRoot;
+
+/// A hidden file of ours that once was, or was to be, another.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    pub(crate) file: File,
+    pub(crate) folders: Vec<String>,
+    pub(crate) name: String,
+    /// What of it the caller has; None: nothing yet.
+    pub(crate) known: Option<Hash>,
+    pub(crate) since: Instant,
+}
+
+/// What somebody wrote into a file that was displaced, or what a broken-off write left. Keep it: it is let go
+/// of by the next call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    pub file: File,
+    pub content: Content,
+}
+
+impl MemoryRoot {
+    /// How many displaced files wait for [`Self::settle`].
+    pub fn unsettled(&self) -> usize {
+        self.asides.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Looks again at what was displaced at least `grace` ago. What is as it was handed out is removed; what was
+    /// written since is returned, and stays until the next call.
+    pub fn settle(&self, grace: Duration) -> Vec<Settled> {
+        let mut settled = Vec::new();
+        for aside in self.take_due(grace) {
+            if let Some((again, found)) = self.look(aside) {
+                settled.push(Settled { file: again.file.clone(), content: found });
+                self.set_aside(again);
+            }
+        }
+        settled
+    }
+
+    /// Takes in what broken-off writes left: returned now, removed by a later [`Self::settle`]. What changed in
+    /// the last minutes is left alone, as another daemon may be at it.
+    pub fn sweep(&self, listing: &Listing, now: UnixMicros) -> Vec<Settled> {
+        let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
+        let mut settled = Vec::new();
+        for left in listing.left.iter().filter(|left| left.stat.stamp.ctime < before) {
+            let path = named_for(&left.name).map(|name| {
+                let parts = left.folders.iter().map(String::as_str).chain([name]);
+                parts.collect::<Vec<_>>().join("/")
+            });
+            let Some(Ok(file)) = path.map(|path| File::parse(&path)) else { continue };
+            if self.is_aside(&left.folders, &left.name) {
+                continue;
+            }
+            let (folders, name) = (left.folders.clone(), left.name.clone());
+            let aside = Aside { file, folders, name, known: None, since: Instant::now() };
+            if let Some((aside, found)) = self.look(aside) {
+                settled.push(Settled { file: aside.file.clone(), content: found });
+                self.set_aside(aside);
+            }
+        }
+        settled
+    }
+
+    pub(crate) fn set_aside(&self, aside: Aside) {
+        self.asides.lock().unwrap_or_else(PoisonError::into_inner).push(aside);
+    }
+
+    fn is_aside(&self, folders: &[String], name: &str) -> bool {
+        let asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
+        asides.iter().any(|aside| aside.name == name && aside.folders == folders)
+    }
+
+    fn take_due(&self, grace: Duration) -> Vec<Aside> {
+        let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
+        let (due, rest) = mem::take(&mut *asides)
+            .into_iter()
+            .partition(|aside: &Aside| aside.since.elapsed() >= grace);
+        *asides = rest;
+        due
+    }
+
+    /// The content that the caller does not have yet, and the aside as one that it has. None: let go.
+    fn look(&self, aside: Aside) -> Option<(Aside, Content)> {
+        match self.looked(&aside) {
+            Ok(None) => None,
+            Ok(Some(found)) => {
+                let known = Some(found.hash);
+                Some((Aside { known, since: Instant::now(), ..aside }, found))
+            }
+            Err(error) => {
+                tracing::warn!(file = %aside.file, left = aside.name, %error, "a displaced file stays");
+                None
+            }
+        }
+    }
+
+    fn looked(&self, aside: &Aside) -> Result<Option<Content>, FileError> {
+        let shown = aside.file.path();
+        let Some(dir) = self.walk(&aside.folders, &shown, Missing::Leave)? else { return Ok(None) };
+        let place = Place { shown, folders: aside.folders.clone(), dir, name: aside.name.clone() };
+        let Some(found) = content(&place, &place.name)? else { return Ok(None) };
+        if aside.known != Some(found.hash) {
+            return Ok(Some(found));
+        }
+        let Some(mut file) = open(&place, &place.name)? else { return Ok(None) };
+        place.dir.remove_file(&place.name).map_err(|error| place.io("remove", error))?;
+        // Once more through the descriptor: nobody can open it any more.
+        let last = drain(&place, &mut file)?;
+        Ok((last.hash != found.hash).then_some(last))
+    }
+}

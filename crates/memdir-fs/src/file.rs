@@ -1,0 +1,102 @@
+//! Which file, what stands in it, and how it is told that it changed.
+
+use std::fmt;
+
+use bethink_memdir::name::INDEX;
+use bethink_memdir::{BadName, Hash, Name};
+use bethink_transcript::UnixMicros;
+use cap_std::fs::{Metadata, MetadataExt};
+
+/// A file of a memory directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum File {
+    Index,
+    Topic(Name),
+}
+
+impl File {
+    /// From a path within the directory: `MEMORY.md`, `plans/fog.md`.
+    pub fn parse(path: &str) -> Result<Self, BadName> {
+        if path == INDEX { Ok(File::Index) } else { Name::parse(path).map(File::Topic) }
+    }
+
+    /// Relative to the directory, with `.md`.
+    pub fn path(&self) -> String {
+        match self {
+            File::Index => INDEX.to_owned(),
+            File::Topic(name) => name.file(),
+        }
+    }
+}
+
+impl From<Name> for File {
+    fn from(name: Name) -> Self {
+        File::Topic(name)
+    }
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path())
+    }
+}
+
+/// What the file system says of a file without reading it. Equal stamps mean equal content, but for files that
+/// were written just before they were read: see [`crate::changed`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    pub dev: u64,
+    pub ino: u64,
+    pub size: u64,
+    /// Nanoseconds since 1970.
+    pub mtime: i128,
+    /// Nanoseconds since 1970.
+    pub ctime: i128,
+}
+
+/// A regular file as it was listed or read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    pub bytes: u64,
+    pub modified: UnixMicros,
+    pub stamp: Stamp,
+}
+
+impl Stat {
+    pub(crate) fn of(meta: &Metadata) -> Self {
+        let mtime = nanos(meta.mtime(), meta.mtime_nsec());
+        let ctime = nanos(meta.ctime(), meta.ctime_nsec());
+        let stamp = Stamp { dev: meta.dev(), ino: meta.ino(), size: meta.len(), mtime, ctime };
+        let micros = i64::try_from(mtime / 1_000).unwrap_or(0);
+        Self { bytes: meta.len(), modified: UnixMicros(micros), stamp }
+    }
+}
+
+fn nanos(seconds: i64, nanos: i64) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
+}
+
+/// What a file held.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Content {
+    pub bytes: Vec<u8>,
+    pub hash: Hash,
+    /// As it was before the bytes were read, so that a save meanwhile shows in the next listing.
+    pub stat: Stat,
+}
+
+impl Content {
+    /// None where the bytes are not UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok()
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Content")
+            .field("bytes", &self.bytes.len())
+            .field("hash", &self.hash)
+            .finish()
+    }
+}

@@ -1,0 +1,214 @@
+//! What a memory directory holds, without reading it.
+
+use std::ffi::OsStr;
+use std::sync::Arc;
+
+use bethink_memdir::Name;
+use bethink_memdir::name::MOST_PARTS;
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, DirEntry, FileType};
+
+use crate::error::{FileError, Why};
+use crate::file::{File, Stat};
+use crate::limits::{MOST_BYTES, MOST_ENTRIES};
+use crate::place::Place;
+use crate::rename::SIDE;
+use crate::root::MemoryRoot;
+
+/// A directory as it was when each of its entries was looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    pub index: Option<Stat>,
+    /// By name.
+    pub topics: Vec<(Name, Stat)>,
+    /// Entries that look like memories and are none.
+    pub strange: Vec<Strange>,
+    /// Hidden files that a write left, of this process or another.
+    pub left: Vec<Left>,
+}
+
+impl Listing {
+    /// The index and the topics alike.
+    pub fn files(&self) -> impl Iterator<Item = (File, &Stat)> {
+        let index = self.index.iter().map(|stat| (File::Index, stat));
+        index.chain(self.topics.iter().map(|(name, stat)| (File::Topic(name.clone()), stat)))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strange {
+    /// Relative to the directory; what is not UTF-8 is replaced.
+    pub path: String,
+    pub why: Why,
+}
+
+/// A file of a write that is under way or was broken off.
+#[derive(Clone, Debug)]
+pub struct Left {
+    pub(crate) folders: Vec<String>,
+    pub(crate) name: String,
+    pub stat: Stat,
+}
+
+impl MemoryRoot {
+    pub fn list(&self) -> Result<Listing, FileError> {
+        self.check_current()?;
+        let mut walk = Walk { root: self, seen: 0, listing: Listing::default() };
+        walk.folder(&self.dir, &[])?;
+        let mut listing = walk.listing;
+        listing.topics.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        listing.strange.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        Ok(listing)
+    }
+}
+
+struct Walk<'a> {
+    root: &'a MemoryRoot,
+    seen: usize,
+    listing: Listing,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, dir: &Arc<Dir>, folders: &[String]) -> Result<(), FileError> {
+        let shown = || self.root.path.join(folders.join("/")).display().to_string();
+        let failed = |error| FileError::io("list", shown(), error);
+        for entry in dir.entries().map_err(failed)? {
+            let entry = entry.map_err(|error| FileError::io("list", shown(), error))?;
+            self.seen += 1;
+            if self.seen > MOST_ENTRIES {
+                return Err(FileError::TooMany { path: self.root.path.clone() });
+            }
+            self.entry(dir, folders, &entry)?;
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        dir: &Arc<Dir>,
+        folders: &[String],
+        entry: &DirEntry,
+    ) -> Result<(), FileError> {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else {
+            self.not_text(folders, &name);
+            return Ok(());
+        };
+        if name.starts_with('.') {
+            self.hidden(folders, name, entry);
+            return Ok(());
+        }
+        let parts: Vec<String> = folders.iter().cloned().chain([name.to_owned()]).collect();
+        if is_folder(entry) {
+            return self.sub_folder(dir, &parts);
+        }
+        if name.ends_with(".md") {
+            let found = self.file(dir, folders, name, entry);
+            self.keep(parts.join("/"), found);
+        }
+        Ok(())
+    }
+
+    fn sub_folder(&mut self, dir: &Dir, parts: &[String]) -> Result<(), FileError> {
+        if self.root.is_the_teams(parts) {
+            return Ok(());
+        }
+        if parts.len() >= MOST_PARTS {
+            self.strange(parts.join("/"), Why::TooDeep);
+            return Ok(());
+        }
+        let Some(name) = parts.last() else { return Ok(()) };
+        match dir.open_dir_nofollow(name) {
+            Ok(next) => match self.folder(&Arc::new(next), parts) {
+                Err(error @ FileError::TooMany { .. }) => Err(error),
+                Err(error) => {
+                    self.strange(parts.join("/"), Why::Unreadable(cause(&error)));
+                    Ok(())
+                }
+                Ok(()) => Ok(()),
+            },
+            Err(error) => {
+                self.strange(parts.join("/"), Why::Unreadable(error.to_string()));
+                Ok(())
+            }
+        }
+    }
+
+    /// None: gone since it was listed.
+    fn file(
+        &self,
+        dir: &Arc<Dir>,
+        folders: &[String],
+        name: &str,
+        entry: &DirEntry,
+    ) -> Result<Option<Stat>, FileError> {
+        let place = Place {
+            shown: String::new(),
+            folders: folders.to_vec(),
+            dir: Arc::clone(dir),
+            name: name.to_owned(),
+        };
+        let linked = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let meta = match entry.metadata() {
+            Ok(meta) if !linked && !meta.is_symlink() => Some(meta),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(place.io("look at", error)),
+            Ok(_) => self.root.followed(place)?.entry()?,
+        };
+        match meta {
+            None => Ok(None),
+            Some(meta) if !meta.is_file() => Err(FileError::strange("", Why::NotAFile)),
+            Some(meta) if meta.len() > MOST_BYTES => {
+                Err(FileError::strange("", Why::TooLarge { bytes: meta.len() }))
+            }
+            Some(meta) => Ok(Some(Stat::of(&meta))),
+        }
+    }
+
+    fn keep(&mut self, path: String, found: Result<Option<Stat>, FileError>) {
+        match (File::parse(&path), found) {
+            (_, Ok(None)) => {}
+            (Ok(File::Index), Ok(Some(stat))) => self.listing.index = Some(stat),
+            (Ok(File::Topic(name)), Ok(Some(stat))) => self.listing.topics.push((name, stat)),
+            (Err(bad), _) => self.strange(path, Why::Name(bad)),
+            (_, Err(FileError::Strange { why, .. })) => self.strange(path, why),
+            (_, Err(error)) => self.strange(path, Why::Unreadable(cause(&error))),
+        }
+    }
+
+    fn hidden(&mut self, folders: &[String], name: &str, entry: &DirEntry) {
+        if !name.starts_with(SIDE) {
+            return;
+        }
+        if let Ok(meta) = entry.metadata()
+            && meta.is_file()
+        {
+            let (folders, name) = (folders.to_vec(), name.to_owned());
+            self.listing.left.push(Left { folders, name, stat: Stat::of(&meta) });
+        }
+    }
+
+    fn not_text(&mut self, folders: &[String], name: &OsStr) {
+        let shown = name.to_string_lossy();
+        if shown.ends_with(".md") {
+            let path = folders.iter().map(String::as_str).chain([shown.as_ref()]);
+            self.strange(path.collect::<Vec<_>>().join("/"), Why::NotText);
+        }
+    }
+
+    fn strange(&mut self, path: String, why: Why) {
+        self.listing.strange.push(Strange { path, why });
+    }
+}
+
+/// Not every file system tells what an entry is when it is listed.
+fn is_folder(entry: &DirEntry) -> bool {
+    match entry.file_type() {
+        Ok(kind) if kind != FileType::unknown() => kind.is_dir(),
+        _ => entry.metadata().is_ok_and(|meta| meta.is_dir()),
+    }
+}
+
+fn cause(error: &FileError) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}

@@ -1,0 +1,214 @@
+//! From the name of a file to a folder's descriptor and one part within it.
+
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use bethink_memdir::Scope;
+use bethink_memdir::name::{MOST_PARTS, TEAM, fold};
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, Metadata, MetadataExt};
+use rustix::io::Errno;
+
+use crate::draft::sync_folder;
+use crate::error::{FileError, Why};
+use crate::file::File;
+use crate::limits::{FOLDER_MODE, MOST_HOPS};
+use crate::root::{MemoryRoot, Node};
+
+/// Where a file stands. `name` is one part, so a call with `dir` and `name` can't leave `dir`.
+pub(crate) struct Place {
+    /// As the person knows it, for messages.
+    pub(crate) shown: String,
+    pub(crate) folders: Vec<String>,
+    pub(crate) dir: Arc<Dir>,
+    pub(crate) name: String,
+}
+
+impl Place {
+    /// The entry itself, link or not; None when nothing has this name.
+    pub(crate) fn entry(&self) -> Result<Option<Metadata>, FileError> {
+        self.entry_of(&self.name)
+    }
+
+    pub(crate) fn entry_of(&self, name: &str) -> Result<Option<Metadata>, FileError> {
+        match self.dir.symlink_metadata(name) {
+            Ok(meta) => Ok(Some(meta)),
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => Ok(None),
+            Err(error) => Err(self.io("look at", error)),
+        }
+    }
+
+    pub(crate) fn io(&self, doing: &'static str, error: std::io::Error) -> FileError {
+        FileError::io(doing, &self.shown, error)
+    }
+
+    pub(crate) fn strange(&self, why: Why) -> FileError {
+        FileError::strange(&self.shown, why)
+    }
+}
+
+impl MemoryRoot {
+    /// Where the file stands, with links followed as far as they stay inside. None: not there, and neither is
+    /// its folder.
+    pub(crate) fn find(&self, file: &File) -> Result<Option<Place>, FileError> {
+        let Some(place) = self.place(file, Missing::Leave)? else { return Ok(None) };
+        self.followed(place).map(Some)
+    }
+
+    /// As [`Self::find`], and the folders that are missing are made.
+    pub(crate) fn find_or_make(&self, file: &File) -> Result<Place, FileError> {
+        let gone = || FileError::Moved { path: self.path.clone() };
+        let place = self.place(file, Missing::Make)?.ok_or_else(gone)?;
+        self.followed(place)
+    }
+
+    /// The entry of that name itself, link or not.
+    pub(crate) fn place(&self, file: &File, missing: Missing) -> Result<Option<Place>, FileError> {
+        let shown = file.path();
+        let mut folders: Vec<String> = shown.split('/').map(str::to_owned).collect();
+        let name = folders.pop().unwrap_or_default();
+        if self.is_the_teams(&folders) {
+            return Err(FileError::strange(shown, Why::OfTheTeam));
+        }
+        let dir = self.walk(&folders, &shown, missing)?;
+        Ok(dir.map(|dir| Place { shown, folders, dir, name }))
+    }
+
+    /// Whether what was found before is still what its path leads to.
+    pub(crate) fn still_there(&self, place: &Place) -> Result<(), FileError> {
+        self.check_current()?;
+        if place.folders.is_empty() {
+            return Ok(());
+        }
+        let now = self.walk(&place.folders, &place.shown, Missing::Leave)?;
+        let moved = || FileError::Moved { path: self.path.join(place.folders.join("/")) };
+        let (now, then) = (now.ok_or_else(moved)?.dir_metadata(), place.dir.dir_metadata());
+        let same = matches!((now, then), (Ok(now), Ok(then)) if node(&now) == node(&then));
+        if same { Ok(()) } else { Err(moved()) }
+    }
+
+    /// Folder by folder, none of them a link.
+    pub(crate) fn walk(
+        &self,
+        folders: &[String],
+        shown: &str,
+        missing: Missing,
+    ) -> Result<Option<Arc<Dir>>, FileError> {
+        let mut dir = Arc::clone(&self.dir);
+        for part in folders {
+            dir = match dir.open_dir_nofollow(part) {
+                Ok(next) => Arc::new(next),
+                Err(error) => match (Errno::from_io_error(&error), missing) {
+                    (Some(Errno::NOENT), Missing::Leave) => return Ok(None),
+                    (Some(Errno::NOENT), Missing::Make) => Arc::new(made(&dir, part, shown)?),
+                    (Some(Errno::NOTDIR | Errno::LOOP | Errno::MLINK), _) => {
+                        return Err(FileError::strange(shown, no_folder(&dir, part)));
+                    }
+                    _ => return Err(FileError::io("open the folder of", shown, error)),
+                },
+            };
+        }
+        Ok(Some(dir))
+    }
+
+    /// Links are read here and not by the system, so that each step is checked: relative, inside, not hidden,
+    /// not the team's.
+    pub(crate) fn followed(&self, mut place: Place) -> Result<Place, FileError> {
+        for hop in 0..=MOST_HOPS {
+            match place.entry()? {
+                None if hop > 0 => return Err(place.strange(Why::Dangling)),
+                Some(meta) if meta.is_symlink() => place = self.hop(place)?,
+                _ => return Ok(place),
+            }
+        }
+        Err(place.strange(Why::Dangling))
+    }
+
+    fn hop(&self, place: Place) -> Result<Place, FileError> {
+        let target = match place.dir.read_link_contents(&place.name) {
+            Ok(target) => target,
+            Err(error) => return Err(place.io("read the link", error)),
+        };
+        let mut folders = resolved(&place.folders, &target).map_err(|why| place.strange(why))?;
+        if self.is_the_teams(&folders) {
+            return Err(place.strange(Why::Team));
+        }
+        let Some(name) = folders.pop() else { return Err(place.strange(Why::NotAFile)) };
+        let dir = self.walk(&folders, &place.shown, Missing::Leave)?;
+        let dir = dir.ok_or_else(|| place.strange(Why::Dangling))?;
+        Ok(Place { shown: place.shown, folders, dir, name })
+    }
+
+    /// Whether a path within a private directory is the team's directory or leads into it.
+    pub(crate) fn is_the_teams(&self, parts: &[String]) -> bool {
+        self.scope == Scope::Private && parts.first().is_some_and(|first| fold(first) == TEAM)
+    }
+}
+
+/// What becomes of folders that are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Leave,
+    Make,
+}
+
+pub(crate) fn node(meta: &Metadata) -> Node {
+    Node(meta.dev(), meta.ino())
+}
+
+/// Another entry of the folder that some system takes for the same name.
+pub(crate) fn twin(dir: &Dir, name: &str) -> std::io::Result<Option<String>> {
+    let folded = fold(name);
+    for entry in dir.entries()? {
+        let other = entry?.file_name();
+        let Some(other) = other.to_str() else { continue };
+        if other != name && fold(other) == folded {
+            return Ok(Some(other.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+fn made(dir: &Dir, part: &str, shown: &str) -> Result<Dir, FileError> {
+    let failed = |error| FileError::io("make the folder of", shown, error);
+    if let Some(twin) = twin(dir, part).map_err(failed)? {
+        return Err(FileError::Twin { file: part.to_owned(), twin });
+    }
+    let mut private = DirBuilder::new();
+    private.mode(FOLDER_MODE);
+    match dir.create_dir_with(part, &private) {
+        Err(error) if Errno::from_io_error(&error) != Some(Errno::EXIST) => {
+            return Err(failed(error));
+        }
+        _ => {}
+    }
+    sync_folder(dir).map_err(failed)?;
+    dir.open_dir_nofollow(part).map_err(failed)
+}
+
+fn no_folder(dir: &Dir, part: &str) -> Why {
+    let linked = dir.symlink_metadata(part).is_ok_and(|meta| meta.is_symlink());
+    if linked { Why::LinkedFolder } else { Why::NotAFolder }
+}
+
+/// The folders are no links, so `..` may be taken from the text.
+fn resolved(folders: &[String], target: &Path) -> Result<Vec<String>, Why> {
+    let mut parts = folders.to_vec();
+    for component in target.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                parts.pop().ok_or(Why::Outside)?;
+            }
+            Component::Normal(part) => parts.push(part.to_str().ok_or(Why::NotText)?.to_owned()),
+            Component::RootDir | Component::Prefix(_) => return Err(Why::Outside),
+        }
+    }
+    if parts.len() > MOST_PARTS {
+        return Err(Why::TooDeep);
+    }
+    if parts.iter().any(|part| part.starts_with('.')) {
+        return Err(Why::Hidden);
+    }
+    Ok(parts)
+}

@@ -1,0 +1,132 @@
+//! A memory directory, held by its descriptor.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, io};
+
+use bethink_memdir::Scope;
+use cap_std::fs::Dir;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::aside::Aside;
+use crate::error::{FileError, RootError};
+use crate::file::File;
+use crate::limits::{FOLDER_MODE, LANES};
+use crate::rename::Abilities;
+
+/// Whether the path of a directory may end in a symbolic link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// For directories that the daemon derives: a link there was put by somebody else.
+    No,
+    /// For directories that a person configured.
+    Yes,
+}
+
+/// A memory directory. Everything is done relative to its descriptor, one checked part of a name at a time and
+/// never through a link to a folder, so that nothing outside is reached whatever is swapped meanwhile.
+pub struct MemoryRoot {
+    pub(crate) path: PathBuf,
+    pub(crate) dir: Arc<Dir>,
+    pub(crate) scope: Scope,
+    pub(crate) abilities: Abilities,
+    pub(crate) asides: Mutex<Vec<Aside>>,
+    follow: Follow,
+    node: Node,
+    lanes: [Mutex<()>; LANES],
+}
+
+/// What a name stands for: device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Node(pub(crate) u64, pub(crate) u64);
+
+impl MemoryRoot {
+    /// None when there is no such directory. A private directory leaves its `team/` to that one's own root.
+    pub fn open(path: &Path, scope: Scope, follow: Follow) -> Result<Option<Self>, RootError> {
+        let mut flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        if follow == Follow::No {
+            flags |= OFlags::NOFOLLOW;
+        }
+        let descriptor = match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(descriptor) => descriptor,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(refused(path, errno)),
+        };
+        let dir = Dir::from_std_file(descriptor.into());
+        let meta =
+            dir.dir_metadata().map_err(|source| RootError::Io { path: path.to_owned(), source })?;
+        Ok(Some(Self {
+            path: path.to_owned(),
+            node: Node(cap_std::fs::MetadataExt::dev(&meta), cap_std::fs::MetadataExt::ino(&meta)),
+            dir: Arc::new(dir),
+            scope,
+            follow,
+            abilities: Abilities::default(),
+            asides: Mutex::default(),
+            lanes: Default::default(),
+        }))
+    }
+
+    /// Makes what is missing of the path, for this user alone.
+    pub fn create(path: &Path, scope: Scope, follow: Follow) -> Result<Self, RootError> {
+        if let Some(root) = Self::open(path, scope, follow)? {
+            return Ok(root);
+        }
+        let made = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path);
+        made.map_err(|source| RootError::Io { path: path.to_owned(), source })?;
+        let gone = || RootError::Io { path: path.to_owned(), source: Errno::NOENT.into() };
+        Self::open(path, scope, follow)?.ok_or_else(gone)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Whether the path still leads to the directory that is held.
+    pub fn is_current(&self) -> bool {
+        let meta = match self.follow {
+            Follow::No => std::fs::symlink_metadata(&self.path),
+            Follow::Yes => std::fs::metadata(&self.path),
+        };
+        meta.is_ok_and(|meta| Node(meta.dev(), meta.ino()) == self.node)
+    }
+
+    pub(crate) fn check_current(&self) -> Result<(), FileError> {
+        if self.is_current() { Ok(()) } else { Err(FileError::Moved { path: self.path.clone() }) }
+    }
+
+    /// One writer of a file at a time, so that writers of this process never see each other half-way. Others
+    /// may save at any moment; exchanging and comparing is what those are for.
+    pub(crate) fn turn(&self, file: &File) -> MutexGuard<'_, ()> {
+        let sum = file.path().bytes().fold(0_usize, |sum, b| sum.wrapping_mul(31) + usize::from(b));
+        self.lanes[sum % LANES].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for MemoryRoot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryRoot").field("path", &self.path).field("scope", &self.scope).finish()
+    }
+}
+
+fn refused(path: &Path, errno: Errno) -> RootError {
+    let path = path.to_owned();
+    match errno {
+        // With O_DIRECTORY, a link that is not followed is "not a directory" or "too many links".
+        Errno::NOTDIR | Errno::LOOP | Errno::MLINK => {
+            if std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
+                RootError::Linked { path }
+            } else {
+                RootError::NotADirectory { path }
+            }
+        }
+        errno => RootError::Io { path, source: io::Error::from(errno) },
+    }
+}

@@ -1,0 +1,132 @@
+//! Taking away and giving back: how a write that came too late leaves everything as others saved it.
+
+use std::time::Instant;
+
+use bethink_memdir::Hash;
+
+use crate::aside::Aside;
+use crate::draft::Draft;
+use crate::error::{FileError, Why};
+use crate::file::{Content, File};
+use crate::limits::MOST_TURNS;
+use crate::place::{Place, node};
+use crate::read::content;
+use crate::rename::side_name;
+use crate::root::{MemoryRoot, Node};
+
+/// What came of moving a file aside.
+pub(crate) enum Taken {
+    /// It lies under the hidden name `side`.
+    Expected {
+        side: String,
+        content: Content,
+    },
+    /// Something else stood there and stands there again; or it is here, as somebody saved meanwhile.
+    Other(Vec<Content>),
+    Gone,
+}
+
+impl MemoryRoot {
+    /// Moves the file aside and compares; what was not expected goes back.
+    pub(crate) fn take_away(
+        &self,
+        file: &File,
+        place: &Place,
+        expected: Hash,
+    ) -> Result<Taken, FileError> {
+        let side = side_name(&place.name);
+        match self.abilities.place(&place.dir, &place.name, &side) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Taken::Gone),
+            Err(error) => return Err(place.io("move aside", error)),
+        }
+        let found = match content(place, &side) {
+            Ok(Some(content)) if content.hash == expected => {
+                return Ok(Taken::Expected { side, content });
+            }
+            found => found,
+        };
+        match (self.abilities.place(&place.dir, &side, &place.name), found) {
+            (Ok(()), _) | (_, Ok(None)) => Ok(Taken::Other(Vec::new())),
+            (Err(_), Ok(Some(content))) => {
+                self.aside(file, place, side, Some(content.hash));
+                Ok(Taken::Other(vec![content]))
+            }
+            (Err(_), Err(_)) => Err(place.strange(Why::Contended(side))),
+        }
+    }
+
+    /// The draft's name holds what somebody saved. It goes back, and if something newer came out instead of
+    /// our own bytes, that goes back as well, until what others saved last stands there. Returns what others
+    /// overwrote meanwhile.
+    pub(crate) fn give_back(
+        &self,
+        file: &File,
+        place: &Place,
+        draft: Draft,
+    ) -> Result<Vec<Content>, FileError> {
+        let side = draft.name;
+        let mut standing = Mark::Hash(draft.hash);
+        let mut in_hand = mark(place, &side);
+        for _ in 0..MOST_TURNS {
+            match self.abilities.exchange(&place.dir, &side, &place.name) {
+                Ok(_) => {}
+                // They removed it: what is in hand is the last of it.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
+                Err(error) => {
+                    self.aside(file, place, side, None);
+                    return Err(place.io("give back", error));
+                }
+            }
+            let out = mark(place, &side);
+            if out == standing {
+                break;
+            }
+            standing = std::mem::replace(&mut in_hand, out);
+        }
+        self.rest(file, place, side, draft.hash)
+    }
+
+    /// What is left in hand after giving back: our own bytes, or what others overwrote.
+    fn rest(
+        &self,
+        file: &File,
+        place: &Place,
+        side: String,
+        ours: Hash,
+    ) -> Result<Vec<Content>, FileError> {
+        match content(place, &side) {
+            Ok(Some(content)) => {
+                self.aside(file, place, side, Some(content.hash));
+                Ok(if content.hash == ours { Vec::new() } else { vec![content] })
+            }
+            Ok(None) => Ok(Vec::new()),
+            Err(_) => Err(place.strange(Why::Contended(side))),
+        }
+    }
+
+    /// Our own bytes are set aside as well: somebody may have opened them while they stood there.
+    pub(crate) fn aside(&self, file: &File, place: &Place, name: String, known: Option<Hash>) {
+        let (file, folders) = (file.clone(), place.folders.clone());
+        self.set_aside(Aside { file, folders, name, known, since: Instant::now() });
+    }
+}
+
+/// What an entry is, to be told from another.
+#[derive(PartialEq, Eq)]
+enum Mark {
+    Hash(Hash),
+    /// No regular file, or one that can't be read.
+    Entry(Node),
+    Nothing,
+}
+
+fn mark(place: &Place, name: &str) -> Mark {
+    if let Ok(Some(content)) = content(place, name) {
+        return Mark::Hash(content.hash);
+    }
+    match place.entry_of(name) {
+        Ok(Some(meta)) => Mark::Entry(node(&meta)),
+        _ => Mark::Nothing,
+    }
+}
