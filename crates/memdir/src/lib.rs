@@ -3,11 +3,12 @@
 //! Pure: files come in as text and go out as text. Leaves the disk to `bethink-memdir-fs`, which of the topics a
 //! prompt gets to `bethink-recall`, and acting to the daemon.
 //!
-//! Reading order: [`name`] → [`hash`] → [`header`] → [`age`].
+//! Reading order: [`name`] → [`hash`] → [`header`] → [`index`] → [`age`].
 
 pub mod age;
 pub mod hash;
 pub mod header;
+pub mod index;
 pub mod name;
 
 pub use hash::Hash;

@@ -1,0 +1,28 @@
+//! The index of a directory, `MEMORY.md`: one line a topic, always in the prompt.
+//!
+//! People keep it by hand, so an edit touches the lines of its topic and no other byte: prose, headings,
+//! order, bullets and line ends stay.
+//!
+//! Reading order: [`Link`] → [`Line`] → [`entries`] → [`shown`] → [`add`] → [`merge`].
+
+mod edit;
+mod lines;
+mod links;
+mod merge;
+mod shown;
+mod style;
+#[cfg(test)]
+mod tests;
+
+pub use edit::{Row, add, rebuild, remove};
+pub use lines::{Entry, Line, entries, lines};
+pub use links::{Link, Target};
+pub use merge::merge;
+pub use shown::{Shown, Warning, shown, warnings};
+
+/// Lines of the index that a prompt gets (specification, section 7).
+pub const INDEX_LINES: usize = 200;
+/// Bytes of those lines (specification, section 7).
+pub const INDEX_BYTES: usize = 25_000;
+/// Characters of one line; a longer one is reported (specification, section 7).
+pub const LINE_CHARS: usize = 200;

@@ -1,0 +1,127 @@
+//! Lines added to an index and taken from it; every other byte stays.
+
+use std::collections::HashSet;
+
+use super::lines::{Entry, Line, entries, lines};
+use super::style::Style;
+use crate::name::{Name, TEAM};
+
+/// What the line of a topic says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    pub name: &'a Name,
+    pub title: &'a str,
+    pub description: &'a str,
+}
+
+/// One line more, at the end of the list that is there and in its own style. A topic that the index
+/// links already is not added again.
+pub fn add(text: &str, name: &Name, title: &str, description: &str) -> String {
+    if linked(text).contains(&name.folded()) {
+        return text.to_owned();
+    }
+    append(text, &[Row { name, title, description }])
+}
+
+/// Without the entries of a topic. Where prose speaks of it, the prose stays.
+pub fn remove(text: &str, name: &Name) -> String {
+    let name = name.folded();
+    without(text, |entry| entry.name.folded() == name)
+}
+
+/// Of an old index and the topics that there are: prose and living entries stay, entries of which every
+/// topic is gone go, and what is missing is added. Topics of the team are left to the team's own index.
+pub fn rebuild(old: &str, topics: &[Row<'_>]) -> String {
+    let there: HashSet<String> = topics.iter().map(|row| row.name.folded()).collect();
+    let dead = |entry: &Entry<'_>| {
+        let mut names = entry.first.links.iter().filter_map(|link| link.topic());
+        names.all(|name| !there.contains(&name.folded()) && !is_teams(name))
+    };
+    let kept = without(old, dead);
+    let known = linked(&kept);
+    let missing: Vec<Row<'_>> =
+        topics.iter().filter(|row| !known.contains(&row.name.folded())).copied().collect();
+    append(&kept, &missing)
+}
+
+/// A topic of the team, as the index of the directory above names it.
+pub(crate) fn is_teams(name: &Name) -> bool {
+    name.as_str().split_once('/').is_some_and(|(folder, _)| folder == TEAM)
+}
+
+/// Every topic that a line links, entry or prose.
+fn linked(text: &str) -> HashSet<String> {
+    let lines = lines(text);
+    let links = lines.iter().flat_map(|line| &line.links);
+    links.filter_map(|link| link.topic()).map(Name::folded).collect()
+}
+
+fn without(text: &str, gone: impl Fn(&Entry<'_>) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for entry in entries(text).iter().filter(|entry| gone(entry)) {
+        out.push_str(&text[at..entry.range.start]);
+        at = entry.range.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+fn append(text: &str, rows: &[Row<'_>]) -> String {
+    if rows.is_empty() {
+        return text.to_owned();
+    }
+    let place = Place::of(text);
+    let mut new = String::new();
+    let mut style = Style::of(text, place.after.as_ref());
+    for row in rows {
+        let line = style.line(row.name, row.title, row.description);
+        // Of the line before, so that a numbered list counts on.
+        style = Style::of(text, entries(&line).first());
+        new.push_str(&line);
+    }
+    place.put(text, &new)
+}
+
+/// Where a new line goes.
+pub(super) struct Place<'a> {
+    /// The entry whose list it ends.
+    pub(super) after: Option<Entry<'a>>,
+    at: usize,
+}
+
+impl<'a> Place<'a> {
+    /// Behind the last entry of the outermost list and what is nested in it; else the end.
+    pub(super) fn of(text: &'a str) -> Self {
+        let entries = entries(text);
+        let outer = entries.iter().map(|entry| entry.first.indent).min();
+        let last = entries.into_iter().rfind(|entry| Some(entry.first.indent) == outer);
+        match last {
+            Some(entry) => Self { at: nested_end(text, &entry), after: Some(entry) },
+            None => Self { at: text.len(), after: None },
+        }
+    }
+
+    /// New lines, apart from the line before where that has no end or is no list.
+    pub(super) fn put(&self, text: &str, new: &str) -> String {
+        let (before, after) = text.split_at(self.at);
+        let end = Style::of(text, None).end();
+        let mut gap = String::new();
+        if !before.is_empty() && !before.ends_with('\n') {
+            gap.push_str(end);
+        }
+        let last = before.lines().next_back().unwrap_or_default();
+        if self.after.is_none() && !last.trim_matches(['\u{feff}', ' ', '\t']).is_empty() {
+            gap.push_str(end);
+        }
+        [before, &gap, new, after].concat()
+    }
+}
+
+fn nested_end(text: &str, entry: &Entry<'_>) -> usize {
+    let inside =
+        |line: &&Line<'_>| line.indent > entry.first.indent && !line.text.trim().is_empty();
+    let lines = lines(text);
+    let after = lines.iter().skip_while(|line| line.range.start < entry.range.end);
+    after.take_while(inside).last().map_or(entry.range.end, |line| line.range.end)
+}

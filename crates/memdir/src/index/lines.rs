@@ -1,0 +1,117 @@
+//! An index taken apart into lines, and the lines into entries and prose.
+
+use std::ops::Range;
+
+use super::links::{Link, links};
+use crate::name::Name;
+
+/// A line of the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// From 1.
+    pub number: usize,
+    /// In the index, line end included.
+    pub range: Range<usize>,
+    /// Without its end.
+    pub text: &'a str,
+    /// Spaces and tabs before the first word.
+    pub indent: usize,
+    /// `- `, `* `, `3. `, with the space behind it; empty where the line is no item of a list.
+    pub bullet: &'a str,
+    /// None within a block of code.
+    pub links: Vec<Link>,
+    /// Whether it stands in a block of code, its marks included.
+    pub code: bool,
+}
+
+/// The line of a topic, with the lines that belong to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    pub name: Name,
+    pub first: Line<'a>,
+    /// In the index: the first line and those that go on with it, line ends included.
+    pub range: Range<usize>,
+    pub text: &'a str,
+}
+
+pub fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut at = 0;
+    let mut fence: Option<&str> = None;
+    let mut out = Vec::new();
+    for (number, whole) in text.split_inclusive('\n').enumerate() {
+        let range = at..at + whole.len();
+        at = range.end;
+        let line = whole.trim_end_matches(['\n', '\r']);
+        let mark = fence_mark(line);
+        let code = fence.is_some() || mark.is_some();
+        fence = match (fence, mark) {
+            (Some(open), Some(mark)) if mark.starts_with(open) => None,
+            (None, mark) => mark,
+            (open, _) => open,
+        };
+        out.push(self::line(number + 1, range, line, code));
+    }
+    out
+}
+
+/// In order; a topic that stands twice has two.
+pub fn entries(text: &str) -> Vec<Entry<'_>> {
+    let lines = lines(text);
+    let mut out = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(name) = topic(line) else { continue };
+        let goes_on = |next: &&Line<'_>| {
+            !next.code
+                && next.bullet.is_empty()
+                && !next.text.trim().is_empty()
+                && next.indent > line.indent
+        };
+        let end = lines[at + 1..]
+            .iter()
+            .take_while(goes_on)
+            .last()
+            .map_or(line.range.end, |last| last.range.end);
+        let range = line.range.start..end;
+        let text = &text[range.clone()];
+        out.push(Entry { name: name.clone(), first: line.clone(), range, text });
+    }
+    out
+}
+
+/// The topic that a line is the entry of: it begins with the link, or is an item with this one link.
+/// `- See [a](a.md) and [b](b.md)` is prose.
+fn topic<'a>(line: &'a Line<'_>) -> Option<&'a Name> {
+    let link = line.links.first()?;
+    let before = line.text[line.indent + line.bullet.len()..link.range.start].trim();
+    let begins = before.chars().all(|c| matches!(c, '*' | '_' | '`' | '[' | ']' | 'x' | ' '));
+    let only = line.links.len() == 1 && !line.bullet.is_empty();
+    link.topic().filter(|_| begins || only)
+}
+
+fn line(number: usize, range: Range<usize>, text: &str, code: bool) -> Line<'_> {
+    let words = text.trim_start_matches([' ', '\t']);
+    let indent = text.len() - words.len();
+    let bullet = if code { "" } else { bullet(words) };
+    let links = if code { Vec::new() } else { links(text) };
+    Line { number, range, text, indent, bullet, links, code }
+}
+
+fn bullet(words: &str) -> &str {
+    let digits = words.bytes().take_while(u8::is_ascii_digit).count();
+    let mark = match digits {
+        0 => words.starts_with(['-', '*', '+']).then_some(1),
+        1..=9 => words[digits..].starts_with(['.', ')']).then_some(digits + 1),
+        _ => None,
+    };
+    let Some(mark) = mark else { return "" };
+    let space = words[mark..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    if space == 0 { "" } else { &words[..mark + space] }
+}
+
+/// The run of marks that begins or ends a block of code.
+fn fence_mark(line: &str) -> Option<&str> {
+    let words = line.trim_start();
+    let mark = words.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let run = words.len() - words.trim_start_matches(mark).len();
+    (run >= 3 && !words[run..].contains('`')).then(|| &words[..run])
+}

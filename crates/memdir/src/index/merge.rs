@@ -1,0 +1,113 @@
+//! Two versions of an index made one, as sets of entries: no order of syncs changes what is in it.
+//!
+//! A merge of lines, as git does it, calls two entries at the end of one list a conflict, which is what
+//! two people who each remember something always write.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::edit::Place;
+use super::lines::{Entry, entries};
+use super::style::line_end;
+
+/// A topic and which of its entries.
+type Key = (String, usize);
+
+/// `ours` and `theirs` made one, seen from what they come from.
+///
+/// What either added or changed is there; what one removed and the other left alone is gone; what one
+/// removed and the other changed stays; of two changes of one entry the greater text stays, whoever
+/// merges. Prose is ours, unless only they changed it.
+pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
+    let theirs_alone = prose(ours) == prose(base) && prose(theirs) != prose(base);
+    let (frame, other) = if theirs_alone { (theirs, ours) } else { (ours, theirs) };
+    let decided = decided(&keyed(base), &keyed(ours), &keyed(theirs));
+    let end = line_end(frame);
+
+    let mut out = String::with_capacity(ours.len() + theirs.len());
+    let (mut at, mut placed) = (0, BTreeSet::new());
+    for (key, entry) in in_order(frame) {
+        out.push_str(&frame[at..entry.range.start]);
+        at = entry.range.end;
+        if let Some(text) = decided.get(&key) {
+            // As it stands, if it stands: not even the space at its end changes.
+            match *text == plain(entry.text) {
+                true => out.push_str(entry.text),
+                false => out.push_str(&ended(text, end)),
+            }
+        }
+        placed.insert(key);
+    }
+    out.push_str(&frame[at..]);
+
+    let added: String = in_order(other)
+        .into_iter()
+        .filter(|(key, _)| !placed.contains(key))
+        .filter_map(|(key, _)| decided.get(&key))
+        .map(|text| ended(text, end))
+        .collect();
+    if added.is_empty() { out } else { Place::of(&out).put(&out, &added) }
+}
+
+/// Which entries there are to be.
+fn decided(
+    base: &BTreeMap<Key, String>,
+    ours: &BTreeMap<Key, String>,
+    theirs: &BTreeMap<Key, String>,
+) -> BTreeMap<Key, String> {
+    let keys: BTreeSet<&Key> = ours.keys().chain(theirs.keys()).collect();
+    let text = |key: &Key| match (base.get(key), ours.get(key), theirs.get(key)) {
+        (_, None, None) => None,
+        (Some(old), Some(one), None) | (Some(old), None, Some(one)) => (one != old).then_some(one),
+        (None, Some(one), None) | (None, None, Some(one)) => Some(one),
+        (Some(old), Some(ours), Some(theirs)) if ours == old => Some(theirs),
+        (Some(old), Some(ours), Some(theirs)) if theirs == old => Some(ours),
+        (_, Some(ours), Some(theirs)) => Some(greater(ours, theirs)),
+    };
+    keys.into_iter().filter_map(|key| Some((key.clone(), text(key)?.clone()))).collect()
+}
+
+/// Nothing but the texts themselves may decide, or two people who merge would disagree.
+fn greater<'a>(one: &'a String, other: &'a String) -> &'a String {
+    match one.len().cmp(&other.len()).then_with(|| one.cmp(other)) {
+        Ordering::Less => other,
+        _ => one,
+    }
+}
+
+fn keyed(text: &str) -> BTreeMap<Key, String> {
+    in_order(text).into_iter().map(|(key, entry)| (key, plain(entry.text))).collect()
+}
+
+fn in_order(text: &str) -> Vec<(Key, Entry<'_>)> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut out = Vec::new();
+    for entry in entries(text) {
+        let name = entry.name.folded();
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        out.push(((name, *count), entry));
+    }
+    out
+}
+
+/// Whatever line ends and spaces at the end of lines it has.
+fn plain(text: &str) -> String {
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+fn ended(text: &str, end: &str) -> String {
+    text.lines().flat_map(|line| [line, end]).collect()
+}
+
+/// All but the entries, line by line.
+fn prose(text: &str) -> Vec<String> {
+    let mut out = String::new();
+    let mut at = 0;
+    for entry in entries(text) {
+        out.push_str(&text[at..entry.range.start]);
+        at = entry.range.end;
+    }
+    out.push_str(&text[at..]);
+    out.lines().map(|line| line.trim_end().to_owned()).collect()
+}

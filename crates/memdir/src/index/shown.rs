@@ -1,0 +1,104 @@
+//! What a prompt gets of the index, and what its writer should know.
+
+use std::fmt;
+
+use super::{INDEX_BYTES, INDEX_LINES, LINE_CHARS};
+
+/// The beginning of an index, as far as a prompt gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown<'a> {
+    pub content: &'a str,
+    /// Of the whole index.
+    pub lines: usize,
+    /// Of the whole index.
+    pub bytes: usize,
+    /// The cap that ended it: `lines` or `bytes`.
+    pub cut_by: Option<&'static str>,
+    /// For the model: that there is more, and which cap cut.
+    pub warning: Option<String>,
+}
+
+/// The first 200 lines of it, and of those 25,000 bytes, cut at the end of a line. A first line that is
+/// longer than all is cut within.
+pub fn shown(text: &str) -> Shown<'_> {
+    let lines = text.lines().count();
+    let first = first_lines(text);
+    let content = first_bytes(first);
+    let cut_by = match (content.len() < first.len(), first.len() < text.len()) {
+        (true, _) => Some("bytes"),
+        (_, true) => Some("lines"),
+        _ => None,
+    };
+    let warning = cut_by.map(|cap| {
+        let size = match cap {
+            "lines" => format!("{lines} lines; only the first {INDEX_LINES} are shown"),
+            _ => format!("{} bytes; only the first {INDEX_BYTES} are shown", text.len()),
+        };
+        format!("MEMORY.md has {size}. Read the file for the rest, and keep its entries short.")
+    });
+    Shown { content, lines, bytes: text.len(), cut_by, warning }
+}
+
+fn first_lines(text: &str) -> &str {
+    let end: usize = text.split_inclusive('\n').take(INDEX_LINES).map(str::len).sum();
+    &text[..end]
+}
+
+fn first_bytes(text: &str) -> &str {
+    if text.len() <= INDEX_BYTES {
+        return text;
+    }
+    let end = text.floor_char_boundary(INDEX_BYTES);
+    &text[..text[..end].rfind('\n').map_or(end, |at| at + 1)]
+}
+
+/// What is too much in an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warning {
+    LongLine { line: usize, chars: usize },
+    TooManyLines { lines: usize },
+    TooManyBytes { bytes: usize, unseen_from: usize },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::LongLine { line, chars } => write!(
+                f,
+                "line {line} of MEMORY.md has {chars} characters, more than {LINE_CHARS}: keep the \
+                 line short and the detail in the topic"
+            ),
+            Warning::TooManyLines { lines } => write!(
+                f,
+                "MEMORY.md has {lines} lines, {} more than the {INDEX_LINES} that prompts show: \
+                 what follows line {INDEX_LINES} is not seen",
+                lines - INDEX_LINES
+            ),
+            Warning::TooManyBytes { bytes, unseen_from } => write!(
+                f,
+                "MEMORY.md has {bytes} bytes, {} more than the {INDEX_BYTES} that prompts show: \
+                 line {unseen_from} and what follows it is not seen",
+                bytes - INDEX_BYTES
+            ),
+        }
+    }
+}
+
+/// Caps that are passed first, then lines in order.
+pub fn warnings(text: &str) -> Vec<Warning> {
+    let mut out = Vec::new();
+    let lines = text.lines().count();
+    if lines > INDEX_LINES {
+        out.push(Warning::TooManyLines { lines });
+    }
+    if text.len() > INDEX_BYTES {
+        let seen = first_bytes(text);
+        let unseen_from = seen.lines().count() + usize::from(seen.ends_with('\n'));
+        out.push(Warning::TooManyBytes { bytes: text.len(), unseen_from });
+    }
+    out.extend(text.lines().enumerate().filter_map(|(at, line)| {
+        let chars = line.chars().count();
+        (chars > LINE_CHARS).then_some(Warning::LongLine { line: at + 1, chars })
+    }));
+    out
+}

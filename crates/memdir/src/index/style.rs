@@ -1,0 +1,129 @@
+//! How a directory's people write their index, so that a new line looks like theirs.
+
+use super::LINE_CHARS;
+use super::lines::Entry;
+use crate::name::Name;
+
+/// Between link and description, unless the list has its own way.
+const DASH: &str = " — ";
+/// Of a description that is cut there is at least this much, or none.
+const LEAST_CHARS: usize = 12;
+
+/// The form of a list's lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Style {
+    indent: String,
+    bullet: String,
+    dash: String,
+    wiki: bool,
+    end: &'static str,
+}
+
+impl Style {
+    /// That of the entry which the new one follows.
+    pub(super) fn of(text: &str, last: Option<&Entry<'_>>) -> Self {
+        let end = line_end(text);
+        let Some(entry) = last else {
+            let plain = |text: &str| text.to_owned();
+            return Self {
+                indent: plain(""),
+                bullet: plain("- "),
+                dash: plain(DASH),
+                wiki: false,
+                end,
+            };
+        };
+        let line = &entry.first;
+        let link = line.links.iter().find(|link| link.topic().is_some());
+        Self {
+            indent: line.text[..line.indent].to_owned(),
+            bullet: next_bullet(line.bullet),
+            dash: link
+                .and_then(|link| dash(&line.text[link.range.end..]))
+                .unwrap_or(DASH)
+                .to_owned(),
+            wiki: link.is_some_and(|link| link.wiki),
+            end,
+        }
+    }
+
+    /// A whole line, end included, of 200 characters at most where the name leaves room for it.
+    pub(super) fn line(&self, name: &Name, title: &str, description: &str) -> String {
+        let title = one_line(title);
+        let link = match self.wiki {
+            true => format!("[[{name}]]"),
+            false => format!("[{}]({})", escaped(&title, name), destination(name)),
+        };
+        let mut line = format!("{}{}{link}", self.indent, self.bullet);
+        let taken = line.chars().count() + self.dash.chars().count();
+        let description = cut(&one_line(description), LINE_CHARS.saturating_sub(taken));
+        if !description.is_empty() {
+            line.push_str(&self.dash);
+            line.push_str(&description);
+        }
+        line.push_str(self.end);
+        line
+    }
+
+    pub(super) fn end(&self) -> &'static str {
+        self.end
+    }
+}
+
+/// As most of the text's lines end.
+pub(super) fn line_end(text: &str) -> &'static str {
+    let returns = text.matches("\r\n").count();
+    if returns * 2 > text.matches('\n').count() { "\r\n" } else { "\n" }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `3. ` → `4. `
+fn next_bullet(bullet: &str) -> String {
+    let digits = bullet.bytes().take_while(u8::is_ascii_digit).count();
+    match bullet[..digits].parse::<u64>() {
+        Ok(number) => format!("{}{}", number + 1, &bullet[digits..]),
+        Err(_) => bullet.to_owned(),
+    }
+}
+
+/// What stands between a link and the words about it: ` — `, ` -- `, `: `.
+fn dash(rest: &str) -> Option<&str> {
+    let end = rest.find(|c: char| !c.is_whitespace() && !matches!(c, '-' | '–' | '—' | ':'))?;
+    let dash = &rest[..end];
+    (dash.ends_with(' ') && dash.trim() != "" && dash.chars().count() <= 5).then_some(dash)
+}
+
+fn escaped(title: &str, name: &Name) -> String {
+    let title = if title.is_empty() { name.as_str() } else { title };
+    title.chars().fold(String::new(), |mut out, c| {
+        if matches!(c, '[' | ']' | '\\' | '`') {
+            out.push('\\');
+        }
+        out.push(c);
+        out
+    })
+}
+
+fn destination(name: &Name) -> String {
+    let file = name.file().replace('%', "%25").replace('<', "%3C").replace('>', "%3E");
+    let file = file.replace('#', "%23").replace('\\', "%5C");
+    match file.contains([' ', '(', ')', '"', '\'']) {
+        true => format!("<{file}>"),
+        false => file,
+    }
+}
+
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    if room < LEAST_CHARS {
+        return String::new();
+    }
+    let end = text.char_indices().nth(room - 1).map_or(text.len(), |(at, _)| at);
+    let word = text[..end].rfind(' ').filter(|at| *at > end / 2).unwrap_or(end);
+    format!("{}…", text[..word].trim_end())
+}
