@@ -3,13 +3,16 @@
 //! Pure: files come in as text and go out as text. Leaves the disk to `bethink-memdir-fs`, which of the topics a
 //! prompt gets to `bethink-recall`, and acting to the daemon.
 //!
-//! Reading order: [`name`] → [`hash`] → [`header`] → [`index`] → [`age`].
+//! Reading order: [`name`] → [`hash`] → [`header`] → [`index`] → [`age`] → [`unseen`] →
+//! [`prompt`].
 
 pub mod age;
 pub mod hash;
 pub mod header;
 pub mod index;
 pub mod name;
+pub mod prompt;
+pub mod unseen;
 
 pub use hash::Hash;
 pub use header::{Header, Kind, Source};

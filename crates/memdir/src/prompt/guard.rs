@@ -1,0 +1,49 @@
+//! Text of a memory made fit to stand between tags.
+
+use std::borrow::Cow;
+
+use crate::unseen;
+
+/// Tags that our texts stand in; prefixes of one another are one.
+const TAGS: [&str; 2] = ["system-reminder", "memory"];
+
+/// Without what nobody sees, and with none of our tags: `</memory>` reads `&lt;/memory>`.
+pub(super) fn guarded(text: &str) -> Cow<'_, str> {
+    match unseen::strip(text) {
+        Cow::Borrowed(text) => defused(text),
+        Cow::Owned(text) => Cow::Owned(defused(&text).into_owned()),
+    }
+}
+
+/// The same on one line, such as a name.
+pub(super) fn guarded_line(text: &str) -> String {
+    guarded(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn defused(text: &str) -> Cow<'_, str> {
+    let opens = |c: char| matches!(c, '<' | '＜' | '﹤' | '‹');
+    if !text.contains(opens) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut from = 0;
+    for (at, bracket) in text.match_indices(opens) {
+        let rest = &text[at + bracket.len()..];
+        if is_ours(rest) {
+            out.push_str(&text[from..at]);
+            out.push_str("&lt;");
+            from = at + bracket.len();
+        }
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
+}
+
+/// Whether a tag of ours follows, in any case and with any slashes and spaces before it.
+fn is_ours(rest: &str) -> bool {
+    let name =
+        rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '／' | '\\'));
+    TAGS.iter().any(|tag| {
+        name.get(..tag.len()).is_some_and(|start| start.replace('_', "-").eq_ignore_ascii_case(tag))
+    })
+}

@@ -1,0 +1,63 @@
+//! What changed in the index since a prompt showed it.
+
+use std::collections::HashSet;
+
+use super::guard::guarded_line;
+use crate::index::shown;
+
+/// Lines that are told; when more changed, the file says it better.
+const MOST_LINES: usize = 20;
+
+/// For the tail of a conversation whose prompt shows `before`. Both are texts of MEMORY.md, private and the
+/// team's. `None` where a reader would see no difference.
+pub fn index_news(before: &[String; 2], now: &[String; 2]) -> Option<String> {
+    let mut rows = Vec::new();
+    for (scope, before, now) in [("private", &before[0], &now[0]), ("team", &before[1], &now[1])] {
+        let (old, new) = (lines(before), lines(now));
+        let gone = old.iter().filter(|line| !new.contains(line));
+        rows.extend(gone.map(|line| format!("- gone ({scope}): {line}")));
+        let come = new.iter().filter(|line| !old.contains(line));
+        rows.extend(come.map(|line| format!("- new ({scope}): {line}")));
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let more = rows.len().saturating_sub(MOST_LINES);
+    rows.truncate(MOST_LINES);
+    if more > 0 {
+        rows.push(format!("- and {more} lines more: read MEMORY.md"));
+    }
+    let rows = rows.join("\n");
+    Some(format!(
+        "<system-reminder>\nThe memory index changed since it was shown in the system prompt:\n{rows}\n</system-reminder>"
+    ))
+}
+
+/// As they are shown, without bullets, blank lines and headings.
+fn lines(text: &str) -> Lines {
+    let mut out = Lines::default();
+    for line in shown(text).content.lines() {
+        let words = line.trim_start_matches(['-', '*', '+', ' ', '\t', '\u{feff}']);
+        let line = guarded_line(words);
+        if !line.is_empty() && !line.starts_with('#') && out.set.insert(line.clone()) {
+            out.order.push(line);
+        }
+    }
+    out
+}
+
+#[derive(Default)]
+struct Lines {
+    order: Vec<String>,
+    set: HashSet<String>,
+}
+
+impl Lines {
+    fn iter(&self) -> impl Iterator<Item = &String> {
+        self.order.iter()
+    }
+
+    fn contains(&self, line: &str) -> bool {
+        self.set.contains(line)
+    }
+}
