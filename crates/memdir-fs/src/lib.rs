@@ -7,10 +7,11 @@
 //! No function here removes a content that it has not handed to its caller.
 //!
 //! Reading order: [`file`] → [`root`] → `place` → `read` → [`list`] → [`write`] → `draft` → `undo` → `rename` →
-//! [`aside`] → [`changed`] → [`watch`], with [`limits`] and [`error`] beside them.
+//! [`aside`] → [`changed`] → `dirty` → [`watch`], with [`limits`] and [`error`] beside them.
 
 pub mod aside;
 pub mod changed;
+mod dirty;
 mod draft;
 pub mod error;
 pub mod file;
@@ -21,12 +22,15 @@ mod read;
 mod rename;
 pub mod root;
 mod undo;
+pub mod watch;
 pub mod write;
 
 pub use aside::Settled;
 pub use changed::{Changes, Seen, changed};
+pub use dirty::Dirty;
 pub use error::{FileError, RootError, Why};
 pub use file::{Content, File, Stamp, Stat};
 pub use list::{Left, Listing, Strange};
 pub use root::{Follow, MemoryRoot};
+pub use watch::Watch;
 pub use write::{Conflict, Expected, Removed, Replaced};

@@ -24,11 +24,11 @@ pub const GRACE: Duration = Duration::from_secs(2);
 pub const LEFT_AFTER: Duration = Duration::from_secs(600);
 
 /// After the first event, further ones are waited for, so that a save in three steps is one look.
-pub const DEBOUNCE: Duration = Duration::from_millis(60);
+pub(crate) const DEBOUNCE: Duration = Duration::from_millis(60);
 /// Where the system's watches are used up, how often the directory is looked through.
-pub const POLL: Duration = Duration::from_secs(2);
+pub(crate) const POLL: Duration = Duration::from_secs(2);
 /// More names than this, and it is cheaper to look at everything.
-pub const MOST_DIRTY: usize = 256;
+pub(crate) const MOST_DIRTY: usize = 256;
 
 /// A file that nobody else should read.
 pub(crate) const FILE_MODE: u32 = 0o600;

@@ -1,6 +1,7 @@
 //! What a memory directory holds, without reading it.
 
 use std::ffi::OsStr;
+use std::io;
 use std::sync::Arc;
 
 use bethink_memdir::Name;
@@ -59,6 +60,28 @@ impl MemoryRoot {
         listing.topics.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         listing.strange.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(listing)
+    }
+
+    /// The folders that topics may lie in, relative to the directory.
+    pub(crate) fn folders(&self) -> io::Result<Vec<String>> {
+        let (mut found, mut next) = (Vec::new(), vec![(Arc::clone(&self.dir), Vec::new())]);
+        while let Some((dir, parts)) = next.pop() {
+            for entry in dir.entries()?.take(MOST_ENTRIES) {
+                let entry = entry?;
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                let inner: Vec<String> = parts.iter().cloned().chain([name.clone()]).collect();
+                let wanted = !name.starts_with('.') && inner.len() < MOST_PARTS;
+                if !wanted || !is_folder(&entry) || self.is_the_teams(&inner) {
+                    continue;
+                }
+                // One that went meanwhile is told by its parent's watch.
+                if let Ok(opened) = dir.open_dir_nofollow(&name) {
+                    found.push(inner.join("/"));
+                    next.push((Arc::new(opened), inner));
+                }
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -151,7 +174,7 @@ impl Walk<'_> {
         let linked = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let meta = match entry.metadata() {
             Ok(meta) if !linked && !meta.is_symlink() => Some(meta),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(place.io("look at", error)),
             Ok(_) => self.root.followed(place)?.entry()?,
         };

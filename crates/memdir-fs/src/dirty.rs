@@ -1,0 +1,137 @@
+//! From what the system tells of a path to what must be looked at again. Hints only: the listing is the truth.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use bethink_memdir::Scope;
+use bethink_memdir::name::{TEAM, fold};
+use notify::event::{CreateKind, RemoveKind};
+use notify::{Event, EventKind};
+
+use crate::file::File;
+use crate::limits::MOST_DIRTY;
+use crate::root::Follow;
+
+/// What of a directory may have changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dirty {
+    Files(BTreeSet<File>),
+    Everything,
+}
+
+/// A directory that is watched.
+#[derive(Clone, Debug)]
+pub(crate) struct Watched {
+    pub(crate) path: PathBuf,
+    pub(crate) scope: Scope,
+    pub(crate) follow: Follow,
+    /// Itself, its folders and its parent: what the system was asked to watch.
+    pub(crate) asked: BTreeSet<PathBuf>,
+    /// The system has no watches left.
+    pub(crate) polled: bool,
+    pub(crate) pending: Option<Pending>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pending {
+    pub(crate) dirty: Dirty,
+    /// Folders came or went: what is watched must be found anew.
+    pub(crate) folders: bool,
+}
+
+impl Watched {
+    pub(crate) fn add(&mut self, found: Found) {
+        let pending = self
+            .pending
+            .get_or_insert(Pending { dirty: Dirty::Files(BTreeSet::new()), folders: false });
+        match (found, &mut pending.dirty) {
+            (Found::File(file), Dirty::Files(files)) if files.len() < MOST_DIRTY => {
+                files.insert(file);
+            }
+            (Found::File(_) | Found::Everything, dirty) => *dirty = Dirty::Everything,
+            (Found::Folder, dirty) => {
+                *dirty = Dirty::Everything;
+                pending.folders = true;
+            }
+        }
+    }
+
+    /// What an event says of one path, if it concerns this directory at all.
+    pub(crate) fn find(&self, kind: EventKind, path: &Path) -> Option<Found> {
+        let within = path.strip_prefix(&self.path).ok()?;
+        if within.as_os_str().is_empty() {
+            // The directory itself: a changed mode is nothing, what else happens to it changes everything.
+            return (!matches!(kind, EventKind::Modify(notify::event::ModifyKind::Metadata(_))))
+                .then_some(Found::Folder);
+        }
+        let Some(text) = within.to_str() else { return Some(Found::Everything) };
+        let mut parts = text.split('/');
+        if parts.clone().any(|part| part.starts_with('.')) {
+            return None;
+        }
+        if self.scope == Scope::Private && parts.next().is_some_and(|first| fold(first) == TEAM) {
+            return None;
+        }
+        if self.is_folder(kind, path) {
+            return Some(Found::Folder);
+        }
+        if !text.ends_with(".md") {
+            return None;
+        }
+        Some(File::parse(text).map_or(Found::Everything, Found::File))
+    }
+
+    /// The system does not always say so, and of what is gone only memory tells.
+    fn is_folder(&self, kind: EventKind, path: &Path) -> bool {
+        match kind {
+            EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => true,
+            EventKind::Modify(notify::event::ModifyKind::Data(_))
+            | EventKind::Create(CreateKind::File)
+            | EventKind::Remove(RemoveKind::File) => false,
+            _ => {
+                self.asked.contains(path)
+                    || std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+            }
+        }
+    }
+}
+
+/// What one path of an event means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    File(File),
+    Folder,
+    Everything,
+}
+
+/// Takes an event in. True when there is something to do.
+pub(crate) fn take_in(roots: &mut [Watched], event: notify::Result<Event>) -> bool {
+    let event = match event {
+        Ok(event) if event.need_rescan() => None,
+        // Reading is no change, and our own reading least of all.
+        Ok(event) if matches!(event.kind, EventKind::Access(_)) => return false,
+        Ok(event) => Some(event),
+        Err(error) => {
+            tracing::warn!(%error, "memory directories are looked through, as their watch failed");
+            None
+        }
+    };
+    let mut any = false;
+    for root in roots {
+        match &event {
+            None => {
+                root.add(Found::Folder);
+                any = true;
+            }
+            Some(event) => {
+                for path in &event.paths {
+                    if let Some(found) = root.find(event.kind, path) {
+                        root.add(found);
+                        any = true;
+                    }
+                }
+            }
+        }
+    }
+    any
+}

@@ -1,0 +1,306 @@
+//! Noticing changes: one watch for all directories, asleep while nothing happens.
+//!
+//! Folders are watched one by one, and never a file: a save by renaming replaces the file. What is watched is
+//! found anew when folders come or go, since what happens in a new folder before it is watched is told by
+//! nobody; after that, everything counts as changed.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bethink_memdir::Scope;
+use notify::{Config, Event, RecommendedWatcher, RecursiveMode};
+
+use crate::dirty::{Dirty, Found, Pending, Watched, take_in};
+use crate::limits::{DEBOUNCE, POLL};
+use crate::root::{Follow, MemoryRoot};
+
+/// Watches directories until it is dropped.
+pub struct Watch {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// `on_change` is called on the watch's own thread with the path of a directory as it was added. What
+    /// happens while it runs is gathered for the next call.
+    pub fn start(on_change: impl FnMut(&Path, Dirty) + Send + 'static) -> io::Result<Self> {
+        Self::start_on(system, on_change)
+    }
+
+    pub(crate) fn start_on(
+        system: impl FnOnce(Arc<Shared>) -> notify::Result<System>,
+        on_change: impl FnMut(&Path, Dirty) + Send + 'static,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let system = match system(Arc::clone(&shared)) {
+            Ok(system) => Some(system),
+            Err(error) => {
+                tracing::warn!(%error, "no watch on files: memory directories are looked through instead");
+                None
+            }
+        };
+        let worker = Worker { shared: Arc::clone(&shared), system, on_change };
+        let thread = std::thread::Builder::new().name("memory-watch".to_owned());
+        let thread = thread.spawn(move || worker.run())?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Watches a directory, and the path of one that is not there yet if its parent is. Once it is watched,
+    /// everything in it is told as changed, so that nothing falls between a listing and the watch. Adding it
+    /// again finds its folders anew.
+    pub fn add(&self, path: &Path, scope: Scope, follow: Follow) {
+        let mut state = self.shared.lock();
+        if let Some(root) = state.roots.iter_mut().find(|root| root.path == path) {
+            (root.scope, root.follow) = (scope, follow);
+            root.add(Found::Folder);
+        } else {
+            let asked = BTreeSet::new();
+            let path = path.to_owned();
+            let mut root = Watched { path, scope, follow, asked, polled: false, pending: None };
+            root.add(Found::Folder);
+            state.roots.push(root);
+        }
+        drop(state);
+        self.shared.wake.notify_one();
+    }
+
+    pub fn remove(&self, path: &Path) {
+        let mut state = self.shared.lock();
+        let (gone, kept) = mem::take(&mut state.roots).into_iter().partition(|r| r.path == path);
+        state.roots = kept;
+        let gone: Vec<Watched> = gone;
+        state.forgotten.extend(gone.into_iter().flat_map(|root| root.asked));
+        drop(state);
+        self.shared.wake.notify_one();
+    }
+
+    /// Whether the directory is looked through every few seconds, for want of the system's watches.
+    pub fn is_polled(&self, path: &Path) -> bool {
+        self.shared.lock().roots.iter().any(|root| root.path == path && root.polled)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.lock().stopped = true;
+        self.shared.wake.notify_one();
+        // `on_change` may be what drops the watch, and no thread can wait for itself.
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("roots", &self.shared.lock().roots).finish()
+    }
+}
+
+pub(crate) type System = Box<dyn notify::Watcher + Send>;
+
+fn system(shared: Arc<Shared>) -> notify::Result<System> {
+    // Links are not followed: with a link upwards, notify watches the world.
+    let config = Config::default().with_follow_symlinks(false);
+    let take = move |event: notify::Result<Event>| shared.take_in(event);
+    Ok(Box::new(<RecommendedWatcher as notify::Watcher>::new(take, config)?))
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    roots: Vec<Watched>,
+    /// No longer watched for a directory that was removed.
+    forgotten: Vec<PathBuf>,
+    stopped: bool,
+}
+
+impl State {
+    fn is_waiting(&self) -> bool {
+        self.stopped
+            || !self.forgotten.is_empty()
+            || self.roots.iter().any(|root| root.pending.is_some())
+    }
+}
+
+impl Shared {
+    pub(crate) fn take_in(&self, event: notify::Result<Event>) {
+        if take_in(&mut self.lock().roots, event) {
+            self.wake.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        most: Option<Duration>,
+    ) -> MutexGuard<'a, State> {
+        match most {
+            None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(most) => {
+                self.wake.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+            }
+        }
+    }
+}
+
+struct Work {
+    /// Each as it was when it was taken.
+    changed: Vec<(Watched, Pending)>,
+    forgotten: Vec<PathBuf>,
+}
+
+struct Worker<F> {
+    shared: Arc<Shared>,
+    system: Option<System>,
+    on_change: F,
+}
+
+impl<F: FnMut(&Path, Dirty)> Worker<F> {
+    fn run(mut self) {
+        while let Some(Work { changed, forgotten }) = self.next() {
+            let others = self.asked_by_others(Path::new(""));
+            for path in forgotten.iter().filter(|path| !others.contains(*path)) {
+                self.unwatch(path);
+            }
+            for (root, pending) in changed {
+                if pending.folders {
+                    self.watch_anew(&root);
+                }
+                (self.on_change)(&root.path, pending.dirty);
+            }
+        }
+    }
+
+    /// Waits for something to do, and a moment longer for what belongs to it. None: stopped.
+    fn next(&self) -> Option<Work> {
+        let mut state = self.shared.lock();
+        let polled_at = Instant::now() + POLL;
+        while !state.is_waiting() {
+            let polls = state.roots.iter().any(|root| root.polled);
+            let left = polls.then(|| polled_at.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                state.roots.iter_mut().filter(|root| root.polled).for_each(|root| {
+                    root.add(Found::Everything);
+                });
+                break;
+            }
+            state = self.shared.wait(state, left);
+        }
+        let until = Instant::now() + DEBOUNCE;
+        while !state.stopped {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.shared.wait(state, Some(left));
+        }
+        if state.stopped {
+            return None;
+        }
+        let forgotten = mem::take(&mut state.forgotten);
+        let pending = state.roots.iter_mut().filter_map(|root| {
+            let pending = root.pending.take()?;
+            Some((root.clone(), pending))
+        });
+        Some(Work { changed: pending.collect(), forgotten })
+    }
+
+    /// Asks the system for every folder again, until no new one turns up. Asking again is what finds a folder
+    /// that was replaced by another of the same name.
+    fn watch_anew(&mut self, root: &Watched) {
+        let others = self.asked_by_others(&root.path);
+        for path in &root.asked {
+            self.unwatch(path);
+        }
+        let mut asked = BTreeSet::new();
+        let mut all = self.system.is_some();
+        for path in root.asked.intersection(&others) {
+            self.watch(path);
+        }
+        while all {
+            let found = folders(root);
+            let new: Vec<PathBuf> = found.difference(&asked).cloned().collect();
+            if new.is_empty() {
+                break;
+            }
+            for path in new {
+                all &= self.watch(&path);
+                asked.insert(path);
+            }
+        }
+        if !all && !root.polled {
+            tracing::warn!(path = %root.path.display(), "memory is looked through every 2 seconds: \
+                the system has no watches left (on Linux, raise fs.inotify.max_user_watches)");
+        }
+        self.keep(root, asked, !all);
+    }
+
+    fn asked_by_others(&self, path: &Path) -> BTreeSet<PathBuf> {
+        let state = self.shared.lock();
+        let others = state.roots.iter().filter(|root| root.path != path);
+        others.flat_map(|root| root.asked.iter().cloned()).collect()
+    }
+
+    /// Another directory may have lost events while a folder that they share was not watched.
+    fn keep(&self, root: &Watched, asked: BTreeSet<PathBuf>, polled: bool) {
+        let mut state = self.shared.lock();
+        for other in state.roots.iter_mut().filter(|other| other.path != root.path) {
+            if !other.asked.is_disjoint(&asked) || !other.asked.is_disjoint(&root.asked) {
+                other.add(Found::Everything);
+            }
+        }
+        match state.roots.iter_mut().find(|kept| kept.path == root.path) {
+            Some(kept) => (kept.asked, kept.polled) = (asked, polled),
+            // Removed meanwhile.
+            None => state.forgotten.extend(asked),
+        }
+    }
+
+    /// False where the system can't watch the path though it is there.
+    fn watch(&mut self, path: &Path) -> bool {
+        let Some(system) = &mut self.system else { return false };
+        match system.watch(path, RecursiveMode::NonRecursive) {
+            Ok(()) => true,
+            Err(error) => matches!(error.kind, notify::ErrorKind::PathNotFound) || !path.exists(),
+        }
+    }
+
+    /// It may be gone, and its watch with it.
+    fn unwatch(&mut self, path: &Path) {
+        if let Some(system) = &mut self.system {
+            let _ = system.unwatch(path);
+        }
+    }
+}
+
+/// The directory with its folders, and its parent, which tells when it comes and goes.
+fn folders(root: &Watched) -> BTreeSet<PathBuf> {
+    let mut found: BTreeSet<PathBuf> = root.path.parent().map(Path::to_owned).into_iter().collect();
+    if let Ok(Some(memory)) = MemoryRoot::open(&root.path, root.scope, root.follow) {
+        found.insert(root.path.clone());
+        let inner = memory.folders().unwrap_or_default();
+        found.extend(inner.into_iter().map(|folder| root.path.join(folder)));
+    }
+    found.retain(|path| path.is_dir());
+    found
+}
+
+#[cfg(test)]
+mod tests;
