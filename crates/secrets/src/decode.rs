@@ -1,0 +1,153 @@
+//! Runs of text that stand for other text: base64 in both alphabets, hexadecimal, percent encoding.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use crate::view::View;
+
+/// Shortest base64 that can hold a key worth the name: 15 bytes.
+const LEAST_BASE64: usize = 20;
+/// Shortest hexadecimal run: 16 bytes.
+const LEAST_HEX: usize = 32;
+/// How much of a decoded run must be printable to be text. Ciphertext and images have about 0.37.
+const LEAST_PRINTABLE: f64 = 0.8;
+
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_allow_trailing_bits(true)
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+
+/// Where each run begins, and what it decodes to, where that is text.
+pub(crate) fn runs(view: &View<'_>) -> Vec<(usize, Vec<u8>)> {
+    let bytes = view.bytes.as_ref();
+    let mut out = Vec::new();
+    for (at, run) in split(bytes, is_base64) {
+        if run.len() >= LEAST_HEX && run.iter().all(u8::is_ascii_hexdigit) {
+            out.extend(hex(run).map(|text| (at, text)));
+        } else if run.len() >= LEAST_BASE64 {
+            out.extend(base64(run).map(|text| (at, text)));
+        }
+    }
+    if !bytes.contains(&b'%') {
+        return out;
+    }
+    for (at, run) in split(bytes, |byte| !byte.is_ascii_whitespace() && byte != b'"') {
+        out.extend(percent(run).map(|text| (at, text)));
+    }
+    out
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// Maximal runs of bytes that a test takes.
+fn split(bytes: &[u8], takes: impl Fn(u8) -> bool) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        at += bytes[at..].iter().position(|byte| takes(*byte))?;
+        let rest = &bytes[at..];
+        let len = rest.iter().position(|byte| !takes(*byte)).unwrap_or(rest.len());
+        let run = (at, &rest[..len]);
+        at += len;
+        Some(run)
+    })
+}
+
+/// A joined line can begin with a word that is no part of the run, which shifts it; so each of the four
+/// alignments is looked at. A wrong one decodes to noise.
+fn base64(run: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let url = run.iter().any(|byte| matches!(byte, b'-' | b'_'));
+    (0..4).filter_map(move |shift| {
+        let part = run.get(shift..)?;
+        // One character of six bits is no byte: a run cut there decodes without it.
+        let part = if part.len() % 4 == 1 { &part[..part.len() - 1] } else { part };
+        let decoded = if url { URL_SAFE.decode(part) } else { STANDARD.decode(part) };
+        decoded.ok().filter(|bytes| is_text(bytes))
+    })
+}
+
+fn hex(run: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pairs = run.chunks_exact(2);
+    let bytes: Option<Vec<u8>> =
+        pairs.map(|pair| Some((digit(pair[0])? << 4) | digit(pair[1])?)).collect();
+    bytes.filter(|bytes| is_text(bytes))
+}
+
+/// A word with `%41` in it; an ordinary address with a `%20` decodes to itself, which does no harm.
+fn percent(run: &[u8]) -> Option<Vec<u8>> {
+    let hex_at = |at: usize| {
+        let pair = run.get(at + 1..at + 3)?;
+        u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()
+    };
+    if !run.contains(&b'%') {
+        return None;
+    }
+    let mut out = Vec::with_capacity(run.len());
+    let mut at = 0;
+    let mut decoded = false;
+    while at < run.len() {
+        match hex_at(at).filter(|_| run[at] == b'%') {
+            Some(byte) => {
+                out.push(byte);
+                decoded = true;
+                at += 3;
+            }
+            None => {
+                out.push(run[at]);
+                at += 1;
+            }
+        }
+    }
+    decoded.then_some(out)
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    let printable =
+        bytes.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count();
+    #[expect(clippy::cast_precision_loss, reason = "counts of bytes of one file")]
+    let share = printable as f64 / bytes.len().max(1) as f64;
+    share >= LEAST_PRINTABLE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &str) {
+        let found = runs(&View::folded(text));
+        let found: Vec<String> =
+            found.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
+        assert!(found.iter().any(|text| text.contains(expect)), "{text:?}: {found:?}");
+    }
+
+    #[test]
+    fn text_comes_out_of_every_encoding() {
+        let inner = "the password is here??>>";
+        check(&format!("data: {}", STANDARD.encode(inner)), inner);
+        check(&format!("data: {}", URL_SAFE.encode(inner)), inner);
+        check(&format!("data: {}", STANDARD.encode(inner).trim_end_matches('=')), inner);
+        let hex: String = inner.bytes().map(|byte| format!("{byte:02x}")).collect();
+        check(&format!("data: {hex}"), inner);
+        check("a%6bey%20x", "akey x");
+    }
+
+    #[test]
+    fn a_word_before_a_joined_run_does_not_shift_it() {
+        for word in ["", "a", "ab", "abc", "abcd"] {
+            let encoded = STANDARD.encode("a long enough text to be found");
+            check(&format!("{word}\n{encoded}"), "long enough text");
+        }
+    }
+
+    #[test]
+    fn noise_is_not_text() {
+        let commit = "012ce1b9f3a8d77c65e4b2a1908f7e6d5c4b3a29";
+        assert!(runs(&View::plain(commit)).is_empty());
+        let noise: Vec<u8> = (0..=255).collect();
+        assert!(runs(&View::plain(&STANDARD.encode(noise))).is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! May this text be shared?
+
+use std::fmt;
+
+use crate::{Finding, Sighting, Text, invisible, scan};
+
+/// Findings that a message lists; the rest are counted.
+const MOST_TOLD: usize = 5;
+
+/// Why a text may not enter a team's memory, nor leave for it. Never holds a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+pub struct Refusal {
+    pub findings: Vec<Finding>,
+    pub sightings: Vec<Sighting>,
+}
+
+/// What everything passes that is written to a team's memory, pushed or pulled.
+pub fn gate(name: &str, text: &str) -> Result<(), Refusal> {
+    let mut sightings = invisible(name);
+    sightings.iter_mut().for_each(|sighting| sighting.line = 0);
+    sightings.extend(invisible(text));
+    let refusal = Refusal { findings: scan(&Text { name, text }), sightings };
+    if refusal.is_empty() { Ok(()) } else { Err(refusal) }
+}
+
+impl Refusal {
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty() && self.sightings.is_empty()
+    }
+
+    /// Each reason in words, without the value: `line 3: a GitHub token (github-token)`.
+    pub fn reasons(&self) -> Vec<String> {
+        let findings = self.findings.iter().map(ToString::to_string);
+        findings.chain(self.sightings.iter().map(ToString::to_string)).collect()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reasons = self.reasons();
+        write!(f, "{}", reasons[..reasons.len().min(MOST_TOLD)].join("; "))?;
+        match reasons.len().saturating_sub(MOST_TOLD) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_harmless_passes() {
+        assert_eq!(
+            gate("deploy", "Deploys go through CI; ask for the key in the vault.\n"),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_rule_and_line_and_never_the_value() {
+        let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let refused = gate("ci", &format!("---\nname: ci\n---\nuse {key}\nand\u{202e} this\n"));
+        let refused = refused.unwrap_err();
+        let told = format!("{refused} {refused:?}");
+        assert!(told.contains("line 4: a GitHub token (github-token)"), "{told}");
+        assert!(told.contains("line 5: a right-to-left override (U+202E)"), "{told}");
+        assert!(!told.contains(&key[4..12]), "{told}");
+    }
+
+    #[test]
+    fn a_name_is_looked_at_too() {
+        let refused = gate("notes\u{200b}x", "fine").unwrap_err();
+        assert_eq!(refused.reasons(), ["in the name: a zero width space (U+200B)"]);
+    }
+}

@@ -1,0 +1,220 @@
+//! What looks like a secret and is none: placeholders, references, names of things, hashes that are called so.
+//!
+//! A rule's expression says where a value stands; a judge says whether it is one. Judges of keys with a
+//! form of their own let little pass, since the form already says what it is; the judge of `password = …`
+//! lets much pass, since people write about passwords far more often than they write them down.
+
+mod lists;
+mod shape;
+
+use std::ops::Range;
+
+use lists::ABOUT;
+use shape::{
+    entropy, is_humps, is_identifier, is_known_term, is_path, is_time_or_version, is_uuid,
+    is_words, refers, says_nothing, stands_in,
+};
+
+/// Bits a character. A run of one letter has 0, hexadecimal of 32 digits 3.4 on average, base64 of 40 4.7.
+const LEAST_TOKEN: f64 = 2.0;
+const LEAST_RANDOM: f64 = 2.8;
+const LEAST_ASSIGNED: f64 = 3.0;
+const LEAST_PASSWORD: f64 = 2.2;
+/// Shortest value under a name such as `token` that is taken for one.
+const LEAST_BYTES: usize = 12;
+
+/// A match of a rule's expression.
+#[derive(Debug)]
+pub(crate) struct Candidate<'a> {
+    value: String,
+    /// What the rule matched before the value: the name, the scheme.
+    head: String,
+    after: &'a [u8],
+}
+
+impl<'a> Candidate<'a> {
+    pub(crate) fn new(bytes: &'a [u8], whole: &Range<usize>, value: &Range<usize>) -> Self {
+        let text = |range: Range<usize>| {
+            String::from_utf8_lossy(bytes.get(range).unwrap_or_default()).into_owned()
+        };
+        let raw = text(value.clone());
+        let quotes = ['"', '\'', '`', '\\'];
+        let value_text = raw.trim_matches(quotes).to_owned();
+        let after = bytes.get(value.end..).unwrap_or_default();
+        Self { value: value_text, head: text(whole.start..value.start), after }
+    }
+}
+
+/// A key with a form of its own.
+pub(crate) fn token(candidate: &Candidate<'_>) -> bool {
+    let value = &candidate.value;
+    entropy(value) >= LEAST_TOKEN && !stands_in(value) && !is_words(value)
+}
+
+/// A value without a form, known by its context.
+pub(crate) fn random(candidate: &Candidate<'_>) -> bool {
+    let value = &candidate.value;
+    let spoken = !value.bytes().any(|byte| byte.is_ascii_digit()) && is_humps(value);
+    token(candidate) && entropy(value) >= LEAST_RANDOM && !spoken && !is_identifier(value)
+}
+
+/// A UUID that a name calls a key.
+pub(crate) fn uuid(candidate: &Candidate<'_>) -> bool {
+    entropy(&candidate.value) >= LEAST_RANDOM && !stands_in(&candidate.value)
+}
+
+/// Between `user:` and `@` of an address.
+pub(crate) fn in_address(candidate: &Candidate<'_>) -> bool {
+    let value = candidate.value.as_str();
+    let user = candidate.head.rsplit("//").next().unwrap_or("").trim_end_matches(':');
+    let common = [
+        "postgres",
+        "root",
+        "admin",
+        "guest",
+        "mysql",
+        "redis",
+        "minio",
+        "minioadmin",
+        "rabbitmq",
+        "mongo",
+        "docker",
+        "dev",
+        "pwd",
+        "pw",
+        "local",
+        "localhost",
+        "development",
+    ];
+    let lower = value.to_ascii_lowercase();
+    let plain = refers(value) || says_nothing(value) || lower == user.to_ascii_lowercase();
+    !plain
+        && !common.contains(&lower.as_str())
+        && !value.bytes().all(|byte| byte == value.as_bytes()[0])
+}
+
+/// Where a command takes a password.
+pub(crate) fn password(candidate: &Candidate<'_>) -> bool {
+    let value = &candidate.value;
+    !refers(value) && !says_nothing(value) && entropy(value) >= LEAST_TOKEN
+}
+
+/// A value that a name such as `password` or `token` is given. The cheapest questions come first: there are
+/// many such places in an honest text.
+pub(crate) fn assigned(candidate: &Candidate<'_>) -> bool {
+    let value = candidate.value.trim_end_matches(['.', ':', '!', '?', ')', '*']);
+    let digits = value.bytes().any(|byte| byte.is_ascii_digit());
+    let letters = value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let one_word = !value.chars().any(char::is_whitespace);
+    if !digits || !letters || !one_word || is_call(candidate) || is_about(&candidate.head) {
+        return false;
+    }
+    let code = value.contains("://") || value.contains("::");
+    if code || refers(value) || is_uuid(value) || is_known_term(value) || says_nothing(value) {
+        return false;
+    }
+    if is_password_name(&candidate.head) {
+        return entropy(value) >= LEAST_PASSWORD && !is_path(value) && !is_identifier(value);
+    }
+    value.len() >= LEAST_BYTES
+        && entropy(value) >= LEAST_ASSIGNED
+        && !is_path(value)
+        && !is_identifier(value)
+        && !is_time_or_version(value)
+}
+
+/// `token: read_token(path)`: the value is code.
+fn is_call(candidate: &Candidate<'_>) -> bool {
+    candidate.after.first().is_some_and(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'))
+}
+
+/// `token_count`, `password_hash`: the last word of the name says that it is about a secret.
+fn is_about(head: &str) -> bool {
+    let name = head.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let name = name.trim_end_matches(" is").to_ascii_lowercase();
+    let last = name.rsplit(['_', '-', ' ']).next().unwrap_or("");
+    let tail = [
+        "passwords",
+        "password",
+        "secrets",
+        "secret",
+        "tokens",
+        "token",
+        "auth",
+        "key",
+        "pwd",
+        "pass",
+    ]
+    .into_iter()
+    .find_map(|word| last.strip_prefix(word))
+    .unwrap_or(last);
+    ABOUT.contains(&tail)
+}
+
+fn is_password_name(head: &str) -> bool {
+    let lower = head.to_ascii_lowercase();
+    ["passw", "pwd", "passphrase", "passcode"].iter().any(|word| lower.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Text, scan};
+
+    fn blocked(text: &str) -> bool {
+        !scan(&Text { name: "notes", text }).is_empty()
+    }
+
+    #[test]
+    fn passwords_that_are_written_down_are_found() {
+        for text in [
+            "DB_PASSWORD=Tr0ub4dor&3x",
+            "password: \"kX9#mQ2$vL\"",
+            "the staging password is `Zx81-spectrum!q`",
+            "\"client_secret\": \"8f7Jq2LmZx0PvRt5Wb3N\"",
+            "api_key = 'q8Zt2LmXp0VrKt5Wb3NcJ7'",
+            "auth_token: 9f8e7d6c5b4a39281706f5e4d3c2b1a0",
+            "SECRET_KEY=p9d8f7g6h5j4k3l2q1w0e9r8",
+            "postgres://app:s3cr3tPw9@db.internal:5432/app",
+            "curl -u admin:Gh7kLp2q https://ci.internal/job",
+            "Authorization: Bearer 8f7Jq2LmZx0PvRt5Wb3N",
+            "machine git.internal login bot password Gh7kLp2q9",
+        ] {
+            assert!(blocked(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_about_secrets_passes() {
+        for text in [
+            "password: ${DB_PASSWORD}",
+            "password: <your-password-123>",
+            "token: $TOKEN_42_PROD_X",
+            "api_key: process.env.API_KEY_2",
+            "The password: required, at least 12 characters",
+            "password_hash: $2b$12$KIXQ0c1T9oY8J5m",
+            "token_count: 12345678901234",
+            "secret: changeme123",
+            "token: xxxxxxxxxxxx1234",
+            "postgres://user:password@localhost/db",
+            "postgres://postgres:postgres@localhost:5432/app",
+            "redis://:${REDIS_PASS}@cache:6379",
+            "secret_id: 8f7Jq2LmZx0PvRt5Wb3N",
+            "cache key: 012ce1b9f3a8d77c65e4b2a1908f7e6d5c4b3a29",
+            "session token: 3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+            "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
+            "auth: src/auth/oauth2_client.rs",
+            "auth: oauth2-proxy-v7.4",
+            "tokens: max_tokens_8192 by default",
+            "secret: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+            "Authorization: Bearer <token>",
+            "the -----BEGIN PRIVATE KEY----- header is checked",
+            "token = read_token_v2(path)",
+            "author: someone1234567",
+            "password: argon2id",
+            "the options are passed to `DebugOverlay2`",
+        ] {
+            let found = scan(&Text { name: "notes", text });
+            assert!(found.is_empty(), "{text}: {found:?}");
+        }
+    }
+}

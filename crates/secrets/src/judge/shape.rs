@@ -1,0 +1,106 @@
+//! What a value looks like.
+
+use super::lists::{REFERENCES, STAND_IN_PARTS, STAND_IN_WORDS, STAND_INS, TERMS};
+
+/// Shannon's, over the bytes of a value.
+pub(super) fn entropy(value: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
+    let total = f64::from(u32::try_from(value.len().max(1)).unwrap_or(u32::MAX));
+    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / total);
+    -shares.map(|share| share * share.log2()).sum::<f64>()
+}
+
+/// A placeholder, in the form of a key or in none.
+pub(super) fn stands_in(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    STAND_INS.iter().any(|part| lower.contains(part))
+        || words(&lower).next().is_none()
+        || words(&lower).any(|word| STAND_IN_PARTS.contains(&word))
+}
+
+/// A placeholder for a password.
+pub(super) fn says_nothing(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    stands_in(value) || words(&lower).any(|word| STAND_IN_WORDS.contains(&word))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Words of one case and their separators: `sk-proj-some-long-title`.
+pub(super) fn is_words(value: &str) -> bool {
+    let letters = || value.bytes().filter(u8::is_ascii_alphabetic);
+    let one_case = letters().all(|byte| byte.is_ascii_lowercase())
+        || letters().all(|byte| byte.is_ascii_uppercase());
+    one_case && value.contains(['-', '_', '.']) && !value.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+pub(super) fn refers(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    REFERENCES.iter().any(|start| lower.starts_with(start))
+        || value.contains("${")
+        || value.contains("{{")
+}
+
+/// Words as programs write them, with signs between them.
+pub(super) fn is_identifier(value: &str) -> bool {
+    value.contains(['_', '-', '.', '/', ':']) && is_humps(value)
+}
+
+/// Every piece between signs and humps is a word, a short number, or a word with a short number after it.
+pub(super) fn is_humps(value: &str) -> bool {
+    let mut humps: Vec<String> = Vec::new();
+    let mut before = ' ';
+    for c in value.chars() {
+        let hump = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        let begins = hump || !before.is_ascii_alphanumeric();
+        if c.is_ascii_alphanumeric() {
+            match humps.last_mut().filter(|_| !begins) {
+                Some(hump) => hump.push(c),
+                None => humps.push(c.to_string()),
+            }
+        } else if !matches!(c, '_' | '-' | '.' | '/' | ':') {
+            return false;
+        }
+        before = c;
+    }
+    humps.iter().all(|hump| is_word(hump))
+}
+
+fn is_word(hump: &str) -> bool {
+    let letters = hump.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = hump.len() - letters.len();
+    let one_case = letters.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+        || letters.bytes().all(|byte| byte.is_ascii_uppercase());
+    let spoken = letters.len() < 4 || letters.bytes().any(|byte| b"aeiouyAEIOUY".contains(&byte));
+    letters.bytes().all(|byte| byte.is_ascii_alphabetic()) && one_case && spoken && digits <= 4
+}
+
+pub(super) fn is_uuid(value: &str) -> bool {
+    let parts: Vec<&str> = value.split('-').collect();
+    let lens: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    lens == [8, 4, 4, 4, 12]
+        && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Each part between slashes is a word or a file.
+pub(super) fn is_path(value: &str) -> bool {
+    value.contains('/')
+        && value.split('/').all(|part| part.is_empty() || is_identifier(part) || is_word(part))
+}
+
+pub(super) fn is_known_term(value: &str) -> bool {
+    TERMS.contains(&value.to_ascii_lowercase().as_str())
+}
+
+/// `2026-11-22T07:18:56Z`, `1.2.3-rc.1`, `30m`.
+pub(super) fn is_time_or_version(value: &str) -> bool {
+    let rest = value.trim_start_matches('v');
+    let figures =
+        rest.bytes().filter(|byte| byte.is_ascii_digit() || b".:-+TZ".contains(byte)).count();
+    rest.starts_with(|c: char| c.is_ascii_digit())
+        && figures * 4 >= rest.len() * 3
+        && value.contains(['-', '.', ':'])
+}
