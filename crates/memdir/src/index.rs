@@ -14,6 +14,7 @@ mod style;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use edit::is_teams;
 pub use edit::{Row, add, rebuild, remove};
 pub use lines::{Entry, Line, entries, lines};
 pub use links::{Link, Target};

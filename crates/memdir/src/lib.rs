@@ -4,12 +4,13 @@
 //! prompt gets to `bethink-recall`, and acting to the daemon.
 //!
 //! Reading order: [`name`] → [`hash`] → [`header`] → [`index`] → [`age`] → [`unseen`] →
-//! [`prompt`].
+//! [`prompt`] → [`lint`].
 
 pub mod age;
 pub mod hash;
 pub mod header;
 pub mod index;
+pub mod lint;
 pub mod name;
 pub mod prompt;
 pub mod unseen;

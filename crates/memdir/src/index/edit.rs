@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use super::lines::{Entry, Line, entries, lines};
+use super::links::Link;
 use super::style::Style;
-use crate::name::{Name, TEAM};
+use crate::name::{Name, TEAM, fold};
 
 /// What the line of a topic says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +33,22 @@ pub fn remove(text: &str, name: &Name) -> String {
 /// Of an old index and the topics that there are: prose and living entries stay, entries of which every
 /// topic is gone go, and what is missing is added. Topics of the team are left to the team's own index.
 pub fn rebuild(old: &str, topics: &[Row<'_>]) -> String {
-    let there: HashSet<String> = topics.iter().map(|row| row.name.folded()).collect();
+    let names: HashSet<String> = topics.iter().map(|row| row.name.folded()).collect();
+    let titles: HashSet<String> = topics.iter().map(|row| fold(row.title)).collect();
+    let lives = |link: &Link, name: &Name| {
+        let folded = name.folded();
+        names.contains(&folded) || link.wiki && titles.contains(&folded) || is_teams(name)
+    };
     let dead = |entry: &Entry<'_>| {
-        let mut names = entry.first.links.iter().filter_map(|link| link.topic());
-        names.all(|name| !there.contains(&name.folded()) && !is_teams(name))
+        let mut links = entry.first.links.iter();
+        !links.any(|link| link.topic().is_some_and(|name| lives(link, name)))
     };
     let kept = without(old, dead);
     let known = linked(&kept);
-    let missing: Vec<Row<'_>> =
-        topics.iter().filter(|row| !known.contains(&row.name.folded())).copied().collect();
+    let listed = |row: &&Row<'_>| {
+        known.contains(&row.name.folded()) || known.contains(&format!("[[{}", fold(row.title)))
+    };
+    let missing: Vec<Row<'_>> = topics.iter().filter(|row| !listed(row)).copied().collect();
     append(&kept, &missing)
 }
 
@@ -49,11 +57,19 @@ pub(crate) fn is_teams(name: &Name) -> bool {
     name.as_str().split_once('/').is_some_and(|(folder, _)| folder == TEAM)
 }
 
-/// Every topic that a line links, entry or prose.
+/// Every topic that a line links, entry or prose; those of wikilinks also with `[[` before them, since
+/// they may be titles.
 fn linked(text: &str) -> HashSet<String> {
-    let lines = lines(text);
-    let links = lines.iter().flat_map(|line| &line.links);
-    links.filter_map(|link| link.topic()).map(Name::folded).collect()
+    let mut out = HashSet::new();
+    for link in lines(text).iter().flat_map(|line| &line.links) {
+        let Some(name) = link.topic() else { continue };
+        let folded = name.folded();
+        if link.wiki {
+            out.insert(format!("[[{folded}"));
+        }
+        out.insert(folded);
+    }
+    out
 }
 
 fn without(text: &str, gone: impl Fn(&Entry<'_>) -> bool) -> String {

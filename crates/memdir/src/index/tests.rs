@@ -181,6 +181,8 @@ fn a_rebuilt_index_keeps_what_lives() {
     assert_eq!(rebuild(old, &[row(&fog), row(&rain), row(&sun)]), expect);
     assert_eq!(rebuild(expect, &[row(&fog), row(&rain), row(&sun)]), expect);
     assert_eq!(rebuild("- [Gone](gone.md)\n", &[]), "");
+    let titled = Row { name: &fog, title: "The Fog", description: "d" };
+    assert_eq!(rebuild("- [[the fog]] - mine\n", &[titled]), "- [[the fog]] - mine\n");
     assert_eq!(
         rebuild("1. [Gone](gone.md)\n", &[row(&fog), row(&rain)]),
         "- [T](fog.md) — d\n- [T](rain.md) — d\n"

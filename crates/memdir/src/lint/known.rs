@@ -1,0 +1,59 @@
+//! The topics of a directory, read once, and how links find them.
+
+use std::collections::HashMap;
+
+use super::TopicFile;
+use crate::header::{self, Topic};
+use crate::index::Link;
+use crate::name::{Name, fold};
+
+pub(super) struct Known<'a> {
+    pub(super) topics: Vec<(&'a Name, &'a str, Topic<'a>)>,
+    by_name: HashMap<&'a str, usize>,
+    by_folded: HashMap<String, usize>,
+    /// Wikis link by title as well.
+    by_title: HashMap<String, usize>,
+}
+
+/// What a link leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Topic(usize),
+    /// Written otherwise than the file, which some systems do not find.
+    Nearly(usize),
+    Nothing,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn of(files: &'a [TopicFile<'a>]) -> Self {
+        let topics: Vec<_> =
+            files.iter().map(|file| (file.name, file.text, header::read(file.text))).collect();
+        let mut known = Self {
+            by_name: HashMap::new(),
+            by_folded: HashMap::new(),
+            by_title: HashMap::new(),
+            topics,
+        };
+        for (at, (name, _, topic)) in known.topics.iter().enumerate() {
+            known.by_name.insert(name.as_str(), at);
+            known.by_folded.entry(name.folded()).or_insert(at);
+            if let Some(title) = &topic.header.name {
+                known.by_title.entry(fold(title)).or_insert(at);
+            }
+        }
+        known
+    }
+
+    pub(super) fn find(&self, link: &Link) -> Found {
+        let Some(name) = link.topic() else { return Found::Nothing };
+        if let Some(at) = self.by_name.get(name.as_str()) {
+            return Found::Topic(*at);
+        }
+        let folded = name.folded();
+        match (self.by_title.get(&folded).filter(|_| link.wiki), self.by_folded.get(&folded)) {
+            (Some(at), _) => Found::Topic(*at),
+            (None, Some(at)) => Found::Nearly(*at),
+            (None, None) => Found::Nothing,
+        }
+    }
+}
