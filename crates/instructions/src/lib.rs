@@ -1,1 +1,32 @@
-//! Instruction files: which are loaded for a directory, in what order, and why others are not.
+//! Instruction files: which are loaded for a working directory, in what order, and why others are not.
+//!
+//! Owns the chain (managed, user, project from its root down, local), imports, rules that wait for a
+//! file, what is left out of a text, and how the model reads it. Pure: a disk is passed in. Leaves to the
+//! daemon when to load again, which paths were touched, what a person approved, and where the text stands
+//! in a prompt.
+//!
+//! A file is admitted by where it really lies and by its name, before it is read; one that cannot be
+//! loaded is skipped with its reason, and the others count.
+//!
+//! Reading order: [`places`] → [`disk`] → [`gather`] → `text` (`front`, `comments`, `invisible`) →
+//! `imports` → `patterns` → `secret` → [`report`] → [`render`] → [`limits`].
+
+mod comments;
+pub mod disk;
+mod front;
+pub mod gather;
+mod imports;
+mod invisible;
+pub mod limits;
+mod lines;
+mod patterns;
+pub mod places;
+pub mod render;
+pub mod report;
+mod secret;
+mod text;
+
+pub use disk::{Disk, Look, Node};
+pub use gather::{Request, load};
+pub use places::{MANAGED, Places, absolute, root_of};
+pub use report::{Instructions, Kind, Loaded, Reason, Skipped, Why};

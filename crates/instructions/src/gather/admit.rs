@@ -1,0 +1,72 @@
+//! Which file may be read at all. Decided by where it really lies, before a byte of it is read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Candidate, Gather};
+use crate::disk::{Look, Node};
+use crate::limits::MOST_DEPTH;
+use crate::report::Reason;
+use crate::secret;
+
+/// Where a refused file really lies, and why it is refused.
+pub(super) type Refused = (Option<PathBuf>, Reason);
+
+impl Gather<'_> {
+    /// `None` where nothing is.
+    pub(super) fn admit(&self, candidate: &Candidate) -> Result<Option<Look>, Refused> {
+        let look = match self.disk.look(&candidate.path) {
+            Ok(look) => look,
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err((None, Reason::Unreadable { error: error.to_string() })),
+        };
+        match self.refusal(candidate, &look) {
+            Some(reason) => Err((Some(look.real), reason)),
+            None => Ok(Some(look)),
+        }
+    }
+
+    fn refusal(&self, candidate: &Candidate, look: &Look) -> Option<Reason> {
+        match look.node {
+            _ if secret::is_of_the_system(&look.real) => return Some(Reason::OfTheSystem),
+            Node::Other => return Some(Reason::NotAFile),
+            Node::Directory => return Some(Reason::Directory),
+            Node::File => {}
+        }
+        if candidate.trail.contains(&look.real) {
+            return Some(Reason::Cycle);
+        }
+        if let Some(path) = self.by_path.get(&look.real) {
+            return Some(Reason::AlreadyLoaded { path: path.clone() });
+        }
+        if candidate.trail.len() > MOST_DEPTH {
+            return Some(Reason::TooDeep);
+        }
+        if self.approved.contains(&look.real) {
+            return None;
+        }
+        self.needs_approval(candidate, &look.real)
+    }
+
+    fn needs_approval(&self, candidate: &Candidate, real: &Path) -> Option<Reason> {
+        let below = real.strip_prefix(&self.real_root).ok();
+        // Above the project only names count: a project may lie anywhere.
+        if let Some(what) = secret::looks_secret(below.unwrap_or(real)) {
+            return Some(Reason::Secret { what });
+        }
+        match below {
+            Some(below) => secret::is_foreign(below).then_some(Reason::Foreign),
+            None => (!candidate.own).then(|| Reason::Outside { real: real.to_path_buf() }),
+        }
+    }
+
+    pub(super) fn is_inside(&self, real: &Path) -> bool {
+        real.starts_with(&self.real_root)
+    }
+}
+
+/// Nothing can be there: also where a file stands in for a directory, or no file could have such a name.
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | InvalidInput | InvalidFilename)
+}

@@ -1,0 +1,81 @@
+//! Imports of a loaded file, each followed by its own.
+
+use std::path::{Path, PathBuf};
+
+use super::admit::is_absent;
+use super::{Candidate, Gather};
+use crate::disk::Node;
+use crate::imports::{self, Import};
+use crate::limits::MOST_IMPORTS;
+use crate::places::absolute;
+use crate::report::{Kind, Reason, Why};
+
+impl Gather<'_> {
+    pub(super) fn imports_of(&mut self, file: &Candidate, real: &Path, content: &str) {
+        let left = MOST_IMPORTS.saturating_sub(self.imports);
+        let (found, more) = imports::find(content, left);
+        let mut trail = file.trail.clone();
+        trail.push(real.to_path_buf());
+        // What the project's own files name is not the person's word any more.
+        let own = file.own && !self.is_inside(real);
+        let imported = Candidate {
+            path: PathBuf::new(),
+            kind: Kind::Import,
+            why: Why::Imported,
+            base: file.base.clone(),
+            own,
+            imported_by: Some(file.path.clone()),
+            trail,
+        };
+        for import in found {
+            if self.imports >= MOST_IMPORTS {
+                self.tell(&file.path, None, None, Reason::TooManyImports);
+                return;
+            }
+            self.imports += 1;
+            self.import(&imported, &import, file);
+        }
+        if more {
+            self.tell(&file.path, None, None, Reason::TooManyImports);
+        }
+    }
+
+    /// Takes the first reading that names something.
+    fn import(&mut self, imported: &Candidate, import: &Import, file: &Candidate) {
+        let mut nowhere = None;
+        for reading in import.readings() {
+            let Some(path) = self.resolve(reading, &file.path) else { continue };
+            match self.disk.look(&path) {
+                Err(error) if is_absent(&error) => nowhere = Some(path),
+                // A mention of a directory is one; a path to it is a mistake.
+                Ok(look) if look.node == Node::Directory && !import.is_meant() => return,
+                _ => {
+                    let why = follow(imported, file);
+                    self.offer(Candidate { path, why, ..imported.clone() });
+                    return;
+                }
+            }
+        }
+        if let Some(path) = nowhere.filter(|_| import.is_meant()) {
+            self.tell(&path, None, Some(file.path.clone()), Reason::NoSuchFile);
+        }
+    }
+
+    fn resolve(&self, reading: &str, file: &Path) -> Option<PathBuf> {
+        if let Some(below) = reading.strip_prefix("~/") {
+            return Some(absolute(self.places.home.as_deref()?, Path::new(below)));
+        }
+        if reading.starts_with('~') {
+            return None;
+        }
+        Some(absolute(file.parent()?, Path::new(reading)))
+    }
+}
+
+/// What a touched file brought in is told so, also for what it imports.
+fn follow(imported: &Candidate, file: &Candidate) -> Why {
+    match &file.why {
+        Why::Always | Why::Imported => imported.why.clone(),
+        touched => touched.clone(),
+    }
+}

@@ -1,0 +1,135 @@
+//! The chain: managed, the user's, the project's from its root down, then the local files.
+
+use std::path::{Path, PathBuf};
+
+use super::{Candidate, Gather, Outcome};
+use crate::disk::Node;
+use crate::limits::{MOST_ENTRIES, MOST_RULE_DEPTH, MOST_RULE_DIRS};
+use crate::report::{Kind, Reason, Why};
+
+/// What other agents read at a project's root: named, so that nobody wonders.
+const OTHER_TOOLS: [(&str, &str); 5] = [
+    ("GEMINI.md", "Gemini CLI"),
+    (".github/copilot-instructions.md", "GitHub Copilot"),
+    (".cursorrules", "Cursor"),
+    (".windsurfrules", "Windsurf"),
+    (".clinerules", "Cline"),
+];
+
+impl Gather<'_> {
+    pub(super) fn chain(&mut self) {
+        let managed = self.places.managed.clone();
+        self.offer(own(managed, Kind::Managed, &self.places.root));
+        if let Some(home) = self.places.home.clone() {
+            let dir = home.join(".claude");
+            self.offer(own(dir.join("CLAUDE.md"), Kind::User, &self.places.root));
+            let rule = own(dir.join("rules"), Kind::Rule, &self.places.root);
+            self.rules(&rule);
+        }
+        let directories = self.places.directories();
+        for dir in &directories {
+            self.directory(dir, &Why::Always);
+        }
+        for dir in &directories {
+            self.local(dir, &Why::Always);
+        }
+        self.tell_other_tools();
+    }
+
+    /// What a directory of the project says to everybody.
+    pub(super) fn directory(&mut self, dir: &Path, why: &Why) {
+        let here = |path: PathBuf, kind| of_project(path, kind, why, dir);
+        let claude = self.offer(here(dir.join("CLAUDE.md"), Kind::Project));
+        self.offer(here(dir.join(".claude/CLAUDE.md"), Kind::Project));
+        let agents = here(dir.join("AGENTS.md"), Kind::Project);
+        match claude {
+            Outcome::Counts => self.pass_over(&agents),
+            Outcome::Absent | Outcome::Refused => {
+                self.offer(agents);
+            }
+        }
+        self.rules(&here(dir.join(".claude/rules"), Kind::Rule));
+    }
+
+    pub(super) fn local(&mut self, dir: &Path, why: &Why) {
+        self.offer(of_project(dir.join("CLAUDE.local.md"), Kind::Local, why, dir));
+    }
+
+    /// An `AGENTS.md` beside a `CLAUDE.md`, which often imports it or is the same file.
+    fn pass_over(&mut self, agents: &Candidate) {
+        let Ok(look) = self.disk.look(&agents.path) else { return };
+        let reason = match self.by_path.get(&look.real) {
+            Some(path) => Reason::AlreadyLoaded { path: path.clone() },
+            None => Reason::ClaudeMdCounts,
+        };
+        self.skip(agents, Some(look.real), reason);
+    }
+
+    /// All Markdown files below a directory of rules, by name; `rule.path` is the directory.
+    fn rules(&mut self, rule: &Candidate) {
+        let mut seen = std::collections::HashSet::new();
+        let mut open = vec![(rule.path.clone(), 0)];
+        while let Some((dir, depth)) = open.pop() {
+            let Ok(look) = self.disk.look(&dir) else { continue };
+            // A symlink may lead back up.
+            if look.node != Node::Directory || !seen.insert(look.real) {
+                continue;
+            }
+            if depth > MOST_RULE_DEPTH || seen.len() > MOST_RULE_DIRS {
+                self.tell(&dir, None, None, Reason::TooManyFiles);
+                continue;
+            }
+            let below = self.rules_in(rule, &dir);
+            open.extend(below.into_iter().rev().map(|dir| (dir, depth + 1)));
+        }
+    }
+
+    /// Offers the files of one directory and gives back the directories in it.
+    fn rules_in(&mut self, rule: &Candidate, dir: &Path) -> Vec<PathBuf> {
+        let mut names = match self.disk.list(dir, MOST_ENTRIES) {
+            Ok(names) => names,
+            Err(error) => {
+                self.tell(dir, None, None, Reason::Unreadable { error: error.to_string() });
+                return Vec::new();
+            }
+        };
+        names.sort();
+        let (files, others): (Vec<_>, Vec<_>) =
+            names.into_iter().map(|name| dir.join(name)).partition(|path| is_markdown(path));
+        for path in files {
+            self.offer(Candidate { path, ..rule.clone() });
+        }
+        let is_dir = |path: &PathBuf| self.disk.look(path).is_ok_and(|l| l.node == Node::Directory);
+        others.into_iter().filter(is_dir).collect()
+    }
+
+    fn tell_other_tools(&mut self) {
+        for (name, tool) in OTHER_TOOLS {
+            let path = self.places.root.join(name);
+            if self.disk.look(&path).is_ok_and(|look| !self.by_path.contains_key(&look.real)) {
+                self.tell(&path, None, None, Reason::OtherTool { tool });
+            }
+        }
+    }
+}
+
+fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
+}
+
+/// A file that only the person or the administrator writes.
+fn own(path: PathBuf, kind: Kind, base: &Path) -> Candidate {
+    Candidate { own: true, ..of_project(path, kind, &Why::Always, base) }
+}
+
+fn of_project(path: PathBuf, kind: Kind, why: &Why, base: &Path) -> Candidate {
+    Candidate {
+        path,
+        kind,
+        why: why.clone(),
+        base: base.to_path_buf(),
+        own: false,
+        imported_by: None,
+        trail: Vec::new(),
+    }
+}

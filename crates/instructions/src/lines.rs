@@ -1,0 +1,144 @@
+//! Markdown line by line: what is code, and what is prose.
+
+/// Where a line stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Prose,
+    Blank,
+    /// In a fence, a fence itself, or indented by four.
+    Code,
+}
+
+/// Takes the lines of a text in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lines {
+    /// Mark and length of the open fence.
+    fence: Option<(u8, usize)>,
+    /// Since when an indented line may be code: after a blank one, and outside of any list.
+    after_prose: bool,
+    in_list: bool,
+}
+
+impl Lines {
+    pub(crate) fn place(&mut self, line: &str) -> Place {
+        let text = line.trim_end();
+        if let Some(open) = self.fence {
+            if closes(text, open) {
+                self.fence = None;
+            }
+            return Place::Code;
+        }
+        if text.is_empty() {
+            self.after_prose = false;
+            return Place::Blank;
+        }
+        if self.is_indented_code(text) {
+            return Place::Code;
+        }
+        self.fence = fence(text);
+        self.follow_list(text);
+        self.after_prose = true;
+        if self.fence.is_some() { Place::Code } else { Place::Prose }
+    }
+
+    fn is_indented_code(&self, text: &str) -> bool {
+        !self.after_prose && !self.in_list && indent(text) >= 4
+    }
+
+    /// What is indented after a list's item belongs to it.
+    fn follow_list(&mut self, text: &str) {
+        if after_marker(text.trim_start()).is_some() {
+            self.in_list = true;
+        } else if indent(text) == 0 && !self.after_prose {
+            self.in_list = false;
+        }
+    }
+}
+
+/// Columns before the first character; a tab goes to the next fourth.
+fn indent(text: &str) -> usize {
+    let mut columns = 0;
+    for byte in text.bytes() {
+        match byte {
+            b' ' => columns += 1,
+            b'\t' => columns += 4 - columns % 4,
+            _ => break,
+        }
+    }
+    columns
+}
+
+/// A fence that this line opens, also in a quotation or as the first thing of a list's item.
+fn fence(text: &str) -> Option<(u8, usize)> {
+    let mut rest = text.trim_start_matches([' ', '\t', '>']);
+    while let Some(inner) = after_marker(rest) {
+        rest = inner.trim_start();
+    }
+    let (mark, length) = run(rest)?;
+    // An opening fence of backticks has none after it, or it would be a code span.
+    let info = rest.get(length..).unwrap_or_default();
+    (mark != b'`' || !info.contains('`')).then_some((mark, length))
+}
+
+fn closes(text: &str, (mark, length): (u8, usize)) -> bool {
+    let rest = text.trim_start_matches([' ', '\t', '>']);
+    run(rest).is_some_and(|(m, l)| m == mark && l >= length && rest.len() == l)
+}
+
+/// Three or more of one fence mark.
+fn run(text: &str) -> Option<(u8, usize)> {
+    let mark = *text.as_bytes().first().filter(|b| matches!(b, b'`' | b'~'))?;
+    let length = text.bytes().take_while(|b| *b == mark).count();
+    (length >= 3).then_some((mark, length))
+}
+
+/// What follows `- `, `* `, `+ `, `1. ` or `1) `.
+fn after_marker(text: &str) -> Option<&str> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = match digits {
+        0 => text.strip_prefix(['-', '*', '+'])?,
+        1..=9 => text.get(digits..)?.strip_prefix(['.', ')'])?,
+        _ => return None,
+    };
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix([' ', '\t']) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `c` code, `p` prose, `.` blank.
+    fn check(text: &str, expect: &str) {
+        let mut lines = Lines::default();
+        let places: String = text
+            .lines()
+            .map(|line| match lines.place(line) {
+                Place::Code => 'c',
+                Place::Prose => 'p',
+                Place::Blank => '.',
+            })
+            .collect();
+        assert_eq!(places, expect, "{text}");
+    }
+
+    #[test]
+    fn fences() {
+        check("a\n```\nx\n\ny\n```\nb", "pcccccp");
+        check("~~~ rust\n```\n~~~\nb", "cccp");
+        check("````\n```\n````\nb", "cccp");
+        check("- item\n\n  ```sh\n  x\n  ```\nb", "p.cccp");
+        check("- ```sh\n  x\n  ```\nb", "cccp");
+        check("> ```\n> x\n> ```\nb", "cccp");
+        check("```never closed\nx\ny", "ccc");
+        check("```a``` is a span\nb", "pp");
+    }
+
+    #[test]
+    fn indented_lines() {
+        check("a\n\n    code\n    code\n\nb", "p.cc.p");
+        check("a\n    goes on", "pp");
+        check("- a\n\n    belongs to it\n\nb\n\n    code", "p.p.p.c");
+        check("\tcode", "c");
+        check("1. a\n   - b\n\n     c", "pp.p");
+    }
+}

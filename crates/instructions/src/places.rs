@@ -1,0 +1,94 @@
+//! Where instructions are looked for.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::disk::Disk;
+use crate::limits::MOST_LEVELS;
+
+/// What an administrator writes for everybody on a machine (specification, section 8).
+pub const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
+
+/// The directories of one question; all absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    pub managed: PathBuf,
+    pub home: Option<PathBuf>,
+    /// The project's, see [`root_of`].
+    pub root: PathBuf,
+    /// Where the agent works; outside of `root` it counts as `root`.
+    pub cwd: PathBuf,
+}
+
+impl Places {
+    /// From the root down to the working directory.
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+        let mut found = vec![self.root.clone()];
+        if let Ok(below) = self.cwd.strip_prefix(&self.root) {
+            found.extend(steps(&self.root, below));
+        }
+        found
+    }
+}
+
+/// Each directory on the way from `from` down, without `from`.
+pub(crate) fn steps(from: &Path, below: &Path) -> Vec<PathBuf> {
+    let mut at = from.to_path_buf();
+    let names = below.components().take(MOST_LEVELS);
+    names
+        .map(|name| {
+            at.push(name);
+            at.clone()
+        })
+        .collect()
+}
+
+/// The toplevel of the working tree that `dir` lies in, or `dir`.
+pub fn root_of(disk: &dyn Disk, dir: &Path) -> PathBuf {
+    let mut above = dir.ancestors().take(MOST_LEVELS);
+    // A file in a linked working tree, a directory in the first.
+    let top = above.find(|dir| disk.look(&dir.join(".git")).is_ok());
+    top.unwrap_or(dir).to_path_buf()
+}
+
+/// Absolute, and without `.` and `..`, by its letters alone.
+pub fn absolute(base: &Path, path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in base.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directories(root: &str, cwd: &str) -> Vec<PathBuf> {
+        let (managed, home) = (PathBuf::from(MANAGED), None);
+        Places { managed, home, root: root.into(), cwd: cwd.into() }.directories()
+    }
+
+    #[test]
+    fn from_the_root_down() {
+        assert_eq!(directories("/p", "/p"), [Path::new("/p")]);
+        assert_eq!(directories("/p", "/p/a/b"), ["/p", "/p/a", "/p/a/b"].map(Path::new));
+        assert_eq!(directories("/p", "/q/a"), [Path::new("/p")]);
+    }
+
+    #[test]
+    fn absolute_paths() {
+        let check = |path: &str, expect: &str| {
+            assert_eq!(absolute(Path::new("/p/a"), Path::new(path)), Path::new(expect));
+        };
+        check("b", "/p/a/b");
+        check("./b/../c", "/p/a/c");
+        check("../../../..", "/");
+        check("/x/./y", "/x/y");
+    }
+}

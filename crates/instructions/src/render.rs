@@ -1,0 +1,95 @@
+//! Instructions as the model reads them.
+
+use std::borrow::Cow;
+
+use crate::report::{Kind, Loaded, Why};
+
+/// How the chain is introduced.
+const INTRODUCTION: &str = "\
+# Instructions
+
+Written by the person you work for and by the people of this project. Follow them: they go before your \
+defaults. Where two disagree, the later one counts, because it lies nearer to the work.";
+
+/// The chain, for the system's project part; `None` when there is nothing to say.
+pub fn part(chain: &[Loaded]) -> Option<String> {
+    if chain.is_empty() {
+        return None;
+    }
+    let files: String = chain.iter().map(|file| format!("\n\n{}", block(file))).collect();
+    Some(format!("{INTRODUCTION}{files}"))
+}
+
+/// A file that a touched one brought in, to stand at the tail.
+pub fn attachment(file: &Loaded) -> String {
+    format!(
+        "<system-reminder>Instructions that now hold as well: {}.\n{}\n</system-reminder>",
+        clean(&file.why.to_string()),
+        block(file)
+    )
+}
+
+fn block(file: &Loaded) -> String {
+    format!(
+        "<instructions file=\"{}\" kind=\"{}\">\n{}\n</instructions>",
+        clean(&file.path.display().to_string()),
+        kind(file),
+        contained(&file.content)
+    )
+}
+
+/// Whose words they are, and for whom.
+fn kind(file: &Loaded) -> String {
+    let whose = match file.kind {
+        Kind::Managed => "for everybody on this machine",
+        Kind::User => "the user's own, for all projects",
+        Kind::Project => "for everybody who works on this project",
+        Kind::Local => "the user's own, for this project",
+        Kind::Rule => match (&file.why, file.patterns.as_slice()) {
+            (Why::Matched { .. }, patterns) => {
+                return format!("rule: for files that match {}", clean(&patterns.join(", ")));
+            }
+            _ => "for all files",
+        },
+        Kind::Import => {
+            let by = file.imported_by.as_ref().map(|path| path.display().to_string());
+            return format!("import: by {}", clean(&by.unwrap_or_default()));
+        }
+    };
+    format!("{}: {whose}", file.kind)
+}
+
+/// On one line and without quotes, so that a file's name cannot speak.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '"' => '\'',
+            '<' | '>' => '_',
+            c if c.is_control() => '_',
+            c => c,
+        })
+        .collect()
+}
+
+/// A file cannot end its own frame: such a mark gets a backslash.
+fn contained(content: &str) -> Cow<'_, str> {
+    const MARKS: [&str; 4] =
+        ["</instructions", "<instructions", "</system-reminder", "<system-reminder"];
+    // Of the same length, so that places in one are places in the other.
+    let lower = content.to_ascii_lowercase();
+    let mut at: Vec<usize> =
+        MARKS.iter().flat_map(|mark| lower.match_indices(mark).map(|(at, _)| at + 1)).collect();
+    if at.is_empty() {
+        return Cow::Borrowed(content);
+    }
+    at.sort_unstable();
+    let mut out = String::with_capacity(content.len() + at.len());
+    let mut from = 0;
+    for at in at {
+        out.push_str(content.get(from..at).unwrap_or_default());
+        out.push('\\');
+        from = at;
+    }
+    out.push_str(content.get(from..).unwrap_or_default());
+    Cow::Owned(out)
+}

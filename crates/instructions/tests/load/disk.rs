@@ -1,0 +1,154 @@
+//! A disk in a map, and the question that most cases ask of it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use bethink_instructions::{Disk, Instructions, Look, MANAGED, Node, Places, Request, load};
+
+pub(crate) enum Entry {
+    Text(Vec<u8>),
+    Link(PathBuf),
+    Device,
+    /// Its size is known and its content must not matter.
+    Sized(u64),
+    Denied,
+}
+
+/// Directories are there when something lies in them. The project is `/p`, the home `/home/u`.
+#[derive(Default)]
+pub(crate) struct Map {
+    entries: BTreeMap<PathBuf, Entry>,
+    pub(crate) touched: Vec<PathBuf>,
+    pub(crate) approved: BTreeSet<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
+    /// What was read, in order.
+    pub(crate) reads: RefCell<Vec<PathBuf>>,
+}
+
+pub(crate) fn map(files: &[(&str, &str)]) -> Map {
+    let mut map = Map::default();
+    for (path, text) in files {
+        map.put(path, Entry::Text(text.as_bytes().to_vec()));
+    }
+    map
+}
+
+impl Map {
+    pub(crate) fn put(&mut self, path: &str, entry: Entry) {
+        self.entries.insert(PathBuf::from(path), entry);
+    }
+
+    pub(crate) fn link(mut self, path: &str, to: &str) -> Self {
+        self.put(path, Entry::Link(to.into()));
+        self
+    }
+
+    pub(crate) fn touch(mut self, path: &str) -> Self {
+        self.touched.push(path.into());
+        self
+    }
+
+    pub(crate) fn approve(mut self, path: &str) -> Self {
+        self.approved.insert(path.into());
+        self
+    }
+
+    pub(crate) fn at(mut self, cwd: &str) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    pub(crate) fn load(&self) -> Instructions {
+        let places = Places {
+            managed: MANAGED.into(),
+            home: Some("/home/u".into()),
+            root: "/p".into(),
+            cwd: self.cwd.clone().unwrap_or_else(|| "/p".into()),
+        };
+        load(self, Request { places: &places, touched: &self.touched, approved: &self.approved })
+    }
+
+    /// The chain, then what was touched after a `|`; then what was skipped, as `path reason`.
+    pub(crate) fn check(&self, loaded: &[&str], skipped: &[&str]) -> Instructions {
+        let found = self.load();
+        let path = |p: &Path| p.display().to_string();
+        let mut names: Vec<String> = found.chain.iter().map(|f| path(&f.path)).collect();
+        names.extend(found.touched.iter().map(|f| format!("| {}", path(&f.path))));
+        assert_eq!(names, loaded);
+        let reasons: Vec<String> = found
+            .skipped
+            .iter()
+            .map(|s| format!("{} {}", path(&s.path), s.reason.as_str()))
+            .collect();
+        assert_eq!(reasons, skipped);
+        found
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        let (mut real, mut links) = (PathBuf::new(), 0);
+        let mut open: Vec<PathBuf> =
+            path.components().rev().map(|c| c.as_os_str().into()).collect();
+        while let Some(part) = open.pop() {
+            match part.components().next() {
+                Some(Component::ParentDir) => {
+                    real.pop();
+                }
+                Some(Component::RootDir) => real = PathBuf::from("/"),
+                _ => real.push(part),
+            }
+            if let Some(Entry::Link(to)) = self.entries.get(&real) {
+                links += 1;
+                if links > 40 {
+                    return Err(io::Error::other("too many levels of symbolic links"));
+                }
+                real.pop();
+                open.extend(to.components().rev().map(|c| PathBuf::from(c.as_os_str())));
+            }
+        }
+        Ok(real)
+    }
+}
+
+impl Map {
+    fn holds(&self, dir: &Path) -> bool {
+        let next = self.entries.range(dir.to_path_buf()..).next();
+        next.is_some_and(|(path, _)| path.starts_with(dir))
+    }
+}
+
+impl Disk for Map {
+    fn look(&self, path: &Path) -> io::Result<Look> {
+        assert!(path.is_absolute(), "{path:?}");
+        let real = self.resolve(path)?;
+        let (node, bytes) = match self.entries.get(&real) {
+            Some(Entry::Text(text)) => (Node::File, text.len() as u64),
+            Some(Entry::Sized(bytes)) => (Node::File, *bytes),
+            Some(Entry::Denied) => (Node::File, 1),
+            Some(Entry::Device) => (Node::Other, 0),
+            Some(Entry::Link(_)) => unreachable!("resolved"),
+            None if self.holds(&real) => (Node::Directory, 0),
+            None => return Err(io::ErrorKind::NotFound.into()),
+        };
+        Ok(Look { real, node, bytes })
+    }
+
+    fn read(&self, real: &Path, most: u64) -> io::Result<Vec<u8>> {
+        self.reads.borrow_mut().push(real.to_path_buf());
+        match self.entries.get(real) {
+            Some(Entry::Text(text)) if text.len() as u64 <= most => Ok(text.clone()),
+            Some(Entry::Denied) => Err(io::ErrorKind::PermissionDenied.into()),
+            _ => panic!("{real:?} must not be read"),
+        }
+    }
+
+    fn list(&self, dir: &Path, most: usize) -> io::Result<Vec<String>> {
+        let real = self.resolve(dir)?;
+        let below = self.entries.keys().filter_map(|known| known.strip_prefix(&real).ok());
+        let names = below.filter_map(|path| path.components().next());
+        let names: BTreeSet<String> =
+            names.map(|name| name.as_os_str().to_string_lossy().into_owned()).collect();
+        Ok(names.into_iter().rev().take(most).collect())
+    }
+}
