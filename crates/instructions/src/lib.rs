@@ -8,7 +8,7 @@
 //! A file is admitted by where it really lies and by its name, before it is read; one that cannot be
 //! loaded is skipped with its reason, and the others count.
 //!
-//! Reading order: [`places`] → [`disk`] → [`gather`] → `text` (`front`, `comments`, `invisible`) →
+//! Reading order: [`places`] → [`disk`] → [`gather`] → `text` (`front`, `comments`) →
 //! `imports` → `patterns` → `secret` → [`report`] → [`render`] → [`limits`].
 
 mod comments;
@@ -16,7 +16,6 @@ pub mod disk;
 mod front;
 pub mod gather;
 mod imports;
-mod invisible;
 pub mod limits;
 mod lines;
 mod patterns;

@@ -1,6 +1,6 @@
 //! Instructions as the model reads them.
 
-use std::borrow::Cow;
+use bethink_memdir::prompt::guarded;
 
 use crate::report::{Kind, Loaded, Why};
 
@@ -34,7 +34,7 @@ fn block(file: &Loaded) -> String {
         "<instructions file=\"{}\" kind=\"{}\">\n{}\n</instructions>",
         clean(&file.path.display().to_string()),
         kind(file),
-        contained(&file.content)
+        guarded(&file.content)
     )
 }
 
@@ -69,27 +69,4 @@ fn clean(text: &str) -> String {
             c => c,
         })
         .collect()
-}
-
-/// A file cannot end its own frame: such a mark gets a backslash.
-fn contained(content: &str) -> Cow<'_, str> {
-    const MARKS: [&str; 4] =
-        ["</instructions", "<instructions", "</system-reminder", "<system-reminder"];
-    // Of the same length, so that places in one are places in the other.
-    let lower = content.to_ascii_lowercase();
-    let mut at: Vec<usize> =
-        MARKS.iter().flat_map(|mark| lower.match_indices(mark).map(|(at, _)| at + 1)).collect();
-    if at.is_empty() {
-        return Cow::Borrowed(content);
-    }
-    at.sort_unstable();
-    let mut out = String::with_capacity(content.len() + at.len());
-    let mut from = 0;
-    for at in at {
-        out.push_str(content.get(from..at).unwrap_or_default());
-        out.push('\\');
-        from = at;
-    }
-    out.push_str(content.get(from..).unwrap_or_default());
-    Cow::Owned(out)
 }

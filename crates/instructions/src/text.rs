@@ -1,8 +1,10 @@
 //! From a file's bytes to what the model reads.
 
+use bethink_memdir::unseen;
+
+use crate::comments;
 use crate::front::{self, Front};
 use crate::limits::{MANY_CHARS, MANY_LINES};
-use crate::{comments, invisible};
 
 /// A file as it is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +24,8 @@ pub(crate) fn read(bytes: Vec<u8>) -> Option<Text> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
     let Front { body, paths } = front::split(&text);
     let (body, unclosed) = comments::strip(body);
-    let (body, hidden) = invisible::strip(&body);
+    let hidden = unseen::find(&body).len();
+    let body = unseen::strip(&body);
     let content = body.trim_matches('\n').trim_end().to_owned();
     let (lines, chars) = (content.lines().count(), content.chars().count());
     let warnings = [

@@ -11,6 +11,7 @@ mod recalled;
 #[cfg(test)]
 mod tests;
 
+pub use guard::guarded;
 pub use index::index;
 pub use news::index_news;
 pub use recalled::{Excerpt, Recalled, excerpt, recalled};

@@ -1,14 +1,14 @@
-//! Text of a memory made fit to stand between tags.
+//! Text of a file made fit to stand between tags.
 
 use std::borrow::Cow;
 
 use crate::unseen;
 
 /// Tags that our texts stand in; prefixes of one another are one.
-const TAGS: [&str; 2] = ["system-reminder", "memory"];
+const TAGS: [&str; 3] = ["system-reminder", "memory", "instructions"];
 
 /// Without what nobody sees, and with none of our tags: `</memory>` reads `&lt;/memory>`.
-pub(super) fn guarded(text: &str) -> Cow<'_, str> {
+pub fn guarded(text: &str) -> Cow<'_, str> {
     match unseen::strip(text) {
         Cow::Borrowed(text) => defused(text),
         Cow::Owned(text) => Cow::Owned(defused(&text).into_owned()),
