@@ -1,1 +1,37 @@
 //! Consolidation: a directory of memories brought into order, as a plan that can be looked at first.
+//!
+//! Owns the four phases, what of a directory may be changed, and how a model's rewriting is judged. Pure:
+//! files come in as text, a plan goes out; the time is an argument. A file that a person wrote or touched is
+//! read, and rewritten only where nothing is lost; private and team directories never meet. Leaves to the
+//! daemon when to dream, the lock, and applying; what a topic's header and an index mean to `bethink-memdir`.
+//!
+//! Reading order: [`directory`] → [`mod@plan`] → `bench` → `orient` → `gather` → `consolidate` → `prune`, with
+//! `text`, `words`, `links` and `days` below them.
+
+mod bench;
+mod consolidate;
+mod days;
+pub mod directory;
+mod gather;
+pub mod limits;
+mod links;
+mod orient;
+pub mod plan;
+mod prune;
+mod text;
+mod words;
+
+use bethink_transcript::UnixMicros;
+
+pub use directory::{Directory, Taught, Topic};
+pub use plan::{Change, Dropped, File, Note, Phase, Plan, Step, diff};
+
+/// What there is to do in a directory. A plan made anew after it was applied is empty.
+pub fn plan(directory: &Directory, taught: &[Taught], now: UnixMicros) -> Plan {
+    let mut bench = bench::Bench::open(directory);
+    orient::orient(&mut bench);
+    gather::gather(&mut bench, taught);
+    consolidate::consolidate(&mut bench);
+    prune::prune(&mut bench, now);
+    bench.finish()
+}

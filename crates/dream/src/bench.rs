@@ -1,0 +1,206 @@
+//! A directory while it is worked on: every edit becomes a step, and the sum of them a plan.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bethink_memdir::{Hash, Header, Name, Scope, header};
+use bethink_transcript::UnixMicros;
+use jiff::civil::Date;
+
+use crate::directory::{Directory, Topic};
+use crate::limits::QUOTED_CHARS;
+use crate::plan::{Change, Dropped, File, Note, Phase, Plan, Step};
+
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) scope: Scope,
+    /// As it was found.
+    index: Option<String>,
+    found: BTreeMap<Name, String>,
+    now_index: Option<String>,
+    pages: BTreeMap<Name, Page>,
+    pub(crate) unread: Vec<Name>,
+    steps: Vec<Step>,
+    dropped: Vec<Dropped>,
+    notes: Vec<Note>,
+}
+
+/// A topic as it stands after the steps so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    pub(crate) text: String,
+    pub(crate) header: Header,
+    pub(crate) header_range: Range<usize>,
+    pub(crate) body: Range<usize>,
+    pub(crate) modified: UnixMicros,
+    untouched: bool,
+}
+
+impl Page {
+    fn read(text: String, modified: UnixMicros, untouched: bool) -> Self {
+        let topic = header::read(&text);
+        let body = text.len() - topic.body.len()..text.len();
+        let (header, header_range) = (topic.header, topic.header_range);
+        Self { header, header_range, body, text, modified, untouched }
+    }
+
+    pub(crate) fn body(&self) -> &str {
+        &self.text[self.body.clone()]
+    }
+
+    /// Written by this daemon and by nobody since: what a dream may rewrite.
+    pub(crate) fn is_own(&self) -> bool {
+        let by_us = self.header.source.as_ref().is_some_and(|source| source.strategy != "person");
+        by_us && self.untouched
+    }
+
+    /// The day on which its session said it.
+    pub(crate) fn learnt(&self) -> Option<Date> {
+        day(&self.header.source.as_ref()?.time)
+    }
+
+    /// The whole file with another body.
+    pub(crate) fn with_body(&self, body: &str) -> String {
+        [&self.text[..self.body.start], body].concat()
+    }
+}
+
+/// The day of an RFC 3339 time.
+pub(crate) fn day(time: &str) -> Option<Date> {
+    time.get(..10)?.parse().ok()
+}
+
+/// The beginning of a text, on one line.
+pub(crate) fn quoted(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= QUOTED_CHARS {
+        return line;
+    }
+    line.chars().take(QUOTED_CHARS).chain(['…']).collect()
+}
+
+impl Bench {
+    /// Files of the other scope are refused here, so that no later step can reach them.
+    pub(crate) fn open(directory: &Directory) -> Self {
+        let ours = |topic: &&Topic| !is_foreign(directory.scope, &topic.name);
+        let topics: Vec<&Topic> = directory.topics.iter().filter(ours).collect();
+        let page = |topic: &&Topic| Page::read(topic.text.clone(), topic.modified, topic.untouched);
+        Self {
+            scope: directory.scope,
+            index: directory.index.clone(),
+            now_index: directory.index.clone(),
+            found: topics.iter().map(|topic| (topic.name.clone(), topic.text.clone())).collect(),
+            pages: topics.iter().map(|topic| (topic.name.clone(), page(topic))).collect(),
+            unread: directory.unread.clone(),
+            steps: Vec::new(),
+            dropped: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn index(&self) -> Option<&str> {
+        self.now_index.as_deref()
+    }
+
+    pub(crate) fn pages(&self) -> &BTreeMap<Name, Page> {
+        &self.pages
+    }
+
+    pub(crate) fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// As a topic was found, whatever became of it.
+    pub(crate) fn found(&self, name: &Name) -> Option<&str> {
+        self.found.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn names(&self) -> Vec<Name> {
+        self.pages.keys().cloned().collect()
+    }
+
+    /// Writes a topic. A text that changes nothing is no step.
+    pub(crate) fn write(&mut self, phase: Phase, name: &Name, text: String, what: &str, why: &str) {
+        let old = self.pages.get(name);
+        if old.is_some_and(|page| page.text == text) {
+            return;
+        }
+        let (modified, untouched) =
+            old.map_or((UnixMicros(0), true), |page| (page.modified, page.untouched));
+        let before_hash = old.map(|page| Hash::of(page.text.as_bytes()));
+        self.step(phase, File::Topic(name.clone()), before_hash, Some(text.clone()), what, why);
+        self.pages.insert(name.clone(), Page::read(text, modified, untouched));
+    }
+
+    pub(crate) fn remove(&mut self, phase: Phase, name: &Name, what: &str, why: &str) {
+        if let Some(page) = self.pages.remove(name) {
+            let before_hash = Some(Hash::of(page.text.as_bytes()));
+            self.step(phase, File::Topic(name.clone()), before_hash, None, what, why);
+        }
+    }
+
+    pub(crate) fn write_index(&mut self, text: String, what: &str, why: &str) {
+        if self.now_index.as_deref() == Some(text.as_str()) {
+            return;
+        }
+        let before_hash = self.now_index.as_ref().map(|text| Hash::of(text.as_bytes()));
+        self.step(Phase::Prune, File::Index, before_hash, Some(text.clone()), what, why);
+        self.now_index = Some(text);
+    }
+
+    fn step(
+        &mut self,
+        phase: Phase,
+        file: File,
+        before_hash: Option<Hash>,
+        after: Option<String>,
+        what: &str,
+        why: &str,
+    ) {
+        let (what, why) = (what.to_owned(), why.to_owned());
+        self.steps.push(Step { phase, what, why, file, before_hash, after });
+    }
+
+    pub(crate) fn dropped(&mut self, file: File, text: &str, why: &str) {
+        self.dropped.push(Dropped { file, text: text.to_owned(), why: why.to_owned() });
+    }
+
+    /// Said once, however often it is seen.
+    pub(crate) fn note(&mut self, phase: Phase, text: String) {
+        let note = Note { phase, text };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    pub(crate) fn finish(self) -> Plan {
+        let mut changes: Vec<Change> = Vec::new();
+        let mut add = |file, before: Option<&String>, after: Option<&String>| {
+            if before != after {
+                changes.push(Change { file, before: before.cloned(), after: after.cloned() });
+            }
+        };
+        for (name, page) in &self.pages {
+            add(File::Topic(name.clone()), self.found.get(name), Some(&page.text));
+        }
+        for (name, text) in &self.found {
+            if !self.pages.contains_key(name) {
+                add(File::Topic(name.clone()), Some(text), None);
+            }
+        }
+        add(File::Index, self.index.as_ref(), self.now_index.as_ref());
+        let Self { scope, mut steps, dropped, notes, .. } = self;
+        steps.sort_by_key(|step| step.phase);
+        Plan { scope, steps, changes, dropped, notes }
+    }
+}
+
+/// A team's file, seen from the private directory that it lies below.
+fn is_foreign(scope: Scope, name: &Name) -> bool {
+    let team = name
+        .as_str()
+        .split('/')
+        .next()
+        .is_some_and(|part| part.eq_ignore_ascii_case(bethink_memdir::name::TEAM));
+    scope == Scope::Private && team && name.as_str().contains('/')
+}

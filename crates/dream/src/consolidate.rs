@@ -1,0 +1,33 @@
+//! The third phase: what is said twice, in days that passed, or against what was said later.
+//!
+//! A person's file is read and left as it is, with two exceptions in which nothing is lost: a line that stands
+//! twice under one heading, and a topic of which another one holds every sentence.
+//!
+//! Reading order: `mend` (front matter) → `dates` → `repeated` (lines) → `contradict`
+//! (`statement`, `timeline`) → `merge`.
+
+mod contradict;
+mod dates;
+mod mend;
+mod merge;
+mod repeated;
+mod statement;
+mod timeline;
+
+use crate::bench::Bench;
+use crate::limits::ROUNDS;
+
+/// Until nothing changes: a merged topic may hold what a third one says.
+pub(crate) fn consolidate(bench: &mut Bench) {
+    mend::mend(bench);
+    dates::tell_dates(bench);
+    for _ in 0..ROUNDS {
+        let steps = bench.steps();
+        repeated::drop_repeated(bench);
+        contradict::mark_superseded(bench);
+        merge::merge(bench);
+        if bench.steps() == steps {
+            return;
+        }
+    }
+}

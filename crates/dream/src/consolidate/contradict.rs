@@ -1,0 +1,127 @@
+//! Statements that a later one took the place of: marked where they stand, with the day, and not removed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use bethink_memdir::{Name, header};
+use jiff::civil::Date;
+
+use super::statement::Claim;
+use super::timeline::{is_ours, timeline};
+use crate::bench::{Bench, Page, quoted};
+use crate::plan::Phase;
+use crate::text::sentences;
+use crate::words::normal;
+
+/// What a statement is marked with; it is no claim any more.
+const STRUCK: &str = "~~";
+
+pub(super) fn mark_superseded(bench: &mut Bench) {
+    let found: Vec<Found> =
+        bench.pages().iter().flat_map(|(name, page)| claims(name, page)).collect();
+    let mut marks: BTreeMap<&Name, Vec<Mark<'_>>> = BTreeMap::new();
+    for (older, newer) in pairs(&found) {
+        let (older, newer) = (&found[older], &found[newer]);
+        marks.entry(&older.name).or_default().push(Mark { older, newer });
+    }
+    for (name, marks) in marks {
+        mark(bench, name, &marks);
+    }
+}
+
+/// A claim, where it stands in its body, and the day it was said.
+struct Found {
+    name: Name,
+    range: Range<usize>,
+    text: String,
+    said: Date,
+    claim: Claim,
+}
+
+struct Mark<'a> {
+    older: &'a Found,
+    newer: &'a Found,
+}
+
+/// Of what the daemon wrote: who said it when is known of nothing else.
+fn claims(name: &Name, page: &Page) -> Vec<Found> {
+    if !page.is_own() {
+        return Vec::new();
+    }
+    let (body, parts) = (page.body(), timeline(page));
+    let said_at = |at: usize| parts.iter().find(|(range, _)| range.contains(&at));
+    let mut found = Vec::new();
+    for sentence in sentences(body) {
+        let text = &body[sentence.range.clone()];
+        let Some((_, said)) = said_at(sentence.range.start) else { continue };
+        if is_ours(text) || text.contains(STRUCK) {
+            continue;
+        }
+        if let Some(claim) = Claim::read(text.trim_start_matches(['>', ' '])) {
+            let (name, range, text) = (name.clone(), sentence.range, text.to_owned());
+            found.push(Found { name, range, text, said: *said, claim });
+        }
+    }
+    found
+}
+
+/// Older claims with the newest of those that take their place.
+fn pairs(found: &[Found]) -> BTreeMap<usize, usize> {
+    let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, one) in found.iter().enumerate() {
+        for key in one.claim.keys() {
+            by_key.entry(key).or_default().push(at);
+        }
+    }
+    let mut pairs: BTreeMap<usize, usize> = BTreeMap::new();
+    for alike in by_key.values() {
+        for &newer in alike {
+            for &older in alike {
+                let (new, old) = (&found[newer], &found[older]);
+                let newest = pairs.get(&older).is_none_or(|known| found[*known].said < new.said);
+                if new.said > old.said && newest && new.claim.supersedes(&old.claim) {
+                    pairs.insert(older, newer);
+                }
+            }
+        }
+    }
+    pairs
+}
+
+fn mark(bench: &mut Bench, name: &Name, marks: &[Mark<'_>]) {
+    let Some(page) = bench.pages().get(name) else { return };
+    let (mut body, mut description) = (page.body().to_owned(), None);
+    // From the end, so that what stands before keeps its place.
+    for mark in marks.iter().rev() {
+        let (text, told) = (&mark.older.text, told(mark));
+        body.replace_range(mark.older.range.clone(), &struck(text, &told));
+        let says = page.header.description.as_deref();
+        if let Some(says) = says.filter(|says| normal(says) == normal(text)) {
+            description = Some(format!("{says} ({told})"));
+        }
+    }
+    let text = page.with_body(&body);
+    let text = match description {
+        Some(words) => header::with(&text, &[header::Change::Description(&words)]).unwrap_or(text),
+        None => text,
+    };
+    for mark in marks {
+        let what = format!("marked as superseded: {}", quoted(&mark.older.text));
+        let why = format!("said later: {}", quoted(&mark.newer.text));
+        bench.write(Phase::Consolidate, name, text.clone(), &what, &why);
+    }
+}
+
+fn told(mark: &Mark<'_>) -> String {
+    let day = mark.newer.said;
+    if mark.older.name == mark.newer.name {
+        return format!("superseded {day}");
+    }
+    format!("superseded {day}, see [[{}]]", mark.newer.name)
+}
+
+/// Marks of a quotation stay outside.
+fn struck(text: &str, told: &str) -> String {
+    let lead = text.len() - text.trim_start_matches(['>', ' ']).len();
+    format!("{}{STRUCK}{}{STRUCK} ({told})", &text[..lead], &text[lead..])
+}

@@ -1,0 +1,44 @@
+//! Front matter that can't be read as it should be.
+
+use bethink_memdir::header;
+
+use crate::bench::Bench;
+use crate::plan::Phase;
+
+/// Written anew where it is ours and all of it was understood; else told.
+pub(super) fn mend(bench: &mut Bench) {
+    for name in bench.names() {
+        let Some(page) = bench.pages().get(&name) else { continue };
+        let Some(fault) = page.header.faults.first().cloned() else { continue };
+        let own = page.is_own() && understood(&page.text[page.header_range.clone()]);
+        let text = header::write(&page.header, page.body());
+        let reads = header::read(&text);
+        if own && reads.header.faults.is_empty() && reads.body.trim() == page.body().trim() {
+            bench.write(Phase::Consolidate, &name, text, "front matter written anew", &fault);
+        } else {
+            bench.note(
+                Phase::Consolidate,
+                format!("{}: {fault}; left for you to mend", name.file()),
+            );
+        }
+    }
+}
+
+/// Every line is one that [`header::write`] writes, so that nothing is lost with the rest.
+fn understood(front: &str) -> bool {
+    const KEYS: [&str; 9] = [
+        "name",
+        "description",
+        "type",
+        "modified",
+        "source",
+        "session",
+        "messages",
+        "strategy",
+        "time",
+    ];
+    front.lines().map(str::trim).all(|line| {
+        let key = line.split(':').next().unwrap_or_default();
+        line.is_empty() || line == "---" || KEYS.contains(&key)
+    })
+}

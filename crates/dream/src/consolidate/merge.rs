@@ -1,0 +1,266 @@
+//! Topics that say the same: one takes over what the other one has and it lacks, and where that was learnt.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use bethink_memdir::{Name, Source, header};
+use jiff::civil::Date;
+
+use super::timeline::{LEARNT, is_ours};
+use crate::bench::{Bench, Page};
+use crate::limits::{MANY_ALIKE, SAME_SENTENCES, SAME_WORDS};
+use crate::links::linked;
+use crate::plan::{File, Phase};
+use crate::text::{Kind, blocks, said, sentences};
+use crate::words::{content, likeness, names, normal};
+
+/// Merges pair after pair, each time anew: what was merged may be like a third one.
+pub(super) fn merge(bench: &mut Bench) {
+    let leaves: BTreeMap<Name, Leaf> =
+        bench.pages().iter().map(|(name, page)| (name.clone(), Leaf::of(page))).collect();
+    let linked = linked(bench);
+    let mut gone: BTreeSet<Name> = BTreeSet::new();
+    for (one, other) in alike(&leaves) {
+        if gone.contains(&one) || gone.contains(&other) {
+            continue;
+        }
+        match judge((&one, &leaves[&one]), (&other, &leaves[&other]), &linked) {
+            Verdict::Merge { kept, goes } => {
+                join(bench, kept, goes);
+                // What was taken over may be like a third topic; the next round sees it.
+                gone.extend([one.clone(), other.clone()]);
+            }
+            Verdict::Told => {
+                let text = format!(
+                    "{} and {} say much the same; left for you to merge",
+                    one.file(),
+                    other.file()
+                );
+                bench.note(Phase::Consolidate, text);
+            }
+            Verdict::Apart => {}
+        }
+    }
+}
+
+/// What a topic says, as sets.
+struct Leaf {
+    own: bool,
+    kind: Option<bethink_memdir::Kind>,
+    learnt: Option<Date>,
+    bytes: usize,
+    /// Sentences, without what the daemon writes around them.
+    said: BTreeSet<String>,
+    words: BTreeSet<String>,
+    names: BTreeSet<String>,
+}
+
+impl Leaf {
+    fn of(page: &Page) -> Self {
+        let description = page.header.description.as_deref().unwrap_or_default();
+        let body = page.body();
+        let meant = sentences(body).into_iter().filter(|s| !is_ours(&body[s.range.clone()]));
+        let meant: Vec<&str> = meant.map(|sentence| &body[sentence.range]).collect();
+        let all = format!("{description}.\n\n{}", meant.join("\n"));
+        Self {
+            own: page.is_own(),
+            kind: page.header.kind,
+            learnt: page.learnt(),
+            bytes: page.text.len(),
+            names: names(&all),
+            words: content(&all),
+            said: meant.into_iter().map(normal).collect(),
+        }
+    }
+
+    fn holds(&self, other: &Leaf) -> bool {
+        !other.said.is_empty() && other.said.is_subset(&self.said)
+    }
+
+    /// A copy that is worth taking out: with a person's file, a common sentence or two prove nothing.
+    fn is_copied_in(&self, kept: &Leaf) -> bool {
+        let enough = self.own || self.said.len() >= SAME_SENTENCES;
+        enough && kept.holds(self) && self.words.is_subset(&kept.words)
+    }
+
+    fn resembles(&self, other: &Leaf) -> bool {
+        likeness(&self.words, &other.words) >= SAME_WORDS
+    }
+}
+
+enum Verdict<'a> {
+    Merge {
+        kept: &'a Name,
+        goes: &'a Name,
+    },
+    /// Alike, and not ours to merge.
+    Told,
+    Apart,
+}
+
+/// Which of two goes, if one does. What another topic links to stays.
+fn judge<'a>(
+    one: (&'a Name, &Leaf),
+    other: (&'a Name, &Leaf),
+    linked: &BTreeSet<Name>,
+) -> Verdict<'a> {
+    let (first, second) = if ranks_before(one, other) { (one, other) } else { (other, one) };
+    let kinds = first.1.kind.zip(second.1.kind).is_none_or(|(one, other)| one == other);
+    let stays = |name: &Name| linked.contains(name);
+    for (kept, goes) in [(first, second), (second, first)] {
+        if kinds && goes.1.is_copied_in(kept.1) && !stays(goes.0) {
+            return Verdict::Merge { kept: kept.0, goes: goes.0 };
+        }
+    }
+    if !first.1.resembles(second.1) || first.1.names != second.1.names {
+        return Verdict::Apart;
+    }
+    if !kinds || !first.1.own || !second.1.own || stays(second.0) && stays(first.0) {
+        return Verdict::Told;
+    }
+    let (kept, goes) = if stays(second.0) { (second, first) } else { (first, second) };
+    Verdict::Merge { kept: kept.0, goes: goes.0 }
+}
+
+/// A person's before ours, then the older, then the larger.
+fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
+    let key = |(name, leaf): (&Name, &Leaf)| {
+        (leaf.own, leaf.learnt, usize::MAX - leaf.bytes, name.clone())
+    };
+    key(one) < key(other)
+}
+
+/// Pairs that may be alike, in order. Two sets with much in common share one of the rarest words of each, so
+/// that not every pair is looked at.
+fn alike(leaves: &BTreeMap<Name, Leaf>) -> BTreeSet<(Name, Name)> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for word in leaves.values().flat_map(|leaf| &leaf.words) {
+        *counts.entry(word).or_default() += 1;
+    }
+    let mut by_word: HashMap<&str, Vec<&Name>> = HashMap::new();
+    let mut pairs = BTreeSet::new();
+    let mut by_rarity: Vec<(&Name, Vec<&str>)> = Vec::new();
+    for (name, leaf) in leaves {
+        let mut words: Vec<&str> = leaf.words.iter().map(String::as_str).collect();
+        words.sort_by_key(|word| (counts[word], *word));
+        for word in &words {
+            by_word.entry(word).or_default().push(name);
+        }
+        by_rarity.push((name, words));
+    }
+    for (name, words) in by_rarity {
+        // Contained or alike: the rarest word of the smaller set stands in the larger one, or a fifth of its
+        // words are missing there.
+        for word in words.iter().take(1 + words.len() / 5) {
+            let sharing = by_word.get(word).map(Vec::as_slice).unwrap_or_default();
+            for other in near(sharing, name).filter(|other| **other != name) {
+                let (first, second) = if name < *other { (name, *other) } else { (*other, name) };
+                pairs.insert((first.clone(), second.clone()));
+            }
+        }
+    }
+    pairs
+}
+
+/// Of very many that share a word, the next ones by name: thousands of copies are merged round by round, and
+/// not by millions of pairs.
+fn near<'a>(sharing: &'a [&'a Name], name: &Name) -> impl Iterator<Item = &'a &'a Name> {
+    let from = if sharing.len() <= MANY_ALIKE {
+        0
+    } else {
+        sharing.partition_point(|other| *other <= name)
+    };
+    sharing[from..].iter().take(MANY_ALIKE)
+}
+
+fn join(bench: &mut Bench, kept: &Name, goes: &Name) {
+    let pages = bench.pages();
+    let (Some(into), Some(from)) = (pages.get(kept).cloned(), pages.get(goes).cloned()) else {
+        return;
+    };
+    if into.is_own() {
+        let text = joined(&into, &from);
+        let what = format!("takes over {}", goes.file());
+        bench.write(Phase::Consolidate, kept, text, &what, "both say the same");
+    }
+    let why = format!("all that it says stands in {}", kept.file());
+    bench.remove(Phase::Consolidate, goes, &format!("merged into {}", kept.file()), &why);
+    let stands = bench.pages().get(kept).map(|page| said(page.body())).unwrap_or_default();
+    for sentence in sentences(from.body()).into_iter().filter(|s| !stands.contains(&s.normal)) {
+        let text = &from.body()[sentence.range];
+        bench.dropped(File::Topic(goes.clone()), text, "what bethink wrote around it");
+    }
+}
+
+/// The text that keeps, with what it lacks and where that was learnt.
+fn joined(into: &Page, from: &Page) -> String {
+    let lacking = lacking(into, from);
+    let (mine, theirs) = (&into.header.source, &from.header.source);
+    let text = match (mine, theirs) {
+        (Some(mine), Some(theirs)) if lacking.is_empty() => match same_session(mine, theirs) {
+            Some(both) => header::with(&into.text, &[header::Change::Source(&both)])
+                .unwrap_or_else(|_| into.text.clone()),
+            None => appended(&into.text, &format!("{}.", learnt(theirs))),
+        },
+        (_, Some(theirs)) => {
+            appended(&appended(&into.text, &format!("{}:", learnt(theirs))), &lacking)
+        }
+        (_, None) => appended(&into.text, &lacking),
+    };
+    // A description that says something of its own is a sentence like any other.
+    match from.header.description.as_deref() {
+        Some(words) if !covers(&text, words) => appended(&text, words),
+        _ => text,
+    }
+}
+
+fn covers(text: &str, words: &str) -> bool {
+    let (all, mine) = (content(text), content(words));
+    mine.is_subset(&all)
+}
+
+/// Blocks of `from` that say something which `into` does not; headings go along with what stands below them.
+fn lacking(into: &Page, from: &Page) -> String {
+    let (have, body) = (said(into.body()), from.body());
+    let mut pieces: Vec<&str> = Vec::new();
+    let mut heading: Option<&str> = None;
+    for block in blocks(body) {
+        let text = body[block.range.clone()].trim_end();
+        if block.kind == Kind::Heading {
+            heading = Some(text);
+        } else if !said(text).is_subset(&have) {
+            pieces.extend(heading.take());
+            pieces.push(text);
+        }
+    }
+    pieces.join("\n\n")
+}
+
+fn same_session(mine: &Source, theirs: &Source) -> Option<Source> {
+    let same = mine.session == theirs.session && mine.strategy == theirs.strategy;
+    same.then(|| {
+        let mut both = mine.clone();
+        both.messages
+            .extend(theirs.messages.iter().filter(|seq| !mine.messages.contains(seq)).cloned());
+        both
+    })
+}
+
+/// `Also learnt in session 0190, messages 12-14 (embedded, 2026-05-04T10:00:00Z)`.
+fn learnt(source: &Source) -> String {
+    let messages = match source.messages.as_slice() {
+        [] => String::new(),
+        [one] => format!(", message {one}"),
+        many => format!(", messages {}", many.join(", ")),
+    };
+    format!("{LEARNT} {}{messages} ({}, {})", source.session, source.strategy, source.time)
+}
+
+/// As a paragraph of its own, with the file's line ends.
+fn appended(text: &str, more: &str) -> String {
+    if more.is_empty() {
+        return text.to_owned();
+    }
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let more = more.replace("\r\n", "\n").replace('\n', end);
+    format!("{}{end}{end}{more}{end}", text.trim_end_matches(['\r', '\n']))
+}

@@ -1,0 +1,367 @@
+//! One sentence as a claim, as far as plain rules can tell, and when another claim takes its place.
+//!
+//! A wrong "superseded" hides something true, so a claim is only read where its form is plain: no condition,
+//! no exception, one negation at most. What two rules could read in two ways is read in none.
+
+use crate::words::singular;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    /// Without fillers and negations, in order.
+    pub(super) words: Vec<String>,
+    pub(super) negated: bool,
+    /// What is given up for something else: `npm` of "switched from npm to pnpm".
+    given_up: Option<GivenUp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct GivenUp {
+    old: Vec<String>,
+    /// The change is told without a limit to some part of the work.
+    whole: bool,
+}
+
+const FILLERS: [&str; 25] = [
+    "a",
+    "an",
+    "the",
+    "we",
+    "i",
+    "you",
+    "our",
+    "my",
+    "user",
+    "please",
+    "always",
+    "now",
+    "currently",
+    "that",
+    "do",
+    "does",
+    "longer",
+    "anymore",
+    "again",
+    "will",
+    "should",
+    "must",
+    "team",
+    "it",
+    "they",
+];
+const NEGATIONS: [&str; 20] = [
+    "not",
+    "no",
+    "never",
+    "don't",
+    "doesn't",
+    "won't",
+    "isn't",
+    "aren't",
+    "can't",
+    "cannot",
+    "shouldn't",
+    "mustn't",
+    "avoid",
+    "stop",
+    "don’t",
+    "doesn’t",
+    "won’t",
+    "isn’t",
+    "aren’t",
+    "can’t",
+];
+/// A claim with one of these holds under a condition, and its opposite may hold beside it.
+const CONDITIONS: [&str; 22] = [
+    "if",
+    "unless",
+    "when",
+    "whenever",
+    "except",
+    "but",
+    "only",
+    "until",
+    "while",
+    "where",
+    "or",
+    "also",
+    "too",
+    "both",
+    "another",
+    "sometimes",
+    "usually",
+    "mostly",
+    "maybe",
+    "without",
+    "either",
+    "besides",
+];
+/// After one of these, a number is what is claimed and not what is spoken of.
+const STATES: [&str; 18] = [
+    "is", "are", "=", "listen", "run", "use", "expire", "start", "end", "take", "has", "have",
+    "set", "cost", "keep", "last", "allow", "equal",
+];
+/// What a number counts off: the next one is another thing and not another value.
+const COUNTED: [&str; 24] = [
+    "plan",
+    "step",
+    "phase",
+    "issue",
+    "ticket",
+    "pr",
+    "iteration",
+    "iter",
+    "test",
+    "case",
+    "error",
+    "exit",
+    "status",
+    "http",
+    "line",
+    "page",
+    "section",
+    "rule",
+    "level",
+    "figure",
+    "part",
+    "chapter",
+    "milestone",
+    "#",
+];
+/// Of these a thing has one at a time.
+const ONE_AT_A_TIME: [&str; 22] = [
+    "owner",
+    "lead",
+    "maintainer",
+    "manager",
+    "deadline",
+    "port",
+    "version",
+    "limit",
+    "timeout",
+    "branch",
+    "database",
+    "host",
+    "url",
+    "address",
+    "timezone",
+    "editor",
+    "shell",
+    "formatter",
+    "linter",
+    "default",
+    "domain",
+    "region",
+];
+const USES: [&str; 4] = ["use", "prefer", "run", "like"];
+
+impl Claim {
+    /// `None`: not plain enough.
+    pub(super) fn read(sentence: &str) -> Option<Self> {
+        let all: Vec<String> = sentence.split_whitespace().filter_map(token).collect();
+        let question = sentence.trim_end().ends_with('?');
+        if question || all.len() > 25 || all.iter().any(|word| CONDITIONS.contains(&word.as_str()))
+        {
+            return None;
+        }
+        let given_up = given_up(&all);
+        let negations = all.iter().filter(|word| NEGATIONS.contains(&word.as_str())).count();
+        if negations > 1 {
+            return None;
+        }
+        let plain = |word: &&String| {
+            !FILLERS.contains(&word.as_str()) && !NEGATIONS.contains(&word.as_str())
+        };
+        let words: Vec<String> = all.iter().filter(plain).cloned().collect();
+        (words.len() >= 2).then_some(Self { words, negated: negations == 1, given_up })
+    }
+
+    /// What claims in question have in common with this one, so that not each is compared with each.
+    pub(super) fn keys(&self) -> Vec<String> {
+        let shape = |word: &String| if is_number(word) { "#".to_owned() } else { word.clone() };
+        let shape: Vec<String> = self.words.iter().map(shape).collect();
+        let mut keys =
+            vec![format!("w {}", self.words.join(" ")), format!("n {}", shape.join(" "))];
+        keys.extend(self.one_at_a_time().map(|(subject, _)| format!("s {}", subject.join(" "))));
+        keys.extend(self.used().map(|word| format!("u {word}")));
+        keys.extend(
+            self.given_up.iter().filter_map(|change| Some(format!("u {}", change.old.first()?))),
+        );
+        keys
+    }
+
+    /// Whether this one, said later, takes the place of `older`.
+    pub(super) fn supersedes(&self, older: &Claim) -> bool {
+        self.denies(older)
+            || self.counts_anew(older)
+            || self.names_anew(older)
+            || self.gives_up(older)
+    }
+
+    /// "We no longer use npm", "We use npm".
+    fn denies(&self, older: &Claim) -> bool {
+        self.negated != older.negated && self.words == older.words
+    }
+
+    /// "The API listens on port 4000", "… 5000".
+    fn counts_anew(&self, older: &Claim) -> bool {
+        if self.negated
+            || older.negated
+            || self.words.len() != older.words.len()
+            || self.words.len() < 3
+        {
+            return false;
+        }
+        let verb = self.words.iter().position(|word| STATES.contains(&word.as_str()));
+        let Some(verb) = verb else { return false };
+        let mut differ = 0;
+        for (at, (new, old)) in self.words.iter().zip(&older.words).enumerate() {
+            if new == old {
+                continue;
+            }
+            let counted = at > 0 && COUNTED.contains(&self.words[at - 1].as_str());
+            if at <= verb || counted || !is_number(new) || !is_number(old) {
+                return false;
+            }
+            differ += 1;
+        }
+        differ == 1
+    }
+
+    /// "The default branch is main", "… is trunk". A fuller value is no other one.
+    fn names_anew(&self, older: &Claim) -> bool {
+        if self.negated || older.negated {
+            return false;
+        }
+        let (Some(new), Some(old)) = (self.one_at_a_time(), older.one_at_a_time()) else {
+            return false;
+        };
+        let within = |one: &[String], other: &[String]| one.iter().all(|word| other.contains(word));
+        new.0 == old.0 && !within(new.1, old.1) && !within(old.1, new.1)
+    }
+
+    /// "We switched from npm to pnpm", "We use npm".
+    fn gives_up(&self, older: &Claim) -> bool {
+        let Some(change) = &self.given_up else { return false };
+        let Some((verb, used)) = older.words.split_first() else { return false };
+        let Some(rest) = used.strip_prefix(change.old.as_slice()) else { return false };
+        if !USES.contains(&verb.as_str()) {
+            return false;
+        }
+        !older.negated && (change.whole || rest.iter().all(|word| self.words.contains(word)))
+    }
+
+    /// Of what a thing has one at a time: the thing, and which.
+    fn one_at_a_time(&self) -> Option<(&[String], &[String])> {
+        let at = self.words.iter().position(|word| matches!(word.as_str(), "is" | "="))?;
+        let (subject, value) = (&self.words[..at], &self.words[at + 1..]);
+        let known = ONE_AT_A_TIME.contains(&subject.last()?.as_str());
+        (known && (1..=4).contains(&value.len())).then_some((subject, value))
+    }
+
+    fn used(&self) -> Option<&str> {
+        let (verb, rest) = self.words.split_first()?;
+        USES.contains(&verb.as_str()).then(|| rest.first().map(String::as_str))?
+    }
+}
+
+/// In lower case, a plural like its singular.
+fn token(word: &str) -> Option<String> {
+    if word == "=" {
+        return Some("=".to_owned());
+    }
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_lowercase();
+    let known = |list: &[&str]| list.contains(&bare.as_str());
+    Some(match bare.as_str() {
+        "" => return None,
+        "using" => "use".to_owned(),
+        _ if known(&FILLERS) || known(&NEGATIONS) || known(&CONDITIONS) => bare,
+        _ => singular(&bare),
+    })
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// `switched from X to Y`, `replaced X with Y`, `Y instead of X`, `Y rather than X`.
+fn given_up(all: &[String]) -> Option<GivenUp> {
+    const MOVES: [&str; 9] =
+        ["switch", "switched", "move", "moved", "migrate", "migrated", "change", "changed", "went"];
+    let position = |word: &str| all.iter().position(|other| other == word);
+    if let (Some(from), Some(to)) = (position("from"), position("to"))
+        && from < to
+        && all[..from].iter().any(|word| MOVES.contains(&word.as_str()))
+    {
+        return change(&all[from + 1..to], from, all.len() - to - 1);
+    }
+    if let (Some(at), Some(with)) = (position("replaced"), position("with"))
+        && at < with
+    {
+        return change(&all[at + 1..with], at, all.len() - with - 1);
+    }
+    let pair =
+        |one: &str, two: &str| all.windows(2).position(|pair| pair[0] == one && pair[1] == two);
+    let at = pair("instead", "of").or_else(|| pair("rather", "than"))?;
+    change(&all[at + 2..], at, 0)
+}
+
+/// `before` and `after`: words around the change; many of them limit it to some part of the work.
+fn change(old: &[String], before: usize, after: usize) -> Option<GivenUp> {
+    const FEW: usize = 3;
+    let old: Vec<String> =
+        old.iter().filter(|word| !FILLERS.contains(&word.as_str())).cloned().collect();
+    (1..=3).contains(&old.len()).then_some(GivenUp { old, whole: before <= FEW && after < FEW })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(newer: &str, older: &str, expect: bool) {
+        let supersedes = match (Claim::read(newer), Claim::read(older)) {
+            (Some(newer), Some(older)) => {
+                let shared = newer.keys().iter().any(|key| older.keys().contains(key));
+                assert!(shared || !newer.supersedes(&older), "never compared: {newer:?}");
+                newer.supersedes(&older)
+            }
+            _ => false,
+        };
+        assert_eq!(supersedes, expect, "{newer:?} over {older:?}");
+    }
+
+    #[test]
+    fn a_later_claim_takes_the_place_of_what_it_denies() {
+        check("We no longer use npm for installs.", "We use npm for installs.", true);
+        check("Don't use tabs in Python files", "Always use tabs in Python files", true);
+        check("Use tabs in Python files", "Never use tabs in Python files", true);
+        check("The API listens on port 5000", "The API listens on port 4000.", true);
+        check("The build timeout is 30 minutes", "The build timeout is 10 minutes", true);
+        check("The default branch is trunk", "The default branch is main", true);
+        check("The project's owner is Bo", "The project's owner is Ann", true);
+        check("We switched from npm to pnpm", "We use npm for installs", true);
+        check("Use pnpm instead of npm", "Use npm", true);
+        check("We replaced Jest with Vitest", "We use Jest", true);
+    }
+
+    #[test]
+    fn what_holds_beside_it_stays() {
+        check("Tests of plan 17 are done", "Tests of plan 16 are done", false);
+        check("Node 20 is supported", "Node 18 is supported", false);
+        check("The worker listens on port 5000", "The API listens on port 4000", false);
+        check("The API also listens on port 5000", "The API listens on port 4000", false);
+        check("Never push to main without review", "Push to main after review", false);
+        check("Don't use tabs if the file has spaces", "Use tabs", false);
+        check("The API is fast", "The API is written in Rust", false);
+        check("The owner is Ann Smith", "The owner is Ann", false);
+        check("We moved the parser from lib to core", "We use npm", false);
+        check(
+            "For CI jobs of pull requests use pnpm instead of npm",
+            "Use npm for installs",
+            false,
+        );
+        check("We use npm", "We use npm", false);
+        check("Should we use npm?", "We never use npm", false);
+        check("Never not use npm", "Use npm", false);
+        check("ok", "no", false);
+    }
+}

@@ -1,0 +1,61 @@
+//! When each part of a topic was said, as far as the topic tells.
+
+use std::ops::Range;
+
+use jiff::civil::Date;
+
+use crate::bench::{Page, day};
+use crate::text::blocks;
+
+/// How a line begins that tells where merged text comes from. What stands below it was said then; a line
+/// without a colon at its end brought no text along.
+pub(crate) const LEARNT: &str = "Also learnt in session";
+/// How an extraction tells when the quotation above was said.
+const SAID: &str = "The user said so on ";
+/// How sentences begin that the daemon writes around what was said.
+const OURS: [&str; 7] = [
+    LEARNT,
+    SAID,
+    "How to apply",
+    "Where it differs from what stands above",
+    "Why:",
+    "Source:",
+    "Learnt",
+];
+
+/// Written around what was said, and no part of it.
+pub(crate) fn is_ours(sentence: &str) -> bool {
+    let bare = sentence.trim_start_matches(['*', '_', '>', ' ']);
+    OURS.iter().any(|mark| bare.starts_with(mark))
+}
+
+/// Parts of a body with the day on which they were said. Parts of which nobody knows are left out.
+pub(crate) fn timeline(page: &Page) -> Vec<(Range<usize>, Date)> {
+    let body = page.body();
+    let mut parts = Vec::new();
+    let (mut start, mut told) = (0, whole_day(page));
+    for block in blocks(body) {
+        let text = body[block.range.clone()].trim();
+        if text.starts_with(LEARNT) {
+            parts.extend(told.map(|date| (start..block.range.start, date)));
+            (start, told) = (block.range.end, merged_day(text));
+        } else if let Some(date) = text.find(SAID).and_then(|at| day(&text[at + SAID.len()..])) {
+            parts.push((start..block.range.end, date));
+            (start, told) = (block.range.end, None);
+        }
+    }
+    parts.extend(told.map(|date| (start..body.len(), date)));
+    parts
+}
+
+/// The one day on which a file was written that tells no other.
+fn whole_day(page: &Page) -> Option<Date> {
+    let said = page.learnt()?;
+    let modified = page.header.modified.as_deref().map_or(Some(said), day);
+    (page.is_own() && modified == Some(said)).then_some(said)
+}
+
+/// Of `Also learnt in session … (embedded, 2026-05-04T10:00:00Z):`.
+fn merged_day(line: &str) -> Option<Date> {
+    day(line.strip_suffix("):")?.rsplit_once(", ")?.1)
+}

@@ -1,0 +1,33 @@
+//! What a dream is given: the files of one directory as text, and what sessions taught since.
+
+use bethink_memdir::{Name, Scope};
+use bethink_transcript::UnixMicros;
+
+/// One memory directory. A private one holds nothing of the team's, and the other way round.
+#[derive(Clone, Debug)]
+pub struct Directory {
+    pub scope: Scope,
+    /// `None`: there is none.
+    pub index: Option<String>,
+    pub topics: Vec<Topic>,
+    /// Topics that are there and can't be read: too large, not UTF-8. An index line that leads to one is no dead link.
+    pub unread: Vec<Name>,
+}
+
+/// A topic file.
+#[derive(Clone, Debug)]
+pub struct Topic {
+    pub name: Name,
+    /// The whole file, front matter included.
+    pub text: String,
+    pub modified: UnixMicros,
+    /// It stands as this daemon wrote it last. A person's hand makes it a person's file, whatever its header says.
+    pub untouched: bool,
+}
+
+/// A topic that a session taught, as it would stand in its file, source included.
+#[derive(Clone, Debug)]
+pub struct Taught {
+    pub name: Name,
+    pub text: String,
+}

@@ -1,0 +1,41 @@
+//! Every number of a dream, with its reason.
+
+/// Two topics are the same said twice from this share of common words on: below it, sentences that differ in a
+/// word of weight begin to appear.
+pub const SAME_WORDS: f64 = 0.8;
+
+/// A person's topic goes only if so many sentences of it stand elsewhere word for word: a stub with one
+/// common sentence is not a copy.
+pub const SAME_SENTENCES: usize = 2;
+
+/// Words that a line has to have to be a duplicate worth taking out: `Done` may stand twice.
+pub const LINE_WORDS: usize = 5;
+
+/// Characters of an index line, of which a longer one is reported (specification, 7).
+pub const INDEX_LINE_CHARS: usize = 200;
+
+/// From so many on, and where there are no more topics than that, dead links tell of a directory that is half
+/// there (a checkout, a move) rather than of topics that went.
+pub const MANY_DEAD: usize = 4;
+
+/// An empty file may have been made by an editor a moment ago; after a day it is left over.
+pub const EMPTY_MICROS: i64 = 86_400_000_000;
+
+/// Consolidation is done again until nothing changes; each round makes the directory smaller, so few are needed.
+pub const ROUNDS: usize = 8;
+
+/// Of a directory's sentences, a model may drop so many in a hundred altogether: consolidation shortens, it does not
+/// forget.
+pub const MODEL_DROPS_PERCENT: usize = 20;
+
+/// Of one topic's words, so many in a hundred must stand in one other topic for the topic to count as merged into it.
+pub const MERGED_WORDS_PERCENT: usize = 70;
+
+/// Bytes that a model may add to a directory in one dream: it consolidates, and writes no books.
+pub const MODEL_ADDS_BYTES: usize = 64 * 1024;
+
+/// Characters of a text that a note or an error repeats.
+pub const QUOTED_CHARS: usize = 100;
+
+/// Topics that share their rarest word and are each compared with each; of more, only neighbours by name are.
+pub const MANY_ALIKE: usize = 64;

@@ -1,0 +1,39 @@
+//! Which topics others point to: those stay where they are.
+
+use std::collections::BTreeSet;
+
+use bethink_memdir::Name;
+
+use crate::bench::Bench;
+
+/// By a link or by their file's name. The index does not count: it follows.
+pub(crate) fn linked(bench: &Bench) -> BTreeSet<Name> {
+    let mut found = BTreeSet::new();
+    for (from, page) in bench.pages() {
+        let targets = targets(&page.text);
+        let named = |name: &&Name| {
+            let last = name.as_str().rsplit('/').next().unwrap_or_default();
+            *name != from && (targets.contains(name.as_str()) || targets.contains(last))
+        };
+        if !targets.is_empty() {
+            found.extend(bench.pages().keys().filter(named).cloned());
+        }
+    }
+    found
+}
+
+/// What stands in `[[…]]` or before `.md`, without folders too.
+fn targets(text: &str) -> BTreeSet<&str> {
+    let wiki = text.match_indices("[[").filter_map(|(at, _)| {
+        let rest = &text[at + 2..];
+        rest.get(..rest.find(['|', '#', ']', '\n'])?)
+    });
+    let file = text.match_indices(".md").map(|(end, _)| {
+        let outside =
+            |c: char| c.is_whitespace() || matches!(c, '(' | '<' | '[' | '`' | '"' | '\'');
+        let start = text[..end].rfind(outside).map_or(0, |at| at + 1);
+        text.get(start..end).unwrap_or_default().trim_start_matches(|c: char| !c.is_alphanumeric())
+    });
+    let last = |target: &str| target.rfind('/').map_or(0, |at| at + 1);
+    wiki.chain(file).flat_map(|target| [target, &target[last(target)..]]).collect()
+}

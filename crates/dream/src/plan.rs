@@ -1,0 +1,145 @@
+//! What a dream would change, step by step: looked at first, applied file by file.
+
+use std::fmt;
+
+use bethink_memdir::name::INDEX;
+use bethink_memdir::{Hash, Name, Scope};
+use similar::TextDiff;
+
+/// Lines around a change that a diff shows, as `diff -u` does.
+const CONTEXT_LINES: usize = 3;
+
+/// The four phases, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// What is there.
+    Orient,
+    /// What sessions taught that no topic holds.
+    Gather,
+    /// What belongs together, what is outdated, what is said twice.
+    Consolidate,
+    /// The index, and what is empty.
+    Prune,
+}
+
+impl Phase {
+    pub const ALL: [Phase; 4] = [Phase::Orient, Phase::Gather, Phase::Consolidate, Phase::Prune];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Phase::Orient => "orient",
+            Phase::Gather => "gather",
+            Phase::Consolidate => "consolidate",
+            Phase::Prune => "prune",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A file of a directory; topics first, so that the index follows what it lists.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum File {
+    Topic(Name),
+    Index,
+}
+
+impl File {
+    /// Relative to the directory.
+    pub fn path(&self) -> String {
+        match self {
+            File::Topic(name) => name.file(),
+            File::Index => INDEX.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path())
+    }
+}
+
+/// One thing that is done to one file. A later step of the same file begins where the earlier one ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub phase: Phase,
+    pub what: String,
+    pub why: String,
+    pub file: File,
+    /// Of the text that the step was made for; `None`: no such file.
+    pub before_hash: Option<Hash>,
+    /// `None`: the file goes.
+    pub after: Option<String>,
+}
+
+/// What all steps do to one file together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub file: File,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+impl Change {
+    /// What the file must hold for the change to be made.
+    pub fn expected(&self) -> Option<Hash> {
+        self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
+    }
+}
+
+/// A sentence or a line that stands in no file any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    pub file: File,
+    pub text: String,
+    pub why: String,
+}
+
+/// Something that was seen and is left to a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub phase: Phase,
+    pub text: String,
+}
+
+/// All that a dream would do to one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub scope: Scope,
+    pub steps: Vec<Step>,
+    /// In the order in which they are safe to make: what takes a text over comes before what goes, and the
+    /// index comes last, so that whoever is stopped on the way leaves something twice and nothing missing.
+    pub changes: Vec<Change>,
+    pub dropped: Vec<Dropped>,
+    pub notes: Vec<Note>,
+}
+
+impl Plan {
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
+
+/// The plan as a unified diff; `/dev/null` stands where a file is not.
+pub fn diff(plan: &Plan) -> String {
+    plan.changes.iter().map(file_diff).collect()
+}
+
+fn file_diff(change: &Change) -> String {
+    let side = |letter: &str, text: &Option<String>| match text {
+        Some(_) => format!("{letter}/{}", change.file),
+        None => "/dev/null".to_owned(),
+    };
+    let (before, after) = (change.before.as_deref(), change.after.as_deref());
+    let texts = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    texts
+        .unified_diff()
+        .context_radius(CONTEXT_LINES)
+        .header(&side("a", &change.before), &side("b", &change.after))
+        .to_string()
+}

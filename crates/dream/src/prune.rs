@@ -1,0 +1,203 @@
+//! The last phase: topics without a word go, and the index lists what there is.
+
+use std::collections::BTreeSet;
+
+use bethink_memdir::index::{self, Row};
+use bethink_memdir::{Name, header};
+use bethink_transcript::UnixMicros;
+
+use crate::bench::{Bench, Page, quoted};
+use crate::limits::{EMPTY_MICROS, INDEX_LINE_CHARS, MANY_DEAD};
+use crate::links::linked;
+use crate::plan::{File, Phase};
+
+pub(crate) fn prune(bench: &mut Bench, now: UnixMicros) {
+    drop_empty(bench, now);
+    follow_descriptions(bench);
+    list_what_is_there(bench);
+    shorten(bench);
+}
+
+fn drop_empty(bench: &mut Bench, now: UnixMicros) {
+    let linked = linked(bench);
+    for name in bench.names() {
+        let Some(page) = bench.pages().get(&name) else { continue };
+        let says_nothing =
+            page.body().trim().is_empty() && page.header == header::Header::default();
+        let old = now.0.saturating_sub(page.modified.0) >= EMPTY_MICROS;
+        if says_nothing && old && !linked.contains(&name) {
+            bench.remove(
+                Phase::Prune,
+                &name,
+                "an empty topic",
+                "nothing has stood in it for a day",
+            );
+        }
+    }
+}
+
+/// Where a topic of ours has another description now, its line says so.
+fn follow_descriptions(bench: &mut Bench) {
+    let Some(mut text) = bench.index().map(str::to_owned) else { return };
+    for (name, page) in bench.pages().iter().filter(|(_, page)| page.is_own()) {
+        let found = bench.found(name).and_then(|found| header::read(found).header.description);
+        let (Some(old), Some(new)) = (found, page.header.description.as_deref()) else { continue };
+        if old != new {
+            text = with_entry(&text, name, |entry| entry.replacen(&old, new, 1));
+        }
+    }
+    bench.write_index(text, "descriptions that changed", "the index says what the topics say");
+}
+
+/// Dead links go, missing topics come.
+fn list_what_is_there(bench: &mut Bench) {
+    if bench.pages().is_empty() && bench.index().is_none() {
+        return;
+    }
+    let old = bench.index().unwrap_or_default().to_owned();
+    let linked = linked_by(&old);
+    let dead = linked.iter().filter(|name| is_dead(bench, name)).count();
+    let links = index::entries(&old).len();
+    let half_there = dead >= MANY_DEAD && dead >= bench.pages().len();
+    if half_there {
+        let text = format!(
+            "{dead} of {links} entries of the index lead to topics that are not there; they are left, as the directory may \
+             be half there: `bethink memory rebuild` drops them"
+        );
+        bench.note(Phase::Prune, text);
+    }
+    let kept: Vec<&Name> = linked
+        .iter()
+        .filter(|name| bench.unread.contains(name) || half_there && is_dead(bench, name))
+        .collect();
+    let new = rebuilt(bench, &old, &kept);
+    tell_gone(bench, &old, &new);
+    let what = format!("{} of {} lines are new", new_lines(&old, &new), new.lines().count());
+    bench.write_index(
+        new,
+        &what,
+        "entries of topics that are gone are dropped, missing topics are added",
+    );
+}
+
+fn rebuilt(bench: &Bench, old: &str, kept: &[&Name]) -> String {
+    let rows: Vec<(&Name, String, String)> =
+        bench.pages().iter().map(|(name, page)| row(name, page)).collect();
+    let rows = rows.iter().map(|(name, title, description)| Row { name, title, description });
+    let kept = kept.iter().map(|name| Row { name, title: "", description: "" });
+    index::rebuild(old, &rows.chain(kept).collect::<Vec<_>>())
+}
+
+fn linked_by(text: &str) -> BTreeSet<Name> {
+    let lines = index::lines(text);
+    lines.iter().flat_map(|line| &line.links).filter_map(|link| link.topic().cloned()).collect()
+}
+
+/// It led nowhere before this dream.
+fn is_dead(bench: &Bench, name: &Name) -> bool {
+    let team = name.as_str().split('/').next() == Some(bethink_memdir::name::TEAM);
+    let there = bench.found(name).is_some()
+        || bench.pages().contains_key(name)
+        || bench.unread.contains(name);
+    !there && !team
+}
+
+/// What its line says, short enough for one.
+fn row<'a>(name: &'a Name, page: &Page) -> (&'a Name, String, String) {
+    const MARKS: usize = 12;
+    let title = page.header.name.clone().unwrap_or_else(|| name.to_string());
+    let taken = title.chars().count() + name.file().chars().count() + MARKS;
+    let room = INDEX_LINE_CHARS.saturating_sub(taken);
+    let description = shortened(&page.header.described(page.body()), room);
+    (name, title, description)
+}
+
+/// At the end of a word.
+fn shortened(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let head = &text[..end];
+    format!("{} …", head.rsplit_once(' ').map_or(head, |(head, _)| head).trim_end())
+}
+
+fn tell_gone(bench: &mut Bench, old: &str, new: &str) {
+    let kept: BTreeSet<&str> = new.lines().collect();
+    let gone: Vec<String> =
+        old.lines().filter(|line| !kept.contains(line)).map(str::to_owned).collect();
+    for line in gone {
+        bench.dropped(File::Index, &line, "the topic that it leads to is gone");
+    }
+}
+
+fn new_lines(old: &str, new: &str) -> usize {
+    let known: BTreeSet<&str> = old.lines().collect();
+    new.lines().filter(|line| !known.contains(line)).count()
+}
+
+/// Long lines of our own topics always; a person's only where the prompt does not get all of the index, and
+/// then those first that are longest.
+fn shorten(bench: &mut Bench) {
+    let Some(text) = bench.index().map(str::to_owned) else { return };
+    let mut new = text.clone();
+    for (name, long) in long_entries(bench, &text) {
+        let Some(page) = bench.pages().get(&name) else { continue };
+        if !page.is_own() && index::shown(&new).cut_by.is_none() {
+            let text = format!(
+                "the line of {} has {long} characters, {INDEX_LINE_CHARS} are good; left for you",
+                name.file()
+            );
+            bench.note(Phase::Prune, text);
+            continue;
+        }
+        let description = page.header.described(page.body());
+        new = with_entry(&new, &name, |entry| short_entry(entry, &description));
+    }
+    for (was, is) in text.lines().zip(new.lines()).filter(|(was, is)| was != is) {
+        bench.dropped(File::Index, was, &format!("shortened to: {}", quoted(is)));
+    }
+    bench.write_index(
+        new,
+        "long lines shortened to title and description",
+        "the index is in every prompt",
+    );
+    if let Some(warning) = bench.index().and_then(|text| index::shown(text).warning) {
+        bench.note(Phase::Prune, warning);
+    }
+}
+
+/// Of one line each, longest first.
+fn long_entries(bench: &Bench, text: &str) -> Vec<(Name, usize)> {
+    let long = |entry: &index::Entry<'_>| entry.text.trim_end().chars().count();
+    let mut found: Vec<(Name, usize)> = index::entries(text)
+        .iter()
+        .filter(|entry| {
+            entry.text.trim_end().lines().count() == 1 && long(entry) > INDEX_LINE_CHARS
+        })
+        .filter(|entry| bench.pages().contains_key(&entry.name))
+        .map(|entry| (entry.name.clone(), long(entry)))
+        .collect();
+    found.sort_by_key(|(name, long)| (usize::MAX - long, name.clone()));
+    found
+}
+
+/// Up to the end of its link, and the description; as it was where that is no shorter.
+fn short_entry(entry: &str, description: &str) -> String {
+    let lines = index::lines(entry);
+    let Some(link) = lines.first().and_then(|line| line.links.first()) else {
+        return entry.to_owned();
+    };
+    let (head, end) = (&entry[..link.range.end], &entry[entry.trim_end().len()..]);
+    let room = INDEX_LINE_CHARS.saturating_sub(head.chars().count() + 5);
+    let short = match description {
+        "" => format!("{head}{end}"),
+        words => format!("{head} — {}{end}", shortened(words, room)),
+    };
+    if short.len() < entry.len() { short } else { entry.to_owned() }
+}
+
+/// The text with one entry's text changed.
+fn with_entry(text: &str, name: &Name, change: impl Fn(&str) -> String) -> String {
+    let entries = index::entries(text);
+    let entry = entries.iter().find(|entry| entry.name == *name);
+    let Some(range) = entry.map(|entry| entry.range.clone()) else { return text.to_owned() };
+    [&text[..range.start], &change(&text[range.clone()]), &text[range.end..]].concat()
+}

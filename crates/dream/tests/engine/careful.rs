@@ -1,0 +1,138 @@
+//! What a dream leaves alone.
+
+use bethink_dream::{File, Topic};
+use bethink_memdir::{Name, Scope};
+
+use crate::support::*;
+
+#[test]
+fn a_persons_prose_stays_letter_by_letter() {
+    let texts = [
+        "---\nname: old\ndescription: \"broken: \nmetadata:\n  type: project\n---\nWe met yesterday.\n",
+        "We use npm for installs.\n",
+        "We no longer use npm for installs.\n",
+        "\u{feff}# A\r\n\r\n- Run it tomorrow\r\n- Done\r\n- Done\r\n",
+        "no words in common with any other text, [[old]] excepted",
+    ];
+    let topics: Vec<Topic> =
+        texts.iter().enumerate().map(|(at, text)| hand(&format!("t{at}"), text)).collect();
+    let index: String = (0..texts.len())
+        .map(|at| format!("- [t{at}](t{at}.md) — {}\n", "long ".repeat(60)))
+        .collect();
+    let (plan, after) = dreamt(&with(Some(&index), topics));
+    assert!(plan.is_empty(), "{}", bethink_dream::diff(&plan));
+    for (at, written) in texts.iter().enumerate() {
+        assert_eq!(text(&after, &format!("t{at}")), *written);
+    }
+}
+
+/// A file that the daemon wrote is a person's from the first edit on.
+#[test]
+fn what_a_person_touched_is_a_persons() {
+    let older = own("npm", "s1", "2026-06-01", "We use npm for installs, since yesterday.");
+    let newer =
+        own("pnpm", "s2", "2026-06-08", "We no longer use npm for installs, since yesterday.");
+    let touched: Vec<Topic> =
+        [older, newer].into_iter().map(|topic| Topic { untouched: false, ..topic }).collect();
+    let (plan, _) = dreamt(&with(None, touched));
+    assert!(plan.changes.iter().all(|change| change.file == File::Index));
+}
+
+/// Which a person said in a command, and knows better than any rule.
+#[test]
+fn what_a_person_had_remembered_is_a_persons() {
+    let mut topic = own("freeze", "s1", "2026-06-03", "The freeze starts tomorrow.");
+    topic.text = topic.text.replace("strategy: embedded", "strategy: person");
+    let (_, after) = dreamt(&with(None, vec![topic.clone()]));
+    assert_eq!(text(&after, "freeze"), topic.text);
+}
+
+#[test]
+fn a_persons_copies_are_merged_only_where_nothing_is_lost() {
+    let whole =
+        "Deploys go through Ann.\n\nThe staging box is slow.\n\nAsk before you restart it.\n";
+    let part = "The staging box is slow.\n\nAsk before you restart it.\n";
+    let (_, after) = dreamt(&with(None, vec![hand("whole", whole), hand("part", part)]));
+    assert_eq!(names(&after), ["whole"]);
+    assert_eq!(text(&after, "whole"), whole);
+    // One more sentence, and it stays.
+    let more = format!("{part}\nIt has a red light.\n");
+    let (_, after) = dreamt(&with(None, vec![hand("whole", whole), hand("part", &more)]));
+    assert_eq!(names(&after), ["whole", "part"]);
+    // A stub is no copy.
+    let (_, after) =
+        dreamt(&with(None, vec![hand("whole", whole), hand("stub", "The staging box is slow.")]));
+    assert_eq!(names(&after), ["whole", "stub"]);
+    // What others link to stays.
+    let topics =
+        vec![hand("whole", whole), hand("part", part), hand("links", "See [[part]] first.")];
+    assert_eq!(names(&dreamt(&with(None, topics)).1), ["whole", "part", "links"]);
+    let topics =
+        vec![hand("whole", whole), hand("part", part), hand("links", "See `notes/part.md` first.")];
+    assert_eq!(names(&dreamt(&with(None, topics)).1), ["whole", "part", "links"]);
+}
+
+/// A persons file is told what it resembles, and not rewritten.
+#[test]
+fn a_persons_file_that_resembles_another_is_told() {
+    let one = hand("one", "Use pnpm for installs in the frontend folder.\n");
+    let other = hand("other", "For installs in the frontend folder use pnpm.\n");
+    let (plan, after) = dreamt(&with(None, vec![one, other]));
+    assert_eq!(names(&after), ["one", "other"]);
+    assert!(plan.notes.iter().any(|note| note.text.contains("left for you to merge")));
+}
+
+#[test]
+fn private_and_team_never_meet() {
+    let said = "Use pnpm for installs in the frontend folder.";
+    let mut directory = with(None, vec![own("a", "s1", "2026-06-01", said)]);
+    directory.topics.push(own("team/a", "s2", "2026-06-08", said));
+    let plan = dream(&directory);
+    assert!(plan.changes.iter().all(|change| !change.file.path().starts_with("team/")));
+    assert!(plan.steps.iter().all(|step| !step.file.path().starts_with("team/")));
+    let team = bethink_dream::Directory {
+        scope: Scope::Team,
+        ..with(None, vec![own("a", "s1", "2026-06-01", said)])
+    };
+    assert_eq!(dream(&team).scope, Scope::Team);
+}
+
+/// Where a checkout or a move took the topics away, the index is all that is left of them.
+#[test]
+fn an_index_of_which_most_leads_nowhere_is_left() {
+    let index: String =
+        (0..6).map(|at| format!("- [t{at}](t{at}.md) — what it was about\n")).collect();
+    let (plan, after) = dreamt(&with(Some(&index), vec![hand("t0", "Here.")]));
+    assert_eq!(after.index.as_deref(), Some(index.as_str()));
+    assert!(plan.notes.iter().any(|note| note.text.contains("bethink memory rebuild")));
+}
+
+#[test]
+fn what_cannot_be_read_is_there_all_the_same() {
+    let mut directory =
+        with(Some("- [Big](big.md) — a log\n- [a](a.md)\n"), vec![hand("a", "Here.")]);
+    directory.unread = vec![Name::parse("big").unwrap()];
+    let (plan, _) = dreamt(&directory);
+    assert!(plan.is_empty(), "{}", bethink_dream::diff(&plan));
+}
+
+/// A person's long lines are shortened only where the prompt does not get the whole index anyway.
+#[test]
+fn long_lines_of_a_person_go_where_the_index_is_cut() {
+    let topics = |count: usize| -> Vec<Topic> {
+        let text = |at| format!("---\ndescription: about {at}\n---\nBody of {at}.\n");
+        (0..count).map(|at| hand(&format!("t{at}"), &text(at))).collect()
+    };
+    let index = |count: usize| -> String {
+        (0..count)
+            .map(|at| format!("- [t{at}](t{at}.md) — {}\n", "many words ".repeat(25)))
+            .collect()
+    };
+    let (plan, _) = dreamt(&with(Some(&index(20)), topics(20)));
+    assert!(plan.is_empty());
+    let (plan, after) = dreamt(&with(Some(&index(120)), topics(120)));
+    let after = after.index.unwrap();
+    assert!(after.len() <= 25_000 && after.contains(" — about "), "{}", after.len());
+    assert!(after.contains("many words"), "no more than needed");
+    assert!(plan.dropped.iter().any(|dropped| dropped.text.contains("many words")));
+}

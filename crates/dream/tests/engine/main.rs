@@ -1,0 +1,7 @@
+//! The engine from outside: directories in, plans out.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
+
+mod careful;
+mod phases;
+mod random;
+mod support;

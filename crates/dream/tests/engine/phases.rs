@@ -1,0 +1,163 @@
+//! What each phase does.
+
+use bethink_dream::{Phase, diff, plan};
+
+use crate::support::*;
+
+const INDEX: &str = "# Memory\n\n- [tabs](tabs.md) — Use tabs\n";
+
+#[test]
+fn what_no_topic_holds_is_gathered() {
+    let topics =
+        vec![own("tabs", "s1", "2026-06-01", "Always use tabs in Makefiles of this repository.")];
+    let directory = with(Some(INDEX), topics);
+    let known =
+        own("tabs-again", "s2", "2026-06-02", "Always use tabs in Makefiles of this repository.");
+    let other = own("tabs", "s2", "2026-06-02", "Deploys go through Ann in Berlin.");
+    let gathered = plan(&directory, &[taught(&known), taught(&other)], now());
+    let after = apply(&directory, &gathered);
+    assert_eq!(names(&after), ["tabs", "tabs-2"]);
+    assert!(gathered.steps.iter().any(|step| step.phase == Phase::Gather));
+    assert!(after.index.unwrap().contains("(tabs-2.md)"));
+}
+
+#[test]
+fn two_topics_that_say_the_same_become_the_older_one() {
+    let first = own("pnpm", "s1", "2026-06-01", "Use pnpm for installs in the frontend folder.");
+    let second =
+        own("pnpm-installs", "s2", "2026-06-08", "For installs in the frontend folder use pnpm.");
+    let index = "- [a](pnpm.md) — a\n- [b](pnpm-installs.md) — b\n";
+    let (plan, after) = dreamt(&with(Some(index), vec![first, second]));
+    assert_eq!(names(&after), ["pnpm"]);
+    let text = text(&after, "pnpm");
+    assert!(text.contains("Use pnpm for installs in the frontend folder."), "{text}");
+    assert!(text.contains("For installs in the frontend folder use pnpm."), "{text}");
+    assert!(
+        text.contains("Also learnt in session s2, message 12 (embedded, 2026-06-08T10:00:00Z)"),
+        "{text}"
+    );
+    assert_eq!(after.index.as_deref(), Some("- [a](pnpm.md) — a\n"));
+    // Who is stopped on the way has it twice.
+    let order: Vec<String> = plan.changes.iter().map(|change| change.file.path()).collect();
+    assert_eq!(order, ["pnpm.md", "pnpm-installs.md", "MEMORY.md"]);
+}
+
+#[test]
+fn the_same_sentence_from_two_sessions_leaves_both_sources() {
+    let said = "Use pnpm for installs in the frontend folder.";
+    let topics = vec![own("a", "s1", "2026-06-01", said), own("b", "s2", "2026-06-08", said)];
+    let (_, after) = dreamt(&with(None, topics));
+    assert_eq!(names(&after), ["a"]);
+    assert!(text(&after, "a").contains("session: s1") && text(&after, "a").contains("session s2"));
+    assert_eq!(text(&after, "a").matches(said).count(), 2, "the description and the quotation");
+}
+
+#[test]
+fn topics_that_differ_in_a_name_or_a_number_stay_apart() {
+    for (one, other) in [
+        (
+            "The worker of Alpha restarts each night by cron.",
+            "The worker of Beta restarts each night by cron.",
+        ),
+        (
+            "Keep 3 replicas of the search service in staging.",
+            "Keep 5 replicas of the cache service in staging.",
+        ),
+    ] {
+        let topics = vec![own("a", "s1", "2026-06-01", one), own("b", "s2", "2026-06-08", other)];
+        let (_, after) = dreamt(&with(None, topics));
+        assert_eq!(names(&after), ["a", "b"]);
+    }
+}
+
+#[test]
+fn what_was_said_later_marks_what_was_said_before() {
+    let older = own("npm", "s1", "2026-06-01", "We use npm for installs.");
+    let newer = own("pnpm", "s2", "2026-06-08", "We no longer use npm for installs.");
+    let (plan, after) = dreamt(&with(None, vec![older, newer]));
+    let text = text(&after, "npm");
+    assert!(
+        text.contains("> ~~We use npm for installs.~~ (superseded 2026-06-08, see [[pnpm]])"),
+        "{text}"
+    );
+    assert!(
+        after.index.unwrap().contains("npm.md) — We use npm for installs. (superseded 2026-06-08")
+    );
+    assert!(plan.steps.iter().any(|step| step.why.contains("no longer")));
+}
+
+#[test]
+fn days_in_words_are_told_by_the_day_they_were_said() {
+    // A Wednesday.
+    let topics = vec![own("freeze", "s1", "2026-06-03", "The release freeze starts tomorrow.")];
+    let index = "- [Freeze](freeze.md) — The release freeze starts tomorrow.\n";
+    let (_, after) = dreamt(&with(Some(index), topics));
+    assert!(text(&after, "freeze").contains("> The release freeze starts tomorrow (2026-06-04)."));
+    assert!(after.index.unwrap().contains("— The release freeze starts tomorrow (2026-06-04)."));
+}
+
+#[test]
+fn a_topic_with_several_days_tells_each_by_its_own() {
+    let mut topic = own("freeze", "s1", "2026-06-03", "The release freeze starts tomorrow.");
+    topic.text.push_str(
+        "\n> It was moved yesterday.\n\nThe user said so on 2026-06-12. This is what counts.\n",
+    );
+    let (_, after) = dreamt(&with(None, vec![topic]));
+    let text = text(&after, "freeze");
+    assert!(text.contains("> The release freeze starts tomorrow (2026-06-04)."), "{text}");
+    assert!(text.contains("> It was moved yesterday (2026-06-11)."), "{text}");
+}
+
+#[test]
+fn broken_front_matter_of_ours_is_written_anew() {
+    let mut topic = own("deploy", "s1", "2026-06-01", "Deploys go through Ann.");
+    topic.text = topic
+        .text
+        .replace("description: Deploys go through Ann.", "description: Deploys: \"go through Ann.");
+    let (plan, after) = dreamt(&with(None, vec![topic.clone()]));
+    assert!(bethink_memdir::header::read(text(&after, "deploy")).header.faults.is_empty());
+    assert!(text(&after, "deploy").contains("session: s1"));
+    assert!(plan.steps.iter().any(|step| step.what == "front matter written anew"));
+    // Not where a line would be lost.
+    topic.text = topic.text.replace("---\nname", "---\nmood: good\nname");
+    let (plan, after) = dreamt(&with(None, vec![topic.clone()]));
+    assert_eq!(text(&after, "deploy"), topic.text);
+    assert!(plan.notes.iter().any(|note| note.text.contains("left for you to mend")));
+}
+
+#[test]
+fn the_index_lists_what_there_is() {
+    let index = "# Mine\n\nRead these.\n\n* [Fog](fog.md) - how far\n* [Gone](gone.md) - no more\n* [Docs](../docs/x.md)\n\
+                 * [Ours](team/MEMORY.md)\n* [Theirs](team/plan.md) - ours\n\nThe end.\n";
+    let topics = vec![
+        hand("fog", "Far."),
+        hand("rain", "---\nname: Rain\ndescription: How wet\n---\nWet.\n"),
+    ];
+    let (plan, after) = dreamt(&with(Some(index), topics));
+    let expect = index.replace("* [Gone](gone.md) - no more\n", "");
+    let expect = expect.replace(" - ours\n", " - ours\n* [Rain](rain.md) - How wet\n");
+    assert_eq!(after.index.as_deref(), Some(expect.as_str()));
+    assert!(plan.dropped.iter().any(|dropped| dropped.text.contains("gone.md")));
+    let shown = diff(&plan);
+    assert!(shown.starts_with("--- a/MEMORY.md\n+++ b/MEMORY.md\n@@ "), "{shown}");
+    assert!(shown.contains("\n-* [Gone](gone.md) - no more\n"), "{shown}");
+}
+
+#[test]
+fn a_directory_without_index_gets_one() {
+    let (plan, after) = dreamt(&with(None, vec![hand("fog", "# Fog\n\nFar.\n")]));
+    assert_eq!(after.index.as_deref(), Some("- [fog](fog.md) — Fog\n"));
+    assert!(diff(&plan).starts_with("--- /dev/null\n+++ b/MEMORY.md\n"));
+    assert!(dream(&empty()).is_empty());
+}
+
+#[test]
+fn an_empty_topic_goes_after_a_day() {
+    let directory = with(None, vec![hand("nothing", " \n"), hand("fog", "Far.")]);
+    let (_, after) = dreamt(&directory);
+    assert_eq!(names(&after), ["fog"]);
+    let mut fresh = directory;
+    fresh.topics[0].modified = now();
+    let (_, after) = dreamt(&fresh);
+    assert_eq!(names(&after), ["nothing", "fog"]);
+}

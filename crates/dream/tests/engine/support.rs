@@ -1,0 +1,112 @@
+//! Small directories, and what became of them.
+
+use bethink_dream::{Directory, File, Plan, Taught, Topic, plan};
+use bethink_memdir::header::{self, Header};
+use bethink_memdir::{Kind, Name, Scope, Source};
+use bethink_transcript::UnixMicros;
+
+const DAY: i64 = 86_400_000_000;
+/// 2026-06-20.
+const NOW: i64 = 20_624 * DAY;
+
+pub(crate) fn now() -> UnixMicros {
+    UnixMicros(NOW)
+}
+
+pub(crate) fn empty() -> Directory {
+    Directory { scope: Scope::Private, index: None, topics: Vec::new(), unread: Vec::new() }
+}
+
+pub(crate) fn name(text: &str) -> Name {
+    Name::parse(text).unwrap()
+}
+
+/// A person's file.
+pub(crate) fn hand(name: &str, text: &str) -> Topic {
+    let modified = UnixMicros(NOW - 3 * DAY);
+    Topic { name: self::name(name), text: text.to_owned(), modified, untouched: false }
+}
+
+/// As an extraction writes it.
+pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> Topic {
+    let time = format!("{day}T10:00:00Z");
+    let source = Source {
+        session: session.to_owned(),
+        messages: vec!["12".to_owned()],
+        strategy: "embedded".to_owned(),
+        time: time.clone(),
+    };
+    let head = Header {
+        name: Some(name.to_owned()),
+        description: Some(statement.to_owned()),
+        kind: Some(Kind::Feedback),
+        modified: Some(time),
+        source: Some(source),
+        faults: Vec::new(),
+    };
+    let body = format!(
+        "> {statement}\n\nThe user said so on {day}. How to apply: hold to it without being asked, until the user says \
+         otherwise.\n"
+    );
+    Topic { untouched: true, ..hand(name, &header::write(&head, &body)) }
+}
+
+pub(crate) fn with(index: Option<&str>, topics: Vec<Topic>) -> Directory {
+    Directory { index: index.map(str::to_owned), topics, ..empty() }
+}
+
+pub(crate) fn dream(directory: &Directory) -> Plan {
+    plan(directory, &[], now())
+}
+
+pub(crate) fn taught(topic: &Topic) -> Taught {
+    Taught { name: topic.name.clone(), text: topic.text.clone() }
+}
+
+/// The directory after the plan; what a step was made for must be what stands there.
+pub(crate) fn apply(directory: &Directory, plan: &Plan) -> Directory {
+    let mut after = directory.clone();
+    for change in &plan.changes {
+        let File::Topic(name) = &change.file else {
+            assert_eq!(after.index, change.before);
+            after.index.clone_from(&change.after);
+            continue;
+        };
+        let at = after.topics.iter().position(|topic| topic.name == *name);
+        assert_eq!(at.map(|at| after.topics[at].text.clone()), change.before);
+        match (at, &change.after) {
+            (Some(at), Some(text)) => after.topics[at].text.clone_from(text),
+            (Some(at), None) => drop(after.topics.remove(at)),
+            (None, Some(text)) => {
+                after.topics.push(Topic { untouched: true, ..hand(name.as_str(), text) });
+            }
+            (None, None) => panic!("nothing became nothing"),
+        }
+    }
+    after
+}
+
+/// Every text of a directory, one after the other.
+pub(crate) fn all(directory: &Directory) -> String {
+    let texts = directory.topics.iter().map(|topic| topic.text.as_str());
+    texts.chain(directory.index.as_deref()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The text of a topic.
+pub(crate) fn text<'a>(directory: &'a Directory, name: &str) -> &'a str {
+    let found = directory.topics.iter().find(|topic| topic.name.as_str() == name);
+    found.map_or_else(|| panic!("no {name} in {:?}", names(directory)), |topic| topic.text.as_str())
+}
+
+pub(crate) fn names(directory: &Directory) -> Vec<&str> {
+    directory.topics.iter().map(|topic| topic.name.as_str()).collect()
+}
+
+/// After the dream, which leaves nothing for a second one.
+pub(crate) fn dreamt(directory: &Directory) -> (Plan, Directory) {
+    let plan = dream(directory);
+    let after = apply(directory, &plan);
+    let again = dream(&after);
+    assert!(again.is_empty(), "a second dream: {}", bethink_dream::diff(&again));
+    (plan, after)
+}
