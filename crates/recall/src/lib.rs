@@ -1,12 +1,13 @@
 //! Finds again what a session said: index terms of a message, what is asked, which messages answer, the
-//! part of a text that does, and the names in a text that are worth remembering.
+//! part of a text that does, the names in a text that are worth remembering; and of a memory directory the topics that
+//! a question is about.
 //!
 //! Owns the analysis, which must be the same for what is indexed and what is asked, and the ranking.
 //! Leaves to the store where terms stand, and to the daemon what to do with a hit.
 //!
 //! Reading order: [`words`] → `stem` → [`terms`] → [`fields`] → [`marks`] ([`days`]) → [`question`]
 //! ([`query`], `frame`) → [`rank`] (`grid`, [`weights`]) → [`mod@phrase`] →
-//! [`snippet`], and apart from them [`names`].
+//! [`snippet`], and apart from them [`names`] and [`topics`].
 
 pub mod days;
 pub mod fields;
@@ -22,6 +23,7 @@ pub mod snippet;
 mod stem;
 mod stop;
 pub mod terms;
+pub mod topics;
 pub mod weights;
 pub mod words;
 

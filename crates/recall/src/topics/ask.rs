@@ -1,0 +1,118 @@
+//! A question as words with what each of them tells.
+
+use super::Field;
+use super::catalog::Catalog;
+use super::common::telling;
+use super::kin::{MISSPELT, kin, neighbours};
+use super::weights::{
+    COMMON, FULL_WORDS, HABITUAL, HEAD_BYTES, IMAGINED_TOPICS, MOST_WORDS, TAIL_BYTES, UNKNOWN,
+};
+use crate::names::is_plain;
+use crate::stem::stem;
+use crate::terms::{Shape, for_each_shaped_term};
+use crate::words::for_each_word;
+
+/// A word of a question.
+#[derive(Clone, Debug)]
+pub(crate) struct Word {
+    pub(crate) asked: String,
+    /// Terms of the catalog that answer it, with how well. None where it occurs nowhere.
+    pub(crate) terms: Vec<(u32, f32)>,
+    /// What it tells: 0 is nothing, 1 a word that no topic holds.
+    pub(crate) information: f32,
+    /// Its part of the question, where all of them are 1.
+    pub(crate) share: f32,
+}
+
+/// The telling words of a question, the most telling first.
+pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    for text in ends(question) {
+        for_each_shaped_term(text, |term, shape, _| {
+            if !words.iter().any(|word| word.asked == term)
+                && let Some(word) = word(catalog, term, shape)
+            {
+                words.push(word);
+            }
+        });
+    }
+    for joined in ends(question).into_iter().flat_map(joined) {
+        if !words.iter().any(|word| word.asked == joined) && catalog.find(&joined).is_some() {
+            words.extend(word(catalog, &joined, Shape::Joined));
+        }
+    }
+    words.sort_by(|a, b| b.information.total_cmp(&a.information));
+    words.truncate(MOST_WORDS);
+    let mut whole = 0.0;
+    for (rank, word) in words.iter_mut().enumerate() {
+        word.share = word.information / (rank + 1).saturating_sub(FULL_WORDS).max(1) as f32;
+        whole += word.share;
+    }
+    words.iter_mut().for_each(|word| word.share /= whole);
+    words
+}
+
+/// Neighbours written as one: `roll back` may stand there as `rollback`.
+fn joined(text: &str) -> Vec<String> {
+    let mut before = String::new();
+    let mut joined = Vec::new();
+    for_each_word(text, |word| {
+        let word = text[word.range].to_lowercase();
+        if is_plain(&before) && is_plain(&word) {
+            joined.push(stem(&format!("{before}{word}")).into_owned());
+        }
+        before = word;
+    });
+    joined
+}
+
+/// The parts of a long text in which something is asked: how it begins, and how it ends.
+fn ends(question: &str) -> Vec<&str> {
+    if question.len() <= HEAD_BYTES + TAIL_BYTES {
+        return vec![question];
+    }
+    let head = question.floor_char_boundary(HEAD_BYTES);
+    let tail = question.ceil_char_boundary(question.len() - TAIL_BYTES);
+    vec![&question[..head], &question[tail..]]
+}
+
+fn word(catalog: &Catalog, term: &str, shape: Shape) -> Option<Word> {
+    let exact = catalog.find(term);
+    if exact.is_none() && shape == Shape::Joined {
+        // Its parts are words of the question, too.
+        return None;
+    }
+    let telling = telling(term);
+    if telling == 0.0 {
+        return None;
+    }
+    let mut terms: Vec<(u32, f32)> = exact.map(|number| (number, 1.0)).into_iter().collect();
+    let others = kin(term).iter().filter_map(|(other, worth)| Some((catalog.find(other)?, *worth)));
+    terms.extend(others);
+    if terms.is_empty() && telling > COMMON {
+        terms.extend(neighbours(catalog, term).into_iter().map(|number| (number, MISSPELT)));
+    }
+    let information = match terms.first() {
+        Some((number, _)) => {
+            telling.min(most(catalog, *number, telling)) * rarity(catalog, *number)
+        }
+        None => telling * UNKNOWN,
+    };
+    Some(Word { asked: term.to_owned(), terms, information, share: 0.0 })
+}
+
+/// What people have rules for is a subject where a topic is named after it, else a word like others of work.
+fn most(catalog: &Catalog, number: u32, telling: f32) -> f32 {
+    let is_subject = || {
+        let mut postings = catalog.postings[number as usize].iter();
+        postings.any(|posting| posting.fields & Field::Name as u8 != 0)
+    };
+    if telling == HABITUAL && !is_subject() { COMMON } else { telling }
+}
+
+/// What the mere fact tells that a topic holds this term: 0 where all do, 1 where none does.
+pub(crate) fn rarity(catalog: &Catalog, number: u32) -> f32 {
+    let all = catalog.len() as f32 + IMAGINED_TOPICS + 1.0;
+    let holding = catalog.postings[number as usize].len() as f32 + 1.0;
+    (all / holding).ln().max(0.0) / all.ln()
+}

@@ -1,0 +1,170 @@
+//! A topic as the catalog sees it: terms, the parts they stand in, and the passages that share them.
+
+use std::collections::HashMap;
+
+use crate::terms::{Shape, for_each_shaped_term};
+
+/// Passages of a body that are told apart, besides the header. They are what a posting has bits for.
+const PASSAGES: usize = 15;
+/// Bytes of a passage, where there are few enough: about a paragraph.
+const PASSAGE_BYTES: usize = 280;
+/// Longest bold words that are a title. A sentence in bold stresses something.
+const TITLE_BYTES: usize = 60;
+/// Bytes of a body that are taken. A topic as long as a book is about its beginning.
+const MOST_BODY_BYTES: usize = 64 * 1024;
+
+/// Parts of a topic, as bits of a posting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Field {
+    Name = 1,
+    Description = 2,
+    Heading = 4,
+    Identifier = 8,
+    Body = 16,
+}
+
+impl Field {
+    pub const ALL: [Field; 5] =
+        [Field::Name, Field::Description, Field::Heading, Field::Identifier, Field::Body];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Field::Name => "name",
+            Field::Description => "description",
+            Field::Heading => "heading",
+            Field::Identifier => "identifier",
+            Field::Body => "body",
+        }
+    }
+}
+
+/// What a topic says of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Card<'a> {
+    /// Of its file, without `.md`.
+    pub name: &'a str,
+    /// The name that its front matter gives, if it has one.
+    pub title: &'a str,
+    pub description: &'a str,
+}
+
+/// What is known of one term in one topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Bits of [`Field`].
+    pub(crate) fields: u8,
+    /// Mentions in the body, 255 at most.
+    pub(crate) mentions: u8,
+    /// Bit 0 is the header, the others are passages of the body in order.
+    pub(crate) passages: u16,
+}
+
+/// The terms of a topic.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
+    pub(crate) marks: HashMap<String, Mark>,
+    /// Terms of its body, repeats counted.
+    pub(crate) length: u32,
+}
+
+pub(crate) fn terms(card: &Card<'_>, body: &str) -> Terms {
+    let mut terms = Terms::default();
+    for (text, field) in [
+        (card.name, Field::Name),
+        (card.title, Field::Name),
+        (card.description, Field::Description),
+    ] {
+        for_each_shaped_term(text, |term, _, _| terms.mark(term, field as u8, 1, 0));
+    }
+    let body = &body[..body.floor_char_boundary(MOST_BODY_BYTES)];
+    let step = PASSAGE_BYTES.max(body.len() / PASSAGES + 1);
+    for line in lines(body) {
+        let prominent_end = prominent_bytes(line.text);
+        for_each_shaped_term(line.text, |term, shape, range| {
+            let passage = 1 + ((line.start + range.start) / step).min(PASSAGES - 1);
+            let prominent = if range.start < prominent_end { Field::Heading as u8 } else { 0 };
+            let named = if shape == Shape::Joined { Field::Identifier as u8 } else { 0 };
+            terms.mark(term, Field::Body as u8 | prominent | named, 1 << passage, 1);
+            terms.length += 1;
+        });
+    }
+    terms
+}
+
+impl Terms {
+    fn mark(&mut self, term: &str, fields: u8, passages: u16, mentions: u8) {
+        let mark = match self.marks.get_mut(term) {
+            Some(mark) => mark,
+            None => self.marks.entry(term.to_owned()).or_default(),
+        };
+        mark.fields |= fields;
+        mark.passages |= passages;
+        mark.mentions = mark.mentions.saturating_add(mentions);
+    }
+}
+
+struct Line<'a> {
+    start: usize,
+    text: &'a str,
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut start = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let at = start;
+        start += line.len();
+        Line { start: at, text: line }
+    })
+}
+
+/// Bytes at the start of a line that stand out: all of a heading, or the words in bold that people use instead.
+fn prominent_bytes(line: &str) -> usize {
+    let text = line.trim_start_matches([' ', '\t', '>']);
+    let text = text.strip_prefix("- ").or_else(|| text.strip_prefix("* ")).unwrap_or(text);
+    if text.starts_with('#') {
+        return line.len();
+    }
+    let bold = text.strip_prefix("**").and_then(|rest| rest.find("**"));
+    let bold = bold.filter(|length| *length <= TITLE_BYTES);
+    bold.map_or(0, |length| line.len() - text.len() + 2 + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(body: &str, term: &str, fields: &[Field], passages: u16) {
+        let card = Card { name: "a-name", title: "Some Title", description: "what it is of" };
+        let terms = terms(&card, body);
+        let mark = terms.marks.get(term).copied().unwrap_or_default();
+        let bits = fields.iter().fold(0, |bits, field| bits | *field as u8);
+        assert_eq!((mark.fields, mark.passages), (bits, passages), "{term}: {mark:?}");
+    }
+
+    #[test]
+    fn terms_know_where_they_stand() {
+        use Field::{Body, Description, Heading, Identifier, Name};
+        check("", "titl", &[Name], 1);
+        check("", "name", &[Name], 1);
+        check("# Fog far\nnear", "fog", &[Body, Heading], 2);
+        check("# Fog far\nnear", "near", &[Body], 2);
+        check("- **Why:** rain", "rain", &[Body], 2);
+        check("- **Water level:** rain", "level", &[Body, Heading], 2);
+        check("call setFogDistance", "setfogdist", &[Body, Identifier], 2);
+        check("call setFogDistance", "fog", &[Body], 2);
+        let far = format!("{} rain", "x ".repeat(200));
+        check(&far, "rain", &[Body], 4);
+        let far = format!("{} rain", "x ".repeat(20_000));
+        check(&far, "rain", &[Body], 1 << 15);
+        let _ = Description;
+    }
+
+    #[test]
+    fn a_book_is_read_as_far_as_is_taken() {
+        let body = format!("{} unread", "word ".repeat(20_000));
+        let terms = terms(&Card::default(), &body);
+        assert_eq!(terms.marks["word"].mentions, 255);
+        assert!(!terms.marks.contains_key("unread"));
+    }
+}

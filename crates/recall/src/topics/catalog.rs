@@ -1,0 +1,250 @@
+//! The topics of a directory as postings: what is asked of them, without their text.
+
+use std::collections::HashMap;
+
+use bethink_memdir::Kind;
+
+use super::card::{Card, terms};
+use super::common::telling;
+use super::tools::{Manner, manner};
+use crate::terms::for_each_term;
+
+/// Whoever keeps the topics numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TopicId(pub u32);
+
+/// Where one term stands in one topic. Eight bytes: a directory of 100,000 topics has millions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Posting {
+    pub(crate) slot: u32,
+    /// Bit 0 is the header, the others passages of the body.
+    pub(crate) passages: u16,
+    /// Bits of [`Field`](super::Field).
+    pub(crate) fields: u8,
+    /// In the body, 255 at most.
+    pub(crate) mentions: u8,
+}
+
+/// One topic, beside its postings.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    pub(crate) id: TopicId,
+    /// Terms of its body, repeats counted.
+    pub(crate) length: u32,
+    /// Terms of the name of its file, and of its title.
+    pub(crate) names: [Box<[u32]>; 2],
+    pub(crate) manner: Manner,
+    pub(crate) is_gone: bool,
+}
+
+/// Terms of all topics of a project, in memory.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    ids: HashMap<TopicId, u32>,
+    pub(crate) topics: Vec<Topic>,
+    terms: HashMap<Box<str>, u32>,
+    /// By number of the term; by slot within.
+    pub(crate) postings: Vec<Vec<Posting>>,
+    /// By number of the term: what it tells, wherever it stands.
+    telling: Vec<f32>,
+    /// Terms in alphabetical order with their numbers: where words are looked up that occur nowhere.
+    vocabulary: Vec<(Box<str>, u32)>,
+    gone: usize,
+}
+
+impl Catalog {
+    /// Takes a topic in, in place of what had its number. After the last of a batch comes [`Catalog::settle`].
+    pub fn put(&mut self, id: TopicId, card: &Card<'_>, body: &str) {
+        self.remove(id);
+        let terms = terms(card, body);
+        let slot = u32::try_from(self.topics.len()).unwrap_or(u32::MAX);
+        for (term, mark) in &terms.marks {
+            let number = self.number(term);
+            self.postings[number as usize].push(Posting {
+                slot,
+                passages: mark.passages,
+                fields: mark.fields,
+                mentions: mark.mentions,
+            });
+        }
+        let names = [card.name, card.title].map(|name| self.numbers(name));
+        self.ids.insert(id, slot);
+        self.topics.push(Topic {
+            id,
+            length: terms.length,
+            names,
+            manner: manner(card, body),
+            is_gone: false,
+        });
+    }
+
+    /// From now on it is never picked. After the last of a batch comes [`Catalog::settle`].
+    pub fn remove(&mut self, id: TopicId) {
+        if let Some(slot) = self.ids.remove(&id) {
+            let topic = &mut self.topics[slot as usize];
+            topic.is_gone = true;
+            self.gone += 1;
+        }
+    }
+
+    /// Lets go of what was removed, and looks up words that came. One pass over all postings, so that a batch of
+    /// changes costs the same as one; until then, words of removed topics count as more common than they are.
+    pub fn settle(&mut self) {
+        if self.gone > 0 {
+            self.sweep();
+        }
+        if self.vocabulary.len() != self.terms.len() {
+            let mut vocabulary: Vec<_> =
+                self.terms.iter().map(|(term, number)| (term.clone(), *number)).collect();
+            vocabulary.sort_unstable();
+            self.vocabulary = vocabulary;
+        }
+        self.postings.iter_mut().for_each(shrink);
+    }
+
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    pub(crate) fn telling(&self, number: u32) -> f32 {
+        self.telling[number as usize]
+    }
+
+    /// Number of a term that some topic holds.
+    pub(crate) fn find(&self, term: &str) -> Option<u32> {
+        let number = *self.terms.get(term)?;
+        (!self.postings[number as usize].is_empty()).then_some(number)
+    }
+
+    /// Terms with this beginning, in alphabetical order.
+    pub(crate) fn starting_with<'a>(
+        &'a self,
+        start: &'a str,
+    ) -> impl Iterator<Item = (&'a str, u32)> {
+        let from = self.vocabulary.partition_point(|(term, _)| term.as_ref() < start);
+        let all = self.vocabulary[from..].iter().map(|(term, number)| (term.as_ref(), *number));
+        all.take_while(move |(term, _)| term.starts_with(start))
+            .filter(|(_, number)| !self.postings[*number as usize].is_empty())
+    }
+
+    fn numbers(&self, name: &str) -> Box<[u32]> {
+        let mut numbers = Vec::new();
+        for_each_term(without_kind(name), |term, _| numbers.extend(self.find(term)));
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into()
+    }
+
+    fn number(&mut self, term: &str) -> u32 {
+        if let Some(number) = self.terms.get(term) {
+            return *number;
+        }
+        let number = u32::try_from(self.postings.len()).unwrap_or(u32::MAX);
+        self.terms.insert(term.into(), number);
+        self.postings.push(Vec::new());
+        self.telling.push(telling(term));
+        number
+    }
+
+    /// Closes the gaps: living topics move up, in order, and their postings with them.
+    fn sweep(&mut self) {
+        let mut places = Vec::with_capacity(self.topics.len());
+        let mut living = 0_u32;
+        for topic in &self.topics {
+            places.push(if topic.is_gone { None } else { Some(living) });
+            living += u32::from(!topic.is_gone);
+        }
+        for postings in &mut self.postings {
+            postings.retain_mut(|posting| match places[posting.slot as usize] {
+                Some(place) => {
+                    posting.slot = place;
+                    true
+                }
+                None => false,
+            });
+        }
+        self.topics.retain(|topic| !topic.is_gone);
+        self.ids = self.topics.iter().zip(0..).map(|(topic, slot)| (topic.id, slot)).collect();
+        self.gone = 0;
+    }
+}
+
+/// People put the type before the name of a file, to sort by it: `feedback_tests`.
+fn without_kind(name: &str) -> &str {
+    let kinds = Kind::ALL.map(Kind::as_str);
+    let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind));
+    rest.and_then(|rest| rest.strip_prefix(['_', '-'])).unwrap_or(name)
+}
+
+/// Growth leaves as much room again; a list that has come to rest needs little.
+fn shrink(postings: &mut Vec<Posting>) {
+    if postings.capacity() > postings.len() + postings.len() / 4 + 4 {
+        postings.shrink_to(postings.len() + postings.len() / 16);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topics::Ask;
+    use crate::topics::select::select;
+
+    fn put(catalog: &mut Catalog, id: u32, name: &str, body: &str) {
+        catalog.put(TopicId(id), &Card { name, ..Card::default() }, body);
+    }
+
+    fn ids(catalog: &Catalog, question: &str) -> Vec<u32> {
+        let picks = select(catalog, &Ask { question, limit: 9, ..Ask::default() });
+        picks.iter().map(|pick| pick.id.0).collect()
+    }
+
+    #[test]
+    fn topics_come_change_and_go() {
+        let mut catalog = Catalog::default();
+        put(&mut catalog, 9, "fog", "distance");
+        put(&mut catalog, 4, "water", "lake");
+        catalog.settle();
+        assert_eq!(
+            (catalog.len(), ids(&catalog, "fog"), ids(&catalog, "lake")),
+            (2, vec![9], vec![4])
+        );
+        put(&mut catalog, 9, "weather", "rain");
+        assert_eq!(ids(&catalog, "fog"), [0; 0], "not even before it settles");
+        catalog.settle();
+        assert_eq!((ids(&catalog, "weather rain"), ids(&catalog, "lake")), (vec![9], vec![4]));
+        catalog.remove(TopicId(4));
+        catalog.remove(TopicId(4));
+        catalog.settle();
+        assert_eq!((catalog.len(), ids(&catalog, "lake water")), (1, Vec::new()));
+        assert!(catalog.find("lake").is_none());
+    }
+
+    /// What came and went leaves no trace in what a question finds.
+    #[test]
+    fn the_way_there_does_not_matter() {
+        let topics: Vec<(u32, String)> =
+            (0..40).map(|id| (id, format!("word{id} shared tail{}", id % 7))).collect();
+        let mut straight = Catalog::default();
+        let mut winding = Catalog::default();
+        for (id, body) in &topics {
+            put(&mut straight, *id, "some-name", body);
+            put(&mut winding, *id, "another", "shared tail3 tail4 nonsense");
+            put(&mut winding, 1_000 + id, "more", body);
+        }
+        winding.settle();
+        for (id, body) in &topics {
+            winding.remove(TopicId(1_000 + id));
+            put(&mut winding, *id, "some-name", body);
+        }
+        straight.settle();
+        winding.settle();
+        for question in ["word3 tail3", "nonsense", "another", "word5 shared", "tail4 word4"] {
+            let ask = Ask { question, limit: 9, ..Ask::default() };
+            assert_eq!(select(&straight, &ask), select(&winding, &ask), "{question}");
+        }
+    }
+}

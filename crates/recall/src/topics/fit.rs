@@ -1,0 +1,105 @@
+//! How well a topic fits a question, from where its words stand.
+
+use super::Field;
+use super::ask::{Word, rarity};
+use super::catalog::{Catalog, Posting};
+use super::weights::{
+    BODY, COVERED, DESCRIPTION, EVIDENCE, EVIDENT, FITS, FULL_EVIDENCE, HALF_MENTIONS, HEADING,
+    IDENTIFIER, JOINT, LENGTH_SHARE, NAME, NAMED, PLAIN_LENGTH, TOGETHER,
+};
+
+/// What of a question one topic answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fit {
+    /// Share of the question that the topic is about, by where the words stand in it.
+    pub(crate) covered: f32,
+    /// Share of the question in its best passage.
+    pub(crate) together: f32,
+    /// The same beside the most telling word of that passage.
+    pub(crate) joint: f32,
+    /// Share of its name that the question says.
+    pub(crate) named: f32,
+    /// Information covered, whatever the question's is.
+    pub(crate) evidence: f32,
+}
+
+impl Fit {
+    /// Means the same in every directory: 1 is a topic by the name that was asked for.
+    pub(crate) fn score(&self) -> f32 {
+        let evident = (self.evidence / FULL_EVIDENCE).min(1.0);
+        let score = COVERED * self.covered
+            + TOGETHER * self.together
+            + JOINT * self.joint
+            + NAMED * self.named
+            + EVIDENT * evident;
+        score.min(1.0)
+    }
+
+    pub(crate) fn is_enough(&self) -> bool {
+        self.evidence >= EVIDENCE && self.score() >= FITS
+    }
+}
+
+/// How surely a topic is about a word, from where it stands: 0 to 1.
+pub(crate) fn aboutness(posting: &Posting, length: u32) -> f32 {
+    let relative = 1.0 - LENGTH_SHARE + LENGTH_SHARE * length as f32 / PLAIN_LENGTH;
+    let mentions = f32::from(posting.mentions);
+    let in_body = BODY * mentions / (mentions + HALF_MENTIONS * relative);
+    let mut doubt = 1.0 - in_body;
+    for (field, worth) in [
+        (Field::Name, NAME),
+        (Field::Description, DESCRIPTION),
+        (Field::Heading, HEADING),
+        (Field::Identifier, IDENTIFIER),
+    ] {
+        if posting.fields & field as u8 != 0 {
+            doubt *= 1.0 - worth;
+        }
+    }
+    1.0 - doubt
+}
+
+/// The close look at one topic: `matches` are words of the question with where they stand in it.
+pub(crate) fn fit(catalog: &Catalog, slot: u32, matches: &[Match<'_>]) -> Fit {
+    let topic = &catalog.topics[slot as usize];
+    let mut fit = Fit::default();
+    let mut passages = [0.0_f32; 16];
+    let mut tops = [0.0_f32; 16];
+    for found in matches {
+        let about = found.worth * aboutness(found.posting, topic.length);
+        fit.covered += found.word.share * about;
+        fit.evidence += found.word.information * about;
+        for (bit, passage) in passages.iter_mut().enumerate() {
+            if found.posting.passages & (1 << bit) != 0 {
+                *passage += found.word.share * found.worth;
+                tops[bit] = tops[bit].max(found.word.share * found.worth);
+            }
+        }
+    }
+    fit.together = passages.into_iter().fold(0.0, f32::max);
+    fit.joint = passages.iter().zip(tops).map(|(p, t)| p - t).fold(0.0, f32::max);
+    let named = topic.names.iter().map(|name| named(catalog, name, matches));
+    fit.named = named.fold(0.0, f32::max);
+    fit
+}
+
+/// A word of the question that stands in a topic.
+#[derive(Debug)]
+pub(crate) struct Match<'a> {
+    pub(crate) word: &'a Word,
+    pub(crate) posting: &'a Posting,
+    pub(crate) number: u32,
+    pub(crate) worth: f32,
+}
+
+fn named(catalog: &Catalog, name: &[u32], matches: &[Match<'_>]) -> f32 {
+    let (mut said, mut whole) = (0.0, 0.0);
+    for number in name {
+        let information = catalog.telling(*number) * rarity(catalog, *number);
+        whole += information;
+        if let Some(found) = matches.iter().find(|found| found.number == *number) {
+            said += information * found.worth;
+        }
+    }
+    if whole > 0.0 { said / whole } else { 0.0 }
+}

@@ -1,0 +1,281 @@
+//! Picks the topics that a question is about, or none.
+
+use super::Field;
+use super::ask::{Word, words};
+use super::catalog::{Catalog, Posting, TopicId};
+use super::fit::{Fit, Match, aboutness, fit};
+use super::tools::is_manual_of;
+use super::weights::{BESIDE_BEST, CLOSE_LOOK};
+
+/// What is asked of a catalog.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ask<'a> {
+    pub question: &'a str,
+    /// Names of tools that were lately used: how to use them need not be told.
+    pub recent_tools: &'a [String],
+    /// Topics that are not wanted.
+    pub exclude: &'a [TopicId],
+    pub limit: usize,
+}
+
+/// A topic that fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pick {
+    pub id: TopicId,
+    pub why: Why,
+}
+
+/// What it was picked by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Why {
+    /// Words of the question as the index has them, with the parts of the topic they stand in; the most telling first.
+    pub terms: Vec<(String, Vec<Field>)>,
+    /// 0 to 1, the same in every directory.
+    pub score: f32,
+}
+
+/// Topics that a question is about, the best first; none where nothing fits.
+pub fn select(catalog: &Catalog, ask: &Ask<'_>) -> Vec<Pick> {
+    let words = words(catalog, ask.question);
+    let mut fits: Vec<(u32, Fit)> = candidates(catalog, &words)
+        .into_iter()
+        .filter(|slot| is_wanted(catalog, *slot, ask))
+        .take(CLOSE_LOOK)
+        .map(|slot| (slot, fit(catalog, slot, &matches(catalog, &words, slot))))
+        .filter(|(_, fit)| fit.is_enough())
+        .collect();
+    let by_score = |(a, fit_a): &(u32, Fit), (b, fit_b): &(u32, Fit)| {
+        fit_b.score().total_cmp(&fit_a.score()).then(a.cmp(b))
+    };
+    fits.sort_by(by_score);
+    let best = fits.first().map_or(0.0, |(_, fit)| fit.score());
+    fits.retain(|(_, fit)| fit.score() >= BESIDE_BEST * best);
+    fits.truncate(ask.limit);
+    fits.into_iter().map(|(slot, fit)| pick(catalog, &words, slot, &fit)).collect()
+}
+
+/// All topics that say anything of it, the best first, without refusal: what a model chooses from.
+pub fn ranked(catalog: &Catalog, ask: &Ask<'_>) -> Vec<TopicId> {
+    let words = words(catalog, ask.question);
+    let slots = candidates(catalog, &words).into_iter();
+    let wanted = slots.filter(|slot| is_wanted(catalog, *slot, ask)).take(ask.limit);
+    wanted.map(|slot| catalog.topics[slot as usize].id).collect()
+}
+
+fn is_wanted(catalog: &Catalog, slot: u32, ask: &Ask<'_>) -> bool {
+    let topic = &catalog.topics[slot as usize];
+    !topic.is_gone
+        && !ask.exclude.contains(&topic.id)
+        && !ask.recent_tools.iter().any(|tool| is_manual_of(&topic.manner, tool))
+}
+
+/// Topics by how much of the question they cover, the most first.
+///
+/// The most telling words come first. Once what is left of the question could not make a topic fit that has none
+/// of it so far, no further topics are taken in: the long lists of common words then only add to what is there.
+fn candidates(catalog: &Catalog, words: &[Word]) -> Vec<u32> {
+    let mut covered = vec![0.0_f32; catalog.topics.len()];
+    let mut found: Vec<u32> = Vec::new();
+    let (mut share_left, mut evidence_left) = (1.0_f32, 0.0);
+    evidence_left += words.iter().map(|word| word.information).sum::<f32>();
+    for word in words {
+        let admits = could_fit(share_left, evidence_left);
+        for (slot, about) in answers(catalog, word, admits, &found) {
+            let place = &mut covered[slot as usize];
+            if *place == 0.0 {
+                if !admits {
+                    continue;
+                }
+                found.push(slot);
+            }
+            *place += word.share * about;
+        }
+        share_left -= word.share;
+        evidence_left -= word.information;
+    }
+    let by_cover =
+        |a: &u32, b: &u32| covered[*b as usize].total_cmp(&covered[*a as usize]).then(a.cmp(b));
+    found.sort_unstable_by(by_cover);
+    found
+}
+
+/// Whether a topic that answers only the words that are left could be picked, however well it does.
+fn could_fit(share_left: f32, evidence_left: f32) -> bool {
+    let left = Fit {
+        covered: share_left,
+        together: share_left,
+        joint: share_left,
+        named: 1.0,
+        evidence: evidence_left,
+    };
+    left.is_enough()
+}
+
+/// Topics that hold a word, with how surely they are about it; only those `found` unless it `admits` more.
+fn answers(catalog: &Catalog, word: &Word, admits: bool, found: &[u32]) -> Vec<(u32, f32)> {
+    let mut answers = Vec::new();
+    for (number, worth) in &word.terms {
+        let postings = &catalog.postings[*number as usize];
+        let mut add = |posting: &Posting| {
+            let length = catalog.topics[posting.slot as usize].length;
+            answers.push((posting.slot, worth * aboutness(posting, length)));
+        };
+        if !admits && found.len() * SEARCH_COST < postings.len() {
+            found.iter().filter_map(|slot| look_up(postings, *slot)).for_each(&mut add);
+        } else {
+            postings.iter().for_each(&mut add);
+        }
+    }
+    if word.terms.len() > 1 {
+        // Of several terms for one word, the best counts.
+        answers.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        answers.dedup_by_key(|(slot, _)| *slot);
+    }
+    answers
+}
+
+/// Looking one topic up in a list costs about as much as passing over so many.
+const SEARCH_COST: usize = 16;
+
+fn look_up(postings: &[Posting], slot: u32) -> Option<&Posting> {
+    let at = postings.binary_search_by_key(&slot, |posting| posting.slot).ok()?;
+    Some(&postings[at])
+}
+
+fn matches<'a>(catalog: &'a Catalog, words: &'a [Word], slot: u32) -> Vec<Match<'a>> {
+    let found = words.iter().filter_map(|word| {
+        let of_terms = word.terms.iter().filter_map(|(number, worth)| {
+            let posting = look_up(&catalog.postings[*number as usize], slot)?;
+            Some(Match { word, posting, number: *number, worth: *worth })
+        });
+        of_terms.max_by(|a, b| a.worth.total_cmp(&b.worth))
+    });
+    found.collect()
+}
+
+fn pick(catalog: &Catalog, words: &[Word], slot: u32, fit: &Fit) -> Pick {
+    let terms = matches(catalog, words, slot).into_iter().map(|found| {
+        let fields =
+            Field::ALL.into_iter().filter(|field| found.posting.fields & *field as u8 != 0);
+        (found.word.asked.clone(), fields.collect())
+    });
+    let why = Why { terms: terms.collect(), score: fit.score() };
+    Pick { id: catalog.topics[slot as usize].id, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topics::Card;
+
+    fn catalog() -> Catalog {
+        let mut catalog = Catalog::default();
+        for (id, name, description, body) in [
+            (
+                0,
+                "fog",
+                "how far one sees",
+                "FogPlugin sets `scene.fog`; the default distance is 800.",
+            ),
+            (1, "water", "flat surface from water.dat", "307 quads, textured, no shader."),
+            (2, "grep-usage", "flags of grep that we use", "`grep -rn word`"),
+            (3, "grep-warning", "gotcha: grep -P is slow on the mount", "It took ten minutes."),
+            (4, "database-access", "connections come from a pool", "Ten connections at most."),
+        ] {
+            catalog.put(TopicId(id), &Card { name, title: "", description }, body);
+        }
+        catalog.settle();
+        catalog
+    }
+
+    fn check(question: &str, expect: &[u32]) {
+        let picks = select(&catalog(), &Ask { question, limit: 5, ..Ask::default() });
+        let ids: Vec<u32> = picks.iter().map(|pick| pick.id.0).collect();
+        assert_eq!(ids, expect, "{question}: {picks:?}");
+    }
+
+    #[test]
+    fn topics_that_are_asked_for() {
+        check("how far does the fog reach", &[0]);
+        check("fog", &[0]);
+        check("setFogDistance fog plugin", &[0]);
+        check("waters", &[1]);
+        check("wtaer surface", &[1]);
+        check("how many quads has the water", &[1]);
+        check("db access", &[4]);
+        check("data base", &[4]);
+    }
+
+    #[test]
+    fn nothing_where_nothing_fits() {
+        for question in [
+            "",
+            "???",
+            "continue",
+            "yes, do it please",
+            "fix it",
+            "add a login page with a password field",
+            "multiplayer over websockets",
+            "warum ist das so langsam?",
+            "修复登录页面的错误",
+            "at org.acme.Main.run(Main.java:42) at org.acme.Pool.take(Pool.java:7)",
+        ] {
+            check(question, &[]);
+        }
+    }
+
+    #[test]
+    fn a_pasted_log_is_about_what_is_said_around_it() {
+        let log = "at com.acme.Frob.nicate(Frob.java:17)\n".repeat(20_000);
+        check(&log, &[]);
+        check(&format!("the fog distance is wrong again\n{log}"), &[0]);
+        check(&format!("{log}\nso what about the default fog distance?"), &[0]);
+    }
+
+    #[test]
+    fn what_was_shown_or_is_known_is_left_out() {
+        let catalog = catalog();
+        let ids = |recent_tools: &[String], exclude: &[TopicId], limit| -> Vec<u32> {
+            let ask = Ask { question: "flags of grep on the mount", recent_tools, exclude, limit };
+            select(&catalog, &ask).iter().map(|pick| pick.id.0).collect()
+        };
+        assert_eq!(ids(&[], &[], 5), [2, 3]);
+        assert_eq!(ids(&["Grep".to_owned()], &[], 5), [3], "warnings stay");
+        assert_eq!(ids(&[], &[TopicId(2)], 5), [3]);
+        assert_eq!(ids(&[], &[], 1), [2]);
+        assert_eq!(ids(&[], &[], 0), [0; 0]);
+    }
+
+    #[test]
+    fn each_pick_tells_why() {
+        let ask = Ask { question: "default fog distance", limit: 5, ..Ask::default() };
+        let picks = select(&catalog(), &ask);
+        let why = &picks[0].why;
+        let fog = why.terms.iter().find(|(term, _)| term == "fog").unwrap();
+        assert_eq!(fog.1, [Field::Name, Field::Body]);
+        assert!((0.0..=1.0).contains(&why.score), "{why:?}");
+    }
+
+    /// Common words alone admit nobody, and topics that are in get their due all the same.
+    #[test]
+    fn lists_of_common_words_are_not_walked_for_new_topics() {
+        let mut catalog = Catalog::default();
+        for id in 0..2_000 {
+            let name = format!("n{id}");
+            let body =
+                if id == 77 { "the frobnicator and its shared lamp" } else { "a shared lamp" };
+            catalog.put(TopicId(id), &Card { name: &name, ..Card::default() }, body);
+        }
+        catalog.settle();
+        let words = words(&catalog, "shared lamp frobnicator");
+        assert_eq!(candidates(&catalog, &words), [77]);
+        let of_it = matches(&catalog, &words, 77);
+        assert_eq!(of_it.len(), 3);
+    }
+
+    #[test]
+    fn ranked_leaves_the_choice_to_others() {
+        let ask = Ask { question: "connections that are slow", limit: 10, ..Ask::default() };
+        assert_eq!(ranked(&catalog(), &ask), [TopicId(4), TopicId(3)]);
+    }
+}

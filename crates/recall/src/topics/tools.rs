@@ -1,0 +1,216 @@
+//! Whether a topic is the manual of a tool. Who has just used a tool knows how; what is dangerous about it is worth
+//! telling all the same.
+
+use super::card::Card;
+
+/// Bytes of name and description that are kept of a manual.
+const MOST_BYTES: usize = 400;
+
+/// Words that a manual is announced by.
+const USAGE: &[&str] = &[
+    "usage",
+    "how to use",
+    "how to call",
+    "how to run",
+    "using ",
+    "cheat sheet",
+    "cheatsheet",
+    "command reference",
+    "commands",
+    "parameters",
+    "arguments",
+    "options",
+    "flags",
+    "syntax",
+    "manual",
+    "api reference",
+    "quick reference",
+    "quickstart",
+    "getting started",
+    "invocation",
+    "subcommands",
+    "documentation",
+];
+
+/// Words by which somebody tells of harm.
+const WARNING: &[&str] = &[
+    "warning",
+    "gotcha",
+    "pitfall",
+    "caveat",
+    "careful",
+    "beware",
+    "danger",
+    "known issue",
+    "workaround",
+    "watch out",
+    "never ",
+    "do not ",
+    "don't ",
+    "must not",
+    "avoid ",
+    "breaks",
+    "broken",
+    "fails ",
+    "footgun",
+    "quirk",
+    "trap ",
+    "caution",
+    "loses ",
+    "deletes ",
+    "limitation",
+];
+
+/// The same at the start of a line of the body, where a warning stands that is meant as one.
+const OPENING: &[&str] = &[
+    "warning", "gotcha", "pitfall", "caveat", "caution", "beware", "danger", "never", "do not",
+    "don't", "careful",
+];
+
+/// Names of tools that are words of every day: a topic "how to write tests" is no manual of a tool `Write`.
+const EVERYDAY: &[&str] = &[
+    "read", "write", "edit", "search", "find", "list", "view", "task", "run", "open", "fetch",
+    "create", "delete", "update", "get", "move", "agent", "skill", "plan", "test", "build", "make",
+    "query", "replace", "browser", "file", "files", "code", "memory", "todo", "think", "shell",
+    "terminal", "web", "exec", "command", "apply", "patch",
+];
+
+/// What stands beside such a word where the tool is meant.
+const BESIDE: &[&str] = &[
+    "tool",
+    "tools",
+    "command",
+    "commands",
+    "cli",
+    "use",
+    "using",
+    "usage",
+    "flags",
+    "options",
+    "parameters",
+    "arguments",
+    "syntax",
+    "manual",
+    "targets",
+    "subcommands",
+    "cheatsheet",
+];
+
+/// What a topic is to whoever uses a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// How something is used; its name and description in lower case.
+    Manual(Box<str>),
+    #[default]
+    Other,
+}
+
+pub(crate) fn manner(card: &Card<'_>, body: &str) -> Manner {
+    let head = format!(
+        " {} {} {} ",
+        card.name.replace(['-', '_', '/'], " "),
+        card.title,
+        card.description
+    );
+    let head = head.to_lowercase();
+    if has(&head, WARNING) || !has(&head, USAGE) || body.lines().any(opens_warning) {
+        return Manner::Other;
+    }
+    Manner::Manual(head[..head.floor_char_boundary(MOST_BYTES)].into())
+}
+
+fn has(text: &str, signs: &[&str]) -> bool {
+    signs.iter().any(|sign| {
+        text.match_indices(sign).any(|(at, _)| !text[..at].ends_with(|c: char| c.is_alphanumeric()))
+    })
+}
+
+fn opens_warning(line: &str) -> bool {
+    let text = line.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    OPENING.iter().any(|sign| text.starts_with(sign))
+}
+
+/// Whether a topic is the manual of this tool: its name stands in the name or description of one. `mcp__github__search`
+/// is used by who knows the server `github`.
+pub(crate) fn is_manual_of(manner: &Manner, tool: &str) -> bool {
+    let Manner::Manual(head) = manner else { return false };
+    let words: Vec<&str> = words_of(head).collect();
+    let own = tool.strip_prefix("mcp__").unwrap_or(tool);
+    own.split("__").any(|part| names(&words, &spelt(part)))
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// `WebFetch` as somebody writes it: in one, or word by word.
+fn spelt(tool: &str) -> [Vec<String>; 2] {
+    let mut apart = String::new();
+    for c in tool.chars() {
+        if c.is_uppercase() && apart.ends_with(|c: char| c.is_lowercase()) {
+            apart.push(' ');
+        }
+        apart.extend(c.to_lowercase());
+    }
+    let apart: Vec<String> = words_of(&apart).map(str::to_owned).collect();
+    [vec![apart.concat()], apart]
+}
+
+fn names(words: &[&str], spellings: &[Vec<String>; 2]) -> bool {
+    spellings.iter().filter(|spelling| !spelling.is_empty()).any(|spelling| {
+        words.windows(spelling.len()).enumerate().any(|(at, window)| {
+            let is_said = window.iter().zip(spelling).all(|(word, own)| word == own);
+            is_said && (!is_everyday(spelling) || has_use_beside(words, at))
+        })
+    })
+}
+
+fn is_everyday(spelling: &[String]) -> bool {
+    matches!(spelling, [word] if EVERYDAY.contains(&word.as_str()))
+}
+
+fn has_use_beside(words: &[&str], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    let is_use = |word: &&str| BESIDE.contains(word);
+    before.is_some_and(is_use) || words.get(at + 1).is_some_and(is_use)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, description: &str, body: &str, tool: &str, expect: bool) {
+        let card = Card { name, title: "", description };
+        let told = is_manual_of(&manner(&card, body), tool);
+        assert_eq!(told, expect, "{name}: {description} | {tool}");
+    }
+
+    #[test]
+    fn a_manual_of_the_tool_is_known() {
+        check("grep-usage", "flags and syntax that we use", "", "Grep", true);
+        check("make-usage", "make targets: build, lint", "`make -j4`", "make", true);
+        check("github-mcp", "How to use the GitHub server", "", "mcp__github__create_issue", true);
+        check("web", "WebFetch parameters", "", "WebFetch", true);
+        check("web", "parameters of web fetch", "", "WebFetch", true);
+        check("reading", "Options of the Read tool", "", "Read", true);
+        check("psql-cheatsheet", "", "", "psql", true);
+    }
+
+    #[test]
+    fn a_warning_about_it_is_not_its_manual() {
+        check("grep-usage", "Gotcha: flags that differ on BSD", "", "Grep", false);
+        check("grep-usage", "flags and syntax", "- **Warning:** -P is slow", "Grep", false);
+        check("grep-usage", "flags and syntax", "Never run it on the mount.", "Grep", false);
+        check("psql", "breaks when the pager waits", "", "psql", false);
+    }
+
+    #[test]
+    fn other_topics_stay() {
+        check("grep-usage", "flags and syntax", "", "Bash", false);
+        check("fog", "how far one sees", "grep -r fog", "Grep", false);
+        check("grep", "why we left it for ripgrep", "", "Grep", false);
+        check("testing", "How to write tests: usage of fixtures", "", "Write", false);
+        check("search", "usage of the index in our product's search page", "", "WebSearch", false);
+        check("breadth", "usage", "", "Read", false);
+    }
+}
