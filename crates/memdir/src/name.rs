@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::unseen::suspect;
+
 /// The index of a directory; no topic has its name.
 pub const INDEX: &str = "MEMORY.md";
 /// The directory of a project that several people share.
@@ -83,8 +85,12 @@ impl Name {
         for part in stem.split('/') {
             check(part).map_err(bad)?;
         }
-        if stem.eq_ignore_ascii_case("MEMORY") {
+        if fold(stem) == "memory" {
             return Err(bad("is the index, not a topic"));
+        }
+        // `fog.md` would then be another topic's name than the one of `fog.md.md`.
+        if fold(stem).ends_with(".md") {
+            return Err(bad("ends in .md twice"));
         }
         Ok(Self(stem.to_owned()))
     }
@@ -106,11 +112,18 @@ impl Name {
 
 /// As [`Name::folded`], for any entry of a directory.
 pub fn fold(name: &str) -> String {
-    name.nfkc().flat_map(char::to_lowercase).collect()
+    name.nfkc().flat_map(char::to_lowercase).filter(|c| !is_invisible(*c)).nfc().collect()
 }
 
-/// One part of a path.
+/// One part of a path, as it is written and as systems that know compatible forms read it: a full-width solidus
+/// separates, and a leader of two dots leads upwards.
 fn check(part: &str) -> Result<(), &'static str> {
+    check_as_read(part)?;
+    let read: String = part.nfkc().collect();
+    if read != part { check_as_read(&read) } else { Ok(()) }
+}
+
+fn check_as_read(part: &str) -> Result<(), &'static str> {
     match part {
         "" => return Err("has an empty part"),
         "." | ".." => return Err("leads out of the directory"),
@@ -122,10 +135,63 @@ fn check(part: &str) -> Result<(), &'static str> {
     if part.starts_with('.') {
         return Err("is hidden: it must not begin with a dot");
     }
+    if part.starts_with(['~', '-']) {
+        return Err("begins with a character that shells and programs read as something else");
+    }
     if part.ends_with(['.', ' ']) || part.starts_with(' ') {
         return Err("begins or ends with a space or ends with a dot, which some systems drop");
     }
+    if part.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
+        return Err("has a control character");
+    }
+    if part.contains(SEPARATING) {
+        return Err("has a character that separates on some system: / \\ :");
+    }
+    if part.chars().any(|c| is_invisible(c) && !JOINING.contains(&c)) {
+        return Err("has an invisible character");
+    }
+    if has_encoded(part) {
+        return Err("has an encoded character, such as %2e");
+    }
+    if is_device(part) {
+        return Err("is a device's name on some systems");
+    }
     Ok(())
+}
+
+/// Folders, volumes and streams, on one system or another.
+const SEPARATING: [char; 3] = ['/', '\\', ':'];
+/// Invisible, and part of honest words and pictures: Persian, Indic scripts, emoji.
+const JOINING: [char; 4] = ['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}'];
+
+/// What two names may differ in without anybody seeing it. Marks of direction are honest in a text.
+fn is_invisible(c: char) -> bool {
+    suspect(c) || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
+}
+
+/// `%2e` and what else must not stand there as it is, `%u002e` as old servers read it, and `%25`, which hides
+/// them once more. `%20` is a space, and common.
+fn has_encoded(part: &str) -> bool {
+    part.split('%').skip(1).any(|rest| {
+        let (rest, digits) = rest.strip_prefix('u').map_or((rest, 2), |rest| (rest, 4));
+        let code = rest.get(..digits).and_then(|hex| u32::from_str_radix(hex, 16).ok());
+        code.is_some_and(|code| {
+            code < 0x20 || code >= 0x7f || b".%/\\:".iter().any(|b| u32::from(*b) == code)
+        })
+    })
+}
+
+/// Windows opens a device for these, whatever ending follows.
+fn is_device(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or_default().trim_end();
+    let upper = stem.to_ascii_uppercase();
+    let numbered = |name: &str| {
+        let digit = upper.strip_prefix(name);
+        digit.is_some_and(|d| d.len() == 1 && d.as_bytes()[0].is_ascii_digit())
+    };
+    matches!(upper.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" | "CLOCK$")
+        || numbered("COM")
+        || numbered("LPT")
 }
 
 impl fmt::Display for Name {

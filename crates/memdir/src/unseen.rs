@@ -85,7 +85,8 @@ pub fn strip(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn suspect(c: char) -> bool {
+/// Whether a character is one of them wherever it stands, honest uses included.
+pub fn suspect(c: char) -> bool {
     reason(c).is_some() || is_selector(c)
 }
 
