@@ -174,10 +174,10 @@ fn is_invisible(c: char) -> bool {
 fn has_encoded(part: &str) -> bool {
     part.split('%').skip(1).any(|rest| {
         let (rest, digits) = rest.strip_prefix('u').map_or((rest, 2), |rest| (rest, 4));
-        let code = rest.get(..digits).and_then(|hex| u32::from_str_radix(hex, 16).ok());
-        code.is_some_and(|code| {
-            code < 0x20 || code >= 0x7f || b".%/\\:".iter().any(|b| u32::from(*b) == code)
-        })
+        let hex = rest.get(..digits).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        let code = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32);
+        code.is_some_and(|c| !matches!(c, ' '..='~') || matches!(c, '.' | '%' | '/' | '\\' | ':'))
+    })
     })
 }
 
