@@ -178,7 +178,6 @@ fn has_encoded(part: &str) -> bool {
         let code = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32);
         code.is_some_and(|c| !matches!(c, ' '..='~') || matches!(c, '.' | '%' | '/' | '\\' | ':'))
     })
-    })
 }
 
 /// Windows opens a device for these, whatever ending follows.
