@@ -17,6 +17,9 @@ mod timeline;
 use crate::bench::Bench;
 use crate::limits::ROUNDS;
 
+pub(crate) use contradict::STRUCK;
+pub(crate) use timeline::is_ours;
+
 /// Until nothing changes: a merged topic may hold what a third one says.
 pub(crate) fn consolidate(bench: &mut Bench) {
     mend::mend(bench);

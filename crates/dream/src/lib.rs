@@ -6,7 +6,8 @@
 //! daemon when to dream, the lock, and applying; what a topic's header and an index mean to `bethink-memdir`.
 //!
 //! Reading order: [`directory`] → [`mod@plan`] → `bench` → `orient` → `gather` → `consolidate` → `prune`, with
-//! `text`, `words`, `links` and `days` below them.
+//! `text`, `words`, `links` and `days` below them; then, for a
+//! strategy that asks a model: [`model`].
 
 mod bench;
 mod consolidate;
@@ -15,6 +16,7 @@ pub mod directory;
 mod gather;
 pub mod limits;
 mod links;
+pub mod model;
 mod orient;
 pub mod plan;
 mod prune;

@@ -24,11 +24,14 @@ pub const EMPTY_MICROS: i64 = 86_400_000_000;
 /// Consolidation is done again until nothing changes; each round makes the directory smaller, so few are needed.
 pub const ROUNDS: usize = 8;
 
-/// Of a directory's sentences, a model may drop so many in a hundred altogether: consolidation shortens, it does not
-/// forget.
-pub const MODEL_DROPS_PERCENT: usize = 20;
+/// Of a directory's sentences, a model may reword so many in a hundred in one dream: consolidation shortens, and what
+/// a person said stays in their words.
+pub const MODEL_REWORDS_PERCENT: usize = 30;
 
-/// Of one topic's words, so many in a hundred must stand in one other topic for the topic to count as merged into it.
+/// So many may be reworded in any case: of a small directory, a few are all of it.
+pub const MODEL_REWORDS: usize = 6;
+
+/// Of a sentence's words, so many in a hundred must stand in one other sentence for that to be the same in other words.
 pub const MERGED_WORDS_PERCENT: usize = 70;
 
 /// Bytes that a model may add to a directory in one dream: it consolidates, and writes no books.

@@ -69,6 +69,35 @@ pub(crate) fn singular(word: &str) -> String {
     }
 }
 
+/// Words that turn a statement into its opposite.
+pub(crate) const NEGATIONS: [&str; 20] = [
+    "not",
+    "no",
+    "never",
+    "don't",
+    "doesn't",
+    "won't",
+    "isn't",
+    "aren't",
+    "can't",
+    "cannot",
+    "shouldn't",
+    "mustn't",
+    "avoid",
+    "stop",
+    "don’t",
+    "doesn’t",
+    "won’t",
+    "isn’t",
+    "aren’t",
+    "can’t",
+];
+
+pub(crate) fn denies(text: &str) -> bool {
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    text.split_whitespace().any(|word| NEGATIONS.contains(&bare(word).as_str()))
+}
+
 /// What tells two things of one kind apart: numbers, names with capitals or marks inside. A first word's capital
 /// is grammar.
 pub(crate) fn names(text: &str) -> BTreeSet<String> {

@@ -14,7 +14,7 @@ use crate::text::sentences;
 use crate::words::normal;
 
 /// What a statement is marked with; it is no claim any more.
-const STRUCK: &str = "~~";
+pub(crate) const STRUCK: &str = "~~";
 
 pub(super) fn mark_superseded(bench: &mut Bench) {
     let found: Vec<Found> =

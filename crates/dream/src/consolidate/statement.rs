@@ -3,7 +3,7 @@
 //! A wrong "superseded" hides something true, so a claim is only read where its form is plain: no condition,
 //! no exception, one negation at most. What two rules could read in two ways is read in none.
 
-use crate::words::singular;
+use crate::words::{NEGATIONS, singular};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
@@ -47,28 +47,6 @@ const FILLERS: [&str; 25] = [
     "team",
     "it",
     "they",
-];
-const NEGATIONS: [&str; 20] = [
-    "not",
-    "no",
-    "never",
-    "don't",
-    "doesn't",
-    "won't",
-    "isn't",
-    "aren't",
-    "can't",
-    "cannot",
-    "shouldn't",
-    "mustn't",
-    "avoid",
-    "stop",
-    "don’t",
-    "doesn’t",
-    "won’t",
-    "isn’t",
-    "aren’t",
-    "can’t",
 ];
 /// A claim with one of these holds under a condition, and its opposite may hold beside it.
 const CONDITIONS: [&str; 22] = [

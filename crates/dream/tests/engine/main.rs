@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod careful;
+mod model;
 mod phases;
 mod random;
 mod support;

@@ -1,6 +1,7 @@
 //! Directories by chance: a second dream has nothing to do, and nothing that was said is lost.
 
-use bethink_dream::{Directory, Topic};
+use bethink_dream::model::{Edited, rewritten};
+use bethink_dream::{Directory, File, Topic};
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -80,7 +81,7 @@ fn flat(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_second_dream_has_nothing_to_do(directory in directory()) {
@@ -116,5 +117,25 @@ proptest! {
     fn no_text_is_a_panic(texts in proptest::collection::vec("(?s).{0,200}", 0..4), index in proptest::option::of("(?s).{0,200}")) {
         let topics = texts.iter().enumerate().map(|(at, text)| hand(&format!("t{at}"), text)).collect();
         dreamt(&with(index.as_deref(), topics));
+    }
+
+    /// Whatever a model makes of the copy, what a person wrote stands word for word.
+    #[test]
+    fn no_model_loses_a_persons_words(
+        directory in directory(),
+        edits in proptest::collection::btree_map(0..14_u32, body(), 0..8),
+        merges in proptest::collection::btree_map(0..14_u32, 0..14_u32, 0..4),
+    ) {
+        let files = edits.into_iter().map(|(at, text)| (File::Topic(name(&format!("t{at}"))), text));
+        let merges = merges.into_iter().map(|(from, to)| (File::Topic(name(&format!("t{from}"))), format!("Merged into t{to}")));
+        let edited = Edited { files: files.chain(merges).collect(), ..Edited::default() };
+        let dreamt = rewritten(&directory, &[], now(), &edited);
+        let after = flat(&all(&apply(&directory, &dreamt.plan)));
+        for topic in directory.topics.iter().filter(|topic| !topic.untouched) {
+            let before = flat(&topic.text);
+            for said in SAID.iter().filter(|said| before.contains(**said)) {
+                prop_assert!(after.contains(said), "{said} is lost:\n{}", bethink_dream::diff(&dreamt.plan));
+            }
+        }
     }
 }

@@ -1,0 +1,168 @@
+//! What a model may make of a copy.
+
+use bethink_dream::model::{Edited, Rewriting, copy, rewritten};
+use bethink_dream::{Directory, File};
+use bethink_memdir::{Source, header};
+
+use crate::support::*;
+
+fn edited(files: &[(&str, &str)]) -> Edited {
+    let files = files.iter().map(|(at, text)| (File::Topic(name(at)), (*text).to_owned()));
+    let source =
+        Source { session: "s9".to_owned(), strategy: "model".to_owned(), ..Source::default() };
+    Edited { files: files.collect(), source }
+}
+
+fn rewrite(directory: &Directory, files: &[(&str, &str)]) -> (Rewriting, Directory) {
+    let done = rewritten(directory, &[], now(), &edited(files));
+    let after = apply(directory, &done.plan);
+    (done, after)
+}
+
+/// The edit is left out for this reason, and nothing else happens to any topic.
+fn check_refused(directory: &Directory, files: &[(&str, &str)], why: &str) {
+    let (done, after) = rewrite(directory, files);
+    let reasons: Vec<String> = done.refused.iter().map(ToString::to_string).collect();
+    assert!(reasons.iter().any(|reason| reason.contains(why)), "{why:?} is not in {reasons:?}");
+    let texts = |directory: &Directory| -> Vec<String> {
+        directory.topics.iter().map(|topic| topic.text.clone()).collect()
+    };
+    assert_eq!(texts(&after), texts(directory));
+}
+
+fn two() -> Directory {
+    let topics = vec![
+        own("berlin", "s1", "2026-06-01", "Deploys go through Ann in Berlin."),
+        own("friday", "s2", "2026-06-02", "Never deploy to production on a Friday."),
+    ];
+    with(Some("- [berlin](berlin.md)\n- [friday](friday.md)\n"), topics)
+}
+
+#[test]
+fn two_topics_are_merged_by_a_model() {
+    let both = "---\nname: deploys\ndescription: How deploys go\ntype: feedback\n---\n\n- Deploys go through Ann in Berlin.\n\
+                - Never on a Friday: no deploy to production.\n";
+    let (done, after) = rewrite(&two(), &[("berlin", both), ("friday", "Merged into berlin\n")]);
+    assert_eq!(names(&after), ["berlin"], "{:?}", done.refused);
+    assert_eq!(done.taken, 2);
+    let source = header::read(text(&after, "berlin")).header.source.unwrap();
+    assert_eq!(source.session, "s1", "where it was learnt stays");
+    assert_eq!(after.index.as_deref(), Some("- [berlin](berlin.md)\n"));
+}
+
+#[test]
+fn nothing_goes_without_being_merged() {
+    check_refused(&two(), &[("friday", "")], "would be emptied");
+    check_refused(&two(), &[("friday", "---\nname: x\n---\n")], "would be emptied");
+    check_refused(&two(), &[("friday", "Merged into berlin")], "berlin.md does not hold");
+    check_refused(&two(), &[("friday", "Merged into friday")], "into itself");
+    check_refused(&two(), &[("friday", "Merged into nowhere")], "not there");
+    check_refused(
+        &two(),
+        &[("friday", "Merged into [[berlin]]"), ("berlin", "Merged into friday")],
+        "not there",
+    );
+    check_refused(&two(), &[("friday", "Deploy to production on a Friday.")], "loses \"> Never");
+    check_refused(
+        &two(),
+        &[("berlin", "Deploys go through Bo in Berlin.")],
+        "loses \"> Deploys go through Ann",
+    );
+}
+
+#[test]
+fn a_merge_falls_with_the_edit_that_it_needs() {
+    // The target would take the sentence over, and loses one of its own.
+    let target = "Never deploy to production on a Friday.";
+    check_refused(
+        &two(),
+        &[("berlin", target), ("friday", "Merged into berlin")],
+        "needs another edit",
+    );
+}
+
+#[test]
+fn a_persons_words_stay() {
+    let directory = with(None, vec![hand("rule", "Never deploy to production on a Friday.\n")]);
+    check_less(&directory, "Do not deploy to production on any Friday.\n", true);
+    check_less(
+        &directory,
+        "# Deploys\n\nNever deploy to production on a Friday.\n\nSee [[berlin]].\n",
+        false,
+    );
+}
+
+fn check_less(directory: &Directory, text: &str, refused: bool) {
+    let (done, after) = rewrite(directory, &[("rule", text)]);
+    assert_eq!(!done.refused.is_empty(), refused, "{text}");
+    assert_eq!(self::text(&after, "rule") == text, !refused);
+}
+
+#[test]
+fn the_team_and_what_cannot_be_read_are_out_of_reach() {
+    check_refused(&two(), &[("team/plan", "Ours.")], "the team's");
+    check_refused(&two(), &[("Team/plan", "Ours.")], "the team's");
+    let mut directory = two();
+    directory.unread = vec![name("big")];
+    check_refused(&directory, &[("big", "Ours.")], "can't be read");
+}
+
+#[test]
+fn what_others_link_to_stays() {
+    let mut directory = two();
+    directory.topics.push(hand("links", "See [[friday]]."));
+    let both = format!("{}\nNever deploy to production on a Friday.\n", text(&directory, "berlin"));
+    let (done, after) = rewrite(&directory, &[("berlin", &both), ("friday", "Merged into berlin")]);
+    assert!(names(&after).contains(&"friday"));
+    assert!(done.refused.iter().any(|refused| refused.why.contains("is linked")));
+}
+
+#[test]
+fn a_new_topic_tells_where_it_comes_from() {
+    let (done, after) = rewrite(
+        &two(),
+        &[("new", "---\nname: new\nsource:\n  session: forged\n---\nBoth together.\n")],
+    );
+    assert_eq!(done.refused, []);
+    assert_eq!(header::read(text(&after, "new")).header.source.unwrap().session, "s9");
+    check_refused(&two(), &[("new", &"word ".repeat(20_000))], "are allowed");
+    check_refused(&two(), &[("new", "  ")], "new and empty");
+}
+
+#[test]
+fn a_model_rewords_a_share_and_not_the_whole() {
+    let said = |at: u32| {
+        format!("The service of shelf {at} restarts at night and writes a long report about it.")
+    };
+    let reworded = |at: u32| {
+        format!("At night the service of shelf {at} restarts, and writes a long report about it.")
+    };
+    let topics = (10..22).map(|at| own(&format!("t{at}"), "s1", "2026-06-01", &said(at))).collect();
+    let directory = with(None, topics);
+    let edits = |count: u32| -> Vec<(String, String)> {
+        let text = |at: u32| {
+            text(&directory, &format!("t{at}")).replace(&format!("> {}", said(at)), &reworded(at))
+        };
+        (10..10 + count).map(|at| (format!("t{at}"), text(at))).collect()
+    };
+    for (count, taken) in [(3, 3), (12, 0)] {
+        let edits = edits(count);
+        let edits: Vec<(&str, &str)> =
+            edits.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        assert_eq!(rewrite(&directory, &edits).0.taken, taken);
+    }
+}
+
+/// A model begins with what the embedded plan leaves; without an edit of its own, that is the plan.
+#[test]
+fn a_copy_is_what_the_embedded_plan_leaves() {
+    let said = "Use pnpm for installs in the frontend folder.";
+    let directory =
+        with(None, vec![own("a", "s1", "2026-06-01", said), own("b", "s2", "2026-06-08", said)]);
+    let plan = dream(&directory);
+    let copy = copy(&directory, &plan);
+    let files: Vec<String> = copy.keys().map(File::path).collect();
+    assert_eq!(files, ["a.md", "MEMORY.md"]);
+    let unchanged = Edited { files: copy, ..edited(&[]) };
+    assert_eq!(rewritten(&directory, &[], now(), &unchanged).plan, plan);
+}
