@@ -26,6 +26,10 @@ pub struct ContextRequest {
     pub recent_tools: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_paths: Option<Vec<String>>,
+    /// What bethink adds to the prompt: `full` (default: instruction files, the memory's index and recalled
+    /// memories), `recall` (recalled memories alone) or `off`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inject: Option<String>,
     /// `auto` (default) or `never`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compact: Option<String>,

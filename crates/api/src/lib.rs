@@ -10,6 +10,7 @@ pub mod collapse;
 pub mod compaction;
 pub mod context;
 pub mod job;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod notes;
@@ -29,6 +30,10 @@ pub use context::{
     StageReport, SystemPart, Thresholds, TokenEstimate,
 };
 pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
+pub use memory::{
+    BothVersions, MemoriesPage, Memory, MemoryHistory, MemoryIndex, MemorySource, MemoryVersion,
+    MemoryWritten, Remember, RestoreMemory,
+};
 pub use message::{
     AnsweredCall, AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits,
     StoredMessage,

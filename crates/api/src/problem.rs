@@ -22,4 +22,8 @@ pub struct Problem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub context: Option<Box<crate::ContextReport>>,
+    /// What stands there and what was to be written, where a write of a memory lost a race.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub versions: Option<Box<crate::BothVersions>>,
 }

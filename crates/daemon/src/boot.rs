@@ -67,6 +67,7 @@ impl Daemon {
                 to_index: crate::index::Queued::default(),
                 notes: crate::notes::NotesDesk::default(),
                 models,
+                projects: crate::memory::Projects::default(),
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
                 ledger: crate::ledger::Ledger::default(),

@@ -25,7 +25,7 @@ const RETOLD: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Event {
     pub id: String,
-    /// `message`, `compaction`, `collapse`, `cache`, `notes` or `job`.
+    /// `message`, `compaction`, `collapse`, `cache`, `notes`, `memory`, `recall` or `job`.
     pub kind: &'static str,
     /// JSON, one line.
     pub data: String,

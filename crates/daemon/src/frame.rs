@@ -8,23 +8,21 @@ use bethink_tokens::Estimator;
 use bytes::Bytes;
 
 use crate::hot::{ESTIMATOR, tokens};
+use crate::memory::ProjectPart;
 use crate::{Kind, Refusal, Result};
 
-/// System and tools of a call, ready to be joined.
-pub(crate) struct Frame {
-    pub(crate) system: Vec<SystemBlock>,
+/// The part of the system prompt that is about the project.
+const PROJECT: &str = "project_context";
+
+/// What the client gave of a call beside the messages.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub(crate) parts: Vec<api::SystemPart>,
     pub(crate) tools: String,
-    pub(crate) system_tokens: u64,
-    pub(crate) instruction_tokens: u64,
-    pub(crate) tool_tokens: u64,
 }
 
-impl Frame {
+impl Given {
     pub(crate) fn new(parts: Option<Vec<api::SystemPart>>, tools: Option<&str>) -> Result<Self> {
-        let parts = parts.unwrap_or_default().into_iter().map(|p| (p.part, p.text)).collect();
-        let system = order_system(parts).map_err(|unknown| {
-            Refusal::invalid(format!("system[{}].part", unknown.index), unknown.to_string())
-        })?;
         let tools = match tools {
             None | Some("null") => "[]".to_owned(),
             Some(raw) if raw.starts_with('[') => raw.to_owned(),
@@ -32,17 +30,45 @@ impl Frame {
                 return Err(Refusal::invalid("tools", "must be an array of tool definitions"));
             }
         };
+        Ok(Self { parts: parts.unwrap_or_default(), tools })
+    }
+}
+
+/// System and tools of a call, ready to be joined.
+pub(crate) struct Frame {
+    pub(crate) system: Vec<SystemBlock>,
+    pub(crate) tools: String,
+    pub(crate) system_tokens: u64,
+    pub(crate) instruction_tokens: u64,
+    /// The memory's index.
+    pub(crate) memory_tokens: u64,
+    pub(crate) tool_tokens: u64,
+}
+
+impl Frame {
+    /// What bethink adds follows what the client says of the project.
+    pub(crate) fn new(given: &Given, added: ProjectPart) -> Result<Self> {
+        let parts = given.parts.iter().map(|p| (p.part.clone(), p.text.clone()));
+        let count = |text: Option<&String>| text.map_or(0, |text| u64::from(tokens(text)));
+        let memory_tokens = count(added.memory.as_ref());
+        let own = [added.instructions, added.memory].into_iter().flatten();
+        let parts = parts.chain(own.map(|text| (PROJECT.to_owned(), text))).collect();
+        let system = order_system(parts).map_err(|unknown| {
+            Refusal::invalid(format!("system[{}].part", unknown.index), unknown.to_string())
+        })?;
         let of = |project: bool| -> u64 {
             system
                 .iter()
-                .filter(|b| (b.part == "project_context") == project)
+                .filter(|b| (b.part == PROJECT) == project)
                 .map(|b| u64::from(tokens(&b.text)))
                 .sum()
         };
+        let tools = given.tools.clone();
         let tool_tokens = if tools.len() > 2 { u64::from(ESTIMATOR.json(&tools)) } else { 0 };
         Ok(Self {
             system_tokens: of(false),
-            instruction_tokens: of(true),
+            instruction_tokens: of(true).saturating_sub(memory_tokens),
+            memory_tokens,
             tool_tokens,
             system,
             tools,
@@ -50,7 +76,7 @@ impl Frame {
     }
 
     pub(crate) fn tokens(&self) -> u64 {
-        self.system_tokens + self.instruction_tokens + self.tool_tokens
+        self.system_tokens + self.instruction_tokens + self.memory_tokens + self.tool_tokens
     }
 }
 

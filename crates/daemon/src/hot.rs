@@ -20,6 +20,7 @@ use crate::cache::Cache;
 use crate::collapse::Staging;
 use crate::compactions::boundary_of;
 use crate::facts::KeptFacts;
+use crate::memory::IndexShown;
 use crate::models::Sent;
 use crate::notes::Meter;
 use crate::recover::Recovering;
@@ -125,6 +126,8 @@ pub(crate) struct Slot {
     pub(crate) meter: Meter,
     pub(crate) cache: Cache,
     pub(crate) staging: Staging,
+    /// The memory index as prompts show it.
+    pub(crate) index: IndexShown,
     /// Held while a compaction is made, a model's waiting included: one at a time. Taken before the
     /// session's own lock.
     pub(crate) compacting: AsyncMutex<()>,
@@ -144,6 +147,7 @@ impl Slot {
             meter: Meter::default(),
             cache: Cache::default(),
             staging: Staging::default(),
+            index: IndexShown::default(),
             compacting: AsyncMutex::default(),
             inbox: Mutex::default(),
             state: Arc::default(),

@@ -5,7 +5,7 @@
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` →
 //! `collapse` → `models` → `compactions` → `recover` → `state` → `events` → `jobs` → `import` → `index` →
-//! `search` (`hit`) → `notes` → `export` → `ledger`.
+//! `search` (`hit`) → `notes` → `memory` → `export` → `ledger`.
 
 mod boot;
 mod cache;
@@ -24,6 +24,7 @@ mod index;
 mod jobs;
 mod ledger;
 mod limits;
+mod memory;
 mod messages;
 mod models;
 mod notes;
@@ -53,6 +54,7 @@ pub use clock::{Clock, SystemClock};
 pub use events::{Event, Events};
 pub use export::Export;
 pub use ledger::Spent;
+pub use memory::{MAX_MEMORY_BYTES, MemoryFile, MemoryWish};
 pub use notes::{MAX_NOTES_BYTES, NotesFile};
 pub use refusal::{Kind, Refusal};
 pub use search::SearchRequest;
@@ -87,6 +89,7 @@ struct Inner {
     to_index: index::Queued,
     notes: notes::NotesDesk,
     models: models::ModelDesk,
+    projects: memory::Projects,
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
@@ -173,6 +176,10 @@ impl Daemon {
 
     fn models(&self) -> &models::ModelDesk {
         &self.inner.models
+    }
+
+    fn projects_in_use(&self) -> &memory::Projects {
+        &self.inner.projects
     }
 
     fn forks(&self) -> &tokio::sync::RwLock<()> {

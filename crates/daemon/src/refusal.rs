@@ -1,6 +1,6 @@
 //! Why the daemon would not do what it was asked, in terms a caller can act on.
 
-use bethink_api::ContextReport;
+use bethink_api::{BothVersions, ContextReport};
 
 /// The kinds of refusal; the server decides a status for each, in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +37,7 @@ pub struct Refusal {
     pub actual: Option<u64>,
     pub hint: Option<String>,
     pub context: Option<Box<ContextReport>>,
+    pub versions: Option<Box<BothVersions>>,
 }
 
 impl Refusal {
@@ -49,6 +50,7 @@ impl Refusal {
             actual: None,
             hint: None,
             context: None,
+            versions: None,
         }
     }
 

@@ -24,6 +24,8 @@ pub(crate) struct Facing<'a> {
     pub(crate) size: Measure,
     pub(crate) summary: u64,
     pub(crate) attachments: u64,
+    /// Of these the ones about memory.
+    pub(crate) memory: u64,
     /// Tokens at which a compaction is due.
     pub(crate) compacts_at: u64,
     pub(crate) first_edited: Option<usize>,
@@ -47,10 +49,10 @@ pub(crate) fn write(facing: Facing<'_>) -> api::ContextReport {
         parts: api::PartTokens {
             system: counted(frame.system_tokens),
             instructions: counted(frame.instruction_tokens),
-            memory: 0,
+            memory: counted(frame.memory_tokens + facing.memory),
             tools: counted(frame.tool_tokens),
             summary: counted(facing.summary),
-            attachments: counted(facing.attachments),
+            attachments: counted(facing.attachments.saturating_sub(facing.memory)),
             tail: counted(messages.saturating_sub(facing.summary + facing.attachments)),
         },
         thresholds: thresholds_out(hot),

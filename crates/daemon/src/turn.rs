@@ -20,9 +20,10 @@ use bytes::Bytes;
 
 use crate::collapse::Fill;
 use crate::compactions::Wish;
-use crate::frame::{Frame, hash, hash_text, join, overflow};
+use crate::frame::{Frame, Given, hash, hash_text, join, overflow};
 use crate::hot::{HotGuard, HotSession, Slot, tokens};
 use crate::limits::TODOS_WHOLE_EVERY;
+use crate::memory::{Inject, Project, ProjectPart};
 use crate::models::Sent;
 use crate::report::{self, Facing};
 use crate::sessions::view_options;
@@ -54,7 +55,7 @@ struct Turn {
 
 impl Daemon {
     /// The next model call's body: `{system, messages, tools, report}`.
-    pub async fn context(&self, id: SessionId, request: api::ContextRequest) -> Result<Bytes> {
+    pub async fn context(&self, id: SessionId, mut request: api::ContextRequest) -> Result<Bytes> {
         let may_compact = match request.compact.as_deref() {
             None | Some("auto") => self.settings().context.auto_compact,
             Some("never") => false,
@@ -65,16 +66,20 @@ impl Daemon {
                 ));
             }
         };
-        let frame = Frame::new(request.system, request.tools.as_ref().map(|t| t.get()))?;
+        let given = Given::new(request.system.take(), request.tools.as_ref().map(|t| t.get()))?;
+        let inject = Inject::of(request.inject.as_deref())?;
         let slot = self.hot(id).await?;
         let mut hot = slot.lock(self).await?;
         if hot.session.last_seq == Seq::ZERO {
             return Err(Refusal::new(Kind::Conflict, "the session has no messages yet")
                 .hint("append the user's first message, then ask for the context"));
         }
+        let project = self.project_of(&hot, inject).await?;
+        let mut frame = self.frame(&hot, &slot, project.as_deref(), &given, inject).await?;
         hot.fixed_tokens = frame.tokens();
         hot.breakers.turn();
-        let mut turn = self.turn(&mut hot, &frame).await?;
+        let reminders = self.reminders(&hot, &slot, project.as_deref()).await?;
+        let mut turn = self.turn(&mut hot, &frame, reminders)?;
         let effective = hot.thresholds.effective;
         hot.learner.compare(turn.made.estimated, &turn.made.size, effective);
         let fill = turn.made.fill();
@@ -87,7 +92,8 @@ impl Daemon {
                 Policy::Nothing => {}
                 Policy::Held(reason) => turn.made.report.notices.push(reason),
                 Policy::Compact => {
-                    (hot, turn) = self.compact_in_turn(&slot, hot, turn, &frame).await?;
+                    let wanted = (project.as_deref(), &given, inject);
+                    (hot, turn, frame) = self.compact_in_turn(&slot, hot, turn, wanted).await?;
                 }
             }
         }
@@ -117,11 +123,62 @@ impl Daemon {
         join(&system, &body.messages, &tools, &made.report)
     }
 
+    /// The session's project, where anything of it is wanted in the prompt.
+    async fn project_of(&self, hot: &HotSession, inject: Inject) -> Result<Option<Arc<Project>>> {
+        if inject == Inject::Off {
+            return Ok(None);
+        }
+        match self.project(&hot.session.project_dir).await {
+            Ok(project) => {
+                project.followed_by(hot.session.id);
+                Ok(Some(project))
+            }
+            // An old session of a relative directory has no memory, and goes on.
+            Err(refusal) if refusal.kind == Kind::Invalid => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// System and tools, with what bethink adds of the project.
+    async fn frame(
+        &self,
+        hot: &HotSession,
+        slot: &Slot,
+        project: Option<&Project>,
+        given: &Given,
+        inject: Inject,
+    ) -> Result<Frame> {
+        let mut added = ProjectPart::default();
+        if let (Some(project), Inject::Full) = (project, inject) {
+            added.memory = self.index_part(hot, slot, project).await;
+        }
+        Frame::new(given, added)
+    }
+
+    /// What is said at the tail before the stages decide.
+    async fn reminders(
+        &self,
+        hot: &HotSession,
+        slot: &Slot,
+        project: Option<&Project>,
+    ) -> Result<Vec<Attachment>> {
+        let mut reminders = Vec::new();
+        reminders.extend(self.notes_to_bring_back(hot, self.now()).await?);
+        if let Some(project) = project {
+            reminders.extend(self.index_news(hot, slot, project));
+        }
+        Ok(reminders)
+    }
+
     /// Decides and looks; nothing is kept yet.
-    async fn turn(&self, hot: &mut HotSession, frame: &Frame) -> Result<Turn> {
+    fn turn(
+        &self,
+        hot: &mut HotSession,
+        frame: &Frame,
+        reminders: Vec<Attachment>,
+    ) -> Result<Turn> {
         let now = self.now();
-        let notes = self.notes_to_bring_back(hot, now).await?;
-        let (decisions, records, stages) = self.decide(hot, notes, now);
+        let (decisions, records, stages) = self.decide(hot, reminders, now);
         let made = self.make(hot, &decisions, frame, &stages)?;
         Ok(Turn { made, decisions, records })
     }
@@ -146,20 +203,22 @@ impl Daemon {
         slot: &Arc<Slot>,
         mut hot: HotGuard,
         before: Turn,
-        frame: &Frame,
-    ) -> Result<(HotGuard, Turn)> {
+        (project, given, inject): (Option<&Project>, &Given, Inject),
+    ) -> Result<(HotGuard, Turn, Frame)> {
         let Turn { made, decisions, records } = before;
         self.keep(&mut hot, decisions, records, self.now()).await?;
         let seen = hot.decisions.boundary.as_ref().map(|boundary| boundary.id.clone());
         drop(hot);
         let done = self.compact_slot(slot, Wish { seen, ..Wish::of(Trigger::Auto) }).await;
         let mut hot = slot.lock(self).await?;
+        let frame = self.frame(&hot, slot, project, given, inject).await?;
+        hot.fixed_tokens = frame.tokens();
         let now = self.now();
-        let (decisions, records, mut stages) = self.decide(&mut hot, None, now);
+        let (decisions, records, mut stages) = self.decide(&mut hot, Vec::new(), now);
         let (size, compacted) = (made.report.tokens, done.is_ok());
         stages.splice(0..0, made.stages);
         stages.push(report::compaction_stage(size, &hot, compacted));
-        let mut made = self.make(&hot, &decisions, frame, &stages)?;
+        let mut made = self.make(&hot, &decisions, &frame, &stages)?;
         // The compaction counted what it can see; the whole is known now.
         if let Some(stage) = made.report.stages.last_mut() {
             stage.tokens_after = made.report.tokens;
@@ -175,7 +234,7 @@ impl Daemon {
                 made.report.notices.push(format!("no compaction: {}", refusal.detail));
             }
         }
-        Ok((hot, Turn { made, decisions, records }))
+        Ok((hot, Turn { made, decisions, records }, frame))
     }
 
     /// Diagnostics alone; changes nothing.
@@ -186,13 +245,14 @@ impl Daemon {
             return Ok(report::empty(&hot));
         }
         let todos = hot.todos.clone();
-        let (mut decisions, _, mut stages) = self.decide(&mut hot, None, self.now());
+        let (mut decisions, _, mut stages) = self.decide(&mut hot, Vec::new(), self.now());
         hot.todos = todos;
         let frame = Frame {
             system: Vec::new(),
             tools: "[]".to_owned(),
             system_tokens: hot.fixed_tokens,
             instruction_tokens: 0,
+            memory_tokens: 0,
             tool_tokens: 0,
         };
         let mut made = self.make(&hot, &decisions, &frame, &stages)?;
@@ -211,17 +271,17 @@ impl Daemon {
     fn decide(
         &self,
         hot: &mut HotSession,
-        notes: Option<Attachment>,
+        reminders: Vec<Attachment>,
         now: UnixMicros,
     ) -> (Decisions, Vec<Decision>, Vec<StageReport>) {
-        let reminder = todo_reminder(hot);
+        let todos = todo_reminder(hot);
         let hot = &*hot;
         let (mut decisions, mut records, stages) = self.clear(hot, now);
         let mut take = |decisions: &mut Decisions, record: Decision| {
             decisions.apply(&record, &hot.history, &tokens);
             records.push(record);
         };
-        for reminder in notes.into_iter().chain(reminder) {
+        for reminder in reminders.into_iter().chain(todos) {
             take(&mut decisions, Decision::Attached(reminder));
         }
         let last = hot.session.last_seq;
@@ -306,6 +366,7 @@ impl Daemon {
             size,
             summary,
             attachments,
+            memory: memory_tokens(decisions),
             compacts_at: self.compacts_at(hot).auto,
             first_edited,
             repairs,
@@ -350,6 +411,13 @@ impl Daemon {
         hot.decided(decisions);
         Ok(())
     }
+}
+
+/// Tokens of what the tail says of memory.
+fn memory_tokens(decisions: &Decisions) -> u64 {
+    let memory =
+        decisions.attachments().iter().filter(|a| a.what == "memory" && decisions.shows(a));
+    memory.map(|a| u64::from(a.tokens)).sum()
 }
 
 /// When the provider last saw this session's prefix, as far as is known.

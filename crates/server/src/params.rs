@@ -60,6 +60,20 @@ impl<S: Send + Sync> FromRequestParts<S> for JobPath {
     }
 }
 
+/// `/v1/memories/{scope}/{name}/…`
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryPath(pub(crate) String, pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for MemoryPath {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let segments = segments(parts, state).await?;
+        let text = |name| segment(&segments, name).to_owned();
+        Ok(Self(text("scope"), text("name")))
+    }
+}
+
 pub(crate) async fn segments<S: Send + Sync>(
     parts: &mut Parts,
     state: &S,

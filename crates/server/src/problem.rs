@@ -191,6 +191,7 @@ impl From<Refusal> for Failure {
         failure.problem.actual = refusal.actual;
         failure.problem.hint = refusal.hint;
         failure.problem.context = refusal.context;
+        failure.problem.versions = refusal.versions;
         failure
     }
 }

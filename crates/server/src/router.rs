@@ -17,8 +17,8 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    collapses, compactions, context, events, export, import, jobs, messages, notes, projects,
-    search, sessions, state, system, usage,
+    collapses, compactions, context, events, export, import, jobs, memories, messages, notes,
+    projects, search, sessions, state, system, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -71,6 +71,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(notes::update))
         .routes(routes!(state::todos, state::put_todos))
         .routes(routes!(state::get, state::put))
+        .routes(routes!(memories::list, memories::remember))
+        .routes(routes!(memories::index))
+        .routes(routes!(memories::get, memories::put, memories::delete))
+        .routes(routes!(memories::history))
+        .routes(routes!(memories::restore))
         .routes(routes!(events::events))
         .routes(routes!(projects::list))
         .routes(routes!(import::import))
@@ -129,6 +134,14 @@ mod tests {
         ("put", "/v1/sessions/{id}/todos"),
         ("get", "/v1/sessions/{id}/state/{kind}"),
         ("put", "/v1/sessions/{id}/state/{kind}"),
+        ("get", "/v1/memories"),
+        ("post", "/v1/memories"),
+        ("get", "/v1/memories/index"),
+        ("get", "/v1/memories/{scope}/{name}"),
+        ("put", "/v1/memories/{scope}/{name}"),
+        ("delete", "/v1/memories/{scope}/{name}"),
+        ("get", "/v1/memories/{scope}/{name}/history"),
+        ("post", "/v1/memories/{scope}/{name}/restore"),
         ("get", "/v1/sessions/{id}/events"),
         ("get", "/v1/projects"),
         ("post", "/v1/import"),

@@ -7,6 +7,7 @@ pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod jobs;
+pub(crate) mod memories;
 pub(crate) mod messages;
 pub(crate) mod notes;
 pub(crate) mod projects;

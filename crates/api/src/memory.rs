@@ -1,0 +1,159 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// A topic of a project's memory, without its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Memory {
+    /// `private` or `team`.
+    pub scope: String,
+    /// The file within the memory directory, without `.md`.
+    pub name: String,
+    /// As its front matter names it, where that says something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `user`, `feedback`, `project` or `reference`; absent where the file names none.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// When the file was last written.
+    pub modified: String,
+    pub bytes: u64,
+    /// Its tag, for `If-Match`.
+    #[serde(default)]
+    pub etag: String,
+    /// Where it was learnt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<MemorySource>,
+}
+
+/// Where a memory was learnt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemorySource {
+    pub session: String,
+    pub messages: Vec<String>,
+    /// `embedded`, `model` or `person`.
+    pub strategy: String,
+    pub time: String,
+}
+
+/// `GET /v1/memories`.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MemoriesPage {
+    pub memories: Vec<Memory>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+/// `GET /v1/memories/index`: the index as prompts get it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MemoryIndex {
+    /// Where the project's memory lies.
+    pub dir: String,
+    pub scope: String,
+    pub content: String,
+    /// Of the whole file.
+    pub lines: u64,
+    pub bytes: u64,
+    /// `lines` or `bytes`: the cap that cut it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_by: Option<String>,
+    pub warnings: Vec<String>,
+    /// Topics in the directory, whether the index names them or not.
+    #[serde(default)]
+    pub topics: u64,
+    /// Files that look like memories and are none, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strange: Vec<String>,
+    /// Why the directory can't be looked at; what is told of it is older then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Changes are found by looking every few seconds: the system has no watches left.
+    #[serde(default)]
+    pub polled: bool,
+}
+
+/// `POST /v1/memories`: something to remember, in a file whose name the daemon finds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Remember {
+    pub project_dir: String,
+    pub text: String,
+    /// A file's name; found from the title or text where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// One line that says what it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// `private` (default) or `team`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The session that it was said in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Uuid>,
+}
+
+/// What came of a write.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MemoryWritten {
+    pub scope: String,
+    pub name: String,
+    /// Where the file lies.
+    pub path: String,
+    /// Its tag, for `If-Match`; empty where it was removed.
+    pub etag: String,
+    /// `created`, `changed`, `same` or `removed`.
+    pub outcome: String,
+    /// Caps that were passed, and what else a writer should know.
+    pub warnings: Vec<String>,
+}
+
+/// One version of a topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryVersion {
+    pub version: i64,
+    pub at: String,
+    /// `person`, `agent`, `extraction`, `dream`, `sync`, `restore`, or `found` for what stood there before.
+    pub author: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Uuid>,
+    /// Why, where somebody said so.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// Absent: the file was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    pub etag: String,
+    /// It is what the file holds now.
+    pub current: bool,
+}
+
+/// `GET /v1/memories/{scope}/{name}/history`, newest first.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MemoryHistory {
+    pub versions: Vec<MemoryVersion>,
+}
+
+/// `POST /v1/memories/{scope}/{name}/restore`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct RestoreMemory {
+    /// A version's number [default: the newest that differs from the file].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<i64>,
+}
+
+/// Both sides of a write that lost a race.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BothVersions {
+    /// What the file holds; absent where it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current: Option<String>,
+    /// Its tag, to write on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// What was to be written; absent where the file was to go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yours: Option<String>,
+}

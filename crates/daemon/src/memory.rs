@@ -1,0 +1,25 @@
+//! Persistent memory: which directory belongs to a project, what is in it, and every write to it.
+//!
+//! The directory is the truth; what is kept here is a picture of it that catches up when a file changes. Each
+//! write compares with what was read, and what it displaces is kept in the store first.
+//!
+//! Reading order: `place` → `watch` → `shelf` → `project` → `read` → `write` → `history` → `remember` →
+//! `prompt`.
+
+mod history;
+mod place;
+mod project;
+mod prompt;
+mod read;
+mod remember;
+mod shelf;
+mod watch;
+mod write;
+
+pub(crate) use project::{Project, Projects};
+pub(crate) use prompt::{IndexShown, Inject, ProjectPart};
+pub(crate) use shelf::{Shelf, Snapshot, Topic};
+pub(crate) use write::{Author, MemoryWrite};
+
+pub use read::MemoryFile;
+pub use write::{MAX_MEMORY_BYTES, MemoryWish};

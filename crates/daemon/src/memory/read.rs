@@ -1,0 +1,137 @@
+//! What is in a project's memory.
+
+use bethink_api as api;
+use bethink_memdir::{Name, Scope, index};
+
+use super::{Shelf, Topic};
+use crate::clock::rfc3339;
+use crate::{Daemon, Kind, Refusal, Result};
+
+/// Topics of one page, unless fewer are asked for.
+const PAGE: usize = 500;
+
+/// A topic as it stands in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryFile {
+    pub text: String,
+    /// Of the text, to write on; without quotes.
+    pub etag: String,
+}
+
+impl Daemon {
+    /// Topics in order of scope and name.
+    pub async fn memories(
+        &self,
+        project_dir: &str,
+        scope: Option<String>,
+        limit: Option<usize>,
+        cursor: Option<String>,
+    ) -> Result<api::MemoriesPage> {
+        let project = self.project(project_dir).await?;
+        let scopes = match scope {
+            None => vec![Scope::Private, Scope::Team],
+            Some(scope) => vec![scope_of(&scope)?],
+        };
+        let after = cursor.as_deref().map(place_of).transpose()?;
+        let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let mut found = Vec::new();
+        for scope in scopes {
+            let snapshot = project.shelf(scope).snapshot(self).await?;
+            let after = after.as_ref();
+            let new = snapshot
+                .topics
+                .values()
+                .filter(|topic| after.is_none_or(|(s, name)| (*s, name) < (scope, &topic.name)));
+            found.extend(new.take(limit + 1 - found.len()).map(|topic| (scope, topic.clone())));
+            if found.len() > limit {
+                break;
+            }
+        }
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let last = found.last().filter(|_| more);
+        Ok(api::MemoriesPage {
+            next_cursor: last.map(|(scope, topic)| format!("{scope}/{}", topic.name)),
+            memories: found.iter().map(|(scope, topic)| out(*scope, topic)).collect(),
+        })
+    }
+
+    /// The index as prompts get it.
+    pub async fn memory_index(
+        &self,
+        project_dir: &str,
+        scope: Option<String>,
+    ) -> Result<api::MemoryIndex> {
+        let project = self.project(project_dir).await?;
+        let scope = scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let shelf = project.shelf(scope);
+        let snapshot = shelf.snapshot(self).await?;
+        let text = snapshot.index.as_ref().map_or("", |index| index.text.as_str());
+        let shown = index::shown(text);
+        Ok(api::MemoryIndex {
+            dir: shelf.dir.display().to_string(),
+            scope: scope.to_string(),
+            content: shown.content.to_owned(),
+            lines: shown.lines as u64,
+            bytes: shown.bytes as u64,
+            cut_by: shown.cut_by.map(str::to_owned),
+            warnings: index::warnings(text).iter().map(ToString::to_string).collect(),
+            topics: snapshot.topics.len() as u64,
+            strange: snapshot.strange.iter().map(|s| format!("{} {}", s.path, s.why)).collect(),
+            fault: snapshot.fault.clone(),
+            polled: shelf.is_polled(),
+        })
+    }
+
+    pub async fn memory(&self, project_dir: &str, scope: &str, name: &str) -> Result<MemoryFile> {
+        let project = self.project(project_dir).await?;
+        let (shelf, name) = (project.shelf(scope_of(scope)?), name_of(name)?);
+        match shelf.read(self, &name).await? {
+            Some((text, hash)) => Ok(MemoryFile { text, etag: hash.to_string() }),
+            None => Err(no_topic(shelf, &name)),
+        }
+    }
+}
+
+pub(super) fn scope_of(text: &str) -> Result<Scope> {
+    text.parse()
+        .map_err(|error: bethink_memdir::BadName| Refusal::invalid("scope", error.to_string()))
+}
+
+pub(super) fn name_of(text: &str) -> Result<Name> {
+    Name::parse(text).map_err(|error| Refusal::invalid("name", error.to_string()))
+}
+
+pub(super) fn no_topic(shelf: &Shelf, name: &Name) -> Refusal {
+    let detail = format!("there is no topic {:?} in {}", name.as_str(), shelf.dir.display());
+    Refusal::new(Kind::NotFound, detail).hint("GET /v1/memories lists the topics")
+}
+
+/// A cursor is the scope and name of the last topic before.
+fn place_of(cursor: &str) -> Result<(Scope, Name)> {
+    let parts = cursor.split_once('/');
+    let place =
+        parts.and_then(|(scope, name)| Some((scope.parse().ok()?, Name::parse(name).ok()?)));
+    place.ok_or_else(|| Refusal::invalid("cursor", "not a cursor of this list"))
+}
+
+/// A topic as the surface tells it.
+pub(crate) fn out(scope: Scope, topic: &Topic) -> api::Memory {
+    let header = &topic.header;
+    api::Memory {
+        scope: scope.to_string(),
+        name: topic.name.to_string(),
+        title: header.name.clone().filter(|title| title != topic.name.as_str()),
+        description: header.description.clone(),
+        kind: header.kind.map(|kind| kind.to_string()),
+        modified: rfc3339(topic.modified),
+        bytes: topic.bytes,
+        etag: topic.hash.to_string(),
+        source: header.source.as_ref().map(|source| api::MemorySource {
+            session: source.session.clone(),
+            messages: source.messages.clone(),
+            strategy: source.strategy.clone(),
+            time: source.time.clone(),
+        }),
+    }
+}

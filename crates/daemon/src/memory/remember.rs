@@ -1,0 +1,107 @@
+//! Something to remember, said in a sentence: a topic of its own, with a name that is free.
+
+use bethink_api as api;
+use bethink_memdir::{Header, Kind as MemoryKind, Name, Scope, Source, header};
+use bethink_memdir_fs::File;
+use bethink_transcript::SessionId;
+
+use super::read::{name_of, scope_of};
+use super::{Author, MemoryWish, MemoryWrite, Project};
+use crate::clock::rfc3339;
+use crate::{Daemon, Kind, Refusal, Result};
+
+/// Names tried, the wanted one and then with a number.
+const NAMES: usize = 100;
+
+impl Daemon {
+    pub async fn remember(&self, request: api::Remember) -> Result<api::MemoryWritten> {
+        if request.text.trim().is_empty() {
+            return Err(Refusal::invalid("text", "nothing was given to remember"));
+        }
+        let project = self.project(&request.project_dir).await?;
+        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let kind = request.kind.as_deref().map(str::parse::<MemoryKind>).transpose();
+        let kind = kind.map_err(|error| Refusal::invalid("type", error.to_string()))?;
+        let named = request.name.as_deref().map(name_of).transpose()?;
+        let said = Header::default().described(&request.text);
+        let description = request.description.clone().unwrap_or(said);
+        let header = Header {
+            name: None,
+            description: Some(description.clone()),
+            kind,
+            modified: None,
+            source: Some(Source {
+                session: request.session_id.map_or_else(String::new, |id| id.to_string()),
+                messages: Vec::new(),
+                strategy: "person".to_owned(),
+                time: rfc3339(self.now()),
+            }),
+            faults: Vec::new(),
+        };
+        let text = header::write(&header, request.text.trim());
+        let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
+        match named {
+            Some(name) => self.remember_as(&project, scope, name, text, author).await,
+            None => self.remember_anew(&project, scope, &description, text, author).await,
+        }
+    }
+
+    /// A name that is taken is the person's to decide about.
+    async fn remember_as(
+        &self,
+        project: &Project,
+        scope: Scope,
+        name: Name,
+        text: String,
+        author: Author,
+    ) -> Result<api::MemoryWritten> {
+        let taken = format!("there is a topic {:?} already", name.as_str());
+        let write = MemoryWrite {
+            scope,
+            file: File::Topic(name),
+            text: Some(text),
+            wish: MemoryWish::Absent,
+            author,
+        };
+        let done = self.write_memory(project, write).await;
+        done.map_err(|refusal| match refusal.kind {
+            Kind::Conflict if refusal.versions.is_some() => {
+                Refusal { detail: taken, ..refusal }.hint("edit that topic, or choose another name")
+            }
+            _ => refusal,
+        })
+    }
+
+    async fn remember_anew(
+        &self,
+        project: &Project,
+        scope: Scope,
+        description: &str,
+        text: String,
+        author: Author,
+    ) -> Result<api::MemoryWritten> {
+        let wanted = Name::suggest(description);
+        let shown = project.shelf(scope).snapshot(self).await?;
+        let taken = |name: &Name| {
+            let folded = name.folded();
+            shown.topics.keys().any(|known| known.folded() == folded)
+        };
+        let names = (1..=NAMES).map(|n| if n == 1 { wanted.clone() } else { wanted.numbered(n) });
+        for name in names.filter(|name| !taken(name)) {
+            let write = MemoryWrite {
+                scope,
+                file: File::Topic(name),
+                text: Some(text.clone()),
+                wish: MemoryWish::Absent,
+                author: author.clone(),
+            };
+            match self.write_memory(project, write).await {
+                // Somebody was faster with the same name.
+                Err(refusal) if refusal.versions.is_some() => {}
+                done => return done,
+            }
+        }
+        let detail = format!("{NAMES} topics are named like {:?}", wanted.as_str());
+        Err(Refusal::new(Kind::Conflict, detail).hint("give this one a name"))
+    }
+}

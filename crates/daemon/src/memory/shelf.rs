@@ -1,0 +1,366 @@
+//! One memory directory as it was last seen. A watcher says when to look again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use bethink_memdir::{Hash, Header, Name, Scope, header};
+use bethink_memdir_fs::{
+    Content, Dirty, File, FileError, Follow, MemoryRoot, RootError, Seen, Strange, changed,
+};
+use bethink_transcript::UnixMicros;
+
+use super::watch::{Watcher, Woken};
+use crate::clock::Clock;
+use crate::{Daemon, Kind, Refusal, Result};
+
+/// How long a prompt waits for a directory that does not answer, such as one on a mount that is gone.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A topic as it was last read, without its text.
+#[derive(Clone, Debug)]
+pub(crate) struct Topic {
+    pub(crate) name: Name,
+    pub(crate) hash: Hash,
+    pub(crate) bytes: u64,
+    pub(crate) modified: UnixMicros,
+    pub(crate) header: Header,
+}
+
+/// MEMORY.md as it was last read.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexFile {
+    pub(crate) text: String,
+    pub(crate) hash: Hash,
+}
+
+/// A directory as it was last seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) topics: BTreeMap<Name, Arc<Topic>>,
+    pub(crate) index: Option<Arc<IndexFile>>,
+    /// What looks like a memory and is none.
+    pub(crate) strange: Vec<Strange>,
+    /// Why the directory could not be looked at; what is shown is older then.
+    pub(crate) fault: Option<String>,
+    /// Counts the changes.
+    pub(crate) revision: u64,
+}
+
+/// A directory with its root, picture and watcher.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    pub(crate) scope: Scope,
+    pub(crate) dir: PathBuf,
+    /// Its name in the store: project and scope.
+    pub(crate) key: String,
+    /// One writer of ours at a time.
+    pub(super) writing: tokio::sync::Mutex<()>,
+    held: Mutex<Held>,
+    shown: RwLock<Arc<Snapshot>>,
+    follow: Follow,
+    woken: Arc<Woken>,
+    watcher: Arc<Watcher>,
+    /// Rings when something changes.
+    watched: bool,
+    /// Somebody looks again whenever it rings.
+    followed: AtomicBool,
+    clock: Arc<dyn Clock>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    root: Option<Arc<MemoryRoot>>,
+    /// Each file as it was when it was last read.
+    seen: BTreeMap<File, Seen>,
+}
+
+impl Shelf {
+    pub(super) fn new(
+        (scope, dir, follow): (Scope, PathBuf, Follow),
+        key: String,
+        watcher: Arc<Watcher>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let woken = Arc::default();
+        Self {
+            watched: watcher.add(&dir, scope, follow, &woken),
+            scope,
+            dir,
+            key,
+            writing: tokio::sync::Mutex::default(),
+            held: Mutex::default(),
+            shown: RwLock::default(),
+            follow,
+            woken,
+            watcher,
+            followed: AtomicBool::new(false),
+            clock,
+        }
+    }
+
+    /// The directory as it is now, as far as the watcher knows.
+    pub(crate) async fn snapshot(self: &Arc<Self>, daemon: &Daemon) -> Result<Arc<Snapshot>> {
+        let shelf = Arc::clone(self);
+        let shown = blocking(move || Ok(shelf.look())).await?;
+        if !self.followed.swap(true, Ordering::Relaxed) {
+            self.follow(daemon);
+        }
+        Ok(shown)
+    }
+
+    /// The same for a prompt, which waits for no disk that hangs: what was seen last, then.
+    pub(crate) async fn snapshot_soon(self: &Arc<Self>, daemon: &Daemon) -> Arc<Snapshot> {
+        match tokio::time::timeout(PATIENCE, self.snapshot(daemon)).await {
+            Ok(Ok(shown)) => shown,
+            Ok(Err(_)) | Err(_) => self.shown(),
+        }
+    }
+
+    pub(crate) fn shown(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.shown.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A topic's text and hash, from the disk.
+    pub(crate) async fn read(
+        self: &Arc<Self>,
+        _: &Daemon,
+        name: &Name,
+    ) -> Result<Option<(String, Hash)>> {
+        match self.read_file(&File::Topic(name.clone())).await? {
+            None => Ok(None),
+            Some(content) => text_of(name, content).map(Some),
+        }
+    }
+
+    pub(crate) async fn read_file(self: &Arc<Self>, file: &File) -> Result<Option<Content>> {
+        let (shelf, file) = (Arc::clone(self), file.clone());
+        blocking(move || {
+            let Some(root) = shelf.root(false)? else { return Ok(None) };
+            root.read(&file).map_err(|error| refused(&error))
+        })
+        .await
+    }
+
+    /// The directory's root, made if asked for.
+    pub(super) fn root(&self, make: bool) -> Result<Option<Arc<MemoryRoot>>> {
+        let mut held = self.held();
+        self.open(&mut held, make)?;
+        Ok(held.root.clone())
+    }
+
+    /// Says that files were changed by us, sooner than the watcher.
+    pub(super) fn touched(&self, file: &File) {
+        self.woken.ring(Dirty::Files(BTreeSet::from([file.clone()])));
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens what is there.
+    fn open(&self, held: &mut Held, make: bool) -> Result<()> {
+        if held.root.as_ref().is_some_and(|root| root.is_current()) {
+            return Ok(());
+        }
+        *held = Held::default();
+        let root = if make {
+            MemoryRoot::create(&self.dir, self.scope, self.follow).map(Some)
+        } else {
+            MemoryRoot::open(&self.dir, self.scope, self.follow)
+        };
+        held.root = root.map_err(|error| unusable(&error))?.map(Arc::new);
+        if held.root.is_some() {
+            self.woken.put_back(Dirty::Everything);
+        }
+        Ok(())
+    }
+
+    /// Looks again where something changed.
+    fn look(&self) -> Arc<Snapshot> {
+        let mut held = self.held();
+        if let Err(refusal) = self.open(&mut held, false) {
+            self.show(|shown| shown.fault = Some(refusal.detail));
+            return self.shown();
+        }
+        let Some(root) = held.root.clone() else {
+            let shown = self.shown();
+            if !shown.topics.is_empty() || shown.index.is_some() || shown.fault.is_some() {
+                self.show(|shown| {
+                    *shown = Snapshot { revision: shown.revision, ..Snapshot::default() }
+                });
+            }
+            return self.shown();
+        };
+        let dirty = self.woken.take();
+        let Some(dirty) = dirty.or((!self.watched).then_some(Dirty::Everything)) else {
+            return self.shown();
+        };
+        let seen = match &dirty {
+            Dirty::Everything => self.look_at_all(&root, &mut held.seen),
+            Dirty::Files(files) => {
+                files.iter().try_for_each(|file| self.look_at(&root, file, &mut held.seen))
+            }
+        };
+        let fault = seen.err().map(|error| refused(&error).detail);
+        if fault.is_some() {
+            self.woken.put_back(dirty);
+        }
+        if self.shown().fault != fault {
+            self.show(|shown| shown.fault = fault);
+        }
+        self.shown()
+    }
+
+    fn look_at_all(
+        &self,
+        root: &MemoryRoot,
+        seen: &mut BTreeMap<File, Seen>,
+    ) -> std::result::Result<(), FileError> {
+        let listing = root.list()?;
+        let changes = changed(seen, &listing);
+        for file in changes.read.iter().chain(&changes.gone) {
+            self.look_at(root, file, seen)?;
+        }
+        if self.shown().strange != listing.strange {
+            self.show(|shown| shown.strange = listing.strange);
+        }
+        Ok(())
+    }
+
+    fn look_at(
+        &self,
+        root: &MemoryRoot,
+        file: &File,
+        seen: &mut BTreeMap<File, Seen>,
+    ) -> std::result::Result<(), FileError> {
+        let at = self.clock.now();
+        let content = match root.read(file) {
+            Ok(content) => content,
+            // It is listed as strange; a full look finds it.
+            Err(FileError::Strange { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(content) = &content {
+            seen.insert(file.clone(), Seen { stamp: content.stat.stamp, at });
+        } else {
+            seen.remove(file);
+        }
+        self.show(|shown| match (file, content) {
+            (File::Index, None) => shown.index = None,
+            (File::Index, Some(content)) => {
+                let text = String::from_utf8_lossy(&content.bytes).into_owned();
+                shown.index = Some(Arc::new(IndexFile { text, hash: content.hash }));
+            }
+            (File::Topic(name), None) => drop(shown.topics.remove(name)),
+            (File::Topic(name), Some(content)) => {
+                shown.topics.insert(name.clone(), Arc::new(topic(name, &content)));
+            }
+        });
+        Ok(())
+    }
+
+    fn show(&self, change: impl FnOnce(&mut Snapshot)) {
+        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = Arc::make_mut(&mut shown);
+        change(snapshot);
+        snapshot.revision += 1;
+    }
+
+    /// It is looked through every few seconds, for want of the system's watches.
+    pub(crate) fn is_polled(&self) -> bool {
+        !self.watched || self.watcher.is_polled(&self.dir)
+    }
+
+    /// Looks again whenever the watcher rings, for as long as the shelf is in use; first at what a daemon
+    /// before this one left behind.
+    fn follow(self: &Arc<Self>, daemon: &Daemon) {
+        let (shelf, woken) = (Arc::downgrade(self), Arc::clone(&self.woken));
+        let (daemon, stop) = (daemon.clone(), daemon.stopping());
+        daemon.clone().spawn(async move {
+            if let Some(shelf) = shelf.upgrade()
+                && let Err(refusal) = daemon.sweep(&shelf).await
+            {
+                tracing::warn!(dir = %shelf.dir.display(), reason = %refusal.detail, "leftovers stay");
+            }
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = woken.bell.notified() => {}
+                }
+                let Some(shelf) = shelf.upgrade() else { return };
+                if woken.is_dirty()
+                    && let Err(refusal) = shelf.snapshot(&daemon).await
+                {
+                    tracing::warn!(dir = %shelf.dir.display(), reason = %refusal.detail, "memory not looked at");
+                }
+            }
+        });
+    }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        self.watcher.remove(&self.dir);
+        // Who follows it ends.
+        self.woken.bell.notify_one();
+    }
+}
+
+fn topic(name: &Name, content: &Content) -> Topic {
+    let text = String::from_utf8_lossy(&content.bytes);
+    Topic {
+        name: name.clone(),
+        hash: content.hash,
+        bytes: content.stat.bytes,
+        modified: content.stat.modified,
+        header: header::read(&text).header,
+    }
+}
+
+fn text_of(name: &Name, content: Content) -> Result<(String, Hash)> {
+    match String::from_utf8(content.bytes) {
+        Ok(text) => Ok((text, content.hash)),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let detail = format!("{}: the byte at offset {at} is not UTF-8", name.file());
+            Err(Refusal::new(Kind::Conflict, detail).hint("mend or remove the file"))
+        }
+    }
+}
+
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(Refusal::internal)?
+}
+
+pub(super) fn unusable(error: &RootError) -> Refusal {
+    let detail = match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    };
+    Refusal::new(Kind::Conflict, detail)
+        .hint("`bethink doctor` tells what is wrong with the memory directory")
+}
+
+pub(super) fn refused(error: &FileError) -> Refusal {
+    let detail = match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    };
+    match error {
+        FileError::NoRoom { .. } => {
+            Refusal::new(Kind::StorageFull, detail).hint("free some space; nothing was changed")
+        }
+        FileError::Denied { .. } | FileError::ReadOnly { .. } => {
+            Refusal::new(Kind::ReadOnly, detail)
+                .hint("check the permissions of the memory directory; nothing was changed")
+        }
+        FileError::Twin { .. } => Refusal::invalid("name", detail),
+        FileError::TooMany { .. } => Refusal::new(Kind::TooLarge, detail),
+        _ => Refusal::new(Kind::Conflict, detail),
+    }
+}

@@ -1,0 +1,102 @@
+//! One watcher for all directories, and who is told of each.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use bethink_memdir::Scope;
+use bethink_memdir_fs::{Dirty, Follow, Watch};
+use tokio::sync::Notify;
+
+/// What the watcher said of a directory since it was last asked.
+#[derive(Debug, Default)]
+pub(super) struct Woken {
+    dirty: Mutex<Option<Dirty>>,
+    pub(super) bell: Notify,
+}
+
+impl Woken {
+    fn dirty(&self) -> MutexGuard<'_, Option<Dirty>> {
+        self.dirty.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn ring(&self, new: Dirty) {
+        self.put_back(new);
+        self.bell.notify_one();
+    }
+
+    /// Looked at in vain: the next one who asks tries again, and nobody sooner.
+    pub(super) fn put_back(&self, new: Dirty) {
+        let mut dirty = self.dirty();
+        *dirty = Some(match (dirty.take(), new) {
+            (Some(Dirty::Files(mut known)), Dirty::Files(new)) => {
+                known.extend(new);
+                Dirty::Files(known)
+            }
+            (None, new) => new,
+            _ => Dirty::Everything,
+        });
+    }
+
+    pub(super) fn take(&self) -> Option<Dirty> {
+        self.dirty().take()
+    }
+
+    pub(super) fn is_dirty(&self) -> bool {
+        self.dirty().is_some()
+    }
+}
+
+/// Started with the first directory.
+#[derive(Debug, Default)]
+pub(super) struct Watcher {
+    watch: OnceLock<Option<Watch>>,
+    bells: Arc<Mutex<Bells>>,
+}
+
+type Bells = HashMap<PathBuf, Weak<Woken>>;
+
+impl Watcher {
+    /// Rings whenever something may have changed in the directory, at once to begin with. `false` where nothing
+    /// can be watched at all.
+    pub(super) fn add(&self, dir: &Path, scope: Scope, follow: Follow, woken: &Arc<Woken>) -> bool {
+        bells(&self.bells).insert(dir.to_owned(), Arc::downgrade(woken));
+        let Some(watch) = self.watch.get_or_init(|| start(Arc::clone(&self.bells))) else {
+            return false;
+        };
+        watch.add(dir, scope, follow);
+        true
+    }
+
+    pub(super) fn remove(&self, dir: &Path) {
+        bells(&self.bells).remove(dir);
+        if let Some(Some(watch)) = self.watch.get() {
+            watch.remove(dir);
+        }
+    }
+
+    /// It is looked through every few seconds, for want of the system's watches.
+    pub(super) fn is_polled(&self, dir: &Path) -> bool {
+        matches!(self.watch.get(), Some(Some(watch)) if watch.is_polled(dir))
+    }
+}
+
+fn start(all: Arc<Mutex<Bells>>) -> Option<Watch> {
+    let started = Watch::start(move |dir, dirty| {
+        let woken = bells(&all).get(dir).and_then(Weak::upgrade);
+        if let Some(woken) = woken {
+            woken.ring(dirty);
+        }
+    });
+    match started {
+        Ok(watch) => Some(watch),
+        Err(error) => {
+            tracing::warn!(%error, "memory directories can't be watched; they are looked through at each use");
+            None
+        }
+    }
+}
+
+fn bells(all: &Mutex<Bells>) -> MutexGuard<'_, Bells> {
+    all.lock().unwrap_or_else(PoisonError::into_inner)
+}
