@@ -15,6 +15,7 @@ pub mod message;
 pub mod model;
 pub mod notes;
 pub mod problem;
+pub mod recall;
 pub mod recover;
 pub mod session;
 pub mod state;
@@ -41,6 +42,7 @@ pub use message::{
 pub use model::{ModelKey, ModelProblem, ModelState};
 pub use notes::NotesUpdate;
 pub use problem::Problem;
+pub use recall::{RecallAnswer, RecallRequest, RecallTerm, RecallWhy, RecalledMemory};
 pub use recover::{RecoverRequest, Recovered};
 pub use session::{
     CreateSession, ForkRequest, ModelSpec, PatchSession, Project, Projects, Session, SessionsPage,
