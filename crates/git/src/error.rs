@@ -1,0 +1,214 @@
+//! What went wrong, in classes that a person or a retry can act on.
+
+use std::io;
+use std::time::Duration;
+
+/// Characters of git's own words that are kept.
+const MOST_SAID: usize = 300;
+
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error("could not find git: install it, or share a plain folder instead")]
+    NoGit,
+    #[error("could not {doing}: git was still silent after {after:?}")]
+    TooSlow { doing: &'static str, after: Duration },
+    #[error("could not {doing}: git had more than {limit} bytes to say")]
+    TooMuch { doing: &'static str, limit: usize },
+    #[error("could not {doing}: {why}{}", Quoted(said))]
+    Failed { doing: &'static str, why: Trouble, said: String },
+    #[error("could not {doing}")]
+    Io {
+        doing: &'static str,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Why git gave up, as far as its words tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    #[error("the remote wants a password: set up a key or a credential helper, nobody is asked")]
+    Password,
+    #[error("the remote's host key is not known: connect once by hand")]
+    HostKey,
+    #[error("the remote is not there, or not for this person")]
+    NotFound,
+    #[error("the remote can't be reached")]
+    Offline,
+    #[error("the remote has moved on")]
+    Rejected,
+    #[error("the remote refuses what was pushed")]
+    Refused,
+    #[error("this kind of address is not allowed: use https, ssh, file or a path")]
+    Protocol,
+    #[error(
+        "the repository belongs to another user: git trusts it when it is named in safe.directory"
+    )]
+    Ownership,
+    #[error("another git is at work: a lock file is in the way")]
+    Locked,
+    #[error("the repository is damaged")]
+    Corrupt,
+    #[error("there is no repository")]
+    NoRepository,
+    #[error("the disk is full")]
+    Full,
+    #[error("git failed")]
+    Other,
+}
+
+impl GitError {
+    pub(crate) fn failed(doing: &'static str, said: &[u8]) -> Self {
+        let said = clean(&String::from_utf8_lossy(said));
+        Self::Failed { doing, why: classify(&said), said: brief(&said) }
+    }
+
+    pub fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::Failed { why, .. } => Some(*why),
+            _ => None,
+        }
+    }
+}
+
+struct Quoted<'a>(&'a str);
+
+impl std::fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " ({})", self.0) }
+    }
+}
+
+/// By git's English words; the process runs with `LC_ALL=C`. Read from the top: what names its cause comes
+/// before what only follows from it.
+const SAID: &[(&str, Trouble)] = &[
+    ("terminal prompts disabled", Trouble::Password),
+    ("could not read username", Trouble::Password),
+    ("could not read password", Trouble::Password),
+    ("unable to get password", Trouble::Password),
+    ("authentication failed", Trouble::Password),
+    ("permission denied (", Trouble::Password),
+    ("invalid username or password", Trouble::Password),
+    ("host key verification failed", Trouble::HostKey),
+    ("no space left on device", Trouble::Full),
+    ("dubious ownership", Trouble::Ownership),
+    ("transport '", Trouble::Protocol),
+    ("is not allowed", Trouble::Protocol),
+    ("non-fast-forward", Trouble::Rejected),
+    ("fetch first", Trouble::Rejected),
+    ("stale info", Trouble::Rejected),
+    ("cannot lock ref", Trouble::Rejected),
+    ("failed to update ref", Trouble::Rejected),
+    ("incorrect old value provided", Trouble::Rejected),
+    ("reference already exists", Trouble::Rejected),
+    ("[remote rejected]", Trouble::Refused),
+    ("pre-receive hook declined", Trouble::Refused),
+    ("index.lock", Trouble::Locked),
+    (".lock': file exists", Trouble::Locked),
+    ("repository not found", Trouble::NotFound),
+    ("does not appear to be a git repository", Trouble::NotFound),
+    ("' not found", Trouble::NotFound),
+    ("does not exist", Trouble::NotFound),
+    ("could not resolve host", Trouble::Offline),
+    ("could not resolve hostname", Trouble::Offline),
+    ("connection refused", Trouble::Offline),
+    ("connection timed out", Trouble::Offline),
+    ("operation too slow", Trouble::Offline),
+    ("network is unreachable", Trouble::Offline),
+    ("no route to host", Trouble::Offline),
+    ("failed to connect", Trouble::Offline),
+    ("could not connect", Trouble::Offline),
+    ("unable to connect", Trouble::Offline),
+    ("connection reset", Trouble::Offline),
+    ("corrupt", Trouble::Corrupt),
+    ("bad object", Trouble::Corrupt),
+    ("missing blob", Trouble::Corrupt),
+    ("unable to read tree", Trouble::Corrupt),
+    ("invalid object", Trouble::Corrupt),
+    ("index-pack failed", Trouble::Corrupt),
+    ("not a git repository", Trouble::NoRepository),
+    ("could not read from remote repository", Trouble::NotFound),
+];
+
+fn classify(said: &str) -> Trouble {
+    let lower = said.to_lowercase();
+    let known = SAID.iter().find(|(words, _)| lower.contains(words));
+    known.map_or(Trouble::Other, |(_, trouble)| *trouble)
+}
+
+/// The lines that tell, without progress and hints; at most a few hundred characters.
+fn brief(said: &str) -> String {
+    let telling = |line: &&str| {
+        ["fatal:", "error:", "! ", "remote:"].iter().any(|start| line.starts_with(start))
+    };
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let telling: Vec<&str> = lines.iter().copied().filter(telling).collect();
+    let chosen = if telling.is_empty() { lines } else { telling };
+    chosen.join("; ").chars().take(MOST_SAID).collect()
+}
+
+/// Without what steers a terminal, and without what an address may hold before its `@`.
+fn clean(text: &str) -> String {
+    let plain: String =
+        text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect();
+    let mut out = String::with_capacity(plain.len());
+    let mut rest = plain.as_str();
+    while let Some(at) = rest.find("://") {
+        let (head, tail) = rest.split_at(at + 3);
+        out.push_str(head);
+        let end = tail.find(|c: char| c == '/' || c == '\'' || c == '"' || c.is_whitespace());
+        let host = &tail[..end.unwrap_or(tail.len())];
+        let cut = host.rfind('@').map_or(0, |at| at + 1);
+        if cut > 0 {
+            out.push_str("…@");
+        }
+        rest = &tail[cut..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_git_have_classes() {
+        let check = |said: &str, expect| assert_eq!(classify(said), expect, "{said}");
+        check(
+            "fatal: could not read Username for 'https://h': terminal prompts disabled",
+            Trouble::Password,
+        );
+        check(
+            "git@h: Permission denied (publickey).\nfatal: Could not read from remote repository.",
+            Trouble::Password,
+        );
+        check(
+            "Host key verification failed.\nfatal: Could not read from remote repository.",
+            Trouble::HostKey,
+        );
+        check("fatal: '/x/y.git' does not appear to be a git repository", Trouble::NotFound);
+        check(
+            "remote: Repository not found.\nfatal: repository 'https://h/x' not found",
+            Trouble::NotFound,
+        );
+        check("fatal: unable to access 'https://h/': Could not resolve host: h", Trouble::Offline);
+        check(" ! [rejected]        abc -> main (fetch first)", Trouble::Rejected);
+        check(" ! [remote rejected] abc -> main (pre-receive hook declined)", Trouble::Refused);
+        check("fatal: transport 'ext' not allowed", Trouble::Protocol);
+        check("fatal: detected dubious ownership in repository at '/x'", Trouble::Ownership);
+        check(
+            "error: object file objects/ab/cd is empty\nfatal: loose object is corrupt",
+            Trouble::Corrupt,
+        );
+        check("something else", Trouble::Other);
+    }
+
+    #[test]
+    fn what_git_says_is_one_clean_line_without_credentials() {
+        let said =
+            b"\x1b[31mhint: x\nfatal: unable to access 'https://bot:s3cret@h/x/': \x07nope\n";
+        let error = GitError::failed("fetch", said).to_string();
+        assert!(!error.contains("s3cret") && !error.chars().any(char::is_control), "{error}");
+        assert!(error.contains("https://…@h/x/"), "{error}");
+    }
+}

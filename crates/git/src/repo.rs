@@ -1,0 +1,187 @@
+//! A repository, opened so that none of its own settings is read.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::error::{GitError, Trouble};
+use crate::oid::Oid;
+use crate::run::{Call, Git};
+
+/// The branch of a repository that has none yet.
+pub const BRANCH: &str = "main";
+/// Longest HEAD that is read; a branch's name has 250 bytes at most.
+const MOST_HEAD: u64 = 1_024;
+
+/// A working directory's repository. Objects, refs and the index are its own; settings, hooks and attributes
+/// are not.
+#[derive(Clone, Debug)]
+pub struct Repo {
+    pub(crate) git: Git,
+    /// `.git` of the directory.
+    own: PathBuf,
+    /// What git is told is the repository.
+    view: PathBuf,
+    branch: String,
+}
+
+impl Repo {
+    /// Whether there is a repository in a directory; itself, and not above it.
+    pub fn is_in(dir: &Path) -> bool {
+        fs::symlink_metadata(dir.join(".git")).is_ok()
+    }
+
+    /// Makes a repository in a directory; one that is there stays as it is.
+    pub async fn init(git: &Git, dir: &Path, branch: &str) -> Result<(), GitError> {
+        if Self::is_in(dir) {
+            return Ok(());
+        }
+        let args = ["init", "--quiet", "--template=", "--initial-branch", branch, "--"];
+        let mut call = Call::local("make a repository", args, git);
+        call.args.push(dir.into());
+        git.succeed(call).await.map(drop)
+    }
+
+    /// Opens the repository of `dir` through `view`, a directory of ours that is made anew.
+    pub fn open(git: &Git, dir: &Path, view: &Path) -> Result<Self, GitError> {
+        let doing = "open the repository";
+        let own = dir.join(".git");
+        let kind = fs::symlink_metadata(&own).map_err(|_| none(doing, ""))?;
+        if !kind.is_dir() {
+            return Err(none(
+                doing,
+                "its .git is no directory: linked worktrees are not supported",
+            ));
+        }
+        let own = fs::canonicalize(&own).map_err(|source| GitError::Io { doing, source })?;
+        let head = read_head(&own).map_err(|source| GitError::Io { doing, source })?;
+        let branch = branch_of(&head)
+            .ok_or_else(|| none(doing, "no branch is checked out: check one out by hand"))?;
+        let format = format_of(&own);
+        look_through(&own, view, &branch, &format)
+            .map_err(|source| GitError::Io { doing, source })?;
+        Ok(Self { git: git.clone(), own, view: view.to_owned(), branch })
+    }
+
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// Where a file lies that several daemons may lock.
+    pub fn lock_file(&self) -> PathBuf {
+        self.own.join("bethink.lock")
+    }
+
+    pub(crate) fn call<S: Into<OsString>>(
+        &self,
+        doing: &'static str,
+        args: impl IntoIterator<Item = S>,
+    ) -> Call<'_> {
+        let mut call = Call::local(doing, args, &self.git);
+        call.env.push(("GIT_DIR", self.view.clone().into()));
+        call.dir = Some(&self.view);
+        call
+    }
+
+    /// The person's own index, which `git status` compares with.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.own.join("index")
+    }
+
+    /// The one value of a setting in the repository itself, as data: it is read and not obeyed.
+    pub async fn own_setting(&self, name: &str) -> Result<Option<String>, GitError> {
+        let mut call =
+            self.call("read a setting of the repository", ["config", "--no-includes", "--file"]);
+        call.args.push(self.own.join("config").into());
+        call.args.extend(["--get", name].map(OsString::from));
+        let output = self.git.run(call).await?;
+        let value = String::from_utf8_lossy(&output.said).trim_end_matches('\n').to_owned();
+        Ok((output.status.success() && !value.is_empty()).then_some(value))
+    }
+
+    pub async fn set_own_setting(&self, name: &str, value: &str) -> Result<(), GitError> {
+        let mut call = self.call("write a setting of the repository", ["config", "--file"]);
+        call.args.push(self.own.join("config").into());
+        call.args.extend([name, value].map(OsString::from));
+        self.git.succeed(call).await.map(drop)
+    }
+
+    /// Of a ref, if it is there.
+    pub async fn tip(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        let call =
+            self.call("read a ref", ["rev-parse", "--verify", "--quiet", "--end-of-options", name]);
+        let output = self.git.run(call).await?;
+        if !output.status.success() {
+            return Ok(None);
+        }
+        let said = String::from_utf8_lossy(&output.said);
+        said.trim().parse().map(Some).map_err(|_| GitError::odd("read a ref"))
+    }
+
+    pub async fn head(&self) -> Result<Option<Oid>, GitError> {
+        self.tip(&format!("refs/heads/{}", self.branch)).await
+    }
+}
+
+fn none(doing: &'static str, said: &str) -> GitError {
+    GitError::Failed { doing, why: Trouble::NoRepository, said: said.to_owned() }
+}
+
+fn read_head(own: &Path) -> io::Result<String> {
+    let path = own.join("HEAD");
+    let kind = fs::symlink_metadata(&path)?;
+    if !kind.is_file() || kind.len() > MOST_HEAD {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "HEAD is no small file"));
+    }
+    fs::read_to_string(path)
+}
+
+/// Of `ref: refs/heads/<branch>`, in characters that need no care.
+pub(crate) fn branch_of(head: &str) -> Option<String> {
+    let branch = head.trim_end().strip_prefix("ref: refs/heads/")?;
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let fine = !branch.is_empty() && branch.chars().all(plain) && !branch.contains("..");
+    (fine && !branch.starts_with(['-', '/', '.'])).then(|| branch.to_owned())
+}
+
+/// How objects and refs are stored is part of what they are; no other setting is.
+fn format_of(own: &Path) -> Format {
+    let config = fs::read_to_string(own.join("config")).unwrap_or_default().to_lowercase();
+    let says = |name: &str, value: &str| {
+        config.lines().any(|line| {
+            line.split_once('=')
+                .is_some_and(|(key, said)| key.trim() == name && said.trim() == value)
+        })
+    };
+    Format { sha256: says("objectformat", "sha256"), reftable: says("refstorage", "reftable") }
+}
+
+struct Format {
+    sha256: bool,
+    reftable: bool,
+}
+
+/// Made anew each time: nothing that lay there is trusted.
+fn look_through(own: &Path, view: &Path, branch: &str, format: &Format) -> io::Result<()> {
+    if view.exists() {
+        fs::remove_dir_all(view)?;
+    }
+    fs::create_dir_all(view)?;
+    for part in ["objects", "refs", "packed-refs", "shallow"] {
+        symlink(own.join(part), view.join(part))?;
+    }
+    if format.reftable {
+        symlink(own.join("reftable"), view.join("reftable"))?;
+    }
+    fs::write(view.join("HEAD"), format!("ref: refs/heads/{branch}\n"))?;
+    let mut config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n\tlogAllRefUpdates = false\n[extensions]\n".to_owned();
+    if format.sha256 {
+        config.push_str("\tobjectFormat = sha256\n");
+    }
+    if format.reftable {
+        config.push_str("\trefStorage = reftable\n");
+    }
+    fs::write(view.join("config"), config)
+}

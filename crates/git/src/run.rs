@@ -1,0 +1,299 @@
+//! Starting git: with whose settings, for how long, and how much it may say.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+use crate::error::{GitError, Trouble};
+
+/// How long git may take and how much it may say.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For what happens on this machine.
+    pub local: Duration,
+    /// For what waits for a remote.
+    pub remote: Duration,
+    /// Bytes of its output.
+    pub output: usize,
+}
+
+impl Default for Limits {
+    /// A team's memory has a few megabytes: a remote that takes longer than a minute is not going to answer.
+    fn default() -> Self {
+        let (local, remote) = (Duration::from_secs(30), Duration::from_secs(60));
+        Self { local, remote, output: 64 << 20 }
+    }
+}
+
+/// Bytes of messages that are kept; the rest is read and dropped, so that git never blocks on them.
+const MOST_MESSAGES: usize = 64 << 10;
+
+/// What is taken over from our own environment: where the person's keys, helpers, proxies and settings are.
+/// Everything else stays behind, above all `GIT_*`, which can point git at another repository or program.
+const KEPT: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_CACHE_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+];
+
+/// Settings that win over the person's own. None of them may run a program, ask, or change other files.
+pub(crate) const SETTINGS: &[(&str, &str)] = &[
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("core.excludesFile", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.askPass", ""),
+    ("core.alternateRefsCommand", "true"),
+    ("credential.interactive", "false"),
+    ("commit.gpgSign", "false"),
+    ("tag.gpgSign", "false"),
+    ("push.gpgSign", "false"),
+    ("push.recurseSubmodules", "no"),
+    ("push.followTags", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("fetch.writeCommitGraph", "false"),
+    ("submodule.recurse", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("receive.autogc", "false"),
+    // A shared repository with a working tree must not be checked out into by a push: filters would run.
+    ("receive.denyCurrentBranch", "refuse"),
+    // No bytes for 20 seconds end a transfer, before the time limit does.
+    ("http.lowSpeedLimit", "1"),
+    ("http.lowSpeedTime", "20"),
+];
+
+/// How git is started, wherever.
+#[derive(Clone, Debug)]
+pub struct Git {
+    program: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    pub(crate) limits: Limits,
+}
+
+/// One call.
+pub(crate) struct Call<'a> {
+    /// Finishes "could not …".
+    pub(crate) doing: &'static str,
+    pub(crate) dir: Option<&'a Path>,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(&'static str, OsString)>,
+    pub(crate) input: Vec<u8>,
+    pub(crate) limit: Duration,
+}
+
+pub(crate) struct Output {
+    pub(crate) status: ExitStatus,
+    pub(crate) said: Vec<u8>,
+    pub(crate) messages: Vec<u8>,
+}
+
+impl Git {
+    /// `environment` is this process's; what git needs of it is taken over.
+    pub fn new(
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+        limits: Limits,
+    ) -> Self {
+        let kept = |name: &OsStr| KEPT.iter().any(|kept| *kept == name);
+        let environment = environment.into_iter().filter(|(name, _)| kept(name)).collect();
+        Self { program: "git".into(), environment, limits }
+    }
+
+    /// Another program in the place of git.
+    #[must_use]
+    pub fn with_program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = program.into();
+        self
+    }
+
+    /// Such as `2.47.3`; tells at once whether there is one.
+    pub async fn version(&self) -> Result<String, GitError> {
+        let said = self.succeed(Call::local("ask git for its version", ["version"], self)).await?;
+        let said = String::from_utf8_lossy(&said);
+        Ok(said.trim().trim_start_matches("git version ").to_owned())
+    }
+
+    /// Its output, if it succeeds.
+    pub(crate) async fn succeed(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
+        let doing = call.doing;
+        let output = self.run(call).await?;
+        if output.status.success() {
+            return Ok(output.said);
+        }
+        Err(GitError::failed(doing, &output.messages))
+    }
+
+    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Output, GitError> {
+        let (doing, after) = (call.doing, call.limit);
+        tracing::debug!(doing, args = ?call.args, "git");
+        let group = Group::start(self.command(&call), doing)?;
+        let ended =
+            tokio::time::timeout(after, group.finish(call.input, self.limits.output, doing));
+        ended.await.unwrap_or(Err(GitError::TooSlow { doing, after }))
+    }
+
+    fn command(&self, call: &Call<'_>) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args([
+            "--no-pager",
+            "--no-optional-locks",
+            "--no-replace-objects",
+            "--literal-pathspecs",
+        ]);
+        for (name, value) in SETTINGS {
+            command.arg("-c").arg(format!("{name}={value}"));
+        }
+        command.args(&call.args);
+        command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.envs([
+            ("LC_ALL", "C"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            // Empty and not absent: git then asks no other program either.
+            ("GIT_ASKPASS", ""),
+            ("SSH_ASKPASS", ""),
+            ("SSH_ASKPASS_REQUIRE", "never"),
+            ("GCM_INTERACTIVE", "never"),
+            ("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_EDITOR", "false"),
+        ]);
+        command.envs(call.env.iter().map(|(name, value)| (name, value)));
+        command.current_dir(call.dir.unwrap_or(Path::new("/")));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0).kill_on_drop(true);
+        command
+    }
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn local<S: Into<OsString>>(
+        doing: &'static str,
+        args: impl IntoIterator<Item = S>,
+        git: &Git,
+    ) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { doing, dir: None, args, env: Vec::new(), input: Vec::new(), limit: git.limits.local }
+    }
+
+    /// Belongs to no repository, wherever this process stands.
+    pub(crate) fn nowhere<S: Into<OsString>>(
+        doing: &'static str,
+        args: impl IntoIterator<Item = S>,
+        git: &Git,
+    ) -> Self {
+        let mut call = Self::local(doing, args, git);
+        call.env.push(("GIT_DIR", "/dev/null".into()));
+        call
+    }
+
+    pub(crate) fn input(mut self, input: Vec<u8>) -> Self {
+        self.input = input;
+        self
+    }
+}
+
+/// Git with all the helpers that it started; killed together when nobody waits any more.
+struct Group {
+    child: Child,
+    leader: Option<Pid>,
+}
+
+impl Group {
+    fn start(mut command: Command, doing: &'static str) -> Result<Self, GitError> {
+        let child = command.spawn().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => GitError::NoGit,
+            _ => GitError::Io { doing, source },
+        })?;
+        let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        Ok(Self { child, leader })
+    }
+
+    async fn finish(
+        mut self,
+        input: Vec<u8>,
+        limit: usize,
+        doing: &'static str,
+    ) -> Result<Output, GitError> {
+        let failed = |source| GitError::Io { doing, source };
+        let (stdin, stdout, stderr) =
+            (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                // Git may end without reading all: what it says then tells more than the broken pipe.
+                let _ = stdin.write_all(&input).await;
+            }
+        };
+        let ((), said, messages) =
+            tokio::join!(feed, read(stdout, limit), read(stderr, MOST_MESSAGES));
+        let (said, messages) = (said.map_err(failed)?, messages.map_err(failed)?);
+        let status = self.child.wait().await.map_err(failed)?;
+        // The leader has been waited for: its number may be somebody else's from here on.
+        self.leader = None;
+        if said.1 {
+            return Err(GitError::TooMuch { doing, limit });
+        }
+        Ok(Output { status, said: said.0, messages: messages.0 })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.leader {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
+/// All of it up to a limit, and whether there was more. What is over the limit is read and dropped.
+async fn read(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> io::Result<(Vec<u8>, bool)> {
+    let Some(mut pipe) = pipe else { return Ok((Vec::new(), false)) };
+    let mut out = Vec::new();
+    let mut more = false;
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        let n = pipe.read(&mut buffer).await?;
+        if n == 0 {
+            return Ok((out, more));
+        }
+        let room = limit.saturating_sub(out.len()).min(n);
+        out.extend_from_slice(&buffer[..room]);
+        more |= room < n;
+    }
+}
+
+impl GitError {
+    pub(crate) fn odd(doing: &'static str) -> Self {
+        Self::Failed {
+            doing,
+            why: Trouble::Other,
+            said: "it answered in a form of its own".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Making commits from contents, without a working tree.
+
+use std::fmt::Write as _;
+
+use crate::error::GitError;
+use crate::oid::Oid;
+use crate::repo::Repo;
+
+/// Under whose name a commit is made when git knows nobody.
+const NOBODY: (&str, &str) = ("bethink", "bethink@localhost");
+/// Where a commit lies until it has a branch.
+const MADE: &str = "refs/bethink/made";
+
+/// Who a commit is by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    pub name: String,
+    pub email: String,
+}
+
+/// What becomes of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The file holds this.
+    Write(Vec<u8>),
+    /// The file is what another commit has.
+    Take {
+        oid: Oid,
+        mode: String,
+    },
+    Remove,
+}
+
+/// A commit to be: the first parent's tree with changes.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    pub parents: Vec<Oid>,
+    pub changes: Vec<(String, Change)>,
+    pub message: String,
+    pub person: Person,
+    /// Seconds since 1970.
+    pub at: i64,
+}
+
+impl Repo {
+    /// Who the person is to git: in the repository, in their own settings, or nobody in particular.
+    pub async fn person(&self) -> Result<Person, GitError> {
+        let name = self.setting("user.name").await?.unwrap_or_else(|| NOBODY.0.to_owned());
+        let email = self.setting("user.email").await?.unwrap_or_else(|| NOBODY.1.to_owned());
+        let plain = |text: &str| -> String {
+            text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(100).collect()
+        };
+        Ok(Person { name: plain(&name), email: plain(&email) })
+    }
+
+    /// A setting of the repository, else of the person.
+    async fn setting(&self, name: &str) -> Result<Option<String>, GitError> {
+        if let Some(own) = self.own_setting(name).await? {
+            return Ok(Some(own));
+        }
+        let output = self.git.run(self.call("read a setting", ["config", "--get", name])).await?;
+        let value = String::from_utf8_lossy(&output.said).trim().to_owned();
+        Ok((output.status.success() && !value.is_empty()).then_some(value))
+    }
+
+    /// Writes the objects; no branch moves.
+    pub async fn commit(&self, commit: &Commit) -> Result<Oid, GitError> {
+        let doing = "make a commit";
+        let call = self.call(doing, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
+        self.git.succeed(call.input(stream(commit))).await?;
+        self.tip(MADE).await?.ok_or_else(|| GitError::odd(doing))
+    }
+
+    /// The tree of a commit, to see whether two hold the same.
+    pub async fn tree_of(&self, commit: &Oid) -> Result<Option<Oid>, GitError> {
+        self.tip(&format!("{commit}^{{tree}}")).await
+    }
+
+    /// Moves a ref from what it was believed to be; `None` is a ref that is not there.
+    pub async fn set_ref(&self, name: &str, to: &Oid, from: Option<&Oid>) -> Result<(), GitError> {
+        let zero = "0".repeat(to.as_str().len());
+        let from = from.map_or(zero.as_str(), Oid::as_str);
+        let args = ["update-ref", name, to.as_str(), from];
+        self.git.succeed(self.call("move a branch", args)).await.map(drop)
+    }
+
+    /// So that `git status`, asked by hand, compares with this commit.
+    pub async fn reset_index(&self, commit: &Oid) -> Result<(), GitError> {
+        let mut call = self.call("write the index", ["read-tree", commit.as_str()]);
+        call.env.push(("GIT_INDEX_FILE", self.index().into()));
+        self.git.succeed(call).await.map(drop)
+    }
+}
+
+/// In the language of `git fast-import`. Lengths stand before contents, so that no content is a command.
+fn stream(commit: &Commit) -> Vec<u8> {
+    let mut out = Vec::new();
+    let person = format!("{} <{}> {} +0000", commit.person.name, commit.person.email, commit.at);
+    let _ = extend(&mut out, format_args!("commit {MADE}\nauthor {person}\ncommitter {person}\n"));
+    data(&mut out, commit.message.as_bytes());
+    for (index, parent) in commit.parents.iter().enumerate() {
+        let word = if index == 0 { "from" } else { "merge" };
+        let _ = extend(&mut out, format_args!("{word} {parent}\n"));
+    }
+    for (path, change) in &commit.changes {
+        let path = quoted(path);
+        match change {
+            Change::Write(bytes) => {
+                let _ = extend(&mut out, format_args!("M 100644 inline {path}\n"));
+                data(&mut out, bytes);
+            }
+            Change::Take { oid, mode } => {
+                let _ = extend(&mut out, format_args!("M {mode} {oid} {path}\n"));
+            }
+            Change::Remove => {
+                let _ = extend(&mut out, format_args!("D {path}\n"));
+            }
+        }
+    }
+    out.extend_from_slice(b"\ndone\n");
+    out
+}
+
+fn extend(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) -> std::fmt::Result {
+    let mut line = String::new();
+    line.write_fmt(text)?;
+    out.extend_from_slice(line.as_bytes());
+    Ok(())
+}
+
+fn data(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(format!("data {}\n", bytes.len()).as_bytes());
+    out.extend_from_slice(bytes);
+    out.push(b'\n');
+}
+
+/// As a C string, which is how such a stream takes any path.
+fn quoted(path: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in path.bytes() {
+        match byte {
+            b'"' | b'\\' => {
+                out.push('\\');
+                out.push(char::from(byte));
+            }
+            b' '..=b'~' => out.push(char::from(byte)),
+            _ => {
+                let _ = write!(out, "\\{byte:03o}");
+            }
+        }
+    }
+    out.push('"');
+    out
+}
