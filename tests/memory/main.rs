@@ -1,0 +1,7 @@
+//! Persistent memory, from the outside: the real daemon, real directories.
+
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
+
+mod memory;
+mod prompts;
+mod topics;
