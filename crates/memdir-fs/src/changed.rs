@@ -50,3 +50,55 @@ pub fn changed(seen: &BTreeMap<File, Seen>, listing: &Listing) -> Changes {
     changes.gone = seen.keys().filter(|file| !there.contains(file)).cloned().collect();
     changes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAVED: i128 = 1_700_000_000_000_000_000;
+
+    fn stat(mtime: i128, size: u64) -> Stat {
+        let stamp = Stamp { dev: 1, ino: 2, size, mtime, ctime: mtime };
+        Stat { bytes: size, modified: UnixMicros(0), stamp }
+    }
+
+    fn seen(read_at_micros_after: i64) -> Seen {
+        let at = UnixMicros(i64::try_from(SAVED / 1_000).unwrap_or(0) + read_at_micros_after);
+        Seen { stamp: stat(SAVED, 5).stamp, at }
+    }
+
+    #[test]
+    fn a_stamp_proves_something_only_when_the_save_was_over_before_the_reading() {
+        let same = stat(SAVED, 5);
+        assert!(!seen(2_000_001).is_stale(&same));
+        assert!(seen(1_999_999).is_stale(&same), "a second save in the same tick looks the same");
+        assert!(seen(-60_000_000).is_stale(&same), "a save that lies ahead");
+        assert!(seen(9_000_000).is_stale(&stat(SAVED + 1, 5)));
+        assert!(seen(9_000_000).is_stale(&stat(SAVED, 6)));
+    }
+
+    #[test]
+    fn what_is_new_stale_or_gone_is_named() {
+        let topic = |name: &str| File::parse(name).ok();
+        let listing = Listing {
+            index: Some(stat(SAVED, 5)),
+            topics: ["changed", "new", "same"]
+                .into_iter()
+                .filter_map(|name| match topic(name) {
+                    Some(File::Topic(topic)) => Some((topic, stat(SAVED, 5))),
+                    _ => None,
+                })
+                .collect(),
+            ..Listing::default()
+        };
+        let before = ["MEMORY.md", "changed.md", "gone.md", "same.md"];
+        let mut before: BTreeMap<File, Seen> =
+            before.into_iter().filter_map(|name| Some((topic(name)?, seen(9_000_000)))).collect();
+        if let Some(changed) = topic("changed.md").and_then(|file| before.get_mut(&file)) {
+            changed.stamp.ino = 9;
+        }
+        let changes = changed(&before, &listing);
+        assert_eq!(changes.read, ["changed", "new"].map(|name| topic(name).unwrap_or(File::Index)));
+        assert_eq!(changes.gone, [topic("gone").unwrap_or(File::Index)]);
+    }
+}

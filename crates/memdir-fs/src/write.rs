@@ -136,7 +136,12 @@ impl MemoryRoot {
         }
     }
 
-    fn put_over(&self, file: &File, expected: Hash, bytes: &[u8]) -> Result<Replaced, FileError> {
+    pub(crate) fn put_over(
+        &self,
+        file: &File,
+        expected: Hash,
+        bytes: &[u8],
+    ) -> Result<Replaced, FileError> {
         let Some(place) = self.find(file)? else { return self.lost(file, Vec::new()) };
         let Some(meta) = place.entry()? else { return self.lost(file, Vec::new()) };
         let mode = meta.permissions().mode() & 0o777;
@@ -241,3 +246,8 @@ impl MemoryRoot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod trial;

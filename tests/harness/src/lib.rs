@@ -2,11 +2,11 @@
 //!
 //! Owns the running `bethinkd` in a home of its own, a small blocking HTTP/1.1 client that can also
 //! send what no decent client would, a second opinion on what a valid prompt is, histories made from
-//! a seed, and the kill loop. Knows the public surface only: none of the house's crates is a
+//! a seed, the kill loop, and people who swap and save files under a daemon's hands. Knows the public surface only: none of the house's crates is a
 //! dependency, so that a mistake in them can't be repeated here.
 //!
 //! Reading order: [`daemon`] → [`http`] → [`events`] → [`say`] → [`prompt`] → [`rng`] → [`history`] →
-//! [`kill_loop`] → [`disk`] → [`wait`].
+//! [`kill_loop`] → [`disk`] → [`wait`], and for directories of memory [`swaps`] and [`saves`].
 
 // A harness is test code: a broken expectation ends the test where it stands.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
@@ -19,7 +19,9 @@ pub mod http;
 pub mod kill_loop;
 pub mod prompt;
 pub mod rng;
+pub mod saves;
 pub mod say;
+pub mod swaps;
 pub mod wait;
 
 pub use daemon::{Daemon, Exit, Home};

@@ -1,0 +1,91 @@
+//! Disks that are full or read-only, and file systems that can do less.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
+
+use std::fs;
+use std::time::Duration;
+
+use bethink_harness::disk::Disk;
+use bethink_memdir::{Hash, Scope};
+
+use super::{Expected, Removed, Replaced};
+use crate::error::FileError;
+use crate::file::File;
+use crate::rename::Abilities;
+use crate::root::{Follow, MemoryRoot};
+
+fn file() -> File {
+    File::parse("fog.md").unwrap()
+}
+
+fn over(root: &MemoryRoot, before: &str, text: &str) -> Result<Replaced, FileError> {
+    root.replace(&file(), Expected::Hash(Hash::of(before.as_bytes())), text.as_bytes())
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_file_and_heals() {
+    let Some(disk) = Disk::mount(64) else {
+        return println!("skipped: mounting is not allowed here");
+    };
+    let root = MemoryRoot::create(&disk.path().join("memory"), Scope::Private, Follow::No).unwrap();
+    let _ = root.replace(&file(), Expected::Absent, b"old").unwrap();
+    let large = "x".repeat(128 << 10);
+    assert!(matches!(over(&root, "old", &large), Err(FileError::NoRoom { .. })));
+    let new = root.replace(&File::Index, Expected::Absent, large.as_bytes());
+    assert!(matches!(new, Err(FileError::NoRoom { .. })));
+    assert_eq!(root.read(&file()).unwrap().unwrap().bytes, b"old");
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "no draft stays");
+    assert!(matches!(over(&root, "old", "new").unwrap(), Replaced::Done { .. }));
+}
+
+#[test]
+fn a_read_only_disk_is_read_and_says_no() {
+    let Some(disk) = Disk::mount(64) else {
+        return println!("skipped: mounting is not allowed here");
+    };
+    let root = MemoryRoot::create(&disk.path().join("memory"), Scope::Private, Follow::No).unwrap();
+    let _ = root.replace(&file(), Expected::Absent, b"old").unwrap();
+    assert!(disk.remount("ro"));
+    assert!(matches!(over(&root, "old", "new"), Err(FileError::Denied { .. })));
+    let removed = root.remove(&file(), Hash::of(b"old"));
+    assert!(matches!(removed, Err(FileError::Denied { .. })), "{removed:?}");
+    assert_eq!(root.read(&file()).unwrap().unwrap().bytes, b"old");
+    assert_eq!(root.list().unwrap().topics.len(), 1);
+}
+
+/// Each step down: names that change places, names that don't overwrite, links, nothing.
+#[test]
+fn every_file_system_compares_and_swaps() {
+    for able in
+        [(true, true, true), (false, true, true), (false, false, true), (false, false, false)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let mut root = MemoryRoot::create(dir.path(), Scope::Private, Follow::No).unwrap();
+        root.abilities = Abilities::of(able.0, able.1, able.2);
+        let path = dir.path().join("fog.md");
+
+        assert!(matches!(
+            root.replace(&file(), Expected::Absent, b"one").unwrap(),
+            Replaced::Done { before: None, .. }
+        ));
+        assert!(matches!(
+            over(&root, "one", "two").unwrap(),
+            Replaced::Done { before: Some(before), .. } if before.bytes == b"one"
+        ));
+        fs::write(&path, "theirs").unwrap();
+        assert!(matches!(over(&root, "two", "three").unwrap(), Replaced::Conflict(_)));
+        let late = root.put_over(&file(), Hash::of(b"two"), b"three").unwrap();
+        assert!(matches!(late, Replaced::Conflict(_)), "{able:?}: {late:?}");
+        let late = root.put_new(&file(), b"three").unwrap();
+        assert!(matches!(late, Replaced::Conflict(_)), "{able:?}: {late:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+
+        let editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        let removed = root.remove(&file(), Hash::of(b"theirs")).unwrap();
+        assert!(matches!(removed, Removed::Done { before } if before.bytes == b"theirs"));
+        std::io::Write::write_all(&mut &editor, b"late").unwrap();
+        assert_eq!(root.settle(Duration::ZERO).len(), 1, "{able:?}");
+        assert_eq!(root.settle(Duration::ZERO), []);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "{able:?}");
+    }
+}
