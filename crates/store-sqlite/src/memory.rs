@@ -1,6 +1,8 @@
 //! What memory files held, and small things that are kept.
 
-use bethink_store::{Kept, MemoryVersion, MemoryVersionFilter, NewMemoryVersion, Result};
+use bethink_store::{
+    Kept, MemoryVersion, MemoryVersionFilter, NewMemoryVersion, Result, VERSIONS_OF_A_FILE,
+};
 use bethink_transcript::UnixMicros;
 use bytes::Bytes;
 use sqlx::{FromRow, SqlitePool};
@@ -32,6 +34,22 @@ const OF_DIRECTORY: &str = "
       AND (?4 IS NULL OR session = ?4)
     ORDER BY number DESC
     LIMIT ?5";
+
+/// The newest `?3` stay.
+const TRIM: &str = "
+    DELETE FROM memory_versions
+    WHERE directory = ?1
+      AND file = ?2
+      AND number <= (
+          SELECT number
+          FROM memory_versions
+          WHERE directory = ?1
+            AND file = ?2
+          ORDER BY number DESC
+          LIMIT 1 OFFSET ?3
+      )";
+/// Counting thousands of rows is not worth it at each write.
+const TRIM_EVERY: i64 = 256;
 
 const CONTENT: &str = "
     SELECT directory, file, hash, content, author, session, note, at
@@ -81,9 +99,10 @@ struct Whole {
 
 pub(crate) async fn add(desk: &mut Desk, versions: Vec<NewMemoryVersion>) -> Result<()> {
     for version in versions {
-        sqlx::query(ADD)
-            .bind(version.directory)
-            .bind(version.file)
+        let (directory, file) = (version.directory, version.file);
+        let added = sqlx::query(ADD)
+            .bind(&directory)
+            .bind(&file)
             .bind(version.hash)
             .bind(version.content.map(|content| content.to_vec()))
             .bind(version.author)
@@ -93,8 +112,22 @@ pub(crate) async fn add(desk: &mut Desk, versions: Vec<NewMemoryVersion>) -> Res
             .execute(&mut desk.connection)
             .await
             .map_err(from_sqlx)?;
+        if added.last_insert_rowid() % TRIM_EVERY == 0 {
+            trim(desk, &directory, &file).await?;
+        }
     }
     Ok(())
+}
+
+async fn trim(desk: &mut Desk, directory: &str, file: &str) -> Result<()> {
+    sqlx::query(TRIM)
+        .bind(directory)
+        .bind(file)
+        .bind(integer(VERSIONS_OF_A_FILE as u64))
+        .execute(&mut desk.connection)
+        .await
+        .map(drop)
+        .map_err(from_sqlx)
 }
 
 pub(crate) async fn versions(

@@ -97,6 +97,7 @@ macro_rules! store_conformance {
             notes: notes_go_with_their_session,
             memory: versions_come_back_newest_first,
             memory: versions_outlive_their_session,
+            memory: the_oldest_of_too_many_versions_go,
             memory: what_is_kept_is_replaced_and_forgotten,
             calls: calls_are_summed_by_purpose_and_model,
             calls: sums_are_of_a_session_or_of_a_time,

@@ -4,7 +4,7 @@ use bethink_transcript::{SessionId, UnixMicros};
 use bytes::Bytes;
 
 use super::{NOW, make_session};
-use crate::{Kept, MemoryVersionFilter, NewMemoryVersion, Store};
+use crate::{Kept, MemoryVersionFilter, NewMemoryVersion, Store, VERSIONS_OF_A_FILE};
 
 fn version(file: &str, content: Option<&[u8]>, session: Option<SessionId>) -> NewMemoryVersion {
     NewMemoryVersion {
@@ -66,6 +66,22 @@ pub async fn versions_outlive_their_session(store: &impl Store) {
     store.add_memory_versions(vec![version("fog.md", Some(b"x"), Some(session))]).await.unwrap();
     store.delete_session(session).await.unwrap();
     assert_eq!(store.memory_versions(of(None)).await.unwrap().len(), 1);
+}
+
+pub async fn the_oldest_of_too_many_versions_go(store: &impl Store) {
+    let one = |n: usize| version("fog.md", Some(n.to_string().as_bytes()), None);
+    store.add_memory_versions(vec![version("sky.md", Some(b"stays"), None)]).await.unwrap();
+    let many = (0..2 * VERSIONS_OF_A_FILE).map(one).collect();
+    store.add_memory_versions(many).await.unwrap();
+    let all = MemoryVersionFilter { limit: usize::MAX, ..of(Some("fog.md")) };
+    let left = store.memory_versions(all).await.unwrap();
+    assert!(
+        left.len() >= VERSIONS_OF_A_FILE && left.len() < VERSIONS_OF_A_FILE + 1_000,
+        "{}",
+        left.len()
+    );
+    assert_eq!(left[0].hash, one(2 * VERSIONS_OF_A_FILE - 1).hash, "the newest is there");
+    assert_eq!(store.memory_versions(of(Some("sky.md"))).await.unwrap().len(), 1);
 }
 
 fn kept(owner: &str, key: &str, value: &str) -> Kept {

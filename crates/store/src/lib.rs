@@ -38,7 +38,7 @@ pub use collapse::Collapse;
 pub use error::StoreError;
 pub use index::IndexBatch;
 pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
-pub use memory::{Kept, MemoryVersion, MemoryVersionFilter, NewMemoryVersion};
+pub use memory::{Kept, MemoryVersion, MemoryVersionFilter, NewMemoryVersion, VERSIONS_OF_A_FILE};
 pub use message::{Append, Appended, NewMessage, SeqRange, StoredMessage, Terms};
 pub use notes::Notes;
 pub use record::{ImportBatch, ImportedMessage, NewRecord, Record};
@@ -123,7 +123,7 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>>;
 
     // memory files, and what features remember
-    /// One transaction. Versions outlive the session that they came from.
+    /// One transaction. The newest [`VERSIONS_OF_A_FILE`] of each file stay. Versions outlive the session that they came from.
     fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> Reply<'_, ()>;
     /// Newest first, without their contents.
     fn memory_versions(&self, filter: MemoryVersionFilter) -> Reply<'_, Vec<MemoryVersion>>;

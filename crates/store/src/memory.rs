@@ -1,6 +1,10 @@
 use bethink_transcript::{SessionId, UnixMicros};
 use bytes::Bytes;
 
+/// Versions kept of one file, at least; older ones go. Somebody who saves every minute of a working day has them
+/// for a month.
+pub const VERSIONS_OF_A_FILE: usize = 10_000;
+
 /// What a memory file held at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMemoryVersion {
