@@ -1,0 +1,179 @@
+//! What says no: a sentence may have the words of a lesson and teach nothing.
+
+use std::sync::LazyLock;
+
+use regex::RegexSet;
+
+use super::plain::QUOTED;
+
+/// Longer is an account, and what it teaches can't be told by its words.
+const MOST_CHARS: usize = 400;
+
+/// Why a sentence teaches nothing, for who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum No {
+    Question,
+    /// Thinks aloud, supposes, or proposes.
+    Hedged,
+    /// Of this moment, this change, this file.
+    OfTheMoment,
+    /// What somebody or something else said.
+    Reported,
+    /// Names a secret: that belongs nowhere.
+    Secret,
+    TooLong,
+    /// Holds characters that are not seen.
+    Hidden,
+}
+
+/// A sentence that must not be taken, however it was said. `sentence` as it stands, `plain` by [`super::plain`].
+pub fn never(sentence: &str, plain: &str) -> Option<No> {
+    if SECRET.is_match(plain) || sentence.split_whitespace().any(is_token) {
+        return Some(No::Secret);
+    }
+    if bethink_transcript::text::plain(sentence) != sentence {
+        return Some(No::Hidden);
+    }
+    (sentence.chars().count() > MOST_CHARS).then_some(No::TooLong)
+}
+
+/// A sentence that must not be taken unless the user asks for it to be remembered.
+pub fn unless_asked(plain: &str) -> Option<No> {
+    if is_question(plain) {
+        return Some(No::Question);
+    }
+    let gates = [(&REPORTED, No::Reported), (&HEDGED, No::Hedged), (&MOMENT, No::OfTheMoment)];
+    let found = gates.into_iter().find(|(set, _)| set.is_match(plain));
+    found.map(|(_, no)| no).or_else(|| plain.starts_with(QUOTED).then_some(No::Reported))
+}
+
+/// Asked politely, and meant: "can you always …".
+pub fn without_politeness(plain: &str) -> Option<&str> {
+    const ASKED: [&str; 4] = ["can you ", "could you ", "would you ", "will you "];
+    const STANDING: [&str; 6] =
+        ["always ", "never ", "from now on", "not ever ", "stop ", "remember "];
+    let rest = ASKED.iter().find_map(|asked| plain.strip_prefix(asked))?;
+    let rest = rest.trim_start_matches("please ").trim_start_matches("also ");
+    STANDING.iter().any(|word| rest.starts_with(word)).then(|| rest.trim_end_matches('?').trim_end())
+}
+
+fn is_question(plain: &str) -> bool {
+    let ends = plain.trim_end_matches(|c: char| !c.is_alphanumeric() && !"?？□".contains(c));
+    if ends.ends_with(['?', '？']) || plain.contains("? ") {
+        return true;
+    }
+    let mut words = plain.split([' ', ',']);
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    match first {
+        "do" => second != "not",
+        first => ASKS.contains(&first),
+    }
+}
+
+const ASKS: [&str; 34] = [
+    "what", "why", "how", "who", "whose", "which", "can", "could", "would", "will", "shall", "should", "does", "did",
+    "is", "are", "was", "were", "has", "am", "isn't", "aren't", "doesn't", "didn't", "wouldn't", "shouldn't",
+    "couldn't", "can't", "warum", "wieso", "kannst", "könntest", "pourquoi", "puedes",
+];
+
+fn set(patterns: &[&str]) -> RegexSet {
+    RegexSet::new(patterns).unwrap_or_else(|_| RegexSet::empty())
+}
+
+static SECRET: LazyLock<RegexSet> = LazyLock::new(|| {
+    set(&[
+        r"\b(password|passphrase|passwort|mot de passe|contraseña|secret key|api[ -]?key|access token|private key|\bpin)\b.{0,20}(\bis\b|\bist\b|\best\b|\bes\b|=|:)",
+        r"\bbearer [a-z0-9]",
+        r"://[^/ ]+:[^/ ]+@",
+    ])
+});
+
+static HEDGED: LazyLock<RegexSet> = LazyLock::new(|| {
+    set(&[
+        r"\b(maybe|perhaps|might|possibly|probably|hypothetically|suppose|supposing|imagine|presumably|i guess|i wonder|not sure|unsure|what if|let's say|in theory|ideally|for example|for instance|e\.g)\b",
+        r"\bif (we|i|they|you) (were|could|would|had|did|decide|decided|go|went|want|wanted|use|used|always|never)\b",
+        r"\b(could|would|should) (be|have been|also|then|work|make)\b",
+        r"\b(thinking (about|of)|consider|considering|i (don't|do not) think|i think (we|you|it|i)|i('m| am) thinking|i (feel|believe|assume|suspect|hope))\b",
+        r"\b(vielleicht|eventuell|möglicherweise|wahrscheinlich|peut-être|probablement|quizás?|tal vez|talvez|forse|misschien)\b",
+        r"\bas (always|usual|we (agreed|decided)|i (said|told))\b",
+    ])
+});
+
+static MOMENT: LazyLock<RegexSet> = LazyLock::new(|| {
+    set(&[
+        r"\b(for now|right now|for the moment|at the moment|this time|just (this )?once|in this case|temporarily|currently|today|tonight|tomorrow morning|for this[.,!]|for this$|the next step|first of all)\b",
+        r"\bth(is|at|ese|ose) (pr|prs|mr|branch|commit|commits|file|files|function|method|test|tests|change|changes|line|lines|class|module|case|comment|comments|bug|issue|error|one|ones|part|section|block|variable|field|step|task|feature|session|button|page|endpoint|query|script|plan|option|approach|code|diff|patch|review|warning|log)\b",
+        r"\b(the|your|my) (last|latest|previous|current|new|newest|above|following) (change|changes|commit|commits|edit|edits|version|message|answer|suggestion|test|tests|pr|branch|file|line|comment|fix|step|one)\b",
+        r"\b(above|below|line \d+|lines \d+|pr #?\d+|#\d+)\b",
+        r"\b(fürs erste|vorerst|diesmal|dieses mal|in diesem fall|gerade|pour l'instant|pour le moment|cette fois|por ahora|esta vez|en este caso|por enquanto|per ora|voorlopig)\b",
+    ])
+});
+
+static REPORTED: LazyLock<RegexSet> = LazyLock::new(|| {
+    set(&[
+        r"\b(he|she|they|it|you|claude|docs?|documentation|readme|error|errors|message|log|logs|comment|comments|reviewer|reviewers|review|spec|issue|ticket|article|blog|output|prompt|linter|compiler|tool|guide|bot|copilot|website|page|book|tutorial|people|someone|somebody|everyone) (\w+ )?(says?|said|states?|stated|reads|claims?|claimed|suggests?|suggested|recommends?|recommended|told|wrote|writes|mentions?|mentioned|complains?|complained|thinks?)\b",
+        r"\b(according to|quote:|quoting|supposedly|allegedly|apparently)\b",
+    ])
+});
+
+/// A word that is a key, by its look: long, mixed, and nothing that one says.
+fn is_token(word: &str) -> bool {
+    const LEAST: usize = 24;
+    let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let is_plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+=.".contains(&b));
+    let has = |kind: fn(&u8) -> bool| word.as_bytes().iter().any(kind);
+    word.len() >= LEAST
+        && is_plain
+        && has(u8::is_ascii_digit)
+        && (has(u8::is_ascii_uppercase) || word.starts_with("sk-"))
+        && has(u8::is_ascii_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plain::plain;
+    use super::*;
+
+    fn check(sentence: &str, expect: Option<No>) {
+        let plain = plain(sentence);
+        assert_eq!(never(sentence, &plain).or_else(|| unless_asked(&plain)), expect, "{sentence}");
+    }
+
+    #[test]
+    fn patterns_are_whole() {
+        let sets = [&SECRET, &HEDGED, &MOMENT, &REPORTED];
+        assert!(sets.iter().all(|set| !set.is_empty()));
+    }
+
+    #[test]
+    fn questions_guesses_and_the_moment_teach_nothing() {
+        check("Do we always use tabs?", Some(No::Question));
+        check("can you check the tests", Some(No::Question));
+        check("do not push without asking", None);
+        check("when you commit, always sign", None);
+        check("maybe we always use tabs", Some(No::Hedged));
+        check("let's say I prefer tabs", Some(No::Hedged));
+        check("I think we always used tabs", Some(No::Hedged));
+        check("for now always use tabs", Some(No::OfTheMoment));
+        check("never touch this file", Some(No::OfTheMoment));
+        check("vielleicht nutzen wir immer tabs", Some(No::Hedged));
+        check("the docs say always use tabs", Some(No::Reported));
+        check("\"always use tabs\" it is", Some(No::Reported));
+    }
+
+    #[test]
+    fn secrets_and_what_is_not_seen_are_never_taken() {
+        check("remember that the password is hunter2", Some(No::Secret));
+        check("remember the key AKIAIOSFODNN7EXAMPLEabcd123", Some(No::Secret));
+        check("remember: postgres://ada:x@db/prod", Some(No::Secret));
+        check("the password policy changed", None);
+        check("always use\u{200B} tabs", Some(No::Hidden));
+        check(&"always use tabs ".repeat(40), Some(No::TooLong));
+    }
+
+    #[test]
+    fn a_polite_request_is_one() {
+        assert_eq!(without_politeness("can you please always use tabs?"), Some("always use tabs"));
+        assert_eq!(without_politeness("can you use tabs?"), None);
+    }
+}

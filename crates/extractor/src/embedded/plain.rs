@@ -1,0 +1,143 @@
+//! A sentence in the form in which rules look at it.
+
+/// In place of a quotation or of code: what was said there is not what the sentence says.
+pub const QUOTED: char = '□';
+/// In place of an address of the web.
+pub const LINK: char = '◊';
+
+/// Lower case, plain apostrophes and spaces; quotations, code and links masked; what begins a sentence without
+/// saying anything left out.
+pub fn plain(sentence: &str) -> String {
+    let masked = masked(sentence);
+    let mut words: Vec<&str> = masked.split_whitespace().collect();
+    while let Some(count) = filler(&words) {
+        words.drain(..count);
+    }
+    words.join(" ")
+}
+
+fn masked(sentence: &str) -> String {
+    let mut out = String::with_capacity(sentence.len());
+    let mut rest = sentence;
+    while let Some(c) = rest.chars().next() {
+        if let Some(length) = link(rest) {
+            out.push(LINK);
+            rest = rest.get(length..).unwrap_or_default();
+            continue;
+        }
+        let inner = rest.get(c.len_utf8()..).unwrap_or_default();
+        let at_word = out.chars().next_back().is_none_or(|before| !before.is_alphanumeric());
+        let closing: &[char] = match c {
+            '`' => &['`'],
+            '"' => &['"'],
+            '“' => &['”'],
+            '„' => &['“', '”'],
+            '«' => &['»'],
+            '「' => &['」'],
+            '\'' if at_word => &['\''],
+            _ => &[],
+        };
+        if let Some((before, _)) = inner.split_once(closing)
+            && let Some(after) = inner.get(before.len()..)
+        {
+            out.push(QUOTED);
+            let mut left = after.chars();
+            left.next();
+            rest = left.as_str();
+            continue;
+        }
+        match c {
+            '’' | '‘' | '´' => out.push('\''),
+            c => out.extend(c.to_lowercase()),
+        }
+        rest = inner;
+    }
+    out
+}
+
+/// Bytes of the address at the beginning.
+fn link(text: &str) -> Option<usize> {
+    let is_link = text.starts_with("https://") || text.starts_with("http://");
+    let end = text.find(|c: char| c.is_whitespace() || "<>\"`".contains(c)).unwrap_or(text.len());
+    let address = text.get(..end)?.trim_end_matches(['.', ',', ')', ';', ':', '!', '?']);
+    is_link.then_some(address.len())
+}
+
+/// Addresses in a sentence.
+pub fn links(sentence: &str) -> Vec<&str> {
+    let places = sentence.match_indices("http");
+    let found = places.filter_map(|(at, _)| {
+        let rest = sentence.get(at..)?;
+        rest.get(..link(rest)?)
+    });
+    found.collect()
+}
+
+/// How many words at the beginning say nothing.
+fn filler(words: &[&str]) -> Option<usize> {
+    const ONE: [&str; 58] = [
+        "ok", "okay", "yes", "yeah", "yep", "no", "nope", "hey", "hi", "hello", "oh", "ah", "well", "so", "and",
+        "but", "also", "btw", "fyi", "hmm", "hm", "please", "pls", "actually", "note", "nb", "ps", "thanks",
+        "right", "sure", "great", "good", "perfect", "nice", "sorry", "again", "then", "just", "bitte", "ja",
+        "nein", "und", "aber", "danke", "oui", "non", "merci", "et", "sí", "si", "gracias", "y", "pero", "important",
+        "wichtig", "anyway", "alright", "->",
+    ];
+    const MORE: [&[&str]; 10] = [
+        &["by", "the", "way"],
+        &["one", "more", "thing"],
+        &["one", "thing"],
+        &["quick", "note"],
+        &["a", "note"],
+        &["looks", "good"],
+        &["s'il", "te", "plaît"],
+        &["por", "favor"],
+        &["thank", "you"],
+        &["that", "said"],
+    ];
+    let bare = |word: &str| word.trim_end_matches([',', '.', ':', '!', ';']).to_owned();
+    let more = MORE.iter().find(|known| {
+        words.len() > known.len() && known.iter().zip(words).all(|(known, word)| bare(word) == *known)
+    });
+    if let Some(known) = more {
+        return Some(known.len());
+    }
+    let first = bare(words.first()?);
+    let second = words.get(1)?;
+    match first.as_str() {
+        // Words of the sentence itself: "no emojis", "just use", "right now", "so that".
+        "no" | "note" | "right" | "good" | "great" | "important" | "again" | "si" | "sure" => {
+            (first != *words.first()?).then_some(1)
+        }
+        "so" if *second == "that" => None,
+        first => ONE.contains(&first).then_some(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(sentence: &str, expect: &str) {
+        assert_eq!(plain(sentence), expect, "{sentence}");
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out() {
+        check("Ok, please  ALWAYS use tabs", "always use tabs");
+        check("By the way: I’m a doctor.", "i'm a doctor.");
+        check("no, don't", "don't");
+        check("No emojis here", "no emojis here");
+        check("right now it works", "right now it works");
+        check("ok", "ok");
+    }
+
+    #[test]
+    fn quotations_code_and_links_are_masked() {
+        check("it says \"always use tabs\"", "it says □");
+        check("run `never` and don't say 'always'", "run □ and don't say □");
+        check("see https://x.test/a?b=1, ok", "see ◊, ok");
+        check("“Always” is „nie“ «jamais»", "□ is □ □");
+        check("a 5\" screen", "a 5\" screen");
+        assert_eq!(links("see (https://x.test/a). and http://y.test"), ["https://x.test/a", "http://y.test"]);
+    }
+}

@@ -1,0 +1,292 @@
+//! What of a message a person wrote in prose, sentence by sentence.
+//!
+//! Code, pastes, quotations, what a program printed and what stands below a heading are left out: a text that a
+//! person copied says nothing about the person. In doubt a line is left out.
+
+/// A sentence as it stands in the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sentence<'a> {
+    pub text: &'a str,
+    /// Sentences of one paragraph or list item share it.
+    pub paragraph: usize,
+    /// An item of a list.
+    pub item: bool,
+}
+
+impl Sentence<'_> {
+    /// Says that something follows.
+    pub fn opens(&self) -> bool {
+        self.text.ends_with([':', '：'])
+    }
+}
+
+/// The sentences of a message in their order.
+pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
+    let mut reader = Reader { text, ..Reader::default() };
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        if !reader.line(start, line.trim_end()) {
+            break;
+        }
+    }
+    reader.end_paragraph();
+    reader.found
+}
+
+/// A line of so many bytes was wrapped rather than ended, where the next goes on in lower case.
+const WRAPPED_BYTES: usize = 50;
+/// So far indented, a line is code.
+const CODE_INDENT: usize = 4;
+/// So far indented outside of a list, a line was copied from a terminal.
+const PASTE_INDENT: usize = 2;
+
+#[derive(Default)]
+struct Reader<'a> {
+    text: &'a str,
+    found: Vec<Sentence<'a>>,
+    /// Bytes of the paragraph that is being read.
+    open: Option<std::ops::Range<usize>>,
+    open_is_item: bool,
+    paragraphs: usize,
+    in_fence: bool,
+    /// The end that a block of tags waits for.
+    until: Option<String>,
+    in_list: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Takes in a line; `false` where the rest of the message is no prose.
+    fn line(&mut self, start: usize, line: &'a str) -> bool {
+        let body = line.trim_start();
+        let indent = line.len() - body.len();
+        if body.starts_with("```") || body.starts_with("~~~") {
+            self.in_fence = !self.in_fence;
+            self.end_paragraph();
+            return true;
+        }
+        if self.in_fence || self.is_in_tags(body) {
+            return true;
+        }
+        if body.is_empty() {
+            self.end_paragraph();
+            return true;
+        }
+        if is_heading(line) {
+            return false;
+        }
+        let marker = list_marker(body);
+        let is_copied = indent >= CODE_INDENT
+            || line.starts_with('\t')
+            || (indent >= PASTE_INDENT && !self.in_list)
+            || is_machine_made(body);
+        if is_copied && !(self.in_list && marker > 0) {
+            self.end_paragraph();
+            return true;
+        }
+        self.add(start + indent, body, marker);
+        true
+    }
+
+    fn add(&mut self, start: usize, body: &'a str, marker: usize) {
+        let end = start + body.len();
+        let goes_on = marker == 0
+            && self.open.as_ref().is_some_and(|open| {
+                let before = self.text.get(open.clone()).unwrap_or_default();
+                let last = before.rsplit('\n').next().unwrap_or_default();
+                last.len() >= WRAPPED_BYTES
+                    && !before.ends_with(['.', '!', '?', ':'])
+                    && body.starts_with(char::is_lowercase)
+            });
+        match &mut self.open {
+            Some(open) if goes_on => open.end = end,
+            _ => {
+                let same_block = self.open.is_some() && marker == 0;
+                self.split_open();
+                if !same_block {
+                    self.paragraphs += 1;
+                }
+                self.open = Some(start + marker..end);
+                self.open_is_item = marker > 0 || (same_block && self.open_is_item);
+                self.in_list = marker > 0 || (same_block && self.in_list);
+            }
+        }
+    }
+
+    fn end_paragraph(&mut self) {
+        self.split_open();
+        self.open_is_item = false;
+    }
+
+    fn split_open(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let text = self.text.get(open).unwrap_or_default();
+        let (paragraph, item) = (self.paragraphs, self.open_is_item);
+        let found = split(text).into_iter().map(|text| Sentence { text, paragraph, item });
+        self.found.extend(found);
+    }
+
+    /// Inside of `<tag> … </tag>`, or at the line that begins or ends it.
+    fn is_in_tags(&mut self, body: &str) -> bool {
+        if let Some(end) = &self.until {
+            if body.contains(end.as_str()) {
+                self.until = None;
+            }
+            return true;
+        }
+        let Some(rest) = body.strip_prefix('<') else { return false };
+        let name: String =
+            rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+        if name.is_empty() {
+            return false;
+        }
+        let end = format!("</{name}>");
+        if !body.contains(&end) {
+            self.until = Some(end);
+        }
+        self.end_paragraph();
+        true
+    }
+}
+
+fn is_heading(line: &str) -> bool {
+    let rest = line.trim_start_matches('#');
+    let level = line.len() - rest.len();
+    (1..=6).contains(&level) && rest.starts_with(' ')
+}
+
+/// Bytes of `- `, `* `, `3. ` or `3) ` at the beginning.
+fn list_marker(body: &str) -> usize {
+    let digits = body.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = body.get(digits..).unwrap_or_default();
+    let sign = match rest.chars().next() {
+        Some('.' | ')') if (1..=3).contains(&digits) => 1,
+        Some(c @ ('-' | '*' | '+' | '•')) if digits == 0 => c.len_utf8(),
+        _ => return 0,
+    };
+    let after = rest.get(sign..).unwrap_or_default();
+    let spaces = after.len() - after.trim_start_matches(' ').len();
+    if spaces == 0 { 0 } else { digits + sign + spaces }
+}
+
+/// What programs print and people paste: logs, diffs, stacks, prompts, tables, code.
+fn is_machine_made(body: &str) -> bool {
+    const BEGINNINGS: [&str; 27] = [
+        ">", "$ ", "% ", "❯", "⏺", "●", "⎿", "│", "╭", "╰", "├", "└", "|", "{", "}", "[{", "@@", "+++", "---",
+        "diff --", "at ", "File \"", "Traceback", "//", "/*", "#!", "import ",
+    ];
+    const LEVELS: [&str; 7] = ["ERROR", "WARN", "INFO", "DEBUG", "FATAL", "TRACE", "panic:"];
+    BEGINNINGS.iter().any(|beginning| body.starts_with(beginning))
+        || LEVELS.iter().any(|level| body.trim_start_matches('[').starts_with(level))
+        || begins_with_date(body)
+        || body.ends_with(['{', ';'])
+        || is_mostly_signs(body)
+}
+
+/// `2026-11-22T…` or `[2026-11-22 …`.
+fn begins_with_date(body: &str) -> bool {
+    let bytes = body.trim_start_matches('[').as_bytes();
+    let digits = |range: std::ops::Range<usize>| {
+        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    digits(0..4) && bytes.get(4) == Some(&b'-') && digits(5..7) && bytes.get(7) == Some(&b'-')
+}
+
+/// A quarter of it and more is neither letters nor what stands between words.
+fn is_mostly_signs(body: &str) -> bool {
+    let signs = body.chars().filter(|c| {
+        !c.is_alphanumeric() && !c.is_whitespace() && !".,;:!?'\"’“”()-/`、。，！？".contains(*c)
+    });
+    signs.count() * 4 >= body.chars().count()
+}
+
+/// Sentences of a paragraph.
+fn split(paragraph: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut places = paragraph.char_indices().peekable();
+    while let Some((at, c)) = places.next() {
+        let next = places.peek().map(|(_, c)| *c);
+        let after = at + c.len_utf8();
+        let ends = match c {
+            '。' | '！' | '？' => true,
+            '.' | '!' | '?' => {
+                next.is_some_and(char::is_whitespace)
+                    && begins_sentence(paragraph.get(after..).unwrap_or_default())
+                    && !(c == '.' && is_abbreviation(paragraph.get(start..at).unwrap_or_default()))
+            }
+            _ => false,
+        };
+        if ends {
+            found.push(paragraph.get(start..after).unwrap_or_default().trim());
+            start = after;
+        }
+    }
+    found.push(paragraph.get(start..).unwrap_or_default().trim());
+    found.retain(|sentence| sentence.chars().any(char::is_alphabetic));
+    found
+}
+
+/// People don't always begin in upper case: only what follows an abbreviation may go on, see there.
+fn begins_sentence(rest: &str) -> bool {
+    rest.trim_start().starts_with(|c: char| !matches!(c, ',' | ';' | ')'))
+}
+
+fn is_abbreviation(before: &str) -> bool {
+    const KNOWN: [&str; 14] = [
+        "e.g", "i.e", "etc", "vs", "cf", "approx", "dr", "mr", "mrs", "ms", "z.b", "bzw", "ca", "p.ej",
+    ];
+    let word = before.rsplit([' ', '(', '\n']).next().unwrap_or_default().to_lowercase();
+    KNOWN.contains(&word.as_str()) || (word.chars().count() == 1 && word != "i")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &[&str]) {
+        let found: Vec<&str> = sentences(text).iter().map(|sentence| sentence.text).collect();
+        assert_eq!(found, expect, "{text}");
+        assert!(found.iter().all(|sentence| text.contains(sentence)));
+    }
+
+    #[test]
+    fn prose_is_split_into_sentences() {
+        check("Use tabs. Then run it! ok?", &["Use tabs.", "Then run it!", "ok?"]);
+        check("use tabs e.g. in Go files. thanks", &["use tabs e.g. in Go files.", "thanks"]);
+        check("edit lib.rs and v1.2 of it", &["edit lib.rs and v1.2 of it"]);
+        check("- one thing\n- another. And more", &["one thing", "another.", "And more"]);
+        check("1. lint fails\n2) new comments", &["lint fails", "new comments"]);
+        let wrapped = "this is a long line that somebody has wrapped by hand\nand that goes on here";
+        check(wrapped, &[wrapped]);
+        check("不要提交。以后用中文回答。", &["不要提交。", "以后用中文回答。"]);
+        check("", &[]);
+        check("...\n?!", &[]);
+    }
+
+    #[test]
+    fn what_was_copied_is_no_prose() {
+        check("look:\n```\nAlways use tabs.\n```\ndone", &["look:", "done"]);
+        check("```\nAlways use tabs.", &[]);
+        check("> Always use tabs.\nno", &["no"]);
+        check("    Always use tabs.\n\tNever.\nyes", &["yes"]);
+        check("what is this\n\n  Always use tabs.\n", &["what is this"]);
+        check("<bash-stdout>x\nAlways use tabs.\n</bash-stdout>\nyes", &["yes"]);
+        check("<note>Always use tabs.</note>\nyes", &["yes"]);
+        check("do this plan:\n\n# Plan\n\nAlways use tabs.\n", &["do this plan:"]);
+        check("2026-11-22 10:00:01 never mind\nERROR always fails\n$ never\nok", &["ok"]);
+        check("⏺ I will always use tabs.\nlet x = 1;\nfn main() {\n|a|b|\nok", &["ok"]);
+    }
+
+    #[test]
+    fn items_of_a_list_may_be_indented() {
+        check("rules:\n- a word\n  goes on\n  - inner one\n", {
+            &["rules:", "a word", "goes on", "inner one"]
+        });
+        let found = sentences("rules:\n- a word\n\nafter");
+        let items: Vec<bool> = found.iter().map(|sentence| sentence.item).collect();
+        assert_eq!(items, [false, true, false]);
+        assert!(found[0].opens());
+    }
+}
