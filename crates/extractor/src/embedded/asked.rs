@@ -22,11 +22,12 @@ pub fn wish(plain: &str, opens: bool) -> Option<Wish> {
     if holds(&FORGET[..1]) && !holds(&FORGET[1..]) {
         return Some(Wish::Forget);
     }
-    if !holds(&REMEMBER[..1]) || holds(&REMEMBER[1..]) {
+    let is_feature = holds(&REMEMBER[1..2]) && !holds(&REMEMBER[2..]);
+    if !holds(&REMEMBER[..1]) || is_feature {
         return None;
     }
     let alone = holds(std::slice::from_ref(&ALONE));
-    match (alone || is_bare(plain), opens) {
+    match (alone, opens) {
         (true, true) => Some(Wish::RememberAfter),
         (true, false) => Some(Wish::RememberBefore),
         (false, _) => Some(Wish::Remember),
@@ -38,25 +39,23 @@ pub fn opens_rules(plain: &str) -> bool {
     OPENS.as_ref().is_some_and(|opens| opens.is_match(plain))
 }
 
-fn is_bare(plain: &str) -> bool {
-    plain.split_whitespace().count() <= 3
-}
-
 fn compiled<const N: usize>(patterns: [&str; N]) -> [Option<Regex>; N] {
     patterns.map(|pattern| Regex::new(pattern).ok())
 }
 
-/// What asks, and what only sounds like it: a form that remembers its user, somebody's own recollection.
-static REMEMBER: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
+/// What asks; what only sounds like it, a form that remembers its user or somebody's own recollection; and what
+/// makes a statement of it all the same.
+static REMEMBER: LazyLock<[Option<Regex>; 3]> = LazyLock::new(|| {
     compiled([
-        r"^(?:(?:please |you (?:should|must|have to|need to) |always |i want you to |can you |could you )*(?:remember|memori[sz]e|don't forget|do not forget|never forget|make a (?:mental )?note|take note|note down|note for (?:the )?(?:future|later)|note to self|for future reference|keep in mind for (?:the )?(?:future|later|next)|save (?:this|that|it|the following) (?:to|in|into|as) (?:your |a |the |long[- ]term )?memor(?:y|ies)|add (?:this|that|the following|it) to (?:your |the )?memory|commit (?:this|that) to memory|(?:bitte )?(?:merk dir|merke dir|denk daran|vergiss nicht|notiere dir)|(?:souviens-toi|rappelle-toi|retiens|n'oublie pas|note que)|(?:recuerda|acuérdate|no olvides|ten en cuenta siempre)|(?:lembre-se|lembra|não esqueça)|ricorda(?:ti)?|non dimenticare|onthoud|vergeet niet)\b|(?:请|请你)?(?:记住|记得|别忘了|不要忘记)|.*(?:覚えておいて|忘れないで))",
-        r"^(?:please )?(?:remember|memori[sz]e) (?:me\b|when |if |which |whether |what |how |where |(?:the|a|an|your|its|their|last|user|users|each|all) (?:[a-z-]+ ){0,5}(?:in|across|between|on|for|after|when|so)\b|(?:the|a|an|last|user|users) [a-z-]+(?: [a-z-]+)?[.!]?$)|^(?:please )?(?:don't|do not) forget (?:the|a|to (?:add|commit|push|update|run|check|fix|test|remove|include|also))\b|记得(?:吗|上次)",
+        r"^(?:(?:please |you (?:should|must|have to|need to) |always |i want you to |can you |could you )*(?:remember|memori[sz]e|(?:don't|do not|never) (?:ever )?forget that|make a (?:mental )?note|take note|note down|note for (?:the )?(?:future|later)|note to self|for future reference|keep in mind for (?:the )?(?:future|later|next)|save (?:this|that|it|the following) (?:to|in|into|as) (?:your |a |the |long[- ]term )?memor(?:y|ies)|add (?:this|that|the following|it) to (?:your |the )?memory|commit (?:this|that) to memory|(?:bitte )?(?:merk dir|merke dir|denk daran|vergiss nicht|notiere dir)|(?:souviens-toi|rappelle-toi|retiens|n'oublie pas|note que)|(?:recuerda|acuérdate|no olvides|ten en cuenta siempre)|(?:lembre-se|lembra|não esqueça)|ricorda(?:ti)?|non dimenticare|onthoud|vergeet niet)\b|(?:请|请你)?(?:记住|记得|别忘了|不要忘记)|.*(?:覚えておいて|忘れないで))",
+        r"^(?:please )?(?:remember|memori[sz]e) (?:me\b|when |if |which |whether |what |how |where |(?:the|a|an|your|its|their|last|user|users|each|all) (?:[a-z-]+ ){0,5}(?:in|across|between|on|for|after|when|so)\b|(?:the|a|an|last|user|users) [a-z-]+(?: [a-z-]+)?[.!]?$)|记得(?:吗|上次)",
+        r"^(?:please )?(?:remember|memori[sz]e) (?:the|a|an|each|all|your) (?:[\w-]+ ){0,4}[\w-]+ (?:is|are|was|were|has|have|lives?|must|should|can|needs?|runs?|belongs?|uses?|goes|closes|opens|starts|ends|expires?)\b",
     ])
 });
 
 /// Asks, and holds nothing: "remember this".
 static ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:[a-z' -]{0,30}?)(?:remember|memori[sz]e|note|save|add|commit|merk dir|retiens|recuerda) (?:this|that|it|these|those|the following|das|ça|cela|esto|eso)(?: (?:to|in|into|as|for) [a-z -]{0,40})?[.:!]*$").ok()
+    Regex::new(r"^(?:[a-z' -]{0,30}?)(?:remember|memori[sz]e|note|save|add|commit|merk dir|retiens|recuerda)(?: (?:this|that|it|these|those|the following|das|ça|cela|esto|eso)(?: (?:to|in|into|as|for) [a-z -]{0,40})?)?[.:!]*$").ok()
 });
 
 static OPENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -66,7 +65,7 @@ static OPENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static FORGET: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
     compiled([
         r"^(?:please |you can |you should |can you )*(?:forget (?:that |what |the |about |everything |my |all )|unlearn |(?:delete|remove|drop|erase) (?:that|the|this|your|all|my) (?:memory|memories)\b|vergiss (?:dass|was|die|das|meine)|oublie (?:que|ce que|la|le|mes)|olvida (?:que|lo que|la|el|mis))",
-        r"^(?:please )?(?:forget (?:about )?(?:it|this|that|the (?:tests?|docs?|pr|branch|rest|last|previous|above|plan|file|change|refactor\w*|error|lint\w*))[.!,]?(?: |$)|forget that[.,!]?$)",
+        r"^(?:please )?(?:forget (?:about )?(?:(?:it|this|that)(?:[.!,;]|$| for| and| then)|the (?:tests?|docs?|pr|branch|rest|last|previous|above|plan|file|change|refactor\w*|error|lint\w*)[.!,]?(?: |$)))",
     ])
 });
 
@@ -97,6 +96,8 @@ mod tests {
         check("请记住我们用 pnpm", Some(Wish::Remember));
         check("remember this", Some(Wish::RememberBefore));
         check("Please save that to memory.", Some(Wish::RememberBefore));
+        check("please remember!", Some(Wish::RememberBefore));
+        check("Remember: use pnpm", Some(Wish::Remember));
         check("Remember this:", Some(Wish::RememberAfter));
     }
 

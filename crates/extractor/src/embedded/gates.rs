@@ -28,7 +28,8 @@ pub enum No {
 
 /// A sentence that must not be taken, however it was said. `sentence` as it stands, `plain` by [`super::plain`].
 pub fn never(sentence: &str, plain: &str) -> Option<No> {
-    if SECRET.is_match(plain) || sentence.split_whitespace().any(is_token) {
+    let mut words = sentence.split_whitespace();
+    if SECRET.is_match(plain) || words.any(|word| is_token(word) || has_login(word)) {
         return Some(No::Secret);
     }
     if bethink_transcript::text::plain(sentence) != sentence {
@@ -82,9 +83,8 @@ fn set(patterns: &[&str]) -> RegexSet {
 
 static SECRET: LazyLock<RegexSet> = LazyLock::new(|| {
     set(&[
-        r"\b(password|passphrase|passwort|mot de passe|contraseña|secret key|api[ -]?key|access token|private key|\bpin)\b.{0,20}(\bis\b|\bist\b|\best\b|\bes\b|=|:)",
+        r"\b(password|passphrase|passwort|mot de passe|contraseña|secret key|api[ -]?key|access token|private key|my pin|pin code)\b.{0,20}(\bis\b|\bist\b|\best\b|\bes\b|=|:)",
         r"\bbearer [a-z0-9]",
-        r"://[^/ ]+:[^/ ]+@",
     ])
 });
 
@@ -115,6 +115,12 @@ static REPORTED: LazyLock<RegexSet> = LazyLock::new(|| {
         r"\b(according to|quote:|quoting|supposedly|allegedly|apparently)\b",
     ])
 });
+
+/// An address with a password in it.
+fn has_login(word: &str) -> bool {
+    let place = word.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or(rest));
+    place.and_then(|place| place.rsplit_once('@')).is_some_and(|(login, _)| login.contains(':'))
+}
 
 /// A word that is a key, by its look: long, mixed, and nothing that one says.
 fn is_token(word: &str) -> bool {

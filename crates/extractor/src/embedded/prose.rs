@@ -54,6 +54,8 @@ struct Reader<'a> {
     /// The end that a block of tags waits for.
     until: Option<String>,
     in_list: bool,
+    /// A quotation of several paragraphs.
+    in_quote: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -123,8 +125,26 @@ impl<'a> Reader<'a> {
         let Some(open) = self.open.take() else { return };
         let text = self.text.get(open).unwrap_or_default();
         let (paragraph, item) = (self.paragraphs, self.open_is_item);
-        let found = split(text).into_iter().map(|text| Sentence { text, paragraph, item });
+        let own = self.unquoted(text);
+        let found = split(own).into_iter().map(|text| Sentence { text, paragraph, item });
         self.found.extend(found);
+    }
+
+    /// What of a paragraph stands outside of a quotation that others go on.
+    fn unquoted(&mut self, text: &'a str) -> &'a str {
+        let marks: Vec<usize> = quotation_marks(text).collect();
+        if self.in_quote {
+            self.in_quote = marks.len().is_multiple_of(2);
+            // What follows its end is left out, too: it goes on with what was quoted.
+            return "";
+        }
+        match marks.last() {
+            Some(last) if marks.len() % 2 == 1 => {
+                self.in_quote = true;
+                text.get(..*last).unwrap_or_default()
+            }
+            _ => text,
+        }
     }
 
     /// Inside of `<tag> … </tag>`, or at the line that begins or ends it.
@@ -148,6 +168,15 @@ impl<'a> Reader<'a> {
         self.end_paragraph();
         true
     }
+}
+
+/// Straight quotation marks, those for inches left out.
+fn quotation_marks(text: &str) -> impl Iterator<Item = usize> {
+    let is_inch = |at: usize| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        before.is_some_and(|c| c.is_ascii_digit())
+    };
+    text.match_indices('"').map(|(at, _)| at).filter(move |at| !is_inch(*at))
 }
 
 fn is_heading(line: &str) -> bool {
@@ -205,8 +234,16 @@ fn is_mostly_signs(body: &str) -> bool {
 fn split(paragraph: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
+    let mut in_quote = false;
     let mut places = paragraph.char_indices().peekable();
     while let Some((at, c)) = places.next() {
+        let before = paragraph.get(..at).and_then(|before| before.chars().next_back());
+        in_quote = match c {
+            '"' if !before.is_some_and(|c| c.is_ascii_digit()) => !in_quote,
+            '“' | '„' | '«' => true,
+            '”' | '»' => false,
+            _ => in_quote,
+        };
         let next = places.peek().map(|(_, c)| *c);
         let after = at + c.len_utf8();
         let ends = match c {
@@ -218,7 +255,7 @@ fn split(paragraph: &str) -> Vec<&str> {
             }
             _ => false,
         };
-        if ends {
+        if ends && !in_quote {
             found.push(paragraph.get(start..after).unwrap_or_default().trim());
             start = after;
         }
@@ -277,6 +314,13 @@ mod tests {
         check("do this plan:\n\n# Plan\n\nAlways use tabs.\n", &["do this plan:"]);
         check("2026-11-22 10:00:01 never mind\nERROR always fails\n$ never\nok", &["ok"]);
         check("⏺ I will always use tabs.\nlet x = 1;\nfn main() {\n|a|b|\nok", &["ok"]);
+    }
+
+    #[test]
+    fn a_quotation_is_not_taken_apart() {
+        check("he wrote \"Use tabs. Never spaces.\" ok. Right", &["he wrote \"Use tabs. Never spaces.\" ok.", "Right"]);
+        check("got this \"Use tabs.\n\nNever spaces.\nAnd so on\" there\n\nmine", &["got this", "mine"]);
+        check("a 5\" screen. And more", &["a 5\" screen.", "And more"]);
     }
 
     #[test]

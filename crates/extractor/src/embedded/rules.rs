@@ -47,6 +47,15 @@ pub struct Held {
     pub rule: &'static str,
 }
 
+impl Held {
+    /// Content words without which the sentence is about nothing that can be understood later.
+    pub fn least_words(&self) -> usize {
+        // These say by themselves what they are about.
+        const ALONE: [&str; 6] = ["ask first", "style", "no such thing", "be so", "I am", "my name"];
+        if ALONE.contains(&self.rule) { 1 } else { 2 }
+    }
+}
+
 struct Rule {
     lesson: Lesson,
     name: &'static str,
@@ -65,6 +74,10 @@ pub fn taught(plain: &str) -> Option<Held> {
 
 /// Where an order or a statement may begin: at the sentence's own beginning, or after a pause.
 const START: &str = r"(?:^|[,;:–—] (?:and |but |so |please |also )*|\b(?:and|but) (?:please )?|^(?:when|whenever|if|before|after|while|every time|each time|any time|for|in|on|at) [^,]{3,80}, (?:please |then )?)";
+/// Where only an order begins: people also smile, and always did.
+const OPENING: &str = r"(?:^|[;:] |, please |^(?:when|whenever|if|before|after|while|every time|each time|any time|for|in|on) [^,]{3,80}, (?:please |then )?)";
+/// What is ordered, as an order begins in the middle of a sentence.
+const DO: &str = r"(?:use|run|write|ask|add|commit|push|merge|rebase|squash|sign|test|check|verify|format|lint|update|keep|put|name|create|delete|remove|touch|edit|change|modify|include|explain|answer|reply|prefer|avoid|deploy|install|build|log|document|comment|review|read|start|stop|wait|confirm|tell|show|import|return|mock|skip|assume|guess|invent|force|amend|revert|reset|rename|move|copy|open|close|bump|pin|tag|release|publish)";
 /// A day, near or far, as people write it.
 const DATE: &str = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:january|february|march|april|june|july|august|september|october|november|december)\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)\.? \d|\d{1,2}(?:st|nd|rd|th)\b|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}|end of (?:the )?(?:\w+ )?(?:week|month|quarter|year|sprint)|next (?:week|month|quarter|year|sprint)|q[1-4]\b)";
 /// What people are.
@@ -73,9 +86,12 @@ const ROLE: &str = r"(?:developer|engineer|programmer|designer|scientist|researc
 const ASSIGNED: &str = r"(?:ask|asking|approval|permission|confirmation|my ok|telling me|checking with me|confirming)";
 
 fn rules() -> Vec<Rule> {
+    let parts = [
+        ("{S}", START), ("{O}", OPENING), ("{DO}", DO), ("{DATE}", DATE), ("{ROLE}", ROLE), ("{ASK}", ASSIGNED),
+    ];
     let filled = |pattern: &str| {
-        let pattern = pattern.replace("{S}", START).replace("{DATE}", DATE);
-        Regex::new(&pattern.replace("{ROLE}", ROLE).replace("{ASK}", ASSIGNED)).ok()
+        let whole = |text: String, (name, part): &(&str, &str)| text.replace(name, part);
+        Regex::new(&parts.iter().fold(pattern.to_owned(), whole)).ok()
     };
     let rows = ENGLISH.iter().chain(super::languages::ROWS);
     let rules = rows.filter_map(|(name, lesson, pattern, but)| {
@@ -107,12 +123,12 @@ const ENGLISH: &[Row] = &[
         "from now on",
         Standing,
         r"(?:^|, |\b(?:and|but) )(?:from now on|from here on(?: out)?|going forward|henceforth|from this point on|in (?:all )?future sessions|in every session|for all future)\b|\b(?:from now on|going forward|in (?:all )?future sessions|in every session)[.!]?$|{S}(?:next time|in (?:the )?future),? (?:please |always |never |just |you (?:should|must)|don't|do not|use |run |ask |write |make sure|check |avoid |keep |let me |tell me )",
-        r"\b(?:users?|it|they|app|api|we|this|that) (?:will|would|can|could|may)\b",
+        r"\b(?:users?|it|they|app|api|we|this|that) (?:will|would|can|could|may)\b|\b(?:from now on|going forward|henceforth),? (?:we|i|it|they|there|users?|you) (?:are|is|am|have|has|were|was)\b",
     ),
     (
         "always",
         Standing,
-        r"{S}(?:always|never(?: ever)?) [a-z]{2,}|\b(?:you (?:should|must|need to|have to)|make sure (?:you|to)|be sure to|(?:want|like|need|expect) you to) (?:please )?(?:always|never)\b",
+        r"{O}(?:always|never(?: ever)?) [a-z]{2,}|{S}(?:always|never(?: ever)?) {DO}\b|\b(?:you (?:should|must|need to|have to)|make sure (?:you|to)|be sure to|(?:want|like|need|expect) you to) (?:please )?(?:always|never)\b",
         r"\b(?:always|never) (?:mind|been|be able|was|were|is|are|has|had|have|got|gets|get|seen?|saw|knew|know|known|heard|happen\w*|fail\w*|return\w*|works?|worked|said|did|does|thought|went|came|ending|run(?:s|ning)|shows?|crash\w*|true|false|null|empty|the (?:same|case))\b",
     ),
     (
@@ -160,7 +176,7 @@ const ENGLISH: &[Row] = &[
     (
         "I am",
         Person,
-        r"{S}i(?:'m| am) (?:a |an |the |one of the )(?:[\w/+#.-]+ ){0,4}{ROLE}s?\b|{S}i(?:'m| am) (?:very |quite |pretty |completely |totally |really |fairly |still )*(?:new to|not (?:very |so |too |that |at all )?familiar with|unfamiliar with|experienced (?:in|with)|colou?r[- ]?blind|dyslexic|deaf|blind|visually impaired|based in|fluent in|a native|learning|a fan of|left-handed) .*[a-z□]",
+        r"{S}i(?:'m| am) (?:a |an |the |one of the )(?:[\w/+#.-]+ ){0,4}{ROLE}s?\b|{S}i(?:'m| am) (?:very |quite |pretty |completely |totally |really |fairly |still )*(?:new to|not (?:very |so |too |that |at all )?familiar with|unfamiliar with|experienced (?:in|with)|based in|fluent in|a native|a fan of) .*[a-z□]|{S}i(?:'m| am) (?:still |just )?learning [\w+#]+(?: and [\w+#]+)?[.!]?$|{S}i(?:\'m| am) (?:colou?r[- ]?blind|dyslexic|deaf|blind|visually impaired|left-handed)\b",
         r"\b(?:the one|how|this|that|these|those|the (?:code|function|error|bug|session|test)\w*)\b",
     ),
     (
@@ -215,12 +231,12 @@ const ENGLISH: &[Row] = &[
         "deadline",
         Deadline,
         r"\b(?:deadline|due|release|launch|code freeze|feature freeze|freeze|demo|cut-?off|go[- ]?live|sunset|end of life|eol|migration|review|audit|presentation|exam|defen[cs]e|submission|beta|kickoff)\b[^.?!]{0,60}\b(?:is|are|was moved|moved|due|set|scheduled|planned|happens|starts|begins|ends)\b[^.?!]{0,30}\b(?:{DATE})|{S}we (?:are |will |plan to |want to |have to |need to |must |aim to |'re |'ll )?(?:going to )?(?:ship|release|launch|go live|demo|present|freeze|deliver|submit|finish|migrate|be done|deprecate|cut the release|have [^.]{2,60} (?:done|ready|live|shipped))\w*\b[^.?!]{0,60}\b(?:on|by|before|until|in|next|at the)\b[^.?!]{0,20}\b(?:{DATE})",
-        r"\b(?:released|was released|came out)\b",
+        r"\b(?:released|came out|fail\w*|since|broken|crash\w*|empty|field|fields|form|default|null|job|pipeline|branch|build|column|label|button|because of)\b",
     ),
     (
         "who does what",
         People,
-        r"{S}[a-z]+(?: [a-z]+)? (?:is|are) (?:our|the|my) (?:[a-z-]+ ){0,3}{ROLE}s?\b|{S}[a-z]{2,}(?: [a-z]+)? (?:owns|maintains|leads|is responsible for|is in charge of|takes care of) (?:our |the |all )?.{0,40}\b(?:team|service|services|repo|repository|module|releases?|project|frontend|front end|backend|back end|infra|infrastructure|pipeline|api|docs|design|database|deployments?|billing|auth|mobile|security|platform)\b|{S}(?:please )?(?:ask|talk to|check with|ping|loop in|consult|contact) (?:[a-z]+) (?:before|when|about|if|for|whenever) .{4,}",
+        r"{S}[\p{L}-]+(?: [\p{L}-]+)? (?:is|are) (?:our|the|my) (?:[a-z-]+ ){0,3}{ROLE}s?\b|{S}[\p{L}-]{2,}(?: [\p{L}-]+)? (?:owns|maintains|leads|is responsible for|is in charge of|takes care of) (?:our |the |all )?.{0,40}\b(?:team|service|services|repo|repository|module|releases?|project|frontend|front end|backend|back end|infra|infrastructure|pipeline|api|docs|design|database|deployments?|billing|auth|mobile|security|platform)\b|{S}(?:please )?(?:ask|talk to|check with|ping|loop in|consult|contact) (?:[\p{L}-]+) (?:before|when|about|if|for|whenever) .{4,}",
         r"^(?:this|that|it|which|there|he|she|who|what|here|they|these|one|claude|user|the|me|them|us|a|an|each|every|my|our|your)\b|\b(?:ask|ping|contact|check with|talk to) (?:me|the|a|an|it|for|them|us|you|your|about|claude)\b",
     ),
     (
@@ -238,7 +254,7 @@ const ENGLISH: &[Row] = &[
     (
         "address",
         Pointer,
-        r"{S}(?:(?:our|the|my|all|latest|official|api|more|full|design|internal) )*(?:[\w-]+ ){0,3}(?:docs?|documentation|spec|specification|specs|dashboard|dashboards|wiki|board|tracker|tickets|bugs|designs?|mockups?|style ?guide|guidelines|runbooks?|playbook|reference|handbook|changelog|roadmap|channel|forum|schema|api|server|instance|site|registry|status page|logs|metrics|reports|calendar|repo|repository|upstream|mirror|wireframes?|contract) (?:for [^◊]{2,50} |of [^◊]{2,50} |about [^◊]{2,50} )?(?:is|are|lives?|can be found|is found|is hosted|are hosted|is published)?(?: (?:at|on|in|under|here))?:? ?\(?◊",
+        r"{S}(?:(?:our|the|my|all|latest|official|api|more|full|design|internal) )*(?:[\w-]+ ){0,3}(?:docs?|documentation|spec|specification|specs|dashboard|dashboards|wiki|board|tracker|tickets|bugs|designs?|mockups?|style ?guide|guidelines|runbooks?|playbook|reference|handbook|changelog|roadmap|channel|forum|schema|api|server|instance|site|registry|status page|logs|metrics|reports|calendar|repo|repository|upstream|mirror|wireframes?|contract)(?: (?:for|of|about) [^◊]{2,50}?)?(?: (?:is|are|lives?|can be found|is found|is hosted|are hosted|is published))?(?: (?:at|on|in|under|here))?:? ?\(?◊",
         r"^(?:see|look|check|read|open|fetch|review|reply|respond|update|fix|use|address)\b|\b(?:did|does|fails?|broken|error|404|down|wrong)\b",
     ),
 ];

@@ -1,0 +1,195 @@
+//! Memories without a model: from what the user said in prose, and from nothing else.
+//!
+//! High precision before recall: on most turns nothing is taught. A memory is the user's own sentence, so
+//! that whoever doubts it finds where it was said.
+//!
+//! Reading order: [`prose`] → [`mod@plain`] → [`gates`] → [`rules`] (`languages`) → [`asked`] → [`teach`] →
+//! [`draft`] → [`extract`] here.
+
+pub mod asked;
+pub mod draft;
+pub mod gates;
+mod languages;
+pub mod plain;
+pub mod prose;
+pub mod rules;
+pub mod teach;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use bethink_facts::Said;
+use bethink_memdir::{Hash, Name, Source, header};
+use bethink_transcript::Seq;
+
+use crate::same::Meaning;
+use teach::{Found, Taught, taught_by};
+
+pub use draft::STRATEGY;
+pub use gates::No;
+
+/// Topics that one extraction writes at most: people teach a few things at a time.
+pub const MAX_WRITES: usize = 16;
+
+/// A topic that is there already.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    pub name: &'a Name,
+    pub hash: Hash,
+    pub text: &'a str,
+    /// It may be written on; what the team shares may not.
+    pub own: bool,
+}
+
+/// What is looked at, and what is known beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<'a> {
+    /// The user's statements since the last extraction.
+    pub said: &'a [Said],
+    pub known: &'a [Known<'a>],
+    /// What a person removed or refused.
+    pub refused: &'a [Meaning],
+    pub session: &'a str,
+    /// RFC 3339, of now.
+    pub time: &'a str,
+}
+
+/// A topic to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    pub name: Name,
+    /// What stands there now; `None`: nothing may.
+    pub over: Option<Hash>,
+    pub text: String,
+    /// The user's own words.
+    pub sentence: String,
+    pub seq: Seq,
+    /// Names the rule.
+    pub rule: &'static str,
+    pub asked: bool,
+}
+
+/// Why a sentence that teaches something was not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// It stands in a topic.
+    Known,
+    /// A person removed or refused it.
+    Refused,
+    /// Others were written first.
+    TooMany,
+    Gate(No),
+}
+
+/// What an extraction would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extraction {
+    pub writes: Vec<Written>,
+    pub dropped: Vec<(Seq, String, Dropped)>,
+    /// The user asked to forget something, in these words.
+    pub forget: Vec<(Seq, String)>,
+}
+
+/// What the statements teach that is not known yet.
+pub fn extract(lookup: &Lookup<'_>) -> Extraction {
+    let Found { taught, forget, declined } = taught_by(lookup.said);
+    let mut desk = Desk::new(lookup);
+    for (seq, sentence, no) in declined {
+        desk.out.dropped.push((seq, sentence.to_owned(), Dropped::Gate(no)));
+    }
+    for taught in &taught {
+        desk.take(taught);
+    }
+    desk.out.forget = forget.into_iter().map(|(seq, text)| (seq, text.to_owned())).collect();
+    desk.out
+}
+
+struct Desk<'a> {
+    lookup: &'a Lookup<'a>,
+    out: Extraction,
+    /// Of what is written by now.
+    new: Vec<Meaning>,
+    names: HashSet<String>,
+}
+
+impl<'a> Desk<'a> {
+    fn new(lookup: &'a Lookup<'a>) -> Self {
+        let names = lookup.known.iter().map(|known| known.name.folded()).collect();
+        Self { lookup, out: Extraction::default(), new: Vec::new(), names }
+    }
+
+    fn take(&mut self, taught: &Taught<'_>) {
+        let meaning = Meaning::of(taught.sentence);
+        if let Some(dropped) = self.dropped(taught, &meaning) {
+            self.out.dropped.push((taught.seq, taught.sentence.to_owned(), dropped));
+            return;
+        }
+        let source = Source {
+            session: self.lookup.session.to_owned(),
+            messages: vec![taught.seq.0.to_string()],
+            strategy: STRATEGY.to_owned(),
+            time: self.lookup.time.to_owned(),
+        };
+        let written = self.continued(taught, &meaning, &source);
+        let written = written.unwrap_or_else(|| self.fresh(taught, &source));
+        self.names.insert(written.name.folded());
+        self.new.push(meaning);
+        self.out.writes.push(written);
+    }
+
+    fn dropped(&self, taught: &Taught<'_>, meaning: &Meaning) -> Option<Dropped> {
+        // What is asked for outright is taken even though it was removed once: the user changed their mind.
+        if !taught.asked && self.lookup.refused.iter().any(|refused| meaning.same(refused)) {
+            return Some(Dropped::Refused);
+        }
+        let stands = |known: &Known<'_>| {
+            let topic = header::read(known.text);
+            let described = topic.header.description.unwrap_or_default();
+            meaning.same(&Meaning::of(&described)) || meaning.within(topic.body)
+        };
+        if self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(stands) {
+            return Some(Dropped::Known);
+        }
+        (self.out.writes.len() >= MAX_WRITES).then_some(Dropped::TooMany)
+    }
+
+    /// A newer word on the matter of a topic that an extraction wrote.
+    fn continued(&self, taught: &Taught<'_>, meaning: &Meaning, source: &Source) -> Option<Written> {
+        let is_ours = |known: &&Known<'_>| {
+            let head = header::read(known.text).header;
+            let written = self.out.writes.iter().any(|written| written.name == *known.name);
+            let ours = head.source.is_some_and(|source| source.strategy == STRATEGY);
+            let about = head.description.is_some_and(|said| meaning.about(&Meaning::of(&said)));
+            known.own && ours && about && !written && head.kind == Some(taught.lesson.kind())
+        };
+        let known = self.lookup.known.iter().find(is_ours)?;
+        let text = draft::continued(known.text, taught, source).ok()?;
+        Some(written(taught, known.name.clone(), Some(known.hash), text))
+    }
+
+    fn fresh(&self, taught: &Taught<'_>, source: &Source) -> Written {
+        let base = draft::name(taught.sentence);
+        let free = |name: &Name| !self.names.contains(&name.folded());
+        let mut name = base.clone();
+        let mut number = 2;
+        while !free(&name) {
+            name = base.numbered(number);
+            number += 1;
+        }
+        let text = draft::topic(taught, &name, source);
+        written(taught, name, None, text)
+    }
+}
+
+fn written(taught: &Taught<'_>, name: Name, over: Option<Hash>, text: String) -> Written {
+    Written {
+        name,
+        over,
+        text,
+        sentence: taught.sentence.to_owned(),
+        seq: taught.seq,
+        rule: taught.rule,
+        asked: taught.asked,
+    }
+}

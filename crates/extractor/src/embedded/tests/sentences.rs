@@ -1,0 +1,309 @@
+//! What teaches, and what only sounds like it: one sentence a line.
+
+use super::*;
+
+fn teaches(kind: Kind, sentences: &[&str]) {
+    let mut missed = Vec::new();
+    for sentence in sentences {
+        let found = learnt(sentence);
+        if !matches!(&found[..], [(found, _)] if *found == kind) {
+            missed.push(format!("{sentence} → {found:?}"));
+        }
+    }
+    assert!(missed.is_empty(), "\n{}", missed.join("\n"));
+}
+
+fn teach_nothing(sentences: &[&str]) {
+    let taught: Vec<_> = sentences.iter().map(|sentence| (sentence, learnt(sentence))).collect();
+    let wrong: Vec<String> = taught
+        .iter()
+        .filter(|(_, found)| !found.is_empty())
+        .map(|(sentence, found)| format!("{sentence} → {found:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn feedback() {
+    teaches(
+        Kind::Feedback,
+        &[
+            "Always run the linter before committing.",
+            "no, never force-push to shared branches",
+            "Great! Please always write commit messages in imperative mood.",
+            "From now on, use British spelling.",
+            "please use the british spelling :)",
+            "going forward ask before you install anything",
+            "Don't amend commits again.",
+            "please don't add dependencies without asking me",
+            "only push when I say so",
+            "don't commit unless I explicitly ask",
+            "ask me before deleting files",
+            "Whenever you change the schema, update the fixtures.",
+            "next time, run the whole suite first",
+            "I prefer small pull requests over big ones.",
+            "I really prefer composition to inheritance",
+            "I'd rather you asked before renaming things",
+            "I hate it when you rewrite whole files",
+            "Please answer in German.",
+            "keep your answers short",
+            "no emojis please",
+            "stop adding emojis to commit messages",
+            "don't use marketing language",
+            "Can you always sign commits with my key?",
+            "you should never edit generated files",
+            "when you write tests, always cover the error path",
+            "make sure to always rebase rather than merge",
+        ],
+    );
+}
+
+#[test]
+fn who_the_user_is() {
+    teaches(
+        Kind::User,
+        &[
+            "I'm a data scientist.",
+            "btw I am a backend developer with ten years of Go",
+            "I'm new to Rust.",
+            "I'm not very familiar with Kubernetes",
+            "my github user is otter42",
+            "My name is Ada and I run the lab.",
+            "call me Ada",
+            "my time zone is CET",
+            "I work at a hospital",
+            "I've been writing Python for 15 years",
+            "I have 10 years of experience with compilers",
+            "I mostly write Elixir",
+            "I'm colour-blind",
+            "I'm learning Rust",
+            "I've never used Terraform before",
+        ],
+    );
+}
+
+#[test]
+fn the_project() {
+    teaches(
+        Kind::Project,
+        &[
+            "We use pnpm in this repo.",
+            "here we never squash merges",
+            "In this project, we write tests before code.",
+            "we don't use ORMs here",
+            "For this project, use tabs",
+            "We always release from the stable branch.",
+            "our convention is that handlers end with _h",
+            "The team prefers plain SQL.",
+            "We decided to drop Windows support.",
+            "the team agreed not to touch the billing code before the audit",
+            "The reason we pin openssl is that the appliance ships 1.1.",
+            "we can't use AGPL libraries because of our license policy",
+            "Everything must work offline.",
+            "the cli must keep working on Python 3.8",
+            "The code freeze is on December 12.",
+            "we ship on Friday",
+            "The release is planned for the end of the month.",
+            "we need to have the importer done by 2026-12-01",
+            "Priya is our security lead.",
+            "Tomás owns the billing service",
+            "ask Jonas before you change anything in the schema",
+            "staging runs on eu-west-1",
+            "our production database is at Hetzner",
+        ],
+    );
+}
+
+#[test]
+fn references() {
+    teaches(
+        Kind::Reference,
+        &[
+            "The API docs are at https://docs.acme.test/v2",
+            "our dashboards are at https://grafana.acme.test/d/12",
+            "design spec: https://wiki.acme.test/spec",
+            "Bugs are tracked in Linear, in the project INGEST.",
+            "the designs live in Figma",
+            "The runbook is here: https://wiki.acme.test/runbook.",
+        ],
+    );
+}
+
+#[test]
+fn asked_for() {
+    teaches(
+        Kind::Project,
+        &[
+            "Remember that the importer runs twice a day.",
+            "please remember: the vendor closes at five",
+            "keep in mind for the future that the CSV has no header",
+        ],
+    );
+    teaches(Kind::Feedback, &["remember to run the formatter", "Remember: never touch generated files"]);
+    teaches(Kind::User, &["remember that I am a nurse", "Remember my cluster account is otter"]);
+}
+
+#[test]
+fn other_languages() {
+    teaches(
+        Kind::Feedback,
+        &[
+            "Ab jetzt bitte alle Commits signieren.",
+            "Bitte antworte auf Deutsch.",
+            "Frag mich immer, bevor du etwas löschst",
+            "Ich bevorzuge kleine Pull Requests",
+            "Désormais, écris les commits en anglais",
+            "Ne pousse jamais sur main sans demander",
+            "Réponds en français",
+            "Je préfère que tu écrives les tests d'abord",
+            "A partir de ahora usa pnpm",
+            "Nunca uses force push en main",
+            "Responde siempre en español",
+            "A partir de agora use pnpm",
+            "D'ora in poi usa pnpm per installare",
+            "Vanaf nu graag kleine commits",
+            "以后请用中文回答。",
+            "从现在开始提交前先运行测试",
+            "不要再修改生成的文件",
+            "今後はpnpmを使ってください。",
+            "必ずテストを書いてください。",
+        ],
+    );
+    teaches(
+        Kind::User,
+        &["Ich bin Softwareentwickler", "Je m'appelle Ada", "Soy ingeniero de datos", "我是后端工程师"],
+    );
+    teaches(
+        Kind::Project,
+        &[
+            "Wir nutzen hier nur pnpm",
+            "Wir haben uns gegen ein ORM entschieden.",
+            "Ici, on utilise pnpm",
+            "Hemos decidido no usar un ORM",
+            "Merk dir, dass der Import zweimal am Tag läuft",
+            "Souviens-toi que la démo est vendredi",
+            "Recuerda que el cliente usa IE11",
+        ],
+    );
+}
+
+#[test]
+fn requests_of_the_moment_teach_nothing() {
+    teach_nothing(&[
+        "add a button to the header",
+        "fix this test",
+        "can you fix the failing tests / build",
+        "let's do the mediums first.",
+        "commit, and reply to the PR comments referencing fix commit shas",
+        "skip 5, 7, 8 and do the rest",
+        "use a map instead of an array",
+        "use `checkpointID` instead of `cpID` in session.go",
+        "write a commit message",
+        "remove the comments",
+        "I'd like to make one more change",
+        "I want full tests for the parser",
+        "keep it simple for now",
+        "reply to https://github.com/acme/cli/pull/112#discussion_r27",
+        "see https://docs.acme.test for the format",
+        "let's go with A",
+        "I prefer the second option",
+        "I prefer B",
+        "I prefer this one",
+        "stop the server",
+        "make sure the tests pass",
+        "translate the page to German",
+        "write a function that answers in German",
+        "from now on we are in the dark, so print the state",
+        "don't do that again",
+        "never do this",
+        "ping the server when it is up",
+        "ask the API for the list before you render",
+        "update CLAUDE.md for current changes",
+        "be careful not to screw over existing functionality",
+        "rename it and push it to main by Friday",
+        "don't forget to run the tests",
+        "make the answers short in the FAQ page",
+    ]);
+}
+
+#[test]
+fn descriptions_of_code_and_trouble_teach_nothing() {
+    teach_nothing(&[
+        "it always fails on the second run",
+        "the tests are slow and always time out",
+        "she is kind, and never complains",
+        "I've tried it a few times but never got it",
+        "I'm learning a lot",
+        "never mind",
+        "the parser never returns null",
+        "this never worked",
+        "The function always returns true",
+        "we never got an answer",
+        "I always get a 404",
+        "tests always run twice",
+        "we use this function in two places",
+        "we have tests for that",
+        "the test must run on the main thread",
+        "the reason the test fails is that the clock is mocked",
+        "the release job is failing since Friday",
+        "the bug is due to the Monday release",
+        "production is on fire",
+        "the staging deploy is in progress",
+        "test is in the wrong folder",
+        "users will always see the old page from now on",
+        "I'm getting an error",
+        "I'm a bit confused",
+        "I'm not sure that is right",
+        "I am on the branch already",
+        "I work on this branch",
+        "Redis is our bottleneck",
+        "it is our problem",
+        "the css rule is not applied",
+        "the docs are wrong: https://docs.acme.test",
+        "we decided that above",
+        "as we agreed, use the table",
+        "my editor is broken",
+        "the deadline field is empty by default",
+        "the due date is set in the form",
+        "the squash in GitHub keeps trailers",
+        "remember the selected tab in local storage",
+        "remember me is broken",
+        "I remember that it worked",
+        "the daemon should remember the last position",
+    ]);
+}
+
+#[test]
+fn questions_guesses_and_proposals_teach_nothing() {
+    teach_nothing(&[
+        "do we always use tabs?",
+        "should we never retry?",
+        "Is the deadline on Friday?",
+        "what do you mean by always use tabs",
+        "maybe we should always use tabs",
+        "I think we always use tabs here",
+        "what if we never retry",
+        "let's say we use pnpm here",
+        "if we always use tabs, the diff is bigger",
+        "could you explain why we use pnpm here?",
+        "for example, always use tabs",
+        "we might ship on Friday",
+        "I guess the demo is on Friday",
+        "do you remember that the demo is on Friday?",
+        "why do you always rewrite everything",
+        "would it help to always sign commits",
+        "the readme says always use pnpm",
+        "the linter told me: never use var",
+        "it said \"from now on use pnpm\" in the log",
+    ]);
+}
+
+#[test]
+fn secrets_are_nobodys_memory() {
+    teach_nothing(&[
+        "Remember that the password is hunter22",
+        "remember: api key = abc123def",
+        "always use the token sk-live-4fT9aQ2mZx81Lr5Kc0WbN7 for staging",
+        "the api is at https://ada:secret@api.acme.test",
+    ]);
+}

@@ -1,0 +1,122 @@
+//! The only shell that an extraction knows: a listing, asked for in a command that can do nothing else.
+//!
+//! Nothing is run. A command is read here, strictly, and answered from the copy; what is not understood to its last
+//! character is refused.
+
+/// A listing as a command asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// As it was spelt; `None` without any.
+    pub path: Option<String>,
+    /// What names must look like, with `*` and `?`.
+    pub pattern: Option<String>,
+}
+
+/// Characters of a command that are read: a path and a few flags.
+const MOST_CHARS: usize = 2_000;
+
+/// `ls [-flags] [DIR]` or `find DIR [-type f] [-name PATTERN] [-maxdepth N]`.
+pub fn parse(command: &str) -> Result<Listing, String> {
+    let why = || "no command is run here but `ls DIR` and `find DIR -name PATTERN`, without anything else".to_owned();
+    if command.chars().count() > MOST_CHARS {
+        return Err(why());
+    }
+    let words = words(command).ok_or_else(why)?;
+    let (program, arguments) = words.split_first().ok_or_else(why)?;
+    match program.as_str() {
+        "ls" => ls(arguments).ok_or_else(why),
+        "find" => find(arguments).ok_or_else(why),
+        _ => Err(why()),
+    }
+}
+
+fn ls(arguments: &[String]) -> Option<Listing> {
+    let mut path = None;
+    for argument in arguments {
+        if let Some(flags) = argument.strip_prefix('-') {
+            let is_known = !flags.is_empty() && flags.chars().all(|c| "1aAlhtrRFpSd".contains(c));
+            is_known.then_some(())?;
+        } else if path.replace(argument.clone()).is_some() {
+            return None;
+        }
+    }
+    Some(Listing { path, pattern: None })
+}
+
+fn find(arguments: &[String]) -> Option<Listing> {
+    let (path, tests) = arguments.split_first()?;
+    if path.starts_with('-') {
+        return None;
+    }
+    let mut pattern = None;
+    let mut tests = tests.iter();
+    while let Some(test) = tests.next() {
+        let value = tests.next()?;
+        match test.as_str() {
+            "-type" if value == "f" => {}
+            "-maxdepth" if value.parse::<u8>().is_ok() => {}
+            "-name" | "-iname" if pattern.is_none() => pattern = Some(value.clone()),
+            _ => return None,
+        }
+    }
+    Some(Listing { path: Some(path.clone()), pattern })
+}
+
+/// Words between spaces, or in quotes that a shell would leave as they are; `None` where it might do more.
+fn words(command: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut rest = command.trim_matches(' ');
+    while let Some(first) = rest.chars().next() {
+        let (word, after) = match first {
+            '\'' | '"' => {
+                let (word, after) = rest.get(1..)?.split_once(first)?;
+                let is_inert = word.chars().all(|c| is_plain(c) || "*? ".contains(c));
+                (is_inert && (after.is_empty() || after.starts_with(' '))).then_some((word, after))?
+            }
+            _ => {
+                let (word, after) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+                word.chars().all(is_plain).then_some((word, after))?
+            }
+        };
+        words.push(word.to_owned());
+        rest = after.trim_start_matches(' ');
+    }
+    Some(words)
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || "-_./,@+".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &str, path: Option<&str>, pattern: Option<&str>) {
+        let expect = Listing { path: path.map(str::to_owned), pattern: pattern.map(str::to_owned) };
+        assert_eq!(parse(command), Ok(expect), "{command}");
+    }
+
+    #[test]
+    fn listings_are_understood() {
+        check("ls", None, None);
+        check("ls -la /m/memory", Some("/m/memory"), None);
+        check("ls '/m/my memory/'", Some("/m/my memory/"), None);
+        check("find /m -type f -name '*.md'", Some("/m"), Some("*.md"));
+        check("find \"/m\" -maxdepth 2", Some("/m"), None);
+    }
+
+    #[test]
+    fn whatever_could_do_more_is_refused() {
+        for command in [
+            "", "cat /m/a.md", "rm -rf /m", "ls; rm x", "ls && rm x", "ls | sh", "ls > x", "ls `rm x`", "ls $(rm x)", "ls $HOME",
+            "ls\nrm x", "ls\trm", "find /m -delete", "find /m -exec rm {} +", "find /m -name a -delete", "find /m -fprintf x y",
+            "find /m -name *.md", "find -name a", "find /m -newer x -o -delete x", "ls a b", "ls --color=always", "ls -Z",
+            "ls 'a'b", "ls \"$(x)\"", "ls 'a", "ls a&", "/bin/ls", "LS", "sudo ls", "ls ~", "ls {a,b}", "ls a\\ b", "ls #x", "ls !x",
+            "env ls", "ls\0", "find /m -type d -delete -type f", "find /m -ok rm x", "find /m -L x -H",
+        ] {
+            assert!(parse(command).is_err(), "{command:?}");
+        }
+        assert!(parse(&format!("ls {}", "a".repeat(5_000))).is_err());
+    }
+}

@@ -1,0 +1,283 @@
+//! The session's own tools: a fork repeats them byte for byte, so an extraction works with what the client has.
+//!
+//! A tool is known by its arguments, and by its name where arguments say too little. What is not known is
+//! never called.
+
+use bethink_session_memory::edit::{EditCall, EditShape};
+use serde_json::{Map, Value};
+
+const PATH: &[&str] = &["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
+const TEXT: &[&str] = &["content", "contents", "file_text", "text"];
+const DIRECTORY: &[&str] = &["path", "dir_path", "directory", "dir", "target_directory", "relative_workspace_path"];
+const PATTERN: &[&str] = &["pattern", "query", "regex", "glob_pattern"];
+const COMMAND: &[&str] = &["command", "cmd"];
+/// Begins the type of a provider's own editor, which comes without a schema.
+const BUILT_IN: &str = "text_editor_";
+
+/// What a tool does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Deed {
+    Read { path: String },
+    Write { path: String, text: String },
+    Edit(EditShape),
+    Grep { pattern: String, directory: Option<String> },
+    Glob { pattern: String, directory: Option<String> },
+    List { directory: Option<String> },
+    Shell { command: String },
+    /// A provider's own editor: views, creates and replaces.
+    Editor,
+}
+
+/// One tool of the client that an extraction may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientTool {
+    pub name: String,
+    deed: Deed,
+}
+
+/// A call, in words that every client's tools share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    Read { path: String },
+    Write { path: String, text: String },
+    Edit { path: String, old: String, new: String, all: bool },
+    Grep { pattern: String, path: Option<String> },
+    Glob { pattern: String, path: Option<String> },
+    List { path: Option<String> },
+    Shell { command: String },
+}
+
+/// The tools among a session's definitions that an extraction can use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Toolset {
+    pub tools: Vec<ClientTool>,
+}
+
+impl Toolset {
+    /// `tools_json` is an array in the shape of the Messages API.
+    pub fn find(tools_json: &str) -> Self {
+        let definitions: Vec<Value> = serde_json::from_str(tools_json).unwrap_or_default();
+        let edit = EditShape::find(tools_json);
+        let tools = definitions.iter().filter_map(|tool| ClientTool::of(tool, edit.as_ref()));
+        Self { tools: tools.collect() }
+    }
+
+    /// Whether topics can be written at all; otherwise they are written as text.
+    pub fn writes(&self) -> bool {
+        self.tools.iter().any(|tool| matches!(tool.deed, Deed::Write { .. } | Deed::Editor))
+    }
+
+    /// The tool by which topics are written, for the instruction.
+    pub fn writer(&self) -> Option<&ClientTool> {
+        self.tools.iter().find(|tool| matches!(tool.deed, Deed::Write { .. } | Deed::Editor))
+    }
+
+    pub fn names(&self) -> Vec<&str> {
+        self.tools.iter().map(|tool| tool.name.as_str()).collect()
+    }
+}
+
+impl ClientTool {
+    fn of(tool: &Value, edit: Option<&EditShape>) -> Option<Self> {
+        let name = tool.get("name")?.as_str()?.to_owned();
+        if tool.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with(BUILT_IN)) {
+            return Some(Self { name, deed: Deed::Editor });
+        }
+        if let Some(edit) = edit.filter(|edit| edit.tool == name) {
+            return Some(Self { name, deed: Deed::Edit(edit.clone()) });
+        }
+        let properties = tool.get("input_schema")?.get("properties")?.as_object()?;
+        let deed = deed(&name.to_lowercase(), properties)?;
+        Some(Self { name, deed })
+    }
+
+    /// The arguments of a call; the reason for the model where they can't be understood.
+    pub fn ask(&self, input: &str) -> Result<Ask, String> {
+        if let Deed::Edit(shape) = &self.deed {
+            let EditCall { path, old, new, replace_all } = EditCall::from_json(shape, input)?;
+            return Ok(Ask::Edit { path, old, new, all: replace_all });
+        }
+        let input: Map<String, Value> =
+            serde_json::from_str(input).map_err(|error| format!("the arguments are no JSON: {error}"))?;
+        let text = |name: &str| match input.get(name) {
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(_) => Err(format!("the argument {name:?} must be a string")),
+            None => Err(format!("the argument {name:?} is missing")),
+        };
+        let place = |name: &Option<String>| match name {
+            Some(name) if input.get(name).is_some_and(|value| !value.is_null()) => text(name).map(Some),
+            _ => Ok(None),
+        };
+        match &self.deed {
+            Deed::Read { path } => Ok(Ask::Read { path: text(path)? }),
+            Deed::Write { path, text: content } => Ok(Ask::Write { path: text(path)?, text: text(content)? }),
+            Deed::Grep { pattern, directory } => Ok(Ask::Grep { pattern: text(pattern)?, path: place(directory)? }),
+            Deed::Glob { pattern, directory } => Ok(Ask::Glob { pattern: text(pattern)?, path: place(directory)? }),
+            Deed::List { directory } => Ok(Ask::List { path: place(directory)? }),
+            Deed::Shell { command } => Ok(Ask::Shell { command: text(command)? }),
+            Deed::Editor | Deed::Edit(_) => editor(&text),
+        }
+    }
+
+    /// What it is called with to write a topic: the arguments for the path and for the text.
+    pub fn write_arguments(&self) -> Option<(&str, &str)> {
+        match &self.deed {
+            Deed::Write { path, text } => Some((path, text)),
+            Deed::Editor => Some(("path", "file_text")),
+            _ => None,
+        }
+    }
+
+    /// Whether a call of it may change a file whose path begins with `dir`.
+    pub fn may_change(&self, input: &str, dir: &str) -> bool {
+        match self.ask(input) {
+            Ok(Ask::Write { path, .. } | Ask::Edit { path, .. }) => {
+                path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
+            }
+            // A person's shell can do anything; one that names the directory and is no listing may write there.
+            Ok(Ask::Shell { command }) => command.contains(dir) && super::listing::parse(&command).is_err() && writes(&command),
+            _ => false,
+        }
+    }
+}
+
+/// A command that may write what it names.
+fn writes(command: &str) -> bool {
+    [">", "tee ", "sed -i", "mv ", "cp ", "rm ", "touch "].iter().any(|sign| command.contains(sign))
+}
+
+/// A provider's own editor has one tool for several deeds.
+fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<Ask, String> {
+    let path = text("path")?;
+    match text("command")?.as_str() {
+        "view" => Ok(Ask::Read { path }),
+        "create" => Ok(Ask::Write { path, text: text("file_text")? }),
+        "str_replace" => Ok(Ask::Edit { path, old: text("old_str")?, new: text("new_str")?, all: false }),
+        _ => Err("only the commands view, create and str_replace are allowed".to_owned()),
+    }
+}
+
+fn deed(name: &str, properties: &Map<String, Value>) -> Option<Deed> {
+    let named = |names: &[&str]| {
+        let name = names.iter().find(|name| properties.contains_key(**name))?;
+        Some((*name).to_owned())
+    };
+    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let (path, text) = (named(PATH), named(TEXT));
+    if let (Some(path), Some(text), true) = (&path, text, says(&["write", "create", "save"])) {
+        return Some(Deed::Write { path: path.clone(), text });
+    }
+    if let (Some(command), true) = (named(COMMAND), says(&["bash", "shell", "terminal", "command", "exec"])) {
+        return Some(Deed::Shell { command });
+    }
+    if let Some(pattern) = named(PATTERN) {
+        let directory = named(DIRECTORY);
+        return match () {
+            () if says(&["glob", "find_file", "file_search"]) => Some(Deed::Glob { pattern, directory }),
+            () if says(&["grep", "ripgrep", "search_files", "search_text"]) => Some(Deed::Grep { pattern, directory }),
+            () => None,
+        };
+    }
+    if says(&["list", "ls"]) && !says(&["false", "else", "tool", "skill", "task", "agent"]) {
+        return Some(Deed::List { directory: Some(named(DIRECTORY)?) });
+    }
+    path.filter(|_| says(&["read", "view", "open", "cat"])).map(|path| Deed::Read { path })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(name: &str, arguments: &[&str]) -> Value {
+        let properties: Map<String, Value> =
+            arguments.iter().map(|a| ((*a).to_owned(), json!({ "type": "string" }))).collect();
+        json!({ "name": name, "input_schema": { "type": "object", "properties": properties } })
+    }
+
+    fn set(tools: &[Value]) -> Toolset {
+        Toolset::find(&json!(tools).to_string())
+    }
+
+    fn check(tool: &Value, input: &Value, expect: &Ask) {
+        let set = set(std::slice::from_ref(tool));
+        assert_eq!(set.tools[0].ask(&input.to_string()).as_ref(), Ok(expect), "{tool}");
+    }
+
+    #[test]
+    fn each_clients_tools_are_found() {
+        let (path, text) = ("/m/a.md".to_owned(), "x".to_owned());
+        let read = Ask::Read { path: path.clone() };
+        check(&tool("Read", &["file_path", "offset", "limit"]), &json!({ "file_path": path, "limit": 3 }), &read);
+        check(&tool("read_file", &["target_file"]), &json!({ "target_file": path }), &read);
+        let write = Ask::Write { path: path.clone(), text: text.clone() };
+        check(&tool("Write", &["file_path", "content"]), &json!({ "file_path": path, "content": "x" }), &write);
+        check(&tool("write_to_file", &["path", "content"]), &json!({ "path": path, "content": "x" }), &write);
+        let edit = Ask::Edit { path: path.clone(), old: "a".to_owned(), new: "b".to_owned(), all: false };
+        check(&tool("Edit", &["file_path", "old_string", "new_string"]), {
+            &json!({ "file_path": path, "old_string": "a", "new_string": "b" })
+        }, &edit);
+        let grep = Ask::Grep { pattern: text.clone(), path: None };
+        check(&tool("Grep", &["pattern", "path", "output_mode"]), &json!({ "pattern": "x" }), &grep);
+        let glob = Ask::Glob { pattern: text.clone(), path: Some("/m".to_owned()) };
+        check(&tool("Glob", &["pattern", "path"]), &json!({ "pattern": "x", "path": "/m" }), &glob);
+        let list = Ask::List { path: Some("/m".to_owned()) };
+        check(&tool("LS", &["path", "ignore"]), &json!({ "path": "/m" }), &list);
+        check(&tool("list_dir", &["target_directory"]), &json!({ "target_directory": "/m" }), &list);
+        check(&tool("Bash", &["command", "timeout"]), &json!({ "command": "x" }), &Ask::Shell { command: text });
+        let editor = json!({ "type": "text_editor_20250728", "name": "str_replace_based_edit_tool" });
+        check(&editor, &json!({ "command": "view", "path": path }), &read);
+        check(&editor, &json!({ "command": "create", "path": path, "file_text": "x" }), &write);
+        let insert = json!({ "command": "insert", "path": path });
+        assert!(set(&[editor]).tools[0].ask(&insert.to_string()).is_err());
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_tool() {
+        let others = [
+            tool("WebFetch", &["url", "prompt"]),
+            tool("Task", &["prompt"]),
+            tool("WebSearch", &["query"]),
+            tool("codebase_search", &["query"]),
+            tool("TodoWrite", &["todos"]),
+            tool("NotebookEdit", &["notebook_path", "new_source"]),
+            tool("delete_file", &["path"]),
+            tool("list_tools", &["path"]),
+            json!({ "type": "web_search_20250305", "name": "web_search" }),
+            json!(3),
+        ];
+        assert_eq!(set(&others), Toolset::default());
+        assert_eq!(Toolset::find("no json"), Toolset::default());
+        let bare = json!({ "name": "Write", "description": "", "input_schema": { "type": "object" } });
+        assert_eq!(set(&[bare]).writer(), None);
+    }
+
+    #[test]
+    fn wrong_arguments_are_told() {
+        let tools = set(&[tool("Write", &["file_path", "content"])]);
+        let ask = |input: &str| tools.tools[0].ask(input).unwrap_err();
+        assert_eq!(ask(r#"{"file_path":"/m/a.md"}"#), "the argument \"content\" is missing");
+        assert_eq!(ask(r#"{"file_path":3,"content":""}"#), "the argument \"file_path\" must be a string");
+        assert!(ask("[]").contains("no JSON"));
+    }
+
+    #[test]
+    fn a_call_that_may_write_memory_is_known() {
+        let tools = set(&[
+            tool("Write", &["file_path", "content"]),
+            tool("Bash", &["command"]),
+            tool("Read", &["file_path"]),
+        ]);
+        let check = |tool: usize, input: Value, expect: bool| {
+            assert_eq!(tools.tools[tool].may_change(&input.to_string(), "/m"), expect, "{input}");
+        };
+        check(0, json!({ "file_path": "/m/a.md", "content": "" }), true);
+        check(0, json!({ "file_path": "/mx/a.md", "content": "" }), false);
+        check(1, json!({ "command": "echo x >> /m/a.md" }), true);
+        check(1, json!({ "command": "cat /m/a.md" }), false);
+        check(1, json!({ "command": "ls /m" }), false);
+        check(1, json!({ "command": "echo x > /tmp/y" }), false);
+        check(2, json!({ "file_path": "/m/a.md" }), false);
+    }
+}

@@ -1,0 +1,116 @@
+//! A path that a model names, as a place in the memory directory, or the reason why it is none.
+//!
+//! Only one spelling of each place is known: the directory as it was named to the model, `/`, and a plain
+//! name. Everything else is refused without being understood: to understand paths is how one escapes.
+
+use bethink_memdir::Name;
+use bethink_memdir::name::{INDEX, TEAM};
+
+/// Characters of a path that a reason repeats.
+const QUOTED_CHARS: usize = 120;
+
+/// A place in a project's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// The directory itself.
+    Directory,
+    Index,
+    Topic(Name),
+    /// The same of the team.
+    TeamDirectory,
+    TeamIndex,
+    TeamTopic(Name),
+}
+
+impl Spot {
+    /// `path` within `dir`, which is absolute and without a `/` at its end.
+    pub fn parse(dir: &str, path: &str) -> Result<Self, String> {
+        let outside = || format!("only files in {dir} may be named, by their whole path; the call names {:?}", shown(path));
+        let path = path.strip_suffix('/').unwrap_or(path);
+        if path == dir {
+            return Ok(Spot::Directory);
+        }
+        let inner = path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/'));
+        let inner = inner.ok_or_else(outside)?;
+        if !inner.chars().all(is_plain) {
+            return Err(format!("a name has letters, digits, -, _ and . only; the call names {:?}", shown(path)));
+        }
+        let (first, rest) = match inner.split_once('/') {
+            Some((first, rest)) => (first, Some(rest)),
+            None => (inner, None),
+        };
+        let is_team = first.to_lowercase() == TEAM;
+        match (is_team, rest) {
+            (true, None) => Ok(Spot::TeamDirectory),
+            (true, Some(inner)) if first == TEAM => file(inner, Spot::TeamIndex, Spot::TeamTopic),
+            (true, Some(_)) => Err(outside()),
+            (false, _) => file(inner, Spot::Index, Spot::Topic),
+        }
+    }
+}
+
+fn file(inner: &str, index: Spot, topic: fn(Name) -> Spot) -> Result<Spot, String> {
+    if inner == INDEX {
+        return Ok(index);
+    }
+    if !inner.ends_with(".md") {
+        return Err(format!("{:?} is no memory: a topic's file ends with .md", shown(inner)));
+    }
+    Name::parse(inner).map(topic).map_err(|bad| bad.to_string())
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ' ')
+}
+
+pub(crate) fn shown(text: &str) -> String {
+    bethink_transcript::text::plain(text).chars().take(QUOTED_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIR: &str = "/home/ada/.bethink/memory/app-1/memory";
+
+    fn topic(name: &str) -> Name {
+        Name::parse(name).unwrap()
+    }
+
+    #[test]
+    fn places_have_one_spelling() {
+        let parse = |inner: &str| Spot::parse(DIR, &format!("{DIR}{inner}"));
+        assert_eq!(parse(""), Ok(Spot::Directory));
+        assert_eq!(parse("/"), Ok(Spot::Directory));
+        assert_eq!(parse("/fog.md"), Ok(Spot::Topic(topic("fog"))));
+        assert_eq!(parse("/plans/fog.md"), Ok(Spot::Topic(topic("plans/fog"))));
+        assert_eq!(parse("/MEMORY.md"), Ok(Spot::Index));
+        assert_eq!(parse("/team"), Ok(Spot::TeamDirectory));
+        assert_eq!(parse("/team/MEMORY.md"), Ok(Spot::TeamIndex));
+        assert_eq!(parse("/team/fog.md"), Ok(Spot::TeamTopic(topic("fog"))));
+    }
+
+    #[test]
+    fn every_other_spelling_is_refused() {
+        let inside = [
+            "//fog.md", "/./fog.md", "/../fog.md", "/a/../fog.md", "/..", "/.", "/fog", "/fog.txt", "/.hidden.md",
+            "/fog.md\0", "/fog%2emd.md", "/a\\b.md", "/fog.md ", "/ fog.md", "/a//b.md", "/memory.MD", "/memory.md",
+            "/Team/fog.md", "/TEAM/fog.md", "/team/../fog.md", "/a/b/c/d/e.md", "/fog\u{202E}.md", "/fog\n.md", "/*.md",
+            "/~.md", "/$HOME.md", "/fog.md/x", "/..md/../x.md", "x/fog.md", "-2/fog.md", "/\u{2024}\u{2024}/fog.md",
+        ];
+        for inner in inside {
+            let found = Spot::parse(DIR, &format!("{DIR}{inner}"));
+            assert!(found.is_err(), "{inner:?} → {found:?}");
+        }
+        for path in [
+            "", "/", "fog.md", "./fog.md", "~/memory/fog.md", "/etc/passwd", "/proc/self/mem", "file:///home/ada", "C:\\fog.md",
+            "/home/ada/.bethink/memory/app-1", "/home/ada/.bethink/memory/app-1/memory2/fog.md", "/HOME/ada/.bethink/memory/app-1/memory/fog.md",
+            "/home/ada/.bethink/memory/app-1/./memory/fog.md", " /home/ada/.bethink/memory/app-1/memory/fog.md",
+        ] {
+            let found = Spot::parse(DIR, path);
+            assert!(found.is_err(), "{path:?} → {found:?}");
+        }
+        let long = format!("{DIR}/{}.md", "x".repeat(5_000));
+        assert!(Spot::parse(DIR, &long).unwrap_err().len() < 400);
+    }
+}

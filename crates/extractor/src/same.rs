@@ -1,0 +1,118 @@
+//! Whether two statements say the same: by their content words, their numbers, and whether they deny.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+/// Of the words of both, so many must be shared to be the same statement.
+const SAME: f64 = 0.75;
+/// Of the words of the shorter, so many must be shared to be about the same thing.
+const ABOUT: f64 = 0.6;
+
+/// What a statement says, in whatever order and form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meaning {
+    /// Stems, without words that are in every statement.
+    pub words: BTreeSet<String>,
+    /// Forbids or denies.
+    pub negative: bool,
+}
+
+/// Words that make a statement a lesson and say nothing of what it is about.
+const TEACHING: &str = "always never now going forward henceforth future remember forget memory note keep mind prefer \
+    want like make sure session every time ever user ask asked said told yes ok please reason";
+
+static IN_EVERY: LazyLock<BTreeSet<String>> = LazyLock::new(|| terms(TEACHING).collect());
+
+/// Words that deny, as they stand between spaces, in lower case.
+const DENIES: [&str; 34] = [
+    "not", "no", "never", "don't", "dont", "doesn't", "won't", "can't", "cannot", "without", "avoid", "stop", "isn't",
+    "aren't", "shouldn't", "mustn't", "nie", "niemals", "nicht", "kein", "keine", "keinen", "ne", "pas", "jamais",
+    "sans", "nunca", "jamás", "não", "non", "mai", "niet", "nooit", "geen",
+];
+
+impl Meaning {
+    pub fn of(text: &str) -> Self {
+        let lower = text.to_lowercase().replace(['’', '‘'], "'");
+        let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+        let negative = words.any(|word| DENIES.contains(&word))
+            || ["不要", "别", "ない", "永远不"].iter().any(|denial| lower.contains(denial));
+        let digits = lower.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
+        let words = terms(text).filter(|term| !IN_EVERY.contains(term));
+        Self { words: words.chain(digits.map(str::to_owned)).collect(), negative }
+    }
+
+    /// The same in other words.
+    pub fn same(&self, other: &Self) -> bool {
+        if self.words.is_empty() || self.negative != other.negative {
+            return false;
+        }
+        let shared = self.shared(other) as f64;
+        let all = (self.words.len() + other.words.len()) as f64 - shared;
+        shared / all >= SAME && self.figures().eq(other.figures())
+    }
+
+    /// A statement on what the other speaks of: a newer word on it, or the opposite.
+    pub fn about(&self, other: &Self) -> bool {
+        let shared = self.shared(other);
+        let least = self.words.len().min(other.words.len());
+        shared >= 2 && shared as f64 >= ABOUT * least as f64
+    }
+
+    /// A part of a longer text that holds all that this says.
+    pub fn within(&self, text: &str) -> bool {
+        let parts = text.split(['\n', '.', '。']).map(str::trim).filter(|part| !part.is_empty());
+        parts.map(Meaning::of).any(|part| self.same(&part))
+    }
+
+    fn shared(&self, other: &Self) -> usize {
+        self.words.intersection(&other.words).count()
+    }
+
+    /// Three and four are not the same number with a typing error.
+    fn figures(&self) -> impl Iterator<Item = &String> {
+        self.words.iter().filter(|word| word.bytes().any(|b| b.is_ascii_digit()))
+    }
+}
+
+fn terms(text: &str) -> impl Iterator<Item = String> {
+    let terms = bethink_recall::analyze(text);
+    let terms: Vec<String> = terms.split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect();
+    terms.into_iter()
+}
+
+/// Whether a word stands in every statement or in every text.
+pub(crate) fn says_nothing(word: &str) -> bool {
+    terms(word).all(|term| IN_EVERY.contains(&term))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(one: &str, other: &str, same: bool) {
+        assert_eq!(Meaning::of(one).same(&Meaning::of(other)), same, "{one} / {other}");
+    }
+
+    #[test]
+    fn other_words_may_say_the_same() {
+        check("Always use pnpm in the frontend.", "from now on, use pnpm in the frontend", true);
+        check("never push to main without asking", "Don't ever push to main without asking me", true);
+        check("I prefer short commit messages", "please remember: short commit messages", true);
+        check("use pnpm in the frontend", "use yarn in the backend", false);
+        check("always use tabs", "never use tabs", false);
+        check("the demo is on May 3", "the demo is on May 4", false);
+        check("yes", "ok", false);
+    }
+
+    #[test]
+    fn a_longer_text_may_hold_it() {
+        let text = "Rules of the house.\n- Use pnpm in the frontend\n- Sign commits";
+        assert!(Meaning::of("from now on use pnpm in the frontend").within(text));
+        assert!(!Meaning::of("never use pnpm in the frontend").within(text));
+        let (one, other) = (Meaning::of("always use pnpm"), Meaning::of("never use pnpm"));
+        assert!(one.about(&other) && !one.same(&other));
+        assert!(!one.about(&Meaning::of("deploy on Mondays")));
+    }
+}
