@@ -155,7 +155,12 @@ impl<'a> Desk<'a> {
     }
 
     /// A newer word on the matter of a topic that an extraction wrote.
-    fn continued(&self, taught: &Taught<'_>, meaning: &Meaning, source: &Source) -> Option<Written> {
+    fn continued(
+        &self,
+        taught: &Taught<'_>,
+        meaning: &Meaning,
+        source: &Source,
+    ) -> Option<Written> {
         let is_ours = |known: &&Known<'_>| {
             let head = header::read(known.text).header;
             let written = self.out.writes.iter().any(|written| written.name == *known.name);

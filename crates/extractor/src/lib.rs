@@ -4,9 +4,12 @@
 //! what that agent may do and a copy of the memory on which it does it. Leaves to the daemon when to
 //! look, every file, and who is told. Pure: texts come in, and texts to be written go out.
 //!
-//! Reading order: [`same`] → [`embedded`].
+//! Reading order: [`wrote`] (when there is nothing to do) → [`same`] → [`embedded`] → [`model`].
 
 pub mod embedded;
+pub mod model;
 pub mod same;
+pub mod wrote;
 
 pub use same::Meaning;
+pub use wrote::wrote_memory;

@@ -1,6 +1,6 @@
 //! Memories by a forked agent: what it is told, what it may call, and a copy of the memory on which it works.
 //!
-//! No call of the agent touches a file. It reads and writes a [`Copy`]; what it leaves there is written by the
+//! No call of the agent touches a file. It reads and writes a [`MemoryCopy`]; what it leaves there is written by the
 //! daemon like any other memory, with the hash of what the agent had before it. So the table of what is allowed
 //! guards what may be learnt, and the disk needs no guard from the agent.
 //!
@@ -18,7 +18,7 @@ pub mod table;
 mod tests;
 pub mod tools;
 
-pub use copy::{Changed, Copy, Refused};
+pub use copy::{Changed, MemoryCopy, Refused};
 pub use instruction::Instruction;
 pub use shape::Toolset;
 pub use table::{Allowed, Table};

@@ -27,9 +27,40 @@ static IN_EVERY: LazyLock<BTreeSet<String>> = LazyLock::new(|| terms(TEACHING).c
 
 /// Words that deny, as they stand between spaces, in lower case.
 const DENIES: [&str; 34] = [
-    "not", "no", "never", "don't", "dont", "doesn't", "won't", "can't", "cannot", "without", "avoid", "stop", "isn't",
-    "aren't", "shouldn't", "mustn't", "nie", "niemals", "nicht", "kein", "keine", "keinen", "ne", "pas", "jamais",
-    "sans", "nunca", "jamás", "não", "non", "mai", "niet", "nooit", "geen",
+    "not",
+    "no",
+    "never",
+    "don't",
+    "dont",
+    "doesn't",
+    "won't",
+    "can't",
+    "cannot",
+    "without",
+    "avoid",
+    "stop",
+    "isn't",
+    "aren't",
+    "shouldn't",
+    "mustn't",
+    "nie",
+    "niemals",
+    "nicht",
+    "kein",
+    "keine",
+    "keinen",
+    "ne",
+    "pas",
+    "jamais",
+    "sans",
+    "nunca",
+    "jamás",
+    "não",
+    "non",
+    "mai",
+    "niet",
+    "nooit",
+    "geen",
 ];
 
 impl Meaning {
@@ -78,7 +109,8 @@ impl Meaning {
 
 fn terms(text: &str) -> impl Iterator<Item = String> {
     let terms = bethink_recall::analyze(text);
-    let terms: Vec<String> = terms.split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect();
+    let terms: Vec<String> =
+        terms.split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect();
     terms.into_iter()
 }
 
@@ -98,7 +130,11 @@ mod tests {
     #[test]
     fn other_words_may_say_the_same() {
         check("Always use pnpm in the frontend.", "from now on, use pnpm in the frontend", true);
-        check("never push to main without asking", "Don't ever push to main without asking me", true);
+        check(
+            "never push to main without asking",
+            "Don't ever push to main without asking me",
+            true,
+        );
         check("I prefer short commit messages", "please remember: short commit messages", true);
         check("use pnpm in the frontend", "use yarn in the backend", false);
         check("always use tabs", "never use tabs", false);

@@ -36,7 +36,10 @@ pub fn topic(taught: &Taught<'_>, name: &Name, source: &Source) -> String {
     };
     let day = day(&source.time);
     let said = format!("The user said so on {day}.");
-    header::write(&head, &format!("{}\n\n{said} {}\n", quoted(taught.sentence), apply(taught.lesson)))
+    header::write(
+        &head,
+        &format!("{}\n\n{said} {}\n", quoted(taught.sentence), apply(taught.lesson)),
+    )
 }
 
 /// A topic that is there with a newer word on its matter. Nothing of what stands in it goes.
@@ -50,14 +53,13 @@ pub fn continued(text: &str, taught: &Taught<'_>, source: &Source) -> Result<Str
         whole.messages.extend(source.messages.iter().cloned());
         whole.messages.dedup();
     }
-    let changes = [
-        Change::Description(&description),
-        Change::Modified(&source.time),
-        Change::Source(&whole),
-    ];
+    let changes =
+        [Change::Description(&description), Change::Modified(&source.time), Change::Source(&whole)];
     let text = header::with(text, &changes)?;
     let day = day(&source.time);
-    let said = format!("The user said so on {day}. Where it differs from what stands above, this is what counts.");
+    let said = format!(
+        "The user said so on {day}. Where it differs from what stands above, this is what counts."
+    );
     Ok(format!("{}\n\n{}\n\n{said}\n", text.trim_end(), quoted(taught.sentence)))
 }
 
@@ -87,22 +89,32 @@ fn day(time: &str) -> &str {
 /// What follows from a lesson for who reads it later.
 fn apply(lesson: Lesson) -> &'static str {
     match lesson {
-        Lesson::Standing => "How to apply: hold to it without being asked, until the user says otherwise.",
+        Lesson::Standing => {
+            "How to apply: hold to it without being asked, until the user says otherwise."
+        }
         Lesson::Preference => {
             "How to apply: prefer it wherever there is a choice; what the user asks for in the conversation goes first."
         }
-        Lesson::Person => "How to apply: fit explanations and proposals to it; don't bring it up without need.",
-        Lesson::People => "How to apply: name this person when the matter comes up; whether somebody is asked, the user decides.",
+        Lesson::Person => {
+            "How to apply: fit explanations and proposals to it; don't bring it up without need."
+        }
+        Lesson::People => {
+            "How to apply: name this person when the matter comes up; whether somebody is asked, the user decides."
+        }
         Lesson::Convention => {
             "How to apply: hold to it in new work; where files show otherwise, say so and ask."
         }
-        Lesson::Decision => "How to apply: take it as settled; who proposes otherwise says what has changed since.",
+        Lesson::Decision => {
+            "How to apply: take it as settled; who proposes otherwise says what has changed since."
+        }
         Lesson::Constraint => "How to apply: check what is proposed against it first.",
         Lesson::Deadline => {
             "How to apply: plan by it; a day without a date counts from the day it was said. When it is past, ask."
         }
         Lesson::Place => "How to apply: check that it still holds before relying on it.",
-        Lesson::Pointer => "How to apply: look there when the matter comes up, and check that it still holds.",
+        Lesson::Pointer => {
+            "How to apply: look there when the matter comes up, and check that it still holds."
+        }
         Lesson::Asked => "How to apply: keep it in mind; the user asked for it to be remembered.",
     }
 }

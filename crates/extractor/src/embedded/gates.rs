@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use bethink_memdir::unseen;
 use regex::RegexSet;
 
 use super::plain::QUOTED;
@@ -28,11 +29,13 @@ pub enum No {
 
 /// A sentence that must not be taken, however it was said. `sentence` as it stands, `plain` by [`super::plain`].
 pub fn never(sentence: &str, plain: &str) -> Option<No> {
+    let scanned = bethink_secrets::Text { name: "", text: sentence };
     let mut words = sentence.split_whitespace();
-    if SECRET.is_match(plain) || words.any(|word| is_token(word) || has_login(word)) {
+    let looks_so = SECRET.is_match(plain) || words.any(|word| has_login(word) || is_token(word));
+    if looks_so || !bethink_secrets::scan(&scanned).is_empty() {
         return Some(No::Secret);
     }
-    if bethink_transcript::text::plain(sentence) != sentence {
+    if !unseen::find(sentence).is_empty() {
         return Some(No::Hidden);
     }
     (sentence.chars().count() > MOST_CHARS).then_some(No::TooLong)
@@ -55,7 +58,10 @@ pub fn without_politeness(plain: &str) -> Option<&str> {
         ["always ", "never ", "from now on", "not ever ", "stop ", "remember "];
     let rest = ASKED.iter().find_map(|asked| plain.strip_prefix(asked))?;
     let rest = rest.trim_start_matches("please ").trim_start_matches("also ");
-    STANDING.iter().any(|word| rest.starts_with(word)).then(|| rest.trim_end_matches('?').trim_end())
+    STANDING
+        .iter()
+        .any(|word| rest.starts_with(word))
+        .then(|| rest.trim_end_matches('?').trim_end())
 }
 
 fn is_question(plain: &str) -> bool {
@@ -72,9 +78,40 @@ fn is_question(plain: &str) -> bool {
 }
 
 const ASKS: [&str; 34] = [
-    "what", "why", "how", "who", "whose", "which", "can", "could", "would", "will", "shall", "should", "does", "did",
-    "is", "are", "was", "were", "has", "am", "isn't", "aren't", "doesn't", "didn't", "wouldn't", "shouldn't",
-    "couldn't", "can't", "warum", "wieso", "kannst", "könntest", "pourquoi", "puedes",
+    "what",
+    "why",
+    "how",
+    "who",
+    "whose",
+    "which",
+    "can",
+    "could",
+    "would",
+    "will",
+    "shall",
+    "should",
+    "does",
+    "did",
+    "is",
+    "are",
+    "was",
+    "were",
+    "has",
+    "am",
+    "isn't",
+    "aren't",
+    "doesn't",
+    "didn't",
+    "wouldn't",
+    "shouldn't",
+    "couldn't",
+    "can't",
+    "warum",
+    "wieso",
+    "kannst",
+    "könntest",
+    "pourquoi",
+    "puedes",
 ];
 
 fn set(patterns: &[&str]) -> RegexSet {
@@ -116,23 +153,21 @@ static REPORTED: LazyLock<RegexSet> = LazyLock::new(|| {
     ])
 });
 
-/// An address with a password in it.
+/// An address with a password in it, good or made up.
 fn has_login(word: &str) -> bool {
     let place = word.split_once("://").map(|(_, rest)| rest.split('/').next().unwrap_or(rest));
     place.and_then(|place| place.rsplit_once('@')).is_some_and(|(login, _)| login.contains(':'))
 }
 
-/// A word that is a key, by its look: long, mixed, and nothing that one says.
+/// A word that is no word: long, of letters in both cases and digits. Here a name that is lost costs nothing.
 fn is_token(word: &str) -> bool {
     const LEAST: usize = 24;
     let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    let is_plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+=.".contains(&b));
     let has = |kind: fn(&u8) -> bool| word.as_bytes().iter().any(kind);
-    word.len() >= LEAST
-        && is_plain
-        && has(u8::is_ascii_digit)
-        && (has(u8::is_ascii_uppercase) || word.starts_with("sk-"))
-        && has(u8::is_ascii_lowercase)
+    let is_one = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_+=".contains(&b));
+    let is_mixed =
+        has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    word.len() >= LEAST && is_one && is_mixed
 }
 
 #[cfg(test)]
@@ -170,7 +205,7 @@ mod tests {
     #[test]
     fn secrets_and_what_is_not_seen_are_never_taken() {
         check("remember that the password is hunter2", Some(No::Secret));
-        check("remember the key AKIAIOSFODNN7EXAMPLEabcd123", Some(No::Secret));
+        check("remember the key ghp_16C7e42F292c6912E7710c838347Ae178B4a", Some(No::Secret));
         check("remember: postgres://ada:x@db/prod", Some(No::Secret));
         check("the password policy changed", None);
         check("always use\u{200B} tabs", Some(No::Hidden));

@@ -76,11 +76,64 @@ pub fn links(sentence: &str) -> Vec<&str> {
 /// How many words at the beginning say nothing.
 fn filler(words: &[&str]) -> Option<usize> {
     const ONE: [&str; 58] = [
-        "ok", "okay", "yes", "yeah", "yep", "no", "nope", "hey", "hi", "hello", "oh", "ah", "well", "so", "and",
-        "but", "also", "btw", "fyi", "hmm", "hm", "please", "pls", "actually", "note", "nb", "ps", "thanks",
-        "right", "sure", "great", "good", "perfect", "nice", "sorry", "again", "then", "just", "bitte", "ja",
-        "nein", "und", "aber", "danke", "oui", "non", "merci", "et", "sí", "si", "gracias", "y", "pero", "important",
-        "wichtig", "anyway", "alright", "->",
+        "ok",
+        "okay",
+        "yes",
+        "yeah",
+        "yep",
+        "no",
+        "nope",
+        "hey",
+        "hi",
+        "hello",
+        "oh",
+        "ah",
+        "well",
+        "so",
+        "and",
+        "but",
+        "also",
+        "btw",
+        "fyi",
+        "hmm",
+        "hm",
+        "please",
+        "pls",
+        "actually",
+        "note",
+        "nb",
+        "ps",
+        "thanks",
+        "right",
+        "sure",
+        "great",
+        "good",
+        "perfect",
+        "nice",
+        "sorry",
+        "again",
+        "then",
+        "just",
+        "bitte",
+        "ja",
+        "nein",
+        "und",
+        "aber",
+        "danke",
+        "oui",
+        "non",
+        "merci",
+        "et",
+        "sí",
+        "si",
+        "gracias",
+        "y",
+        "pero",
+        "important",
+        "wichtig",
+        "anyway",
+        "alright",
+        "->",
     ];
     const MORE: [&[&str]; 10] = [
         &["by", "the", "way"],
@@ -96,7 +149,8 @@ fn filler(words: &[&str]) -> Option<usize> {
     ];
     let bare = |word: &str| word.trim_end_matches([',', '.', ':', '!', ';']).to_owned();
     let more = MORE.iter().find(|known| {
-        words.len() > known.len() && known.iter().zip(words).all(|(known, word)| bare(word) == *known)
+        words.len() > known.len()
+            && known.iter().zip(words).all(|(known, word)| bare(word) == *known)
     });
     if let Some(known) = more {
         return Some(known.len());
@@ -138,6 +192,9 @@ mod tests {
         check("see https://x.test/a?b=1, ok", "see ◊, ok");
         check("“Always” is „nie“ «jamais»", "□ is □ □");
         check("a 5\" screen", "a 5\" screen");
-        assert_eq!(links("see (https://x.test/a). and http://y.test"), ["https://x.test/a", "http://y.test"]);
+        assert_eq!(
+            links("see (https://x.test/a). and http://y.test"),
+            ["https://x.test/a", "http://y.test"]
+        );
     }
 }

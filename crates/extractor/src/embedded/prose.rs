@@ -202,8 +202,33 @@ fn list_marker(body: &str) -> usize {
 /// What programs print and people paste: logs, diffs, stacks, prompts, tables, code.
 fn is_machine_made(body: &str) -> bool {
     const BEGINNINGS: [&str; 27] = [
-        ">", "$ ", "% ", "❯", "⏺", "●", "⎿", "│", "╭", "╰", "├", "└", "|", "{", "}", "[{", "@@", "+++", "---",
-        "diff --", "at ", "File \"", "Traceback", "//", "/*", "#!", "import ",
+        ">",
+        "$ ",
+        "% ",
+        "❯",
+        "⏺",
+        "●",
+        "⎿",
+        "│",
+        "╭",
+        "╰",
+        "├",
+        "└",
+        "|",
+        "{",
+        "}",
+        "[{",
+        "@@",
+        "+++",
+        "---",
+        "diff --",
+        "at ",
+        "File \"",
+        "Traceback",
+        "//",
+        "/*",
+        "#!",
+        "import ",
     ];
     const LEVELS: [&str; 7] = ["ERROR", "WARN", "INFO", "DEBUG", "FATAL", "TRACE", "panic:"];
     BEGINNINGS.iter().any(|beginning| body.starts_with(beginning))
@@ -272,7 +297,8 @@ fn begins_sentence(rest: &str) -> bool {
 
 fn is_abbreviation(before: &str) -> bool {
     const KNOWN: [&str; 14] = [
-        "e.g", "i.e", "etc", "vs", "cf", "approx", "dr", "mr", "mrs", "ms", "z.b", "bzw", "ca", "p.ej",
+        "e.g", "i.e", "etc", "vs", "cf", "approx", "dr", "mr", "mrs", "ms", "z.b", "bzw", "ca",
+        "p.ej",
     ];
     let word = before.rsplit([' ', '(', '\n']).next().unwrap_or_default().to_lowercase();
     KNOWN.contains(&word.as_str()) || (word.chars().count() == 1 && word != "i")
@@ -295,7 +321,8 @@ mod tests {
         check("edit lib.rs and v1.2 of it", &["edit lib.rs and v1.2 of it"]);
         check("- one thing\n- another. And more", &["one thing", "another.", "And more"]);
         check("1. lint fails\n2) new comments", &["lint fails", "new comments"]);
-        let wrapped = "this is a long line that somebody has wrapped by hand\nand that goes on here";
+        let wrapped =
+            "this is a long line that somebody has wrapped by hand\nand that goes on here";
         check(wrapped, &[wrapped]);
         check("不要提交。以后用中文回答。", &["不要提交。", "以后用中文回答。"]);
         check("", &[]);
@@ -318,8 +345,14 @@ mod tests {
 
     #[test]
     fn a_quotation_is_not_taken_apart() {
-        check("he wrote \"Use tabs. Never spaces.\" ok. Right", &["he wrote \"Use tabs. Never spaces.\" ok.", "Right"]);
-        check("got this \"Use tabs.\n\nNever spaces.\nAnd so on\" there\n\nmine", &["got this", "mine"]);
+        check(
+            "he wrote \"Use tabs. Never spaces.\" ok. Right",
+            &["he wrote \"Use tabs. Never spaces.\" ok.", "Right"],
+        );
+        check(
+            "got this \"Use tabs.\n\nNever spaces.\nAnd so on\" there\n\nmine",
+            &["got this", "mine"],
+        );
         check("a 5\" screen. And more", &["a 5\" screen.", "And more"]);
     }
 

@@ -51,7 +51,8 @@ impl Held {
     /// Content words without which the sentence is about nothing that can be understood later.
     pub fn least_words(&self) -> usize {
         // These say by themselves what they are about.
-        const ALONE: [&str; 6] = ["ask first", "style", "no such thing", "be so", "I am", "my name"];
+        const ALONE: [&str; 6] =
+            ["ask first", "style", "no such thing", "be so", "I am", "my name"];
         if ALONE.contains(&self.rule) { 1 } else { 2 }
     }
 }
@@ -83,11 +84,17 @@ const DATE: &str = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:january|fe
 /// What people are.
 const ROLE: &str = r"(?:developer|engineer|programmer|designer|scientist|researcher|student|phd|postdoc|professor|teacher|manager|founder|co-founder|cto|ceo|maintainer|analyst|administrator|admin|sysadmin|architect|freelancer|consultant|contractor|intern|beginner|newbie|novice|expert|lead|pm|dba|qa|tester|doctor|nurse|lawyer|accountant|writer|editor|artist|musician|hobbyist|physicist|chemist|biologist|mathematician|statistician|economist|linguist|journalist|translator|sre|devops|dev|reviewer|owner|boss|contact)";
 /// What makes a habit of an order.
-const ASSIGNED: &str = r"(?:ask|asking|approval|permission|confirmation|my ok|telling me|checking with me|confirming)";
+const ASSIGNED: &str =
+    r"(?:ask|asking|approval|permission|confirmation|my ok|telling me|checking with me|confirming)";
 
 fn rules() -> Vec<Rule> {
     let parts = [
-        ("{S}", START), ("{O}", OPENING), ("{DO}", DO), ("{DATE}", DATE), ("{ROLE}", ROLE), ("{ASK}", ASSIGNED),
+        ("{S}", START),
+        ("{O}", OPENING),
+        ("{DO}", DO),
+        ("{DATE}", DATE),
+        ("{ROLE}", ROLE),
+        ("{ASK}", ASSIGNED),
     ];
     let filled = |pattern: &str| {
         let whole = |text: String, (name, part): &(&str, &str)| text.replace(name, part);
@@ -115,7 +122,8 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(rules);
 pub(super) type Row = (&'static str, Lesson, &'static str, &'static str);
 
 use Lesson::{
-    Constraint, Convention, Deadline, Decision, People, Person, Place, Pointer, Preference, Standing,
+    Constraint, Convention, Deadline, Decision, People, Person, Place, Pointer, Preference,
+    Standing,
 };
 
 const ENGLISH: &[Row] = &[

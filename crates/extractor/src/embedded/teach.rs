@@ -50,7 +50,10 @@ pub fn taught_by<'a>(said: impl IntoIterator<Item = &'a Said>) -> Found<'a> {
 enum After {
     Nothing,
     /// They are to be remembered; they stand in this paragraph and in items below it.
-    Remember { items: bool, paragraph: Option<usize> },
+    Remember {
+        items: bool,
+        paragraph: Option<usize>,
+    },
 }
 
 struct Listener<'f, 'a> {
@@ -132,8 +135,10 @@ impl<'a> Listener<'_, 'a> {
     }
 
     fn judge(&mut self, sentence: Sentence<'a>, plain: &str) {
-        let no = gates::never(sentence.text, plain).or_else(|| gates::unless_asked(plain));
-        let Some(held) = taught(plain).filter(|_| no.is_none()) else { return };
+        let Some(held) = taught(plain) else { return };
+        if gates::unless_asked(plain).is_some() || gates::never(sentence.text, plain).is_some() {
+            return;
+        }
         let is_choice = held.lesson == Lesson::Preference && held.rule == "I prefer";
         if is_choice && self.said.question.is_some() {
             // One of what was offered; it says nothing of the next choice.
@@ -147,9 +152,8 @@ impl<'a> Listener<'_, 'a> {
     fn push(&mut self, sentence: Sentence<'a>, lesson: Lesson, rule: &'static str, asked: bool) {
         let taught = Taught { seq: self.said.seq, sentence: sentence.text, lesson, rule, asked };
         // "Remember that", after a sentence that was taken anyway.
-        let double = |known: &&mut Taught<'_>| {
-            known.seq == taught.seq && known.sentence == taught.sentence
-        };
+        let double =
+            |known: &&mut Taught<'_>| known.seq == taught.seq && known.sentence == taught.sentence;
         match self.found.taught.iter_mut().find(double) {
             Some(known) => known.asked |= asked,
             None => self.found.taught.push(taught),
@@ -160,9 +164,18 @@ impl<'a> Listener<'_, 'a> {
 /// After a colon: a list of one's own, not one of things to do.
 fn goes_on_in_prose(plain: &str) -> bool {
     const OWN: [&str; 9] = [
-        "rules", "notes", "preferences", "conventions", "guidelines", "reminders", "things", "points", "wishes",
+        "rules",
+        "notes",
+        "preferences",
+        "conventions",
+        "guidelines",
+        "reminders",
+        "things",
+        "points",
+        "wishes",
     ];
-    let copied = ["says", "said", "following", "feedback", "comment", "error", "output", "these points"];
+    let copied =
+        ["says", "said", "following", "feedback", "comment", "error", "output", "these points"];
     OWN.iter().any(|word| plain.contains(word)) && !copied.iter().any(|word| plain.contains(word))
 }
 
@@ -179,10 +192,14 @@ fn looks_like(sentence: &str, plain: &str) -> Lesson {
     let begins = |words: &[&str]| words.iter().any(|word| rest.starts_with(word));
     if !links(sentence).is_empty() {
         Lesson::Pointer
-    } else if begins(&["i ", "i'm ", "my ", "ich ", "mein", "je ", "j'", "mon ", "yo ", "mi ", "我"]) {
+    } else if begins(&[
+        "i ", "i'm ", "my ", "ich ", "mein", "je ", "j'", "mon ", "yo ", "mi ", "我",
+    ]) {
         Lesson::Person
     } else if plain.contains(" to ") && begins(&["always", "never", "not ", "don't", "do not"])
-        || begins(&["always", "never", "don't", "do not", "use ", "run ", "write ", "keep ", "avoid "])
+        || begins(&[
+            "always", "never", "don't", "do not", "use ", "run ", "write ", "keep ", "avoid ",
+        ])
         || plain.contains("remember to ")
     {
         Lesson::Standing

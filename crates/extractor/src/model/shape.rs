@@ -6,9 +6,11 @@
 use bethink_session_memory::edit::{EditCall, EditShape};
 use serde_json::{Map, Value};
 
-const PATH: &[&str] = &["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
+const PATH: &[&str] =
+    &["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
 const TEXT: &[&str] = &["content", "contents", "file_text", "text"];
-const DIRECTORY: &[&str] = &["path", "dir_path", "directory", "dir", "target_directory", "relative_workspace_path"];
+const DIRECTORY: &[&str] =
+    &["path", "dir_path", "directory", "dir", "target_directory", "relative_workspace_path"];
 const PATTERN: &[&str] = &["pattern", "query", "regex", "glob_pattern"];
 const COMMAND: &[&str] = &["command", "cmd"];
 /// Begins the type of a provider's own editor, which comes without a schema.
@@ -17,13 +19,28 @@ const BUILT_IN: &str = "text_editor_";
 /// What a tool does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Deed {
-    Read { path: String },
-    Write { path: String, text: String },
+    Read {
+        path: String,
+    },
+    Write {
+        path: String,
+        text: String,
+    },
     Edit(EditShape),
-    Grep { pattern: String, directory: Option<String> },
-    Glob { pattern: String, directory: Option<String> },
-    List { directory: Option<String> },
-    Shell { command: String },
+    Grep {
+        pattern: String,
+        directory: Option<String>,
+    },
+    Glob {
+        pattern: String,
+        directory: Option<String>,
+    },
+    List {
+        directory: Option<String>,
+    },
+    Shell {
+        command: String,
+    },
     /// A provider's own editor: views, creates and replaces.
     Editor,
 }
@@ -97,22 +114,30 @@ impl ClientTool {
             let EditCall { path, old, new, replace_all } = EditCall::from_json(shape, input)?;
             return Ok(Ask::Edit { path, old, new, all: replace_all });
         }
-        let input: Map<String, Value> =
-            serde_json::from_str(input).map_err(|error| format!("the arguments are no JSON: {error}"))?;
+        let input: Map<String, Value> = serde_json::from_str(input)
+            .map_err(|error| format!("the arguments are no JSON: {error}"))?;
         let text = |name: &str| match input.get(name) {
             Some(Value::String(text)) => Ok(text.clone()),
             Some(_) => Err(format!("the argument {name:?} must be a string")),
             None => Err(format!("the argument {name:?} is missing")),
         };
         let place = |name: &Option<String>| match name {
-            Some(name) if input.get(name).is_some_and(|value| !value.is_null()) => text(name).map(Some),
+            Some(name) if input.get(name).is_some_and(|value| !value.is_null()) => {
+                text(name).map(Some)
+            }
             _ => Ok(None),
         };
         match &self.deed {
             Deed::Read { path } => Ok(Ask::Read { path: text(path)? }),
-            Deed::Write { path, text: content } => Ok(Ask::Write { path: text(path)?, text: text(content)? }),
-            Deed::Grep { pattern, directory } => Ok(Ask::Grep { pattern: text(pattern)?, path: place(directory)? }),
-            Deed::Glob { pattern, directory } => Ok(Ask::Glob { pattern: text(pattern)?, path: place(directory)? }),
+            Deed::Write { path, text: content } => {
+                Ok(Ask::Write { path: text(path)?, text: text(content)? })
+            }
+            Deed::Grep { pattern, directory } => {
+                Ok(Ask::Grep { pattern: text(pattern)?, path: place(directory)? })
+            }
+            Deed::Glob { pattern, directory } => {
+                Ok(Ask::Glob { pattern: text(pattern)?, path: place(directory)? })
+            }
             Deed::List { directory } => Ok(Ask::List { path: place(directory)? }),
             Deed::Shell { command } => Ok(Ask::Shell { command: text(command)? }),
             Deed::Editor | Deed::Edit(_) => editor(&text),
@@ -127,23 +152,6 @@ impl ClientTool {
             _ => None,
         }
     }
-
-    /// Whether a call of it may change a file whose path begins with `dir`.
-    pub fn may_change(&self, input: &str, dir: &str) -> bool {
-        match self.ask(input) {
-            Ok(Ask::Write { path, .. } | Ask::Edit { path, .. }) => {
-                path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
-            }
-            // A person's shell can do anything; one that names the directory and is no listing may write there.
-            Ok(Ask::Shell { command }) => command.contains(dir) && super::listing::parse(&command).is_err() && writes(&command),
-            _ => false,
-        }
-    }
-}
-
-/// A command that may write what it names.
-fn writes(command: &str) -> bool {
-    [">", "tee ", "sed -i", "mv ", "cp ", "rm ", "touch "].iter().any(|sign| command.contains(sign))
 }
 
 /// A provider's own editor has one tool for several deeds.
@@ -152,7 +160,9 @@ fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<Ask, String> 
     match text("command")?.as_str() {
         "view" => Ok(Ask::Read { path }),
         "create" => Ok(Ask::Write { path, text: text("file_text")? }),
-        "str_replace" => Ok(Ask::Edit { path, old: text("old_str")?, new: text("new_str")?, all: false }),
+        "str_replace" => {
+            Ok(Ask::Edit { path, old: text("old_str")?, new: text("new_str")?, all: false })
+        }
         _ => Err("only the commands view, create and str_replace are allowed".to_owned()),
     }
 }
@@ -167,14 +177,20 @@ fn deed(name: &str, properties: &Map<String, Value>) -> Option<Deed> {
     if let (Some(path), Some(text), true) = (&path, text, says(&["write", "create", "save"])) {
         return Some(Deed::Write { path: path.clone(), text });
     }
-    if let (Some(command), true) = (named(COMMAND), says(&["bash", "shell", "terminal", "command", "exec"])) {
+    if let (Some(command), true) =
+        (named(COMMAND), says(&["bash", "shell", "terminal", "command", "exec"]))
+    {
         return Some(Deed::Shell { command });
     }
     if let Some(pattern) = named(PATTERN) {
         let directory = named(DIRECTORY);
         return match () {
-            () if says(&["glob", "find_file", "file_search"]) => Some(Deed::Glob { pattern, directory }),
-            () if says(&["grep", "ripgrep", "search_files", "search_text"]) => Some(Deed::Grep { pattern, directory }),
+            () if says(&["glob", "find_file", "file_search"]) => {
+                Some(Deed::Glob { pattern, directory })
+            }
+            () if says(&["grep", "ripgrep", "search_files", "search_text"]) => {
+                Some(Deed::Grep { pattern, directory })
+            }
             () => None,
         };
     }
@@ -209,24 +225,49 @@ mod tests {
     fn each_clients_tools_are_found() {
         let (path, text) = ("/m/a.md".to_owned(), "x".to_owned());
         let read = Ask::Read { path: path.clone() };
-        check(&tool("Read", &["file_path", "offset", "limit"]), &json!({ "file_path": path, "limit": 3 }), &read);
+        check(
+            &tool("Read", &["file_path", "offset", "limit"]),
+            &json!({ "file_path": path, "limit": 3 }),
+            &read,
+        );
         check(&tool("read_file", &["target_file"]), &json!({ "target_file": path }), &read);
         let write = Ask::Write { path: path.clone(), text: text.clone() };
-        check(&tool("Write", &["file_path", "content"]), &json!({ "file_path": path, "content": "x" }), &write);
-        check(&tool("write_to_file", &["path", "content"]), &json!({ "path": path, "content": "x" }), &write);
-        let edit = Ask::Edit { path: path.clone(), old: "a".to_owned(), new: "b".to_owned(), all: false };
-        check(&tool("Edit", &["file_path", "old_string", "new_string"]), {
-            &json!({ "file_path": path, "old_string": "a", "new_string": "b" })
-        }, &edit);
+        check(
+            &tool("Write", &["file_path", "content"]),
+            &json!({ "file_path": path, "content": "x" }),
+            &write,
+        );
+        check(
+            &tool("write_to_file", &["path", "content"]),
+            &json!({ "path": path, "content": "x" }),
+            &write,
+        );
+        let edit =
+            Ask::Edit { path: path.clone(), old: "a".to_owned(), new: "b".to_owned(), all: false };
+        let input = json!({ "file_path": path, "old_string": "a", "new_string": "b" });
+        check(&tool("Edit", &["file_path", "old_string", "new_string"]), &input, &edit);
         let grep = Ask::Grep { pattern: text.clone(), path: None };
-        check(&tool("Grep", &["pattern", "path", "output_mode"]), &json!({ "pattern": "x" }), &grep);
+        check(
+            &tool("Grep", &["pattern", "path", "output_mode"]),
+            &json!({ "pattern": "x" }),
+            &grep,
+        );
         let glob = Ask::Glob { pattern: text.clone(), path: Some("/m".to_owned()) };
         check(&tool("Glob", &["pattern", "path"]), &json!({ "pattern": "x", "path": "/m" }), &glob);
         let list = Ask::List { path: Some("/m".to_owned()) };
         check(&tool("LS", &["path", "ignore"]), &json!({ "path": "/m" }), &list);
-        check(&tool("list_dir", &["target_directory"]), &json!({ "target_directory": "/m" }), &list);
-        check(&tool("Bash", &["command", "timeout"]), &json!({ "command": "x" }), &Ask::Shell { command: text });
-        let editor = json!({ "type": "text_editor_20250728", "name": "str_replace_based_edit_tool" });
+        check(
+            &tool("list_dir", &["target_directory"]),
+            &json!({ "target_directory": "/m" }),
+            &list,
+        );
+        check(
+            &tool("Bash", &["command", "timeout"]),
+            &json!({ "command": "x" }),
+            &Ask::Shell { command: text },
+        );
+        let editor =
+            json!({ "type": "text_editor_20250728", "name": "str_replace_based_edit_tool" });
         check(&editor, &json!({ "command": "view", "path": path }), &read);
         check(&editor, &json!({ "command": "create", "path": path, "file_text": "x" }), &write);
         let insert = json!({ "command": "insert", "path": path });
@@ -249,7 +290,8 @@ mod tests {
         ];
         assert_eq!(set(&others), Toolset::default());
         assert_eq!(Toolset::find("no json"), Toolset::default());
-        let bare = json!({ "name": "Write", "description": "", "input_schema": { "type": "object" } });
+        let bare =
+            json!({ "name": "Write", "description": "", "input_schema": { "type": "object" } });
         assert_eq!(set(&[bare]).writer(), None);
     }
 
@@ -258,26 +300,10 @@ mod tests {
         let tools = set(&[tool("Write", &["file_path", "content"])]);
         let ask = |input: &str| tools.tools[0].ask(input).unwrap_err();
         assert_eq!(ask(r#"{"file_path":"/m/a.md"}"#), "the argument \"content\" is missing");
-        assert_eq!(ask(r#"{"file_path":3,"content":""}"#), "the argument \"file_path\" must be a string");
+        assert_eq!(
+            ask(r#"{"file_path":3,"content":""}"#),
+            "the argument \"file_path\" must be a string"
+        );
         assert!(ask("[]").contains("no JSON"));
-    }
-
-    #[test]
-    fn a_call_that_may_write_memory_is_known() {
-        let tools = set(&[
-            tool("Write", &["file_path", "content"]),
-            tool("Bash", &["command"]),
-            tool("Read", &["file_path"]),
-        ]);
-        let check = |tool: usize, input: Value, expect: bool| {
-            assert_eq!(tools.tools[tool].may_change(&input.to_string(), "/m"), expect, "{input}");
-        };
-        check(0, json!({ "file_path": "/m/a.md", "content": "" }), true);
-        check(0, json!({ "file_path": "/mx/a.md", "content": "" }), false);
-        check(1, json!({ "command": "echo x >> /m/a.md" }), true);
-        check(1, json!({ "command": "cat /m/a.md" }), false);
-        check(1, json!({ "command": "ls /m" }), false);
-        check(1, json!({ "command": "echo x > /tmp/y" }), false);
-        check(2, json!({ "file_path": "/m/a.md" }), false);
     }
 }

@@ -25,7 +25,12 @@ pub enum Spot {
 impl Spot {
     /// `path` within `dir`, which is absolute and without a `/` at its end.
     pub fn parse(dir: &str, path: &str) -> Result<Self, String> {
-        let outside = || format!("only files in {dir} may be named, by their whole path; the call names {:?}", shown(path));
+        let outside = || {
+            format!(
+                "only files in {dir} may be named, by their whole path; the call names {:?}",
+                shown(path)
+            )
+        };
         let path = path.strip_suffix('/').unwrap_or(path);
         if path == dir {
             return Ok(Spot::Directory);
@@ -33,7 +38,10 @@ impl Spot {
         let inner = path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/'));
         let inner = inner.ok_or_else(outside)?;
         if !inner.chars().all(is_plain) {
-            return Err(format!("a name has letters, digits, -, _ and . only; the call names {:?}", shown(path)));
+            return Err(format!(
+                "a name has letters, digits, -, _ and . only; the call names {:?}",
+                shown(path)
+            ));
         }
         let (first, rest) = match inner.split_once('/') {
             Some((first, rest)) => (first, Some(rest)),
@@ -93,19 +101,57 @@ mod tests {
     #[test]
     fn every_other_spelling_is_refused() {
         let inside = [
-            "//fog.md", "/./fog.md", "/../fog.md", "/a/../fog.md", "/..", "/.", "/fog", "/fog.txt", "/.hidden.md",
-            "/fog.md\0", "/fog%2emd.md", "/a\\b.md", "/fog.md ", "/ fog.md", "/a//b.md", "/memory.MD", "/memory.md",
-            "/Team/fog.md", "/TEAM/fog.md", "/team/../fog.md", "/a/b/c/d/e.md", "/fog\u{202E}.md", "/fog\n.md", "/*.md",
-            "/~.md", "/$HOME.md", "/fog.md/x", "/..md/../x.md", "x/fog.md", "-2/fog.md", "/\u{2024}\u{2024}/fog.md",
+            "//fog.md",
+            "/./fog.md",
+            "/../fog.md",
+            "/a/../fog.md",
+            "/..",
+            "/.",
+            "/fog",
+            "/fog.txt",
+            "/.hidden.md",
+            "/fog.md\0",
+            "/fog%2emd.md",
+            "/a\\b.md",
+            "/fog.md ",
+            "/ fog.md",
+            "/a//b.md",
+            "/memory.MD",
+            "/memory.md",
+            "/Team/fog.md",
+            "/TEAM/fog.md",
+            "/team/../fog.md",
+            "/a/b/c/d/e.md",
+            "/fog\u{202E}.md",
+            "/fog\n.md",
+            "/*.md",
+            "/~.md",
+            "/$HOME.md",
+            "/fog.md/x",
+            "/..md/../x.md",
+            "x/fog.md",
+            "-2/fog.md",
+            "/\u{2024}\u{2024}/fog.md",
         ];
         for inner in inside {
             let found = Spot::parse(DIR, &format!("{DIR}{inner}"));
             assert!(found.is_err(), "{inner:?} → {found:?}");
         }
         for path in [
-            "", "/", "fog.md", "./fog.md", "~/memory/fog.md", "/etc/passwd", "/proc/self/mem", "file:///home/ada", "C:\\fog.md",
-            "/home/ada/.bethink/memory/app-1", "/home/ada/.bethink/memory/app-1/memory2/fog.md", "/HOME/ada/.bethink/memory/app-1/memory/fog.md",
-            "/home/ada/.bethink/memory/app-1/./memory/fog.md", " /home/ada/.bethink/memory/app-1/memory/fog.md",
+            "",
+            "/",
+            "fog.md",
+            "./fog.md",
+            "~/memory/fog.md",
+            "/etc/passwd",
+            "/proc/self/mem",
+            "file:///home/ada",
+            "C:\\fog.md",
+            "/home/ada/.bethink/memory/app-1",
+            "/home/ada/.bethink/memory/app-1/memory2/fog.md",
+            "/HOME/ada/.bethink/memory/app-1/memory/fog.md",
+            "/home/ada/.bethink/memory/app-1/./memory/fog.md",
+            " /home/ada/.bethink/memory/app-1/memory/fog.md",
         ] {
             let found = Spot::parse(DIR, path);
             assert!(found.is_err(), "{path:?} → {found:?}");

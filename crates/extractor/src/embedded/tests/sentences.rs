@@ -139,7 +139,10 @@ fn asked_for() {
             "keep in mind for the future that the CSV has no header",
         ],
     );
-    teaches(Kind::Feedback, &["remember to run the formatter", "Remember: never touch generated files"]);
+    teaches(
+        Kind::Feedback,
+        &["remember to run the formatter", "Remember: never touch generated files"],
+    );
     teaches(Kind::User, &["remember that I am a nurse", "Remember my cluster account is otter"]);
 }
 
@@ -171,7 +174,12 @@ fn other_languages() {
     );
     teaches(
         Kind::User,
-        &["Ich bin Softwareentwickler", "Je m'appelle Ada", "Soy ingeniero de datos", "我是后端工程师"],
+        &[
+            "Ich bin Softwareentwickler",
+            "Je m'appelle Ada",
+            "Soy ingeniero de datos",
+            "我是后端工程师",
+        ],
     );
     teaches(
         Kind::Project,

@@ -1,0 +1,92 @@
+//! Looking through the copy, as a client's search tools do.
+
+use regex::{Regex, RegexBuilder};
+
+use super::MemoryCopy;
+use crate::model::spot::Spot;
+
+/// Compiled size of a model's pattern: searching takes time linear in the text, compiling does not.
+const PATTERN_BYTES: usize = 256 * 1024;
+/// Lines that a search answers with.
+const MOST_LINES: usize = 200;
+
+impl MemoryCopy {
+    /// `file:line` of each line below `below` that holds `pattern`.
+    pub fn grep(&self, dir: &str, pattern: &str, below: &Spot) -> Result<String, String> {
+        let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
+        let pattern = built.or_else(|_| Regex::new(&regex::escape(pattern)));
+        let pattern = pattern.map_err(|_| "the pattern is too large".to_owned())?;
+        let mut found = Vec::new();
+        for (file, text) in self.files(below) {
+            let lines = text.lines().enumerate().filter(|(_, line)| pattern.is_match(line));
+            found.extend(lines.map(|(at, line)| format!("{dir}/{file}:{}:{line}", at + 1)));
+        }
+        Ok(told(found))
+    }
+
+    /// Paths below `below` whose names look like `pattern`, or all of them.
+    pub fn list(&self, dir: &str, pattern: Option<&str>, below: &Spot) -> Result<String, String> {
+        let pattern = match pattern {
+            Some(pattern) => {
+                Some(wildcards(pattern).ok_or("the pattern can't be understood: use * and ?")?)
+            }
+            None => None,
+        };
+        let looks = |file: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(file));
+        let found = self.files(below).into_iter().filter(|(file, _)| looks(file));
+        Ok(told(found.map(|(file, _)| format!("{dir}/{file}")).collect()))
+    }
+
+    /// Files below a place, relative to the directory, with their texts.
+    fn files(&self, below: &Spot) -> Vec<(String, &str)> {
+        let own = self.topics.iter().map(|(name, entry)| (name.file(), entry.now.as_str()));
+        let team = self
+            .team
+            .iter()
+            .map(|(name, entry)| (format!("team/{}", name.file()), entry.now.as_str()));
+        let indexes = [("MEMORY.md", &self.index), ("team/MEMORY.md", &self.team_index)];
+        let indexes = indexes.into_iter().filter(|(_, text)| !text.is_empty());
+        let indexes = indexes.map(|(file, text)| (file.to_owned(), text.as_str()));
+        let all = indexes.chain(own).chain(team);
+        let is_below = |file: &str| match below {
+            Spot::Directory => true,
+            Spot::TeamDirectory => file.starts_with("team/"),
+            Spot::Index => file == "MEMORY.md",
+            Spot::TeamIndex => file == "team/MEMORY.md",
+            Spot::Topic(name) => file == name.file(),
+            Spot::TeamTopic(name) => file == format!("team/{}", name.file()),
+        };
+        all.filter(|(file, _)| is_below(file)).collect()
+    }
+}
+
+fn told(mut found: Vec<String>) -> String {
+    if found.is_empty() {
+        return "Nothing was found.".to_owned();
+    }
+    let left = found.len().saturating_sub(MOST_LINES);
+    found.truncate(MOST_LINES);
+    if left > 0 {
+        found.push(format!("and {left} more"));
+    }
+    found.join("\n")
+}
+
+/// `*` within a part of a path, `**` over several.
+fn wildcards(pattern: &str) -> Option<Regex> {
+    let mut out = String::from("^");
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        let (part, length) = match c {
+            '*' if rest.starts_with("**/") => ("(?:.*/)?".to_owned(), 3),
+            '*' if rest.starts_with("**") => (".*".to_owned(), 2),
+            '*' => ("[^/]*".to_owned(), 1),
+            '?' => ("[^/]".to_owned(), 1),
+            c => (regex::escape(c.encode_utf8(&mut [0; 4])), c.len_utf8()),
+        };
+        out.push_str(&part);
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    out.push('$');
+    RegexBuilder::new(&out).size_limit(PATTERN_BYTES).build().ok()
+}

@@ -1,0 +1,115 @@
+//! Whether the agent itself wrote memory in a turn: then there is nothing to extract from it.
+//!
+//! Told by the arguments of its calls alone. Which tools a client has is known only while it is there.
+
+use std::collections::HashSet;
+
+use bethink_transcript::{BlockKind, Message, ToolUseId};
+use serde_json::{Map, Value};
+
+/// Names of a path among a tool's arguments, in use by clients.
+const PATH: [&str; 6] =
+    ["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
+/// Names of what is written there.
+const TEXT: [&str; 12] = [
+    "content",
+    "contents",
+    "file_text",
+    "text",
+    "new_string",
+    "new_str",
+    "newString",
+    "replace",
+    "new_text",
+    "newText",
+    "edits",
+    "insert_text",
+];
+const COMMAND: [&str; 2] = ["command", "cmd"];
+/// Signs of a command that writes what it names.
+const WRITES: [&str; 7] = [">", "tee ", "sed -i", "mv ", "cp ", "rm ", "touch "];
+
+/// Whether some call among these messages wrote into `dir`, as far as its answer tells.
+pub fn wrote_memory<'a>(messages: impl IntoIterator<Item = &'a Message>, dir: &str) -> bool {
+    let mut calls: HashSet<ToolUseId> = HashSet::new();
+    let mut failed: HashSet<ToolUseId> = HashSet::new();
+    for block in messages.into_iter().flat_map(|message| &message.blocks) {
+        match &block.kind {
+            BlockKind::ToolUse { id, .. } if may_write(block.input(), dir) => {
+                calls.insert(id.clone());
+            }
+            BlockKind::ToolResult { tool_use_id, is_error: true } => {
+                failed.insert(tool_use_id.clone());
+            }
+            _ => {}
+        }
+    }
+    calls.difference(&failed).next().is_some()
+}
+
+/// Whether a call's arguments name a file in `dir` and something to write there.
+pub fn may_write(input: &str, dir: &str) -> bool {
+    if !input.contains(dir) {
+        return false;
+    }
+    let Ok(arguments) = serde_json::from_str::<Map<String, Value>>(input) else { return false };
+    let text = |name: &&str| arguments.get(*name).and_then(Value::as_str);
+    let is_inside = |path: &str| path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
+    let names_file = PATH.iter().filter_map(text).any(is_inside);
+    let has_text = TEXT.iter().any(|name| arguments.contains_key(*name));
+    let command = COMMAND
+        .iter()
+        .filter_map(text)
+        .any(|command| command.contains(dir) && WRITES.iter().any(|sign| command.contains(sign)));
+    (names_file && has_text) || command
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_transcript::message::Source;
+    use bethink_transcript::{MessageId, MessageMeta, Seq, UnixMicros};
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(input: &Value, expect: bool) {
+        assert_eq!(may_write(&input.to_string(), "/m"), expect, "{input}");
+    }
+
+    #[test]
+    fn a_call_that_writes_there_is_known_by_its_arguments() {
+        check(&json!({ "file_path": "/m/a.md", "content": "" }), true);
+        check(
+            &json!({ "path": "/m/a.md", "command": "str_replace", "old_str": "", "new_str": "" }),
+            true,
+        );
+        check(&json!({ "file_path": "/mx/a.md", "content": "/m/a.md" }), false);
+        check(&json!({ "file_path": "/m/a.md" }), false);
+        check(&json!({ "command": "echo x >> /m/a.md" }), true);
+        check(&json!({ "command": "cat /m/a.md" }), false);
+        check(&json!({ "command": "echo x > /tmp/y" }), false);
+        assert!(!may_write("/m", "/m"));
+    }
+
+    #[test]
+    fn a_call_that_failed_wrote_nothing() {
+        let message = |role: &str, block: Value| {
+            let raw = json!({ "role": role, "content": [block] }).to_string();
+            let id = MessageId::new("m").unwrap();
+            let meta = MessageMeta { seq: Seq(1), id, created_at: UnixMicros(0) };
+            Message::parse(meta, raw.into_bytes().into(), Source::Client).unwrap()
+        };
+        let input = json!({ "file_path": "/m/a.md", "content": "x" });
+        let call = message(
+            "assistant",
+            json!({ "type": "tool_use", "id": "t1", "name": "Write", "input": input }),
+        );
+        let answer = |is_error: bool| {
+            let block = json!({ "type": "tool_result", "tool_use_id": "t1", "content": "x", "is_error": is_error });
+            message("user", block)
+        };
+        assert!(wrote_memory([&call, &answer(false)], "/m"));
+        assert!(!wrote_memory([&call, &answer(true)], "/m"));
+        assert!(!wrote_memory([&call, &answer(false)], "/other"));
+    }
+}

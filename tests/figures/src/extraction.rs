@@ -1,0 +1,68 @@
+//! What the embedded extraction would write after recorded sessions. Every memory is printed, to be read and
+//! judged by a person; whether it stands letter by letter in the user's message is judged here.
+
+use std::path::{Path, PathBuf};
+
+use bethink_extractor::embedded::{Extraction, Lookup, extract};
+use bethink_facts::{Facts, Said};
+use bethink_transcript::message::Source;
+use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
+use bytes::Bytes;
+
+use crate::recording;
+use crate::table::{Goal, Row};
+
+pub fn rows(files: &[PathBuf]) -> Vec<Row> {
+    let (mut statements, mut written, mut traced) = (0, 0, 0);
+    for file in files {
+        let said = statements_of(file);
+        let found = extract(&Lookup {
+            said: &said,
+            known: &[],
+            refused: &[],
+            session: "recorded",
+            time: "2026-01-01T00:00:00Z",
+        });
+        statements += said.len();
+        written += found.writes.len();
+        traced += found.writes.iter().filter(|w| stands(&said, w.seq, &w.sentence)).count();
+        show(file, &found);
+    }
+    let share = if written == 0 { 1.0 } else { traced as f64 / written as f64 };
+    vec![
+        Row::new("statements of users looked at", statements as f64, "", Goal::None),
+        Row::new("memories from them, embedded", written as f64, "", Goal::None)
+            .detail("printed above, to be judged by reading"),
+        Row::new("of them in the user's own words", share, "", Goal::AtLeast(1.0)),
+    ]
+}
+
+fn statements_of(file: &Path) -> Vec<Said> {
+    let mut facts = Facts::default();
+    for (at, recorded) in recording::load(file).iter().enumerate() {
+        let meta = MessageMeta {
+            seq: Seq(at as u64 + 1),
+            id: MessageId::new(&format!("m{at}")).expect("an id"),
+            created_at: UnixMicros(0),
+        };
+        let raw = Bytes::from(recorded.wire().to_string());
+        if let Ok(message) = Message::parse(meta, raw, Source::Client) {
+            facts.observe(&message);
+        }
+    }
+    facts.user
+}
+
+fn stands(said: &[Said], seq: Seq, sentence: &str) -> bool {
+    said.iter().any(|said| said.seq == seq && said.text.contains(sentence))
+}
+
+fn show(file: &Path, found: &Extraction) {
+    let file = file.file_stem().unwrap_or_default().to_string_lossy();
+    for written in &found.writes {
+        eprintln!("{file} [{}] {} ({}): {}", written.seq.0, written.name, written.rule, written.sentence);
+    }
+    for (seq, sentence, why) in &found.dropped {
+        eprintln!("{file} [{}] not written, {why:?}: {sentence}", seq.0);
+    }
+}
