@@ -1,4 +1,4 @@
-//! What the embedded extraction would write after recorded sessions. Every memory is printed, to be read and
+//! What the embedded extraction would write after recorded sessions. Every memory is a row, to be read and
 //! judged by a person; whether it stands letter by letter in the user's message is judged here.
 
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use crate::table::{Goal, Row};
 
 pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let (mut statements, mut written, mut traced) = (0, 0, 0);
+    let mut rows = Vec::new();
     for file in files {
         let said = statements_of(file);
         let found = extract(&Lookup {
@@ -26,15 +27,16 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
         statements += said.len();
         written += found.writes.len();
         traced += found.writes.iter().filter(|w| stands(&said, w.seq, &w.sentence)).count();
-        show(file, &found);
+        rows.extend(shown(file, &found));
     }
     let share = if written == 0 { 1.0 } else { traced as f64 / written as f64 };
-    vec![
+    rows.extend([
         Row::new("statements of users looked at", statements as f64, "", Goal::None),
         Row::new("memories from them, embedded", written as f64, "", Goal::None)
-            .detail("printed above, to be judged by reading"),
+            .detail("the rows above, to be judged by reading"),
         Row::new("of them in the user's own words", share, "", Goal::AtLeast(1.0)),
-    ]
+    ]);
+    rows
 }
 
 fn statements_of(file: &Path) -> Vec<Said> {
@@ -57,12 +59,15 @@ fn stands(said: &[Said], seq: Seq, sentence: &str) -> bool {
     said.iter().any(|said| said.seq == seq && said.text.contains(sentence))
 }
 
-fn show(file: &Path, found: &Extraction) {
+/// Each of them, in a row of its own.
+fn shown(file: &Path, found: &Extraction) -> Vec<Row> {
     let file = file.file_stem().unwrap_or_default().to_string_lossy();
-    for written in &found.writes {
-        eprintln!("{file} [{}] {} ({}): {}", written.seq.0, written.name, written.rule, written.sentence);
-    }
-    for (seq, sentence, why) in &found.dropped {
-        eprintln!("{file} [{}] not written, {why:?}: {sentence}", seq.0);
-    }
+    let row = |what: String, seq: Seq| Row::new(what, seq.0 as f64, "", Goal::None).detail(&*file);
+    let written = found.writes.iter();
+    let written = written
+        .map(|w| row(format!("memory {} ({}) of message: {}", w.name, w.rule, w.sentence), w.seq));
+    let dropped = found.dropped.iter();
+    let dropped = dropped
+        .map(|(seq, text, why)| row(format!("not written, {why:?}, of message: {text}"), *seq));
+    written.chain(dropped).collect()
 }

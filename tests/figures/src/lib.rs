@@ -6,7 +6,7 @@
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
 //! [`prompts`] → [`appends`] → [`notes`] ([`sides`]) → [`imports`] → [`memory`] → [`starts`] →
 //! [`tokens`] ([`growth`], [`fit`]) → [`search`] → [`ranking`] ([`talk`]) → [`model_notes`] ([`asking`]) →
-//! [`model_drive`] ([`watch`]) → [`model_prefix`].
+//! [`model_drive`] ([`watch`]) → [`model_prefix`], and on memory [`extraction`].
 
 // A measurement that can't be taken ends the program where it stands.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
@@ -14,6 +14,7 @@
 pub mod appends;
 pub mod asking;
 pub mod drive;
+pub mod extraction;
 pub mod fit;
 pub mod growth;
 pub mod histories;

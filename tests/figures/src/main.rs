@@ -10,12 +10,12 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, histories, imports, memory, model_drive, model_notes, model_prefix, needs,
-    notes, prompts, ranking, recording, search, starts, tokens,
+    appends, drive, extraction, histories, imports, memory, model_drive, model_notes, model_prefix,
+    needs, notes, prompts, ranking, recording, search, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 16] = [
+const PARTS: [&str; 17] = [
     "needs",
     "prompts",
     "histories",
@@ -29,6 +29,7 @@ const PARTS: [&str; 16] = [
     "tokens",
     "search",
     "ranking",
+    "extraction",
     "model-notes",
     "model-drive",
     "model-prefix",
@@ -77,7 +78,10 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "histories" => generated(wanted),
         "appends" => appends::rows(),
         "notes" => notes::rows(),
-        "needs" | "imports" | "drive" | "memory" | "model-drive" | "model-prefix" if none => {
+        "needs" | "imports" | "drive" | "memory" | "model-drive" | "model-prefix"
+        | "extraction"
+            if none =>
+        {
             eprintln!("{part}: no recorded sessions given, left out");
             Vec::new()
         }
@@ -85,6 +89,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "imports" => imports::rows(&files),
         "drive" => drive::rows(&files),
         "memory" => memory::rows(&files),
+        "extraction" => extraction::rows(&files),
         "search" => search::rows(),
         "ranking" => ranking(wanted),
         "starts" => starts::rows(),
