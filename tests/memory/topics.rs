@@ -229,3 +229,29 @@ fn a_directory_that_is_adopted_stays_as_it_was() {
     let request = Request::new("GET", &desk.path("/private/fog"));
     assert_eq!(desk.daemon.client().send(&request).unwrap().status, 200);
 }
+
+#[test]
+fn pages_cover_the_topics_once() {
+    let desk = Desk::new();
+    let files: Vec<_> = (0..23).map(|n| (format!("t{n:02}.md"), format!("Topic {n}.\n"))).collect();
+    desk.lay(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
+    let team: Vec<_> = (0..5).map(|n| (format!("team/s{n}.md"), "Shared.\n")).collect();
+    desk.lay(&team.iter().map(|(name, text)| (name.as_str(), *text)).collect::<Vec<_>>());
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = desk.daemon.client().get(&desk.path(&format!("?limit=4&cursor={cursor}"))).ok();
+        let memories = page["memories"].as_array().unwrap();
+        seen.extend(
+            memories.iter().map(|m| {
+                format!("{}/{}", m["scope"].as_str().unwrap(), m["name"].as_str().unwrap())
+            }),
+        );
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        next.clone_into(&mut cursor);
+    }
+    let mut expect: Vec<_> = (0..23).map(|n| format!("private/t{n:02}")).collect();
+    expect.extend((0..5).map(|n| format!("team/s{n}")));
+    assert_eq!(seen, expect);
+    let bad = desk.daemon.client().get(&desk.path("?cursor=nonsense")).problem();
+    assert_eq!(bad["field"], "cursor");
+}

@@ -1,5 +1,7 @@
 //! What is in a project's memory.
 
+use std::ops::Bound;
+
 use bethink_api as api;
 use bethink_memdir::{Name, Scope, index};
 
@@ -37,11 +39,12 @@ impl Daemon {
         let mut found = Vec::new();
         for scope in scopes {
             let snapshot = project.shelf(scope).snapshot(self).await?;
-            let after = after.as_ref();
-            let new = snapshot
-                .topics
-                .values()
-                .filter(|topic| after.is_none_or(|(s, name)| (*s, name) < (scope, &topic.name)));
+            let from = match &after {
+                Some((passed, _)) if scope < *passed => continue,
+                Some((passed, name)) if scope == *passed => Bound::Excluded(name.clone()),
+                _ => Bound::Unbounded,
+            };
+            let new = snapshot.topics.range((from, Bound::Unbounded)).map(|(_, topic)| topic);
             found.extend(new.take(limit + 1 - found.len()).map(|topic| (scope, topic.clone())));
             if found.len() > limit {
                 break;

@@ -1,6 +1,7 @@
 //! One memory directory as it was last seen. A watcher says when to look again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -11,11 +12,14 @@ use bethink_memdir_fs::{
     Content, Dirty, File, FileError, Follow, MemoryRoot, RootError, Seen, Strange, changed,
 };
 use bethink_transcript::UnixMicros;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use super::watch::{Watcher, Woken};
 use crate::clock::Clock;
 use crate::{Daemon, Kind, Refusal, Result};
 
+/// Files that can be written at the same time; writers share the disk anyway.
+const LANES: usize = 16;
 /// How long a prompt waits for a directory that does not answer, such as one on a mount that is gone.
 const PATIENCE: Duration = Duration::from_millis(300);
 
@@ -56,8 +60,8 @@ pub(crate) struct Shelf {
     pub(crate) dir: PathBuf,
     /// Its name in the store: project and scope.
     pub(crate) key: String,
-    /// One writer of ours at a time.
-    pub(super) writing: tokio::sync::Mutex<()>,
+    /// One writer of ours to a file at a time, so that its versions are in order.
+    turns: [AsyncMutex<()>; LANES],
     held: Mutex<Held>,
     shown: RwLock<Arc<Snapshot>>,
     follow: Follow,
@@ -90,7 +94,7 @@ impl Shelf {
             scope,
             dir,
             key,
-            writing: tokio::sync::Mutex::default(),
+            turns: Default::default(),
             held: Mutex::default(),
             shown: RwLock::default(),
             follow,
@@ -142,6 +146,14 @@ impl Shelf {
             root.read(&file).map_err(|error| refused(&error))
         })
         .await
+    }
+
+    /// Waits for those who write the same file.
+    pub(super) async fn turn(&self, file: &File) -> AsyncMutexGuard<'_, ()> {
+        let mut hasher = DefaultHasher::new();
+        file.hash(&mut hasher);
+        let lane = usize::try_from(hasher.finish() % LANES as u64).unwrap_or(0);
+        self.turns[lane].lock().await
     }
 
     /// The directory's root, made if asked for.

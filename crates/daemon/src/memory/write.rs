@@ -130,8 +130,9 @@ impl Daemon {
             team_gate(&write)?;
         }
         let shelf = project.shelf(write.scope);
-        let _one = shelf.writing.lock().await;
+        let turn = shelf.turn(&write.file).await;
         let tried = self.change(shelf, &write).await?;
+        drop(turn);
         let mut warnings = Vec::new();
         let (outcome, hash) = match tried {
             Tried::Same(hash) => ("same", Some(hash)),
