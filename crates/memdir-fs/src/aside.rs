@@ -27,15 +27,18 @@ pub(crate) struct Aside {
     pub(crate) name: String,
     /// What of it the caller has; None: nothing yet.
     pub(crate) known: Option<Hash>,
-    pub(crate) since: Instant,
+    /// None: long ago.
+    pub(crate) since: Option<Instant>,
 }
 
-/// What somebody wrote into a file that was displaced, or what a broken-off write left. Keep it: it is let go
-/// of by the next call.
+/// What somebody wrote into a file that was displaced, or what a broken-off write left. It stays where it is,
+/// and is returned again, until it is [released](MemoryRoot::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     pub file: File,
     pub content: Content,
+    folders: Vec<String>,
+    name: String,
 }
 
 impl MemoryRoot {
@@ -45,19 +48,24 @@ impl MemoryRoot {
     }
 
     /// Looks again at what was displaced at least `grace` ago. What is as it was handed out is removed; what was
-    /// written since is returned, and stays until the next call.
+    /// written since is returned: keep it, release it, and settle once more.
     pub fn settle(&self, grace: Duration) -> Vec<Settled> {
-        let mut settled = Vec::new();
-        for aside in self.take_due(grace) {
-            if let Some((again, found)) = self.look(aside) {
-                settled.push(Settled { file: again.file.clone(), content: found });
-                self.set_aside(again);
-            }
-        }
-        settled
+        let due = self.take_due(grace);
+        due.into_iter().filter_map(|aside| self.look(aside)).collect()
     }
 
-    /// Takes in what broken-off writes left: returned now, removed by a later [`Self::settle`]. What changed in
+    /// Says that these are kept elsewhere, so that they may go if nobody writes into them any more.
+    pub fn release(&self, kept: &[Settled]) {
+        let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
+        for aside in asides.iter_mut() {
+            let of_it = |s: &&Settled| s.name == aside.name && s.folders == aside.folders;
+            if let Some(settled) = kept.iter().find(of_it) {
+                aside.known = Some(settled.content.hash);
+            }
+        }
+    }
+
+    /// Takes in what broken-off writes left, to be kept and released as after [`Self::settle`]. What changed in
     /// the last minutes is left alone, as another daemon may be at it.
     pub fn sweep(&self, listing: &Listing, now: UnixMicros) -> Vec<Settled> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
@@ -72,11 +80,7 @@ impl MemoryRoot {
                 continue;
             }
             let (folders, name) = (left.folders.clone(), left.name.clone());
-            let aside = Aside { file, folders, name, known: None, since: Instant::now() };
-            if let Some((aside, found)) = self.look(aside) {
-                settled.push(Settled { file: aside.file.clone(), content: found });
-                self.set_aside(aside);
-            }
+            settled.extend(self.look(Aside { file, folders, name, known: None, since: None }));
         }
         settled
     }
@@ -94,18 +98,20 @@ impl MemoryRoot {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, rest) = mem::take(&mut *asides)
             .into_iter()
-            .partition(|aside: &Aside| aside.since.elapsed() >= grace);
+            .partition(|aside: &Aside| aside.since.is_none_or(|since| since.elapsed() >= grace));
         *asides = rest;
         due
     }
 
-    /// The content that the caller does not have yet, and the aside as one that it has. None: let go.
-    fn look(&self, aside: Aside) -> Option<(Aside, Content)> {
+    /// The content that the caller does not have yet. None: let go.
+    fn look(&self, aside: Aside) -> Option<Settled> {
         match self.looked(&aside) {
             Ok(None) => None,
-            Ok(Some(found)) => {
-                let known = Some(found.hash);
-                Some((Aside { known, since: Instant::now(), ..aside }, found))
+            Ok(Some(content)) => {
+                let (file, folders, name) =
+                    (aside.file.clone(), aside.folders.clone(), aside.name.clone());
+                self.set_aside(aside);
+                Some(Settled { file, content, folders, name })
             }
             Err(error) => {
                 tracing::warn!(file = %aside.file, left = aside.name, %error, "a displaced file stays");

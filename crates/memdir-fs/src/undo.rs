@@ -50,7 +50,7 @@ impl MemoryRoot {
         match (self.abilities.place(&place.dir, &side, &place.name), found) {
             (Ok(()), _) | (_, Ok(None)) => Ok(Taken::Other(Vec::new())),
             (Err(_), Ok(Some(content))) => {
-                self.aside(file, place, side, Some(content.hash));
+                self.aside(file, place, side, None);
                 Ok(Taken::Other(vec![content]))
             }
             (Err(_), Err(_)) => Err(place.strange(Why::Contended(side))),
@@ -97,9 +97,14 @@ impl MemoryRoot {
         ours: Hash,
     ) -> Result<Vec<Content>, FileError> {
         match content(place, &side) {
+            Ok(Some(content)) if content.hash == ours => {
+                self.aside(file, place, side, Some(ours));
+                Ok(Vec::new())
+            }
+            // Handed out now, and once more when it is settled: a caller that could not keep it then can later.
             Ok(Some(content)) => {
-                self.aside(file, place, side, Some(content.hash));
-                Ok(if content.hash == ours { Vec::new() } else { vec![content] })
+                self.aside(file, place, side, None);
+                Ok(vec![content])
             }
             Ok(None) => Ok(Vec::new()),
             Err(_) => Err(place.strange(Why::Contended(side))),
@@ -109,7 +114,7 @@ impl MemoryRoot {
     /// Our own bytes are set aside as well: somebody may have opened them while they stood there.
     pub(crate) fn aside(&self, file: &File, place: &Place, name: String, known: Option<Hash>) {
         let (file, folders) = (file.clone(), place.folders.clone());
-        self.set_aside(Aside { file, folders, name, known, since: Instant::now() });
+        self.set_aside(Aside { file, folders, name, known, since: Some(Instant::now()) });
     }
 }
 

@@ -217,7 +217,7 @@ impl MemoryRoot {
             Ok(()) => Err(place.io("write", error)),
             // Somebody saved while nothing stood there.
             Err(_) => {
-                self.aside(file, place, side, Some(before.hash));
+                self.aside(file, place, side, None);
                 self.lost(file, vec![before])
             }
         }

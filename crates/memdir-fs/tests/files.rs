@@ -162,7 +162,8 @@ fn what_an_editor_writes_into_a_displaced_file_is_told() {
     let settled = place.root.settle(Duration::ZERO);
     assert_eq!(settled.len(), 1);
     assert_eq!((&settled[0].file, &settled[0].content.bytes[..]), (&file("fog.md"), &b"late"[..]));
-    assert_eq!(place.hidden().len(), 1, "kept until the caller had its time");
+    assert_eq!(place.root.settle(Duration::ZERO), settled, "told until it is kept");
+    place.root.release(&settled);
     assert_eq!(place.root.settle(Duration::ZERO), []);
     assert_eq!(place.hidden(), [] as [String; 0]);
     assert_eq!(place.text("fog.md"), "new");
@@ -361,8 +362,10 @@ fn what_a_broken_off_write_left_is_handed_out_before_it_goes() {
         (&swept[0].file, &swept[0].content.bytes[..]),
         (&file("plans/fog.md"), &b"left"[..])
     );
-    assert_eq!(place.root.sweep(&listing, at(3_600)), [], "handed out once");
-    assert_eq!(place.root.settle(Duration::ZERO), []);
+    assert_eq!(place.root.sweep(&listing, at(3_600)), [], "in hand");
+    assert_eq!(place.root.settle(Duration::from_secs(60)), swept, "told until it is kept");
+    place.root.release(&swept);
+    assert_eq!(place.root.settle(Duration::from_secs(60)), []);
     assert_eq!(fs::read_dir(place.path().join("plans")).unwrap().count(), 2);
     assert_eq!(place.text("plans/fog.md"), "now");
 }

@@ -96,10 +96,11 @@ impl Projects {
         Some(project)
     }
 
-    /// The one that is ready already, or `new`.
-    fn take_in(&self, dir: &str, new: Project) -> Arc<Project> {
+    /// The one that is ready already, or a new one: two of a project would take each other's watch away.
+    fn take_in(&self, dir: &str, place: &Place, clock: &Arc<dyn Clock>) -> Arc<Project> {
         let mut ready = self.ready();
-        let project = Arc::clone(ready.entry(new.root.clone()).or_insert_with(|| Arc::new(new)));
+        let new = || Arc::new(Project::new(place, &self.watcher, clock));
+        let project = Arc::clone(ready.entry(place.root.clone()).or_insert_with(new));
         project.touched.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         while ready.len() > READY {
             let oldest = ready.values().min_by_key(|p| p.touched.load(Ordering::Relaxed));
@@ -132,9 +133,7 @@ impl Daemon {
         if let Some(team) = self.team_place(&place.key).await? {
             place.team = team;
         }
-        Ok(self
-            .projects_in_use()
-            .take_in(dir, Project::new(&place, &self.projects_in_use().watcher, &self.inner.clock)))
+        Ok(self.projects_in_use().take_in(dir, &place, &self.inner.clock))
     }
 
     /// Where a project's team memory lies, if somebody said so.

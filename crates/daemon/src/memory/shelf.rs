@@ -315,7 +315,7 @@ impl Shelf {
 
 impl Drop for Shelf {
     fn drop(&mut self) {
-        self.watcher.remove(&self.dir);
+        self.watcher.remove(&self.dir, &self.woken);
         // Who follows it ends.
         self.woken.bell.notify_one();
     }

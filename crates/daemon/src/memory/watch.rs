@@ -68,10 +68,14 @@ impl Watcher {
         true
     }
 
-    pub(super) fn remove(&self, dir: &Path) {
-        bells(&self.bells).remove(dir);
-        if let Some(Some(watch)) = self.watch.get() {
-            watch.remove(dir);
+    /// Unless somebody else watches the directory by now.
+    pub(super) fn remove(&self, dir: &Path, woken: &Arc<Woken>) {
+        let mut bells = bells(&self.bells);
+        if bells.get(dir).is_some_and(|bell| bell.as_ptr() == Arc::as_ptr(woken)) {
+            bells.remove(dir);
+            if let Some(Some(watch)) = self.watch.get() {
+                watch.remove(dir);
+            }
         }
     }
 

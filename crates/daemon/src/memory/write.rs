@@ -8,7 +8,9 @@ use std::sync::Arc;
 use bethink_api as api;
 use bethink_memdir::index::{self, Warning};
 use bethink_memdir::{Hash, Name, Scope, header};
-use bethink_memdir_fs::{Conflict, Content, Expected, File, MemoryRoot, Removed, Replaced};
+use bethink_memdir_fs::{
+    Conflict, Content, Expected, File, MemoryRoot, Removed, Replaced, Settled,
+};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
 use bethink_transcript::{Seq, SessionId};
 use bytes::Bytes;
@@ -343,16 +345,10 @@ impl Daemon {
             Ok(root.sweep(&listing, now))
         })
         .await?;
-        for settled in &left {
-            self.keep_found(
-                shelf,
-                &settled.file,
-                &settled.content,
-                "was left by a broken-off write",
-            )
-            .await?;
+        if self.keep_settled(shelf, left, "was left by a broken-off write").await? {
+            self.settle_shelf(shelf).await?;
         }
-        if left.is_empty() { Ok(()) } else { self.settle_shelf(shelf).await }
+        Ok(())
     }
 
     async fn settle_shelf(&self, shelf: &Arc<Shelf>) -> Result<()> {
@@ -364,15 +360,33 @@ impl Daemon {
             })
         };
         let late = look().await?;
-        for settled in &late {
-            self.keep_found(shelf, &settled.file, &settled.content, "was saved over a newer one")
-                .await?;
-        }
-        if !late.is_empty() {
-            // They are in the store now, and are let go of.
-            drop(look().await?);
+        if self.keep_settled(shelf, late, "was saved over a newer one").await? {
+            self.keep_settled(shelf, look().await?, "was saved over a newer one").await?;
         }
         Ok(())
+    }
+
+    /// Once in the store they may go. True when there were any.
+    async fn keep_settled(
+        &self,
+        shelf: &Arc<Shelf>,
+        settled: Vec<Settled>,
+        note: &str,
+    ) -> Result<bool> {
+        for settled in &settled {
+            self.keep_found(shelf, &settled.file, &settled.content, note).await?;
+        }
+        if settled.is_empty() {
+            return Ok(false);
+        }
+        let held = Arc::clone(shelf);
+        blocking(move || {
+            if let Some(root) = held.root(false)? {
+                root.release(&settled);
+            }
+            Ok(true)
+        })
+        .await
     }
 }
 

@@ -102,9 +102,11 @@ impl Door for Root {
     }
 
     fn settle(&self, last: bool) {
-        for settled in self.root.settle(if last { Duration::ZERO } else { GRACE }) {
+        let settled = self.root.settle(if last { Duration::ZERO } else { GRACE });
+        for settled in &settled {
             self.history.keep(&settled.file.path(), &settled.content.bytes);
         }
+        self.root.release(&settled);
     }
 
     fn history(&self, path: &str) -> Vec<Vec<u8>> {
