@@ -255,3 +255,50 @@ fn pages_cover_the_topics_once() {
     let bad = desk.daemon.client().get(&desk.path("?cursor=nonsense")).problem();
     assert_eq!(bad["field"], "cursor");
 }
+
+/// What is no memory is named, costs nothing, and never hangs; a directory that goes, comes back or turns
+/// into something else is told.
+#[test]
+fn odd_files_and_odd_directories_are_named() {
+    let desk = Desk::new();
+    let dir = desk.dir();
+    desk.lay(&[("a.md", "One.\n")]);
+    assert_eq!(desk.names(), ["a"]);
+    std::fs::write(dir.join("large.md"), vec![b'x'; 2 << 20]).unwrap();
+    std::fs::write(dir.join("binary.md"), b"\xff\xfe\x00\x80").unwrap();
+    assert!(Command::new("mkfifo").arg(dir.join("pipe.md")).status().unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", dir.join("zero.md")).unwrap();
+    let index = || desk.daemon.client().get(&desk.path("/index")).ok();
+    let named = until(PATIENCE, || (index()["strange"].as_array()?.len() == 3).then_some(()));
+    assert!(named.is_some(), "{}", index());
+    let strange = index()["strange"].to_string();
+    assert!(
+        strange.contains("large.md has 2097152 bytes") && strange.contains("pipe.md"),
+        "{strange}"
+    );
+    assert_eq!(desk.names(), ["a", "binary"]);
+    for name in ["large", "binary", "pipe", "zero"] {
+        assert_eq!(desk.get(name).problem()["status"], 409, "{name}");
+    }
+    std::fs::remove_file(dir.join("pipe.md")).unwrap();
+    assert!(
+        until(PATIENCE, || (index()["strange"].as_array()?.len() == 2).then_some(())).is_some()
+    );
+
+    let aside = dir.with_extension("aside");
+    std::fs::rename(&dir, &aside).unwrap();
+    assert!(desk.names().is_empty());
+    std::os::unix::fs::symlink(&aside, &dir).unwrap();
+    let fault = index()["fault"].as_str().unwrap().to_owned();
+    assert!(fault.contains("symbolic link"), "{fault}");
+    assert_eq!(desk.put("b", "x", &[]).problem()["status"], 409);
+    assert!(!aside.join("b.md").exists(), "written through the link");
+    std::fs::remove_file(&dir).unwrap();
+    std::fs::write(&dir, "a file").unwrap();
+    assert!(index()["fault"].as_str().unwrap().contains("not a directory"));
+    std::fs::remove_file(&dir).unwrap();
+    std::fs::rename(&aside, &dir).unwrap();
+    assert!(index().get("fault").is_none());
+    assert_eq!(desk.names(), ["a", "binary"]);
+    desk.daemon.is_well();
+}

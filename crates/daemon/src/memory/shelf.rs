@@ -185,6 +185,8 @@ impl Shelf {
         };
         held.root = root.map_err(|error| unusable(&error))?.map(Arc::new);
         if held.root.is_some() {
+            // What was not there when it was first watched is now.
+            self.watcher.add(&self.dir, self.scope, self.follow, &self.woken);
             self.woken.put_back(Dirty::Everything);
         }
         Ok(())
@@ -212,9 +214,7 @@ impl Shelf {
         };
         let seen = match &dirty {
             Dirty::Everything => self.look_at_all(&root, &mut held.seen),
-            Dirty::Files(files) => {
-                files.iter().try_for_each(|file| self.look_at(&root, file, &mut held.seen))
-            }
+            Dirty::Files(files) => self.look_at_some(&root, files, &mut held.seen),
         };
         let fault = seen.err().map(|error| refused(&error).detail);
         if fault.is_some() {
@@ -234,10 +234,35 @@ impl Shelf {
         let listing = root.list()?;
         let changes = changed(seen, &listing);
         for file in changes.read.iter().chain(&changes.gone) {
-            self.look_at(root, file, seen)?;
+            match self.look_at(root, file, seen) {
+                // Swapped since it was listed: the next look names it.
+                Err(FileError::Strange { .. }) => self.forget(file, seen),
+                done => done?,
+            }
         }
         if self.shown().strange != listing.strange {
             self.show(|shown| shown.strange = listing.strange);
+        }
+        Ok(())
+    }
+
+    /// What is no memory, or was none, is found by looking at everything.
+    fn look_at_some(
+        &self,
+        root: &MemoryRoot,
+        files: &BTreeSet<File>,
+        seen: &mut BTreeMap<File, Seen>,
+    ) -> std::result::Result<(), FileError> {
+        let shown = self.shown();
+        let odd = |file: &File| shown.strange.iter().any(|strange| strange.path == file.path());
+        if files.iter().any(odd) {
+            return self.look_at_all(root, seen);
+        }
+        for file in files {
+            match self.look_at(root, file, seen) {
+                Err(FileError::Strange { .. }) => return self.look_at_all(root, seen),
+                done => done?,
+            }
         }
         Ok(())
     }
@@ -249,29 +274,29 @@ impl Shelf {
         seen: &mut BTreeMap<File, Seen>,
     ) -> std::result::Result<(), FileError> {
         let at = self.clock.now();
-        let content = match root.read(file) {
-            Ok(content) => content,
-            // It is listed as strange; a full look finds it.
-            Err(FileError::Strange { .. }) => None,
-            Err(error) => return Err(error),
+        let Some(content) = root.read(file)? else {
+            self.forget(file, seen);
+            return Ok(());
         };
-        if let Some(content) = &content {
-            seen.insert(file.clone(), Seen { stamp: content.stat.stamp, at });
-        } else {
-            seen.remove(file);
-        }
-        self.show(|shown| match (file, content) {
-            (File::Index, None) => shown.index = None,
-            (File::Index, Some(content)) => {
+        seen.insert(file.clone(), Seen { stamp: content.stat.stamp, at });
+        self.show(|shown| match file {
+            File::Index => {
                 let text = String::from_utf8_lossy(&content.bytes).into_owned();
                 shown.index = Some(Arc::new(IndexFile { text, hash: content.hash }));
             }
-            (File::Topic(name), None) => drop(shown.topics.remove(name)),
-            (File::Topic(name), Some(content)) => {
-                shown.topics.insert(name.clone(), Arc::new(topic(name, &content)));
+            File::Topic(name) => {
+                drop(shown.topics.insert(name.clone(), Arc::new(topic(name, &content))))
             }
         });
         Ok(())
+    }
+
+    fn forget(&self, file: &File, seen: &mut BTreeMap<File, Seen>) {
+        seen.remove(file);
+        self.show(|shown| match file {
+            File::Index => shown.index = None,
+            File::Topic(name) => drop(shown.topics.remove(name)),
+        });
     }
 
     fn show(&self, change: impl FnOnce(&mut Snapshot)) {
