@@ -37,6 +37,10 @@ pub(crate) use prefix::{Prefix, Sent};
 const NOTES_AT_ONCE: usize = 2;
 /// Summaries at the same time. Somebody waits for each: one more is embedded rather than queued.
 const SUMMARIES_AT_ONCE: usize = 8;
+/// Recalls at the same time; one more is embedded.
+const RECALLS_AT_ONCE: usize = 4;
+/// A choice of memories that comes later finds the work it was for done.
+const RECALL_DEADLINE: Duration = Duration::from_secs(20);
 /// Tokens that one errand may use, as a multiple of its own prompt: the errand itself and its retries.
 const TOKENS_OF_PROMPTS: u64 = 12;
 /// Micro-dollars that one errand may cost; the dearest full prompt of a million tokens is below it.
@@ -49,6 +53,8 @@ const CALLS: usize = 32;
 pub(crate) enum Purpose {
     Summary,
     Notes,
+    /// Which memories help with what the user said.
+    Recall,
 }
 
 impl Purpose {
@@ -56,6 +62,16 @@ impl Purpose {
         match self {
             Purpose::Summary => "summary",
             Purpose::Notes => "notes",
+            Purpose::Recall => "recall",
+        }
+    }
+
+    /// What comes later is of no use.
+    fn deadline(self, settings: &ModelSettings) -> Duration {
+        let whole = Duration::from_millis(settings.deadline_ms);
+        match self {
+            Purpose::Summary | Purpose::Notes => whole,
+            Purpose::Recall => whole.min(RECALL_DEADLINE),
         }
     }
 }
@@ -70,6 +86,7 @@ pub(crate) struct ModelDesk {
     strikes: Strikes,
     notes: Semaphore,
     summaries: Semaphore,
+    recalls: Semaphore,
     /// Nobody is asked any more.
     closed: CancellationToken,
 }
@@ -100,6 +117,7 @@ impl ModelDesk {
             strikes: Strikes::default(),
             notes: Semaphore::new(NOTES_AT_ONCE),
             summaries: Semaphore::new(SUMMARIES_AT_ONCE),
+            recalls: Semaphore::new(RECALLS_AT_ONCE),
             closed: CancellationToken::new(),
         }
     }
@@ -155,7 +173,8 @@ fn endpoint(settings: &ModelSettings) -> Option<Result<Endpoint, EndpointError>>
 /// One thing that a model is asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Errand<'a> {
-    pub(crate) session: SessionId,
+    /// None where a person asks outside of any.
+    pub(crate) session: Option<SessionId>,
     pub(crate) purpose: Purpose,
     pub(crate) request: &'a Request,
     pub(crate) tools: &'a [&'a dyn Tool],
@@ -176,6 +195,10 @@ impl Daemon {
         let (wanted, small) = match purpose {
             Purpose::Summary => (settings.summaries_by_model(), ""),
             Purpose::Notes => (settings.notes_by_model(), settings.small_name.as_str()),
+            Purpose::Recall => (
+                settings.is_on() && self.settings().memory.recall == "model",
+                settings.small_name.as_str(),
+            ),
         };
         self.model_named(small, own).filter(|_| wanted)
     }
@@ -189,8 +212,12 @@ impl Daemon {
     }
 
     /// Why a model is not to be asked unbidden; a person may ask all the same.
-    pub(crate) fn model_rests(&self, session: SessionId, purpose: Purpose) -> Option<String> {
-        self.models().strikes.out(session, purpose)
+    pub(crate) fn model_rests(
+        &self,
+        session: impl Into<Option<SessionId>>,
+        purpose: Purpose,
+    ) -> Option<String> {
+        self.models().strikes.out(session.into(), purpose)
     }
 
     /// Asks. What was said is for the asker to judge: [`Daemon::judged`] tells the desk.
@@ -209,14 +236,14 @@ impl Daemon {
             tools: errand.tools,
             heard: &Silence,
         };
-        let deadline = Duration::from_millis(settings.deadline_ms);
+        let deadline = errand.purpose.deadline(settings);
         let run = tokio::time::timeout(deadline, bethink_agent::run(fork, &caller, &caller));
         let closed = self.models().closed();
         let ended = tokio::select! {
             biased;
             () = closed.cancelled() => Err(ModelError::new(Class::Forbidden, "the daemon is stopping")),
             ended = run => ended.unwrap_or_else(|_| {
-                let limit = settings.deadline_ms;
+                let limit = deadline.as_millis();
                 let before = caller.tried().pop();
                 let before = before.map_or_else(String::new, |told| format!("; before that {told}"));
                 Err(ModelError::new(Class::TimedOut, format!("not done within {limit} ms{before}")))
@@ -237,8 +264,13 @@ impl Daemon {
     }
 
     /// Whether what a model said could be used.
-    pub(crate) fn judged(&self, session: SessionId, purpose: Purpose, good: bool) {
-        self.models().strikes.count(session, purpose, good);
+    pub(crate) fn judged(
+        &self,
+        session: impl Into<Option<SessionId>>,
+        purpose: Purpose,
+        good: bool,
+    ) {
+        self.models().strikes.count(session.into(), purpose, good);
     }
 
     /// Past settings, budgets and breaker, or the reason why not.
@@ -264,6 +296,10 @@ impl Daemon {
                 .summaries
                 .try_acquire()
                 .map_err(|_| format!("{SUMMARIES_AT_ONCE} summaries are being written already")),
+            Purpose::Recall => desk
+                .recalls
+                .try_acquire()
+                .map_err(|_| format!("{RECALLS_AT_ONCE} recalls are being made already")),
             Purpose::Notes => tokio::select! {
                 () = desk.closed.cancelled() => Err("the daemon is stopping".to_owned()),
                 turn = tokio::time::timeout(deadline, desk.notes.acquire()) => turn

@@ -78,7 +78,7 @@ impl Daemon {
         tried: &mut Vec<String>,
     ) -> Option<Written> {
         let errand = Errand {
-            session,
+            session: Some(session),
             purpose: Purpose::Summary,
             request: &asked.request,
             tools: &[],

@@ -184,10 +184,10 @@ fn todo(class: Class) -> &'static str {
 
 /// Failures in a row of one purpose in one session, whosever fault they are.
 #[derive(Debug, Default)]
-pub(crate) struct Strikes(Mutex<HashMap<(SessionId, Purpose), u32>>);
+pub(crate) struct Strikes(Mutex<HashMap<(Option<SessionId>, Purpose), u32>>);
 
 impl Strikes {
-    pub(crate) fn count(&self, session: SessionId, purpose: Purpose, good: bool) {
+    pub(crate) fn count(&self, session: Option<SessionId>, purpose: Purpose, good: bool) {
         let mut strikes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if good {
             strikes.remove(&(session, purpose));
@@ -200,7 +200,7 @@ impl Strikes {
     }
 
     /// Why the model is not asked again unbidden.
-    pub(crate) fn out(&self, session: SessionId, purpose: Purpose) -> Option<String> {
+    pub(crate) fn out(&self, session: Option<SessionId>, purpose: Purpose) -> Option<String> {
         let strikes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
         (failed >= FAILURES).then(|| {
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_session_whose_answers_are_never_good_is_left_alone() {
-        let (strikes, id) = (Strikes::default(), SessionId(uuid::Uuid::from_u128(1)));
+        let (strikes, id) = (Strikes::default(), Some(SessionId(uuid::Uuid::from_u128(1))));
         for _ in 0..FAILURES {
             assert!(strikes.out(id, Purpose::Summary).is_none());
             strikes.count(id, Purpose::Summary, false);

@@ -120,7 +120,7 @@ impl<'a> Entry<'a> {
     fn begin(caller: &Caller<'a>, request: &Request) -> Self {
         let call = ModelCall {
             id: CallId(Uuid::now_v7()),
-            session: Some(caller.errand.session),
+            session: caller.errand.session,
             purpose: caller.errand.purpose.as_str().to_owned(),
             provider: caller.model.provider().to_owned(),
             model: request.model.clone(),
@@ -177,8 +177,11 @@ impl Daemon {
         if let (Value::Object(data), Value::Object(told)) = (&mut data, told) {
             data.extend(told.clone());
         }
-        tracing::info!(session = %errand.session, step = %data, "model");
-        self.hub().publish(errand.session, "model", Seq::ZERO, &data);
+        let Some(session) = errand.session else {
+            return tracing::info!(step = %data, "model");
+        };
+        tracing::info!(%session, step = %data, "model");
+        self.hub().publish(session, "model", Seq::ZERO, &data);
     }
 }
 

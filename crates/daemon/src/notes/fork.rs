@@ -98,7 +98,7 @@ impl Daemon {
         let tool = shape.map(|shape| EditTool { notes: Mutex::new(notes.clone()), shape });
         let tools: Vec<&dyn Tool> = tool.iter().map(|tool| tool as &dyn Tool).collect();
         let errand = Errand {
-            session: session.id,
+            session: Some(session.id),
             purpose: Purpose::Notes,
             request: &request,
             tools: &tools,
