@@ -23,6 +23,7 @@ use crate::facts::KeptFacts;
 use crate::memory::IndexShown;
 use crate::models::Sent;
 use crate::notes::Meter;
+use crate::recall::Recalling;
 use crate::recover::Recovering;
 use crate::sessions::model_of;
 use crate::{Daemon, Refusal, Result};
@@ -128,6 +129,8 @@ pub(crate) struct Slot {
     pub(crate) staging: Staging,
     /// The memory index as prompts show it.
     pub(crate) index: IndexShown,
+    /// What was found for the user's newest words.
+    pub(crate) recall: Recalling,
     /// Held while a compaction is made, a model's waiting included: one at a time. Taken before the
     /// session's own lock.
     pub(crate) compacting: AsyncMutex<()>,
@@ -148,6 +151,7 @@ impl Slot {
             cache: Cache::default(),
             staging: Staging::default(),
             index: IndexShown::default(),
+            recall: Recalling::default(),
             compacting: AsyncMutex::default(),
             inbox: Mutex::default(),
             state: Arc::default(),

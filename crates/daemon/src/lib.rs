@@ -5,7 +5,7 @@
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` →
 //! `collapse` → `models` → `compactions` → `recover` → `state` → `events` → `jobs` → `import` → `index` →
-//! `search` (`hit`) → `notes` → `memory` → `export` → `ledger`.
+//! `search` (`hit`) → `notes` → `memory` → `recall` → `export` → `ledger`.
 
 mod boot;
 mod cache;
@@ -29,6 +29,7 @@ mod messages;
 mod models;
 mod notes;
 mod quiet;
+mod recall;
 mod recover;
 mod refusal;
 mod report;

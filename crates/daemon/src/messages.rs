@@ -115,6 +115,7 @@ impl Daemon {
             slot.note(&level);
             self.ask_notes_gate(slot, &hot);
             self.ask_collapse_gate(slot, &hot);
+            self.recall_ahead(slot, &hot);
         }
         slot.noted()
     }

@@ -25,6 +25,7 @@ use crate::hot::{HotGuard, HotSession, Slot, tokens};
 use crate::limits::TODOS_WHOLE_EVERY;
 use crate::memory::{Inject, Project, ProjectPart};
 use crate::models::Sent;
+use crate::recall::Asked;
 use crate::report::{self, Facing};
 use crate::sessions::view_options;
 use crate::{Daemon, Kind, Refusal, Result};
@@ -78,7 +79,15 @@ impl Daemon {
         let mut frame = self.frame(&hot, &slot, project.as_deref(), &given, inject).await?;
         hot.fixed_tokens = frame.tokens();
         hot.breakers.turn();
-        let reminders = self.reminders(&hot, &slot, project.as_deref()).await?;
+        let mut reminders = self.reminders(&hot, &slot, project.as_deref()).await?;
+        let recalled = match &project {
+            Some(project) => {
+                let asked = Asked::of(request.query, request.recent_tools);
+                self.recalled(&hot, &slot, project, asked).await
+            }
+            None => Vec::new(),
+        };
+        reminders.extend(recalled.iter().map(|recalled| recalled.attachment.clone()));
         let mut turn = self.turn(&mut hot, &frame, reminders)?;
         let effective = hot.thresholds.effective;
         hot.learner.compare(turn.made.estimated, &turn.made.size, effective);
@@ -99,6 +108,7 @@ impl Daemon {
         }
         let Turn { made, decisions, records } = turn;
         self.keep(&mut hot, decisions, records, self.now()).await?;
+        self.tell_recalled(id, &recalled);
         if made.report.tokens >= hot.thresholds.blocking {
             return Err(overflow(&made.report));
         }

@@ -18,7 +18,7 @@ use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
     collapses, compactions, context, events, export, import, jobs, memories, messages, notes,
-    projects, search, sessions, state, system, usage,
+    projects, recall, search, sessions, state, system, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -76,6 +76,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(memories::get, memories::put, memories::delete))
         .routes(routes!(memories::history))
         .routes(routes!(memories::restore))
+        .routes(routes!(recall::recall))
         .routes(routes!(events::events))
         .routes(routes!(projects::list))
         .routes(routes!(import::import))
@@ -142,6 +143,7 @@ mod tests {
         ("delete", "/v1/memories/{scope}/{name}"),
         ("get", "/v1/memories/{scope}/{name}/history"),
         ("post", "/v1/memories/{scope}/{name}/restore"),
+        ("post", "/v1/recall"),
         ("get", "/v1/sessions/{id}/events"),
         ("get", "/v1/projects"),
         ("post", "/v1/import"),

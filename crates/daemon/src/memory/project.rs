@@ -13,6 +13,7 @@ use super::place::Place;
 use super::shelf::Shelf;
 use super::watch::Watcher;
 use crate::clock::Clock;
+use crate::recall::Library;
 use crate::{Daemon, Refusal, Result};
 
 /// Projects that are kept ready and watched: the kernel gives a person 128 watchers, which others want too.
@@ -26,6 +27,8 @@ pub(crate) struct Project {
     pub(crate) root: PathBuf,
     private: Arc<Shelf>,
     team: Arc<Shelf>,
+    /// Its topics, ready to be asked for.
+    pub(crate) library: Arc<Library>,
     /// Sessions that asked for a prompt here; they are told of changes.
     followers: Mutex<HashSet<SessionId>>,
     touched: AtomicU64,
@@ -49,6 +52,7 @@ impl Project {
                 &place.team,
                 place.foreign || !place.team.starts_with(&place.memory),
             ),
+            library: Arc::default(),
             followers: Mutex::default(),
             touched: AtomicU64::new(0),
         }

@@ -139,6 +139,17 @@ impl Shelf {
         }
     }
 
+    /// Texts of topics as they are now; those that are gone or can't be read are left out. Blocks.
+    pub(crate) fn read_each(&self, names: &[Name]) -> Vec<(Name, String, Hash)> {
+        let Ok(Some(root)) = self.root(false) else { return Vec::new() };
+        let read = |name: &Name| {
+            let content = root.read(&File::Topic(name.clone())).ok().flatten()?;
+            let (text, hash) = text_of(name, content).ok()?;
+            Some((name.clone(), text, hash))
+        };
+        names.iter().filter_map(read).collect()
+    }
+
     pub(crate) async fn read_file(self: &Arc<Self>, file: &File) -> Result<Option<Content>> {
         let (shelf, file) = (Arc::clone(self), file.clone());
         blocking(move || {

@@ -110,6 +110,10 @@ impl Catalog {
         self.ids.is_empty()
     }
 
+    pub(crate) fn slot(&self, id: TopicId) -> Option<u32> {
+        self.ids.get(&id).copied()
+    }
+
     pub(crate) fn telling(&self, number: u32) -> f32 {
         self.telling[number as usize]
     }

@@ -62,6 +62,20 @@ pub fn ranked(catalog: &Catalog, ask: &Ask<'_>) -> Vec<TopicId> {
     wanted.map(|slot| catalog.topics[slot as usize].id).collect()
 }
 
+/// What of a question this topic holds, whether or not it would be picked for it.
+pub fn why(catalog: &Catalog, question: &str, id: TopicId) -> Option<Why> {
+    let slot = catalog.slot(id)?;
+    let words = words(catalog, question);
+    let fit = fit(catalog, slot, &matches(catalog, &words, slot));
+    Some(pick(catalog, &words, slot, &fit).why)
+}
+
+/// Whether a topic only tells how to use one of these tools.
+pub fn is_manual(catalog: &Catalog, id: TopicId, tools: &[String]) -> bool {
+    let topic = catalog.slot(id).and_then(|slot| catalog.topics.get(slot as usize));
+    topic.is_some_and(|topic| tools.iter().any(|tool| is_manual_of(&topic.manner, tool)))
+}
+
 fn is_wanted(catalog: &Catalog, slot: u32, ask: &Ask<'_>) -> bool {
     let topic = &catalog.topics[slot as usize];
     !topic.is_gone
@@ -244,6 +258,10 @@ mod tests {
         assert_eq!(ids(&[], &[TopicId(2)], 5), [3]);
         assert_eq!(ids(&[], &[], 1), [2]);
         assert_eq!(ids(&[], &[], 0), [0; 0]);
+        let tools = ["Grep".to_owned()];
+        assert!(
+            is_manual(&catalog, TopicId(2), &tools) && !is_manual(&catalog, TopicId(3), &tools)
+        );
     }
 
     #[test]
@@ -254,6 +272,10 @@ mod tests {
         let fog = why.terms.iter().find(|(term, _)| term == "fog").unwrap();
         assert_eq!(fog.1, [Field::Name, Field::Body]);
         assert!((0.0..=1.0).contains(&why.score), "{why:?}");
+        assert_eq!(super::why(&catalog(), ask.question, TopicId(0)).as_ref(), Some(why));
+        let other = super::why(&catalog(), ask.question, TopicId(1)).unwrap();
+        assert!(other.terms.is_empty() && other.score == 0.0, "{other:?}");
+        assert_eq!(super::why(&catalog(), ask.question, TopicId(99)), None);
     }
 
     /// Common words alone admit nobody, and topics that are in get their due all the same.

@@ -11,6 +11,7 @@ pub(crate) mod memories;
 pub(crate) mod messages;
 pub(crate) mod notes;
 pub(crate) mod projects;
+pub(crate) mod recall;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod state;
