@@ -296,7 +296,7 @@ impl Shelf {
                 shown.index = Some(Arc::new(IndexFile { text, hash: content.hash }));
             }
             File::Topic(name) => {
-                drop(shown.topics.insert(name.clone(), Arc::new(topic(name, &content))))
+                shown.topics.insert(name.clone(), Arc::new(topic(name, &content)));
             }
         });
         Ok(())
