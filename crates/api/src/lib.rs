@@ -19,6 +19,7 @@ pub mod recall;
 pub mod recover;
 pub mod session;
 pub mod state;
+pub mod team;
 pub mod usage;
 
 pub use collapse::{Collapse, Collapses};
@@ -50,6 +51,10 @@ pub use session::{
 pub use state::{
     Agent, Agents, FileRead, Files, Instruction, Instructions, Plan, Skill, Skills, Todo,
     TodoPriority, TodoStatus, Todos, Tools,
+};
+pub use team::{
+    Approval, Decided, Proposal, Proposals, Propose, TeamBlocked, TeamConflict, TeamInit,
+    TeamStatus, TeamSync, TeamSyncRequest,
 };
 pub use usage::{Usage, UsageRow, UsageSums, UsageToday};
 

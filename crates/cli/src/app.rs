@@ -142,7 +142,7 @@ pub(crate) fn collapse(beginning: &str, spans: Vec<Collapse>) -> Result<Collapse
     one_of(beginning, "collapse", spans, |one| one.id)
 }
 
-fn one_of<T>(
+pub(crate) fn one_of<T>(
     beginning: &str,
     what: &str,
     all: Vec<T>,

@@ -80,6 +80,9 @@ pub(crate) enum Command {
     Notes(NotesCommand),
     /// Show a session's todo list
     Todo,
+    /// Share memory with others, through a git repository or a folder
+    #[command(subcommand, arg_required_else_help = true)]
+    Team(TeamCommand),
     /// Show what models were asked for bethink's own purposes, and what it cost
     Usage(Usage),
     /// Take in recorded sessions: JSONL files, or directories of them
@@ -120,6 +123,46 @@ pub(crate) enum NotesCommand {
     Edit,
     /// Bring the notes up to date now
     Update,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TeamCommand {
+    /// Say where the project's team memory lies, and with whom it is shared
+    Init {
+        /// A repository that everybody reaches: https, ssh, or a path [default: what [team] says]
+        #[arg(long, value_name = "URL")]
+        remote: Option<String>,
+        /// A synced or mounted folder in the place of the project's own
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+    /// Show what is shared, what is not yet, and what may not be
+    Status,
+    /// Fetch, merge and push
+    Sync {
+        /// The remote's history was rewritten, and that is meant: take it on
+        #[arg(long)]
+        accept_rewrite: bool,
+    },
+    /// List what agents would have the team know
+    Proposals {
+        /// What was decided, too
+        #[arg(long, short)]
+        all: bool,
+    },
+    /// Let proposals into the team's memory
+    Approve {
+        #[arg(required = true, value_name = "ID")]
+        proposals: Vec<String>,
+        /// Although the topic was changed since
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Turn proposals down; they are not made again
+    Reject {
+        #[arg(required = true, value_name = "ID")]
+        proposals: Vec<String>,
+    },
 }
 
 #[derive(Debug, Subcommand)]

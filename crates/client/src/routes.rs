@@ -301,6 +301,47 @@ impl Client {
         self.get(&["v1", "jobs", &id.to_string()], &[]).await
     }
 
+    // the team
+
+    /// With `ask`, the daemon asks the remote whether it answers.
+    pub async fn team(&self, project_dir: &str, ask: bool) -> Result<api::TeamStatus> {
+        let parameters = [
+            ("project_dir", Some(project_dir.to_owned())),
+            ("ask", ask.then(|| "true".to_owned())),
+        ];
+        self.get(&["v1", "team"], &parameters).await
+    }
+
+    pub async fn team_init(&self, init: &api::TeamInit) -> Result<api::TeamSync> {
+        self.send(Method::POST, &["v1", "team", "init"], init).await
+    }
+
+    pub async fn team_sync(&self, sync: &api::TeamSyncRequest) -> Result<api::TeamSync> {
+        self.send(Method::POST, &["v1", "team", "sync"], sync).await
+    }
+
+    /// Those that wait, or all.
+    pub async fn proposals(&self, project_dir: &str, all: bool) -> Result<api::Proposals> {
+        let parameters = [
+            ("project_dir", Some(project_dir.to_owned())),
+            ("all", all.then(|| "true".to_owned())),
+        ];
+        self.get(&["v1", "proposals"], &parameters).await
+    }
+
+    pub async fn propose(&self, propose: &api::Propose) -> Result<api::Decided> {
+        self.send(Method::POST, &["v1", "proposals"], propose).await
+    }
+
+    pub async fn approve(&self, id: Uuid, approval: &api::Approval) -> Result<api::Decided> {
+        self.send(Method::POST, &["v1", "proposals", &id.to_string(), "approve"], approval).await
+    }
+
+    pub async fn reject(&self, id: Uuid) -> Result<api::Decided> {
+        let url = self.at(&["v1", "proposals", &id.to_string(), "reject"]);
+        self.json("POST …/reject", self.request(Method::POST, url)).await
+    }
+
     // models
 
     /// Which model is asked, and whether it can be.

@@ -109,6 +109,8 @@ pub const MEMORY_LAYOUT: &str = "bethink";
 /// Specification, section 7: at most one consolidation a day, and only after enough was learnt.
 pub const DREAM_HOURS: u64 = 24;
 pub const DREAM_SESSIONS: u64 = 5;
+/// A team's memory has a few megabytes: a remote that takes longer does not answer.
+pub const TEAM_TIMEOUT_MS: u64 = 60_000;
 /// Who configures a model wants it used.
 pub const STRATEGY: &str = "model";
 
@@ -126,6 +128,12 @@ impl Settings {
             team: TeamSettings::default(),
             person: None,
         }
+    }
+}
+
+impl Default for TeamSettings {
+    fn default() -> Self {
+        Self { dir: String::new(), remote: String::new(), timeout_ms: TEAM_TIMEOUT_MS }
     }
 }
 

@@ -267,5 +267,6 @@ keys! {
     team {
         dir: Text,
         remote: Text,
+        timeout_ms: Whole(100, DAY_MS),
     }
 }

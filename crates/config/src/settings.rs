@@ -167,13 +167,15 @@ pub struct MemorySettings {
 }
 
 /// Memory that several people share.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TeamSettings {
     /// A folder that is shared by other means, for every project without one of its own; each project has a
     /// folder in it. Empty: `team` in the project's memory.
     pub dir: String,
     /// Where `team init` clones from when it is told no other place.
     pub remote: String,
+    /// How long git may wait for a remote.
+    pub timeout_ms: u64,
 }
 
 /// A command can hold a secret in its arguments, and a URL one in its credentials.

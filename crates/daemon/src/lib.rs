@@ -36,6 +36,7 @@ mod report;
 mod search;
 mod sessions;
 mod state;
+mod team;
 mod turn;
 
 use std::fs::File;

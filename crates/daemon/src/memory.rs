@@ -16,7 +16,7 @@ mod shelf;
 mod watch;
 mod write;
 
-pub(crate) use project::{Project, Projects};
+pub(crate) use project::{Project, Projects, TEAM_PLACE};
 pub(crate) use prompt::{IndexShown, Inject, ProjectPart};
 pub(crate) use shelf::{Shelf, Snapshot, Topic};
 pub(crate) use write::{Author, MemoryWrite};

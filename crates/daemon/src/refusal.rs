@@ -22,6 +22,8 @@ pub enum Kind {
     StorageFull,
     ReadOnly,
     ShuttingDown,
+    /// Another machine did not answer, or not to us.
+    Unreachable,
     /// A fault of ours.
     Internal,
 }

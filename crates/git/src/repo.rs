@@ -44,7 +44,8 @@ impl Repo {
         git.succeed(call).await.map(drop)
     }
 
-    /// Opens the repository of `dir` through `view`, a directory of ours that is made anew.
+    /// Opens the repository of `dir` through `view`, a directory of ours that is made where it is missing. Several
+    /// may look through one at the same time.
     pub fn open(git: &Git, dir: &Path, view: &Path) -> Result<Self, GitError> {
         let doing = "open the repository";
         let own = dir.join(".git");
@@ -163,19 +164,14 @@ struct Format {
     reftable: bool,
 }
 
-/// Made anew each time: nothing that lay there is trusted.
+/// What is there and right stays, so that a git that runs keeps what it looks through.
 fn look_through(own: &Path, view: &Path, branch: &str, format: &Format) -> io::Result<()> {
-    if view.exists() {
-        fs::remove_dir_all(view)?;
-    }
     fs::create_dir_all(view)?;
-    for part in ["objects", "refs", "packed-refs", "shallow"] {
-        symlink(own.join(part), view.join(part))?;
+    let tables = format.reftable.then_some("reftable");
+    for part in ["objects", "refs", "packed-refs", "shallow"].into_iter().chain(tables) {
+        link(&own.join(part), &view.join(part))?;
     }
-    if format.reftable {
-        symlink(own.join("reftable"), view.join("reftable"))?;
-    }
-    fs::write(view.join("HEAD"), format!("ref: refs/heads/{branch}\n"))?;
+    write(&view.join("HEAD"), &format!("ref: refs/heads/{branch}\n"))?;
     let mut config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n\tlogAllRefUpdates = false\n[extensions]\n".to_owned();
     if format.sha256 {
         config.push_str("\tobjectFormat = sha256\n");
@@ -183,5 +179,28 @@ fn look_through(own: &Path, view: &Path, branch: &str, format: &Format) -> io::R
     if format.reftable {
         config.push_str("\trefStorage = reftable\n");
     }
-    fs::write(view.join("config"), config)
+    write(&view.join("config"), &config)
+}
+
+fn link(target: &Path, at: &Path) -> io::Result<()> {
+    if fs::read_link(at).is_ok_and(|found| found == target) {
+        return Ok(());
+    }
+    if fs::symlink_metadata(at).is_ok() {
+        fs::remove_file(at)?;
+    }
+    match symlink(target, at) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
+    }
+}
+
+/// In one step, so that nobody reads a half.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if fs::read_to_string(path).is_ok_and(|found| found == text) {
+        return Ok(());
+    }
+    let draft = path.with_extension(format!("{}.new", std::process::id()));
+    fs::write(&draft, text)?;
+    fs::rename(&draft, path)
 }

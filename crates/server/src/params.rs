@@ -60,6 +60,18 @@ impl<S: Send + Sync> FromRequestParts<S> for JobPath {
     }
 }
 
+/// `/v1/proposals/{id}/…`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProposalPath(pub(crate) Uuid);
+
+impl<S: Send + Sync> FromRequestParts<S> for ProposalPath {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        Ok(Self(id(&segments(parts, state).await?, "id")?))
+    }
+}
+
 /// `/v1/memories/{scope}/{name}/…`
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryPath(pub(crate) String, pub(crate) String);

@@ -43,6 +43,7 @@ pub(crate) enum Sort {
     ReadOnly,
     ShuttingDown,
     Busy,
+    Unreachable,
     Internal,
 }
 
@@ -90,6 +91,7 @@ impl Sort {
                 (S::SERVICE_UNAVAILABLE, "shutting_down", "The daemon is shutting down")
             }
             Self::Busy => (S::SERVICE_UNAVAILABLE, "busy", "Too many connections"),
+            Self::Unreachable => (S::BAD_GATEWAY, "unreachable", "Another machine does not answer"),
             Self::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "A fault of the daemon"),
         }
     }
@@ -109,6 +111,7 @@ impl From<Kind> for Sort {
             Kind::StorageFull => Self::StorageFull,
             Kind::ReadOnly => Self::ReadOnly,
             Kind::ShuttingDown => Self::ShuttingDown,
+            Kind::Unreachable => Self::Unreachable,
             Kind::Internal => Self::Internal,
         }
     }

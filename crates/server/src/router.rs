@@ -18,7 +18,7 @@ use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
     collapses, compactions, context, events, export, import, jobs, memories, messages, notes,
-    projects, recall, search, sessions, state, system, usage,
+    projects, recall, search, sessions, state, system, team, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -77,6 +77,12 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(memories::history))
         .routes(routes!(memories::restore))
         .routes(routes!(recall::recall))
+        .routes(routes!(team::status))
+        .routes(routes!(team::init))
+        .routes(routes!(team::sync))
+        .routes(routes!(team::proposals, team::propose))
+        .routes(routes!(team::approve))
+        .routes(routes!(team::reject))
         .routes(routes!(events::events))
         .routes(routes!(projects::list))
         .routes(routes!(import::import))
@@ -144,6 +150,13 @@ mod tests {
         ("get", "/v1/memories/{scope}/{name}/history"),
         ("post", "/v1/memories/{scope}/{name}/restore"),
         ("post", "/v1/recall"),
+        ("get", "/v1/team"),
+        ("post", "/v1/team/init"),
+        ("post", "/v1/team/sync"),
+        ("get", "/v1/proposals"),
+        ("post", "/v1/proposals"),
+        ("post", "/v1/proposals/{id}/approve"),
+        ("post", "/v1/proposals/{id}/reject"),
         ("get", "/v1/sessions/{id}/events"),
         ("get", "/v1/projects"),
         ("post", "/v1/import"),

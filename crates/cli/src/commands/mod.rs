@@ -14,6 +14,7 @@ mod played;
 mod replay;
 mod search;
 mod session;
+mod team;
 mod todo;
 mod usage;
 
@@ -45,6 +46,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Search(how) => search::search(app, &how).await,
         Command::Notes(command) => Box::pin(notes::run(app, command)).await,
         Command::Todo => todo::todo(app).await,
+        Command::Team(command) => Box::pin(team::run(app, command)).await,
         Command::Usage(how) => usage::usage(app, &how).await,
         Command::Import(what) => Box::pin(import::import(app, &what)).await,
         Command::Export(what) => export::export(app, &what).await,

@@ -32,6 +32,8 @@ pub(crate) struct Project {
     /// Sessions that asked for a prompt here; they are told of changes.
     followers: Mutex<HashSet<SessionId>>,
     touched: AtomicU64,
+    /// One sync with the team at a time.
+    pub(crate) syncing: tokio::sync::Mutex<()>,
 }
 
 impl Project {
@@ -55,6 +57,7 @@ impl Project {
             library: Arc::default(),
             followers: Mutex::default(),
             touched: AtomicU64::new(0),
+            syncing: tokio::sync::Mutex::default(),
         }
     }
 
@@ -91,6 +94,12 @@ impl Projects {
 
     fn roots(&self) -> MutexGuard<'_, HashMap<String, PathBuf>> {
         self.roots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next who asks gets it anew: its directories are others.
+    pub(crate) fn forget(&self, root: &Path) {
+        self.ready().remove(root);
+        self.roots().retain(|_, known| known != root);
     }
 
     fn known(&self, dir: &str) -> Option<Arc<Project>> {

@@ -168,10 +168,15 @@ impl Shelf {
     }
 
     /// The directory's root, made if asked for.
-    pub(super) fn root(&self, make: bool) -> Result<Option<Arc<MemoryRoot>>> {
+    pub(crate) fn root(&self, make: bool) -> Result<Option<Arc<MemoryRoot>>> {
         let mut held = self.held();
         self.open(&mut held, make)?;
         Ok(held.root.clone())
+    }
+
+    /// The next look is at everything, for who must not miss what was saved a moment ago.
+    pub(crate) fn doubt(&self) {
+        self.woken.put_back(Dirty::Everything);
     }
 
     /// Says that files were changed by us, sooner than the watcher.

@@ -143,7 +143,10 @@ impl Daemon {
             Tried::Written { hash, new } => (if new { "created" } else { "changed" }, Some(hash)),
             Tried::Lost(conflict) => return Err(lost(&write, conflict)),
         };
-        if let (File::Topic(name), "created" | "removed") = (&write.file, outcome) {
+        if let (File::Topic(name), "created" | "removed") = (&write.file, outcome)
+            // An index is synced as a file of its own: whoever wrote the topic decided on its line.
+            && write.author.by != "sync"
+        {
             warnings.extend(self.index_line(shelf, name, &write).await);
         }
         let shown = shelf.snapshot(self).await?;

@@ -16,4 +16,5 @@ pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod state;
 pub(crate) mod system;
+pub(crate) mod team;
 pub(crate) mod usage;
