@@ -9,6 +9,7 @@
 pub mod collapse;
 pub mod compaction;
 pub mod context;
+pub mod instructions;
 pub mod job;
 pub mod memory;
 pub mod message;
@@ -30,6 +31,9 @@ pub use compaction::{
 pub use context::{
     CacheFall, CacheReport, ContextReport, ContextRequest, LastCompaction, PartTokens, PromptCount,
     StageReport, SystemPart, Thresholds, TokenEstimate,
+};
+pub use instructions::{
+    ApproveImport, ImportApproval, InstructionChain, InstructionFile, SkippedInstruction,
 };
 pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use memory::{

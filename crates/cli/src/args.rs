@@ -83,6 +83,8 @@ pub(crate) enum Command {
     /// Share memory with others, through a git repository or a folder
     #[command(subcommand, arg_required_else_help = true)]
     Team(TeamCommand),
+    /// Show which instruction files count here, and why others don't
+    Instructions(Instructions),
     /// Show what models were asked for bethink's own purposes, and what it cost
     Usage(Usage),
     /// Take in recorded sessions: JSONL files, or directories of them
@@ -318,6 +320,24 @@ pub(crate) struct Search {
     /// Make the index of the session anew, from its history
     #[arg(long, conflicts_with = "query")]
     pub(crate) rebuild: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Instructions {
+    /// As if the session had read or written this file; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) touch: Vec<String>,
+    #[command(subcommand)]
+    pub(crate) command: Option<InstructionsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InstructionsCommand {
+    /// Let this project load a file that lies outside of it, or that looks like a secret
+    Approve { path: String },
+    /// Take that back
+    Revoke { path: String },
 }
 
 #[derive(Debug, Args)]

@@ -342,6 +342,29 @@ impl Client {
         self.json("POST …/reject", self.request(Method::POST, url)).await
     }
 
+    // instructions
+
+    /// The files that count for a working directory; the project's own by default.
+    pub async fn instructions(
+        &self,
+        project_dir: &str,
+        cwd: Option<&str>,
+        touched: &[String],
+    ) -> Result<api::InstructionChain> {
+        let project = ("project_dir", Some(project_dir.to_owned()));
+        let mut parameters = vec![project, ("cwd", cwd.map(str::to_owned))];
+        parameters.extend(touched.iter().map(|path| ("touched", Some(path.clone()))));
+        self.get(&["v1", "instructions"], &parameters).await
+    }
+
+    pub async fn approve_import(&self, file: &api::ApproveImport) -> Result<api::ImportApproval> {
+        self.send(Method::POST, &["v1", "instructions", "approve"], file).await
+    }
+
+    pub async fn revoke_import(&self, file: &api::ApproveImport) -> Result<api::ImportApproval> {
+        self.send(Method::POST, &["v1", "instructions", "revoke"], file).await
+    }
+
     // models
 
     /// Which model is asked, and whether it can be.

@@ -30,9 +30,15 @@ pub enum Decision {
     Stripped { what: Stripped, from: Seq, through: Seq, made_after: Seq },
     /// Text that stands after a message: todos, reminders, restored state.
     Attached(Attachment),
+    /// Instructions that a touched file brought in. They hold in the view that begins at `boundary`; after a
+    /// compaction they come back when such a file is touched again.
+    Instructed { boundary: Option<String>, attachment: Attachment },
     /// A span of whole rounds is shown as one text.
     Collapsed(Collapsed),
 }
+
+/// The kind of attachment that brings instructions.
+pub const INSTRUCTIONS: &str = "instructions";
 
 /// Kinds of blocks that a view can do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +59,7 @@ impl Decision {
             Decision::Snipped { .. } => "snipped",
             Decision::Stripped { .. } => "stripped",
             Decision::Attached(_) => "attached",
+            Decision::Instructed { .. } => "instructed",
             Decision::Collapsed(_) => "collapsed",
         }
     }
@@ -173,8 +180,22 @@ impl Decisions {
                     self.attachments.sort_by_key(|a| a.after);
                 }
             }
+            Decision::Instructed { boundary, attachment } => {
+                if boundary.as_deref() == self.boundary.as_ref().map(|b| b.id.as_str()) {
+                    self.attachments.push(attachment.clone());
+                    self.attachments.sort_by_key(|a| a.after);
+                }
+            }
             Decision::Collapsed(span) => self.collapse(span),
         }
+    }
+
+    /// A record that attaches text here, for as long as its kind lasts.
+    pub fn attaching(&self, attachment: Attachment) -> Decision {
+        if attachment.what != INSTRUCTIONS {
+            return Decision::Attached(attachment);
+        }
+        Decision::Instructed { boundary: self.boundary.as_ref().map(|b| b.id.clone()), attachment }
     }
 
     /// A span that begins before the view, or shares a message with another, changes nothing.
@@ -240,7 +261,7 @@ impl Decisions {
         rebased.attachments = self
             .attachments
             .iter()
-            .filter(|a| kept_from <= a.after && !self.is_restored(a))
+            .filter(|a| kept_from <= a.after && a.what != INSTRUCTIONS && !self.is_restored(a))
             .chain(&boundary.restored)
             .cloned()
             .collect();

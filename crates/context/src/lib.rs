@@ -31,7 +31,7 @@ pub mod view;
 
 pub use assemble::{Body, SystemBlock, UnknownPart, assemble, order_system};
 pub use collapse::{Collapsed, in_view};
-pub use decision::{Attachment, Boundary, Decision, Decisions, Stripped};
+pub use decision::{Attachment, Boundary, Decision, Decisions, INSTRUCTIONS, Stripped};
 pub use history::{Call, Entry, History};
 pub use measure::{Measure, Shape, TokenSource, measure};
 pub use placeholder::Hints;

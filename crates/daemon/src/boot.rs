@@ -68,6 +68,7 @@ impl Daemon {
                 notes: crate::notes::NotesDesk::default(),
                 models,
                 projects: crate::memory::Projects::default(),
+                approvals: crate::instructions::Approvals::default(),
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
                 ledger: crate::ledger::Ledger::default(),

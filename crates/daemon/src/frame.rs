@@ -19,10 +19,16 @@ const PROJECT: &str = "project_context";
 pub(crate) struct Given {
     pub(crate) parts: Vec<api::SystemPart>,
     pub(crate) tools: String,
+    /// Files that the session works on, as far as its messages do not tell.
+    pub(crate) touched: Vec<String>,
 }
 
 impl Given {
-    pub(crate) fn new(parts: Option<Vec<api::SystemPart>>, tools: Option<&str>) -> Result<Self> {
+    pub(crate) fn new(
+        parts: Option<Vec<api::SystemPart>>,
+        tools: Option<&str>,
+        touched: Option<Vec<String>>,
+    ) -> Result<Self> {
         let tools = match tools {
             None | Some("null") => "[]".to_owned(),
             Some(raw) if raw.starts_with('[') => raw.to_owned(),
@@ -30,7 +36,8 @@ impl Given {
                 return Err(Refusal::invalid("tools", "must be an array of tool definitions"));
             }
         };
-        Ok(Self { parts: parts.unwrap_or_default(), tools })
+        let touched = touched.unwrap_or_default();
+        Ok(Self { parts: parts.unwrap_or_default(), tools, touched })
     }
 }
 

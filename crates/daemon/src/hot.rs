@@ -20,6 +20,7 @@ use crate::cache::Cache;
 use crate::collapse::Staging;
 use crate::compactions::boundary_of;
 use crate::facts::KeptFacts;
+use crate::instructions::InstructionsShown;
 use crate::memory::IndexShown;
 use crate::models::Sent;
 use crate::notes::Meter;
@@ -131,6 +132,7 @@ pub(crate) struct Slot {
     pub(crate) index: IndexShown,
     /// What was found for the user's newest words.
     pub(crate) recall: Recalling,
+    pub(crate) instructions: InstructionsShown,
     /// Held while a compaction is made, a model's waiting included: one at a time. Taken before the
     /// session's own lock.
     pub(crate) compacting: AsyncMutex<()>,
@@ -152,6 +154,7 @@ impl Slot {
             staging: Staging::default(),
             index: IndexShown::default(),
             recall: Recalling::default(),
+            instructions: InstructionsShown::default(),
             compacting: AsyncMutex::default(),
             inbox: Mutex::default(),
             state: Arc::default(),

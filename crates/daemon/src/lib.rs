@@ -5,7 +5,7 @@
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` →
 //! `collapse` → `models` → `compactions` → `recover` → `state` → `events` → `jobs` → `import` → `index` →
-//! `search` (`hit`) → `notes` → `memory` → `recall` → `export` → `ledger`.
+//! `search` (`hit`) → `notes` → `memory` → `instructions` → `recall` → `export` → `ledger`.
 
 mod boot;
 mod cache;
@@ -21,6 +21,7 @@ mod hit;
 mod hot;
 mod import;
 mod index;
+mod instructions;
 mod jobs;
 mod ledger;
 mod limits;
@@ -92,6 +93,7 @@ struct Inner {
     notes: notes::NotesDesk,
     models: models::ModelDesk,
     projects: memory::Projects,
+    approvals: instructions::Approvals,
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
@@ -178,6 +180,10 @@ impl Daemon {
 
     fn models(&self) -> &models::ModelDesk {
         &self.inner.models
+    }
+
+    fn approvals(&self) -> &instructions::Approvals {
+        &self.inner.approvals
     }
 
     fn projects_in_use(&self) -> &memory::Projects {

@@ -67,7 +67,8 @@ impl Daemon {
                 ));
             }
         };
-        let given = Given::new(request.system.take(), request.tools.as_ref().map(|t| t.get()))?;
+        let tools = request.tools.as_ref().map(|t| t.get());
+        let given = Given::new(request.system.take(), tools, request.touched_paths.take())?;
         let inject = Inject::of(request.inject.as_deref())?;
         let slot = self.hot(id).await?;
         let mut hot = slot.lock(self).await?;
@@ -79,7 +80,7 @@ impl Daemon {
         let mut frame = self.frame(&hot, &slot, project.as_deref(), &given, inject).await?;
         hot.fixed_tokens = frame.tokens();
         hot.breakers.turn();
-        let mut reminders = self.reminders(&hot, &slot, project.as_deref()).await?;
+        let mut reminders = self.reminders(&hot, &slot, project.as_deref(), inject).await?;
         let recalled = match &project {
             Some(project) => {
                 let asked = Asked::of(request.query, request.recent_tools);
@@ -160,6 +161,7 @@ impl Daemon {
     ) -> Result<Frame> {
         let mut added = ProjectPart::default();
         if let (Some(project), Inject::Full) = (project, inject) {
+            added.instructions = self.instructions_part(hot, slot, project, given).await?;
             added.memory = self.index_part(hot, slot, project).await;
         }
         Frame::new(given, added)
@@ -171,11 +173,15 @@ impl Daemon {
         hot: &HotSession,
         slot: &Slot,
         project: Option<&Project>,
+        inject: Inject,
     ) -> Result<Vec<Attachment>> {
         let mut reminders = Vec::new();
         reminders.extend(self.notes_to_bring_back(hot, self.now()).await?);
         if let Some(project) = project {
             reminders.extend(self.index_news(hot, slot, project));
+        }
+        if inject == Inject::Full {
+            reminders.extend(self.instruction_news(hot, slot));
         }
         Ok(reminders)
     }
@@ -224,7 +230,11 @@ impl Daemon {
         let frame = self.frame(&hot, slot, project, given, inject).await?;
         hot.fixed_tokens = frame.tokens();
         let now = self.now();
-        let (decisions, records, mut stages) = self.decide(&mut hot, Vec::new(), now);
+        let news = match inject {
+            Inject::Full => self.instruction_news(&hot, slot),
+            Inject::Recall | Inject::Off => Vec::new(),
+        };
+        let (decisions, records, mut stages) = self.decide(&mut hot, news, now);
         let (size, compacted) = (made.report.tokens, done.is_ok());
         stages.splice(0..0, made.stages);
         stages.push(report::compaction_stage(size, &hot, compacted));
@@ -292,7 +302,8 @@ impl Daemon {
             records.push(record);
         };
         for reminder in reminders.into_iter().chain(todos) {
-            take(&mut decisions, Decision::Attached(reminder));
+            let record = decisions.attaching(reminder);
+            take(&mut decisions, record);
         }
         let last = hot.session.last_seq;
         if decisions.shown_through() < last

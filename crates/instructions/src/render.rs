@@ -29,6 +29,11 @@ pub fn attachment(file: &Loaded) -> String {
     )
 }
 
+/// Whether an attachment shows the file as it is now, whatever brought it in then.
+pub fn says(attachment: &str, file: &Loaded) -> bool {
+    attachment.contains(&block(file))
+}
+
 fn block(file: &Loaded) -> String {
     format!(
         "<instructions file=\"{}\" kind=\"{}\">\n{}\n</instructions>",

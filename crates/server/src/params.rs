@@ -121,6 +121,12 @@ impl Params {
         (!value.is_empty()).then(|| value.clone())
     }
 
+    /// Each value of a name that may be repeated.
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        let values = self.0.iter().filter(|(key, value)| key == name && !value.is_empty());
+        values.map(|(_, value)| value.clone()).collect()
+    }
+
     pub(crate) fn required(&self, name: &'static str) -> Result<String, Failure> {
         self.text(name).ok_or_else(|| {
             Failure::field(name, format!("`{name}` has to be given"))

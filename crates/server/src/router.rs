@@ -17,8 +17,8 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    collapses, compactions, context, events, export, import, jobs, memories, messages, notes,
-    projects, recall, search, sessions, state, system, team, usage,
+    collapses, compactions, context, events, export, import, instructions, jobs, memories,
+    messages, notes, projects, recall, search, sessions, state, system, team, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -83,6 +83,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(team::proposals, team::propose))
         .routes(routes!(team::approve))
         .routes(routes!(team::reject))
+        .routes(routes!(instructions::get))
+        .routes(routes!(instructions::approve))
+        .routes(routes!(instructions::revoke))
         .routes(routes!(events::events))
         .routes(routes!(projects::list))
         .routes(routes!(import::import))
@@ -157,6 +160,9 @@ mod tests {
         ("post", "/v1/proposals"),
         ("post", "/v1/proposals/{id}/approve"),
         ("post", "/v1/proposals/{id}/reject"),
+        ("get", "/v1/instructions"),
+        ("post", "/v1/instructions/approve"),
+        ("post", "/v1/instructions/revoke"),
         ("get", "/v1/sessions/{id}/events"),
         ("get", "/v1/projects"),
         ("post", "/v1/import"),

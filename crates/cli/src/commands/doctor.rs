@@ -22,14 +22,14 @@ const LARGE_LOG: u64 = 100_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Verdict {
+pub(super) enum Verdict {
     Ok,
     Warn,
     Fail,
 }
 
 #[derive(Debug, Serialize)]
-struct Finding {
+pub(super) struct Finding {
     check: &'static str,
     verdict: Verdict,
     found: String,
@@ -39,11 +39,15 @@ struct Finding {
 }
 
 impl Finding {
-    fn ok(check: &'static str, found: impl Into<String>) -> Self {
+    pub(super) fn ok(check: &'static str, found: impl Into<String>) -> Self {
         Self { check, verdict: Verdict::Ok, found: found.into(), todo: None }
     }
 
-    fn warn(check: &'static str, found: impl Into<String>, todo: impl Into<String>) -> Self {
+    pub(super) fn warn(
+        check: &'static str,
+        found: impl Into<String>,
+        todo: impl Into<String>,
+    ) -> Self {
         Self { check, verdict: Verdict::Warn, found: found.into(), todo: Some(todo.into()) }
     }
 
@@ -62,6 +66,9 @@ pub(crate) async fn doctor(app: &mut App) -> Done {
     findings.push(database(&app.places.home));
     findings.push(disk(&app.places.home));
     findings.extend(unclean(app, daemon.is_ok()));
+    if let Ok(client) = &daemon {
+        findings.extend(super::instructions::findings(app, client).await);
+    }
     show(app, &findings)?;
     match findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
         true => Err(Failure::Said),
@@ -83,10 +90,10 @@ fn show(app: &mut App, findings: &[Finding]) -> Done {
         if app.screen.quiet && finding.verdict == Verdict::Ok {
             continue;
         }
-        let check = Text::from(" ").put(tone, word).dim(format!("  {:<10}", finding.check));
+        let check = Text::from(" ").put(tone, word).dim(format!("  {:<13}", finding.check));
         app.screen.line(check.plain(finding.found.clone()))?;
         if let Some(todo) = &finding.todo {
-            app.screen.line(Text::from(" ".repeat(17)).put(Tone::Accent, format!("→ {todo}")))?;
+            app.screen.line(Text::from(" ".repeat(20)).put(Tone::Accent, format!("→ {todo}")))?;
         }
     }
     Ok(())

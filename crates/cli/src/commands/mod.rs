@@ -9,6 +9,7 @@ mod doctor;
 mod export;
 mod history;
 mod import;
+mod instructions;
 mod notes;
 mod played;
 mod replay;
@@ -47,6 +48,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Notes(command) => Box::pin(notes::run(app, command)).await,
         Command::Todo => todo::todo(app).await,
         Command::Team(command) => Box::pin(team::run(app, command)).await,
+        Command::Instructions(asked) => instructions::run(app, &asked).await,
         Command::Usage(how) => usage::usage(app, &how).await,
         Command::Import(what) => Box::pin(import::import(app, &what)).await,
         Command::Export(what) => export::export(app, &what).await,

@@ -6,6 +6,7 @@ pub(crate) mod compaction;
 pub(crate) mod event;
 pub(crate) mod facts;
 pub(crate) mod hit;
+pub(crate) mod instructions;
 pub(crate) mod message;
 pub(crate) mod played;
 pub(crate) mod usage;

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use escape::Lines;
 pub(crate) use table::{Align, Table};
-pub(crate) use text::{Text, Tone};
+pub(crate) use text::{Text, Tone, wrapped};
 
 /// Columns where nothing tells: what old terminals and many a pager have.
 const DEFAULT_WIDTH: usize = 80;

@@ -154,3 +154,29 @@ fn an_attachment_stays_where_it_was_put() {
     4 user: ←t2 done
     ");
 }
+
+#[test]
+fn instructions_hold_until_the_next_boundary() {
+    let history = history(&[say("go"), answer("a"), say("on"), answer("b"), say("end")]);
+    let of = |after: u64, text: &str| Attachment {
+        after: seq(after),
+        what: "instructions".into(),
+        name: "/p/CLAUDE.md".into(),
+        text: text.into(),
+        tokens: 1,
+    };
+    let mut decisions = Decisions::default();
+    let before = decisions.attaching(of(3, "RULE"));
+    apply(&mut decisions, &history, std::slice::from_ref(&before));
+    assert!(read(&history, &decisions).contains("on | RULE"));
+
+    let mut after = decisions.rebased(boundary(3, 5), &history, &tokens);
+    assert!(!read(&history, &after).contains("RULE"), "also where its message is kept");
+    let again = after.attaching(of(5, "AGAIN"));
+    apply(&mut after, &history, std::slice::from_ref(&again));
+    assert!(read(&history, &after).contains("end | FILE | AGAIN"));
+
+    let mut restored = Decisions::new(Some(boundary(3, 5)), &history, &tokens);
+    apply(&mut restored, &history, &[before, again]);
+    assert_eq!(read(&history, &restored), read(&history, &after));
+}

@@ -6,6 +6,7 @@ pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod import;
+pub(crate) mod instructions;
 pub(crate) mod jobs;
 pub(crate) mod memories;
 pub(crate) mod messages;

@@ -1,0 +1,190 @@
+//! The chain of instruction files: what counts, in order, and what does not, with the reason.
+
+use bethink_api::{InstructionChain, InstructionFile, SkippedInstruction};
+
+use crate::screen::words::{bytes, count, plural};
+use crate::screen::{Align, Table, Text, Tone, wrapped};
+
+/// From where paths are short.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places<'a> {
+    pub(crate) root: &'a str,
+    pub(crate) home: &'a str,
+}
+
+impl Places<'_> {
+    /// Relative to the project, or to the home.
+    pub(crate) fn short(&self, path: &str) -> String {
+        let below = |root: &str| match root {
+            "" | "/" => None,
+            root => path.strip_prefix(root)?.strip_prefix('/').map(str::to_owned),
+        };
+        below(self.root)
+            .or_else(|| below(self.home).map(|path| format!("~/{path}")))
+            .unwrap_or_else(|| path.to_owned())
+    }
+}
+
+/// A row for each loaded file, its warnings below it.
+pub(crate) fn files(chain: &InstructionChain, places: &Places<'_>, width: usize) -> Vec<Text> {
+    if chain.files.is_empty() {
+        return vec![Text::new().dim(format!("no instruction file counts in {}", chain.cwd))];
+    }
+    let mut table = Table::new(&[
+        ("kind", Align::Left),
+        ("file", Align::Left),
+        ("lines", Align::Right),
+        ("tokens", Align::Right),
+        ("why", Align::Left),
+    ]);
+    for file in &chain.files {
+        let tone = if file.touched { Tone::Accent } else { Tone::Plain };
+        table.row(vec![
+            Text::new().dim(file.kind.clone()),
+            Text::new().put(tone, places.short(&file.path)),
+            count(file.lines).into(),
+            count(file.tokens).into(),
+            Text::new().dim(why(file, places)),
+        ]);
+    }
+    let mut lines = table.lines(width).into_iter();
+    let mut out: Vec<Text> = lines.next().into_iter().collect();
+    for (line, file) in lines.zip(&chain.files) {
+        out.push(line);
+        out.extend(file.warnings.iter().map(|said| warning(said)));
+    }
+    out
+}
+
+fn why(file: &InstructionFile, places: &Places<'_>) -> String {
+    match &file.imported_by {
+        Some(by) => format!("by {}", places.short(by)),
+        None if file.touched => file.why.replace(&format!("{}/", places.root), ""),
+        None => match &file.real_path {
+            Some(real) => format!("links to {}", places.short(real)),
+            None => String::new(),
+        },
+    }
+}
+
+fn warning(said: &str) -> Text {
+    Text::from("  ").put(Tone::Warn, format!("! {said}"))
+}
+
+/// What is not loaded: first what may be missed.
+pub(crate) fn skipped(chain: &InstructionChain, places: &Places<'_>, width: usize) -> Vec<Text> {
+    let (harmless, missed): (Vec<_>, Vec<_>) =
+        chain.skipped.iter().partition(|skipped| skipped.harmless);
+    let mut out = Vec::new();
+    for skipped in missed.into_iter().chain(harmless) {
+        if out.is_empty() {
+            out.push(Text::new());
+            out.push(Text::new().dim("not loaded"));
+        }
+        out.extend(one_skipped(skipped, places, width));
+    }
+    if chain.skipped_more > 0 {
+        out.push(Text::new().dim(format!("and {} more", chain.skipped_more)));
+    }
+    out
+}
+
+fn one_skipped(skipped: &SkippedInstruction, places: &Places<'_>, width: usize) -> Vec<Text> {
+    let (tone, mark) = match (skipped.harmless, skipped.approve) {
+        (true, _) => (Tone::Dim, "· "),
+        (false, true) => (Tone::Accent, "? "),
+        (false, false) => (Tone::Warn, "! "),
+    };
+    let by = skipped.imported_by.as_ref().map(|by| format!(" (imported by {})", places.short(by)));
+    let head = format!("{}{}", places.short(&skipped.path), by.unwrap_or_default());
+    let why = wrapped(&skipped.why, width.saturating_sub(4).max(20)).into_iter();
+    let why = why.map(|line| Text::from("    ").dim(line));
+    std::iter::once(Text::new().put(tone, format!("{mark}{head}"))).chain(why).collect()
+}
+
+/// What to do next.
+pub(crate) fn hints(chain: &InstructionChain) -> Vec<String> {
+    let mut hints = Vec::new();
+    if !chain.enabled {
+        hints.push("[memory] instructions = false keeps them out of prompts".to_owned());
+    }
+    if let Some(waits) = chain.skipped.iter().find(|skipped| skipped.approve) {
+        hints.push(format!("to let one in: bethink instructions approve {}", waits.path));
+    }
+    if chain.skipped.iter().any(|skipped| skipped.reason == "waiting") {
+        hints.push("to see what a file brings in: bethink instructions --touch PATH".to_owned());
+    }
+    hints
+}
+
+/// One line for `doctor`.
+pub(crate) fn summary(chain: &InstructionChain) -> String {
+    let tokens: u64 = chain.files.iter().filter(|file| !file.touched).map(|file| file.tokens).sum();
+    let files = plural(chain.files.len() as u64, "file", "files");
+    format!("{files} for {}, about {} tokens", chain.cwd, count(tokens))
+}
+
+/// A file with its size, for `doctor`.
+pub(crate) fn loaded(file: &InstructionFile, places: &Places<'_>) -> String {
+    let by = file.imported_by.as_ref().map(|by| format!(", imported by {}", places.short(by)));
+    format!(
+        "{} {}: {}, {}{}",
+        file.kind,
+        places.short(&file.path),
+        bytes(file.bytes),
+        plural(file.lines, "line", "lines"),
+        by.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::escape::Lines;
+
+    #[test]
+    fn paths_are_short_from_where_they_are_known() {
+        let places = Places { root: "/home/u/p", home: "/home/u" };
+        assert_eq!(places.short("/home/u/p/CLAUDE.md"), "CLAUDE.md");
+        assert_eq!(places.short("/home/u/.claude/CLAUDE.md"), "~/.claude/CLAUDE.md");
+        assert_eq!(places.short("/home/u/pp/x"), "~/pp/x");
+        assert_eq!(places.short("/etc/x"), "/etc/x");
+        assert_eq!(Places { root: "/", home: "" }.short("/etc/x"), "/etc/x");
+    }
+
+    #[test]
+    fn what_is_missed_stands_before_what_is_well() {
+        let skipped = |path: &str, harmless, approve| SkippedInstruction {
+            path: path.to_owned(),
+            why: "because".to_owned(),
+            harmless,
+            approve,
+            ..SkippedInstruction::default()
+        };
+        let chain = InstructionChain {
+            skipped: vec![
+                skipped("/p/well", true, false),
+                skipped("/q/waits", false, true),
+                skipped("/p/\x1b[31mlost", false, false),
+            ],
+            ..InstructionChain::default()
+        };
+        let places = Places { root: "/p", home: "" };
+        let lines: Vec<String> = super::skipped(&chain, &places, 40)
+            .iter()
+            .map(|line| line.render(Lines::One, false))
+            .collect();
+        let expect = [
+            "",
+            "not loaded",
+            "? /q/waits",
+            "    because",
+            "! ␛[31mlost",
+            "    because",
+            "· well",
+            "    because",
+        ];
+        assert_eq!(lines, expect);
+        assert_eq!(hints(&InstructionChain { enabled: true, ..chain }).len(), 1);
+    }
+}
