@@ -5,4 +5,6 @@
 mod instructions;
 mod memory;
 mod prompts;
+mod recall;
+mod recall_by_model;
 mod topics;

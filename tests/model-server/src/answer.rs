@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::ask::{self, Ask, Purpose, Tool};
 use crate::fault::Fault;
-use crate::{notes, summary};
+use crate::{notes, recall, summary};
 
 /// What the signature of thinking begins with.
 pub(crate) const SIGNED: &str = "signed-over:";
@@ -79,6 +79,7 @@ fn good(asked: &Ask, number: u64) -> Answer {
     match asked.purpose {
         Purpose::Summary => said(summary::write(asked).whole()),
         Purpose::Notes => notes::answer(asked, number),
+        Purpose::Recall => said(recall::choose(&asked.instruction)),
         Purpose::Other => {
             said(format!("I have read {} messages → and go on.", asked.messages.len()))
         }
@@ -118,7 +119,7 @@ fn spoiled(asked: &Ask, fault: Fault, number: u64) -> Answer {
         Fault::TerminalEscapes => match asked.purpose {
             Purpose::Summary => said(summary::write(asked).with(ESCAPES).whole()),
             Purpose::Notes => escaping(good(asked, number)),
-            Purpose::Other => said(format!("All is {ESCAPES} well.")),
+            Purpose::Recall | Purpose::Other => said(format!("All is {ESCAPES} well.")),
         },
         Fault::CutOff => {
             Answer { stop: Stop::MaxTokens, ..said("And so it goes on and".to_owned()) }

@@ -21,6 +21,8 @@ pub enum Wire {
 pub enum Purpose {
     Summary,
     Notes,
+    /// Which memories help with what the user said.
+    Recall,
     Other,
 }
 
@@ -137,6 +139,9 @@ fn purpose(text: &str) -> Purpose {
     if text.contains("<summary>") && text.contains("Primary Request and Intent") {
         return Purpose::Summary;
     }
+    if text.contains("<user_said>") && text.contains("<notes>") {
+        return Purpose::Recall;
+    }
     let notes = text.contains("<notes>") || text.to_lowercase().contains("notes of this session");
     if notes && text.contains("Current State") { Purpose::Notes } else { Purpose::Other }
 }
@@ -247,6 +252,8 @@ mod tests {
         check(&json!([{"role": "user", "content": "hello"}]), Purpose::Other);
         check(&json!([{"role": "user", "content": SUMMARY}]), Purpose::Summary);
         check(&json!([{"role": "user", "content": NOTES}]), Purpose::Notes);
+        let recall = "<notes>\nfog (project, today): Current State\n</notes>\n<user_said>\nfog?\n</user_said>";
+        check(&json!([{"role": "user", "content": recall}]), Purpose::Recall);
         let both = json!([{"role": "user", "content": [
             {"type": "text", "text": SUMMARY}, {"type": "text", "text": NOTES}]}]);
         check(&both, Purpose::Notes);

@@ -19,6 +19,7 @@ const DRIP_MS: u64 = 1000;
 pub struct Script {
     pub summary: Plan,
     pub notes: Plan,
+    pub recall: Plan,
     pub other: Plan,
     /// Of the requests that no plan fails, this many of a hundred fail in a quick way drawn by `seed`.
     pub fail_percent: u8,
@@ -73,6 +74,7 @@ impl Default for Script {
         Self {
             summary: Plan::default(),
             notes: Plan::default(),
+            recall: Plan::default(),
             other: Plan::default(),
             fail_percent: 0,
             seed: 1,
@@ -94,19 +96,32 @@ impl Script {
     /// Every request fails in one way.
     pub fn always(fault: Fault) -> Self {
         let plan = Plan { first: VecDeque::new(), always: Some(fault) };
-        Self { summary: plan.clone(), notes: plan.clone(), other: plan, ..Self::default() }
+        Self {
+            summary: plan.clone(),
+            notes: plan.clone(),
+            recall: plan.clone(),
+            other: plan,
+            ..Self::default()
+        }
     }
 
     /// The first requests of each purpose fail in turn, then all is well.
     pub fn first(faults: &[Fault]) -> Self {
         let plan = Plan { first: faults.iter().copied().collect(), always: None };
-        Self { summary: plan.clone(), notes: plan.clone(), other: plan, ..Self::default() }
+        Self {
+            summary: plan.clone(),
+            notes: plan.clone(),
+            recall: plan.clone(),
+            other: plan,
+            ..Self::default()
+        }
     }
 
     pub(crate) fn plan(&mut self, purpose: Purpose) -> &mut Plan {
         match purpose {
             Purpose::Summary => &mut self.summary,
             Purpose::Notes => &mut self.notes,
+            Purpose::Recall => &mut self.recall,
             Purpose::Other => &mut self.other,
         }
     }
@@ -126,7 +141,7 @@ impl Script {
 
     /// The fault of a connection whose request is not read yet, and so belongs to no purpose.
     pub(crate) fn draw_unread(&mut self) -> Option<Fault> {
-        let purposes = [Purpose::Summary, Purpose::Notes, Purpose::Other];
+        let purposes = [Purpose::Summary, Purpose::Notes, Purpose::Recall, Purpose::Other];
         purposes
             .into_iter()
             .find_map(|purpose| self.plan(purpose).take(|fault| fault.kind() == Kind::Connection))

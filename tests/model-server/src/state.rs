@@ -247,6 +247,7 @@ impl Purpose {
         match self {
             Purpose::Summary => "summary",
             Purpose::Notes => "notes",
+            Purpose::Recall => "recall",
             Purpose::Other => "other",
         }
     }
