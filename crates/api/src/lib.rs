@@ -12,6 +12,7 @@ pub mod context;
 pub mod instructions;
 pub mod job;
 pub mod memory;
+pub mod memory_care;
 pub mod message;
 pub mod model;
 pub mod notes;
@@ -39,6 +40,9 @@ pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use memory::{
     BothVersions, MemoriesPage, Memory, MemoryHistory, MemoryIndex, MemorySource, MemoryVersion,
     MemoryWritten, Remember, RestoreMemory,
+};
+pub use memory_care::{
+    IndexSize, MemoryFinding, MemoryLint, MemoryRebuilt, MemoryShelf, RebuildMemory,
 };
 pub use message::{
     AnsweredCall, AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits,

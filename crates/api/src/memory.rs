@@ -100,6 +100,9 @@ pub struct Remember {
 pub struct MemoryWritten {
     pub scope: String,
     pub name: String,
+    /// Of what was written, where it has one.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// Where the file lies.
     pub path: String,
     /// Its tag, for `If-Match`; empty where it was removed.

@@ -1,9 +1,16 @@
 //! The command line: nouns, verbs and what they take. The words are the public contract.
 
+mod memory;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+
+pub(crate) use memory::{
+    AddMemory, ListMemories, MemoryCommand, OfTeam, OneMemory, RebuildMemory, Recall, Remember,
+    RemoveMemories, RestoreMemory, ShowMemory,
+};
 
 const AFTER_HELP: &str = "\
 A SESSION is an id, the beginning of one that no other has, or `last`: the newest session of the
@@ -80,6 +87,13 @@ pub(crate) enum Command {
     Notes(NotesCommand),
     /// Show a session's todo list
     Todo,
+    /// Ask what the project remembers
+    Recall(Recall),
+    /// Remember something for later sessions of the project
+    Remember(Remember),
+    /// List, write and mend what the project remembers
+    #[command(subcommand, arg_required_else_help = true)]
+    Memory(MemoryCommand),
     /// Share memory with others, through a git repository or a folder
     #[command(subcommand, arg_required_else_help = true)]
     Team(TeamCommand),

@@ -4,12 +4,13 @@
 //! Leaves the meaning of an answer to the caller, and the wire types to `bethink-api`. Knows no
 //! engine, no store, no terminal; the environment arrives as a lookup function.
 //!
-//! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`error`] → [`events`] →
+//! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`memories`] → [`error`] → [`events`] →
 //! [`start`] → [`stop`].
 
 pub mod client;
 pub mod error;
 pub mod events;
+pub mod memories;
 pub mod notes;
 pub mod places;
 pub mod routes;

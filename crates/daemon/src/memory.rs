@@ -4,13 +4,15 @@
 //! write compares with what was read, and what it displaces is kept in the store first.
 //!
 //! Reading order: `place` → `watch` → `shelf` → `project` → `read` → `write` → `history` → `remember` →
-//! `prompt`.
+//! `prompt` → `lint` → `rebuild`.
 
 mod history;
+mod lint;
 mod place;
 mod project;
 mod prompt;
 mod read;
+mod rebuild;
 mod remember;
 mod shelf;
 mod watch;

@@ -7,6 +7,7 @@ mod block;
 mod change;
 mod describe;
 mod gather;
+mod guess;
 mod lines;
 mod read;
 #[cfg(test)]

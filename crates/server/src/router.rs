@@ -18,7 +18,7 @@ use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
     collapses, compactions, context, events, export, import, instructions, jobs, memories,
-    messages, notes, projects, recall, search, sessions, state, system, team, usage,
+    memory_care, messages, notes, projects, recall, search, sessions, state, system, team, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -73,6 +73,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(state::get, state::put))
         .routes(routes!(memories::list, memories::remember))
         .routes(routes!(memories::index))
+        .routes(routes!(memory_care::lint))
+        .routes(routes!(memory_care::rebuild))
         .routes(routes!(memories::get, memories::put, memories::delete))
         .routes(routes!(memories::history))
         .routes(routes!(memories::restore))
@@ -147,6 +149,8 @@ mod tests {
         ("get", "/v1/memories"),
         ("post", "/v1/memories"),
         ("get", "/v1/memories/index"),
+        ("get", "/v1/memories/lint"),
+        ("post", "/v1/memories/rebuild"),
         ("get", "/v1/memories/{scope}/{name}"),
         ("put", "/v1/memories/{scope}/{name}"),
         ("delete", "/v1/memories/{scope}/{name}"),

@@ -1,5 +1,7 @@
 //! `bethink doctor`: one line for each thing that can be wrong, and what to do about it.
 
+mod memory;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -65,6 +67,9 @@ pub(crate) async fn doctor(app: &mut App) -> Done {
     findings.push(listens(app));
     findings.push(database(&app.places.home));
     findings.push(disk(&app.places.home));
+    if let Ok(client) = &daemon {
+        findings.extend(memory::memory(app, client).await);
+    }
     findings.extend(unclean(app, daemon.is_ok()));
     if let Ok(client) = &daemon {
         findings.extend(super::instructions::findings(app, client).await);

@@ -6,12 +6,16 @@ mod context;
 mod daemon;
 mod demo;
 mod doctor;
+mod editor;
 mod export;
 mod history;
 mod import;
 mod instructions;
+mod memory;
 mod notes;
 mod played;
+mod recall;
+mod remember;
 mod replay;
 mod search;
 mod session;
@@ -46,6 +50,9 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::History(how) => Box::pin(history::history(app, &how)).await,
         Command::Search(how) => search::search(app, &how).await,
         Command::Notes(command) => Box::pin(notes::run(app, command)).await,
+        Command::Recall(how) => recall::recall(app, &how).await,
+        Command::Remember(what) => Box::pin(remember::remember(app, &what)).await,
+        Command::Memory(command) => Box::pin(memory::run(app, command)).await,
         Command::Todo => todo::todo(app).await,
         Command::Team(command) => Box::pin(team::run(app, command)).await,
         Command::Instructions(asked) => instructions::run(app, &asked).await,

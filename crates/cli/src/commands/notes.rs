@@ -1,15 +1,13 @@
 //! `bethink notes …`: what a session keeps of itself, to read and to edit.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use bethink_api::Session;
 use bethink_client::{Client, ClientError};
 use serde_json::json;
 
 use super::Done;
+use super::editor;
 use crate::app::App;
 use crate::args::NotesCommand;
 use crate::failure::Failure;
@@ -66,29 +64,19 @@ async fn update(app: &mut App, client: &Client, session: &Session) -> Done {
 
 /// The person's text is never lost: what can't be put stays in its file, and the file is named.
 async fn edit(app: &mut App, client: &Client, session: &Session) -> Done {
-    let editor = editor(|name| std::env::var(name).ok())?;
+    editor::check()?;
     let notes = client.notes(session.id).await?;
-    let file = draft(&session.id.to_string(), &notes.text)?;
-    let edited = open(&editor, &file).and_then(|()| {
-        fs::read_to_string(&file).map_err(|error| Failure::file("read", &file, &error))
-    });
-    let text = match edited {
-        Ok(text) => text,
-        Err(failure) => {
-            app.screen.note(format!("your text is in {}", file.display()))?;
-            return Err(failure);
-        }
-    };
+    let (draft, text) = editor::edited(app, &format!("notes-{}", session.id), &notes.text)?;
     if text == notes.text {
-        discard(&file);
+        draft.discard();
         return Ok(app.screen.note("nothing was changed")?);
     }
     match client.put_notes(session.id, text, Some(&notes.etag)).await {
         Ok(()) => {
-            discard(&file);
+            draft.discard();
             Ok(app.screen.note("the notes are changed; later updates respect it")?)
         }
-        Err(error) => Err(kept(&file, &error)),
+        Err(error) => Err(kept(draft.file(), &error)),
     }
 }
 
@@ -101,61 +89,4 @@ fn kept(file: &Path, error: &ClientError) -> Failure {
         false => format!("your text is kept in {}", file.display()),
     };
     Failure::hinted(error.to_string(), hint)
-}
-
-fn editor(env: impl Fn(&str) -> Option<String>) -> Result<String, Failure> {
-    let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-    set("VISUAL").or_else(|| set("EDITOR")).ok_or_else(|| {
-        Failure::hinted(
-            "no editor is set",
-            "set VISUAL or EDITOR, such as EDITOR=vi, and try again",
-        )
-    })
-}
-
-/// A private file that outlives this program unless it is discarded.
-fn draft(session: &str, text: &str) -> Result<PathBuf, Failure> {
-    let name = format!("bethink-notes-{session}-");
-    let made = tempfile::Builder::new().prefix(&name).suffix(".md").tempfile().and_then(|file| {
-        fs::write(file.path(), text)?;
-        file.into_temp_path().keep().map_err(|error| error.error)
-    });
-    made.map_err(|error: io::Error| Failure::file("write", &std::env::temp_dir(), &error))
-}
-
-/// The editor may be a command with arguments, so a shell takes it apart; the file is an argument of
-/// its own and no part of the command.
-fn open(editor: &str, file: &Path) -> Result<(), Failure> {
-    let status = Command::new("sh")
-        .args(["-c", &format!("exec {editor} \"$1\""), "sh"])
-        .arg(file)
-        .status()
-        .map_err(|error| Failure::new(format!("we could not run {editor}: {error}")))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(Failure::new(format!("{editor} ended with {status}; nothing was changed"))),
-    }
-}
-
-fn discard(file: &Path) {
-    // A leftover in the directory for temporary files harms nobody.
-    let _left = fs::remove_file(file);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn visual_comes_before_editor() {
-        let check = |vars: &[(&str, &str)], expect: Option<&str>| {
-            let env = |name: &str| {
-                vars.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned())
-            };
-            assert_eq!(editor(env).ok().as_deref(), expect, "{vars:?}");
-        };
-        check(&[("EDITOR", "ed"), ("VISUAL", "vi")], Some("vi"));
-        check(&[("EDITOR", "ed -s"), ("VISUAL", " ")], Some("ed -s"));
-        check(&[], None);
-    }
 }

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bethink_context::Attachment;
-use bethink_memdir::{Hash, Scope, index, prompt};
+use bethink_memdir::{Hash, Scope, prompt};
 use bethink_transcript::Role;
 
 use super::{Project, Snapshot};
@@ -140,12 +140,9 @@ fn stand(
     Standing { part, told: [hash_of(private), hash_of(team)], shown, boundary, made: true }
 }
 
-/// The index as far as a prompt takes it.
+/// The whole index: what of it is shown, and what is told of the rest, is the prompt's matter.
 fn text_of(shown: &Snapshot) -> String {
-    shown
-        .index
-        .as_ref()
-        .map_or_else(String::new, |file| index::shown(&file.text).content.to_owned())
+    shown.index.as_ref().map_or_else(String::new, |file| file.text.clone())
 }
 
 fn hash_of(shown: &Snapshot) -> Option<Hash> {

@@ -22,6 +22,7 @@ impl Daemon {
         let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
         let kind = request.kind.as_deref().map(str::parse::<MemoryKind>).transpose();
         let kind = kind.map_err(|error| Refusal::invalid("type", error.to_string()))?;
+        let kind = kind.or_else(|| MemoryKind::guess(&request.text));
         let named = request.name.as_deref().map(name_of).transpose()?;
         let said = Header::default().described(&request.text);
         let description = request.description.clone().unwrap_or(said);
@@ -38,7 +39,7 @@ impl Daemon {
             }),
             faults: Vec::new(),
         };
-        let text = header::write(&header, request.text.trim());
+        let text = header::write(&header, &format!("{}\n", request.text.trim()));
         let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
         match named {
             Some(name) => self.remember_as(&project, scope, name, text, author).await,

@@ -115,6 +115,13 @@ impl Shelf {
         Ok(shown)
     }
 
+    /// The directory as it is now, looked at file by file: a person who has just saved one does not wait for
+    /// the watcher.
+    pub(crate) async fn snapshot_anew(self: &Arc<Self>, daemon: &Daemon) -> Result<Arc<Snapshot>> {
+        self.woken.put_back(Dirty::Everything);
+        self.snapshot(daemon).await
+    }
+
     /// The same for a prompt, which waits for no disk that hangs: what was seen last, then.
     pub(crate) async fn snapshot_soon(self: &Arc<Self>, daemon: &Daemon) -> Arc<Snapshot> {
         match tokio::time::timeout(PATIENCE, self.snapshot(daemon)).await {

@@ -65,6 +65,14 @@ pub(crate) struct MemoryWrite {
     pub(crate) author: Author,
 }
 
+impl MemoryWrite {
+    /// As its front matter says, where a topic is written.
+    fn kind(&self) -> Option<header::Kind> {
+        let text = self.text.as_ref().filter(|_| matches!(self.file, File::Topic(_)))?;
+        header::read(text).header.kind
+    }
+}
+
 /// What came of one try.
 enum Tried {
     Same(Hash),
@@ -166,6 +174,7 @@ impl Daemon {
         Ok(api::MemoryWritten {
             scope: write.scope.to_string(),
             name,
+            kind: write.kind().map(|kind| kind.to_string()),
             path: shelf.dir.join(write.file.path()).display().to_string(),
             etag: hash.map_or_else(String::new, |hash| hash.to_string()),
             outcome: outcome.to_owned(),
@@ -405,8 +414,7 @@ fn team_gate(write: &MemoryWrite) -> Result<()> {
 /// The index with a line of the topic, unless it has one.
 fn with_line(index: &str, name: &Name, text: &str) -> String {
     let topic = header::read(text);
-    let title = topic.header.name.clone().unwrap_or_else(|| name.to_string());
-    index::add(index, name, &title, &topic.header.described(topic.body))
+    index::add(index, name, &name.titled(&topic.header), &topic.header.described(topic.body))
 }
 
 fn act(

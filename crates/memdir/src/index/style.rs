@@ -49,14 +49,14 @@ impl Style {
 
     /// A whole line, end included, of 200 characters at most where the name leaves room for it.
     pub(super) fn line(&self, name: &Name, title: &str, description: &str) -> String {
-        let title = one_line(title);
+        let (title, description) = apart(title, description);
         let link = match self.wiki {
             true => format!("[[{name}]]"),
             false => format!("[{}]({})", escaped(&title, name), destination(name)),
         };
         let mut line = format!("{}{}{link}", self.indent, self.bullet);
         let taken = line.chars().count() + self.dash.chars().count();
-        let description = cut(&one_line(description), LINE_CHARS.saturating_sub(taken));
+        let description = cut(&description, LINE_CHARS.saturating_sub(taken));
         if !description.is_empty() {
             line.push_str(&self.dash);
             line.push_str(&description);
@@ -78,6 +78,16 @@ pub(super) fn line_end(text: &str) -> &'static str {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A sentence that is its own title stands once, as it was said.
+fn apart(title: &str, description: &str) -> (String, String) {
+    let (title, description) = (one_line(title), one_line(description));
+    let sentence = description.trim_end_matches('.');
+    match title.to_lowercase() == sentence.to_lowercase() {
+        true => (sentence.to_owned(), String::new()),
+        false => (title, description),
+    }
 }
 
 /// `3. ` → `4. `

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::known::{Found, Known};
 use super::{Directory, Finding, Severity};
-use crate::index::{Line, Link, Warning, is_teams, lines, warnings};
+use crate::index::{LINE_CHARS, Line, Link, Warning, is_teams, lines, warnings};
 use crate::name::{INDEX, Name, Scope};
 use crate::unseen;
 
@@ -82,11 +82,12 @@ fn nowhere(topics: usize) -> Finding {
 }
 
 fn too_much(warning: Warning) -> Finding {
-    let what = warning.to_string();
+    let told = warning.to_string();
+    let what = told.strip_prefix("MEMORY.md ").unwrap_or(&told).to_owned();
     match warning {
-        Warning::LongLine { line, .. } => Finding {
-            what,
-            help: "shorten it: what it leaves out can stand in the topic".to_owned(),
+        Warning::LongLine { line, chars } => Finding {
+            what: format!("has {chars} characters, more than {LINE_CHARS}"),
+            help: "keep the line short, and the detail in the topic".to_owned(),
             ..finding(Severity::Note, "long-line", Some(line))
         },
         Warning::TooManyLines { .. } => Finding {

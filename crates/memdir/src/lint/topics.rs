@@ -46,7 +46,7 @@ fn header(name: &Name, topic: &Topic<'_>, out: &mut Vec<Finding>) {
     let header = &topic.header;
     for fault in &header.faults {
         let (rule, help) = match fault.contains("no type of memory") {
-            true => ("unknown-type", "use one of the four"),
+            true => ("unknown-type", "mend `type:` in its front matter"),
             false => ("broken-header", "mend it by hand: put values that hold a colon in quotes"),
         };
         out.push(Finding {

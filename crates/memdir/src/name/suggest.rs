@@ -4,6 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::{INDEX, Name};
+use crate::header::Header;
 
 /// What a name takes of a long text.
 const MOST_WORDS: usize = 8;
@@ -23,10 +24,29 @@ impl Name {
         parsed.or_else(|_| Name::parse(&reserved())).unwrap_or_else(|_| Name(PLAIN.to_owned()))
     }
 
+    /// What people call the topic: as its header does, or by the file's name in words.
+    pub fn titled(&self, header: &Header) -> String {
+        match &header.name {
+            Some(name) if name != self.as_str() => name.clone(),
+            _ => in_words(self.as_str()),
+        }
+    }
+
     /// The same with a number behind it, for when the first is taken: `fog-2`.
     pub fn numbered(&self, number: usize) -> Name {
         let name = Name::parse(&format!("{}-{number}", self.0));
         name.unwrap_or_else(|_| Name(format!("{PLAIN}-{number}")))
+    }
+}
+
+/// `plans/far-fog` → `Far fog`
+fn in_words(name: &str) -> String {
+    let last = name.rsplit('/').next().unwrap_or_default();
+    let words = last.replace(['-', '_'], " ");
+    let mut chars = words.trim().chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => name.to_owned(),
     }
 }
 
@@ -114,6 +134,18 @@ mod tests {
         );
         check(&"a".repeat(500), &"a".repeat(60));
         assert_eq!(Name::suggest("fog").numbered(2).as_str(), "fog-2");
+    }
+
+    #[test]
+    fn a_name_becomes_a_title() {
+        let title = |name: &str, header: Option<&str>| {
+            let header = Header { name: header.map(str::to_owned), ..Header::default() };
+            Name::parse(name).unwrap().titled(&header)
+        };
+        assert_eq!(title("far-fog", None), "Far fog");
+        assert_eq!(title("plans/user_role", Some("plans/user_role")), "User role");
+        assert_eq!(title("fog", Some("The Fog")), "The Fog");
+        assert_eq!(title("-", None), "-");
     }
 
     proptest! {

@@ -63,7 +63,9 @@ pub fn recalled(memory: &Recalled<'_>) -> String {
         learnt(&topic.header),
         advice(memory),
     );
-    if let Some(description) = &topic.header.description {
+    let description = topic.header.description.as_ref();
+    // A sentence that was remembered is its own description.
+    if let Some(description) = description.filter(|text| !excerpt.content.starts_with(*text)) {
         out.push_str(&format!("{}\n\n", guarded_line(description)));
     }
     out.push_str(&guarded(excerpt.content));

@@ -1,0 +1,121 @@
+//! What the project remembers, as doctor tells it.
+
+use bethink_api::{MemoryFinding, MemoryShelf};
+use bethink_client::Client;
+
+use super::Finding;
+use crate::app::App;
+use crate::draw::memory::{counts, index_size};
+use crate::screen::words::plural;
+
+const CHECK: &str = "memory";
+
+/// A daemon of an older version has no memory to look at.
+pub(super) async fn memory(app: &App, client: &Client) -> Vec<Finding> {
+    let project = app.project.display().to_string();
+    let found = client.memory_lint(&project, None).await;
+    match found {
+        Ok(found) => found.shelves.iter().flat_map(shelf).collect(),
+        Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
+        Err(error) => {
+            vec![Finding::fail(CHECK, error.to_string(), "bethink logs tells more")]
+        }
+    }
+}
+
+fn shelf(shelf: &MemoryShelf) -> Vec<Finding> {
+    let place = format!("in {} ({} layout)", shelf.dir, shelf.layout);
+    if let Some(fault) = &shelf.fault {
+        let todo = "mend or move it; until then nothing of it is recalled";
+        return vec![Finding::fail(CHECK, fault.clone(), todo)];
+    }
+    if !shelf.there {
+        return vec![Finding::ok(CHECK, format!("nothing yet; it would lie in {}", shelf.dir))];
+    }
+    let found = format!("{}: {}", shelf.scope, size(shelf));
+    let mut out = vec![Finding::ok(CHECK, found), Finding::ok(CHECK, place)];
+    if shelf.watch == "polling" {
+        out.push(Finding::warn(
+            CHECK,
+            "the system has no watches left: files are looked through every few seconds",
+            "raise fs.inotify.max_user_watches, or end what uses them up",
+        ));
+    }
+    out.extend(worst(shelf));
+    out
+}
+
+/// `33 topics, index of 33 lines, 5.1 KB`
+fn size(shelf: &MemoryShelf) -> String {
+    let topics = plural(shelf.topics, "topic", "topics");
+    let index = match &shelf.index {
+        None => "no index".to_owned(),
+        Some(index) => {
+            let cut = index.cut_by.as_ref().map(|cap| format!(", cut by the cap on {cap}"));
+            format!("index of {}{}", index_size(index.lines, index.bytes), cut.unwrap_or_default())
+        }
+    };
+    format!("{topics}, {index}")
+}
+
+/// Notes are no trouble; what is worse is counted, and the worst is named.
+fn worst(shelf: &MemoryShelf) -> Option<Finding> {
+    let worst = shelf.findings.iter().find(|finding| finding.severity != "note")?;
+    let found = format!("{}; first {}", counts(&shelf.findings), told(worst));
+    Some(Finding::warn(CHECK, found, "bethink memory lint tells all, and what to do"))
+}
+
+fn told(finding: &MemoryFinding) -> String {
+    let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{}{line} {}", finding.file, finding.what)
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_api::IndexSize;
+
+    use super::super::Verdict;
+    use super::*;
+
+    #[test]
+    fn memory_is_judged_by_its_worst() {
+        let good = MemoryShelf {
+            scope: "private".into(),
+            dir: "/m".into(),
+            layout: "bethink".into(),
+            there: true,
+            topics: 2,
+            index: Some(IndexSize { lines: 201, bytes: 300, cut_by: Some("lines".into()) }),
+            watch: "events".into(),
+            ..MemoryShelf::default()
+        };
+        let judged = |one: &MemoryShelf| -> Vec<_> {
+            shelf(one).into_iter().map(|finding| finding.verdict).collect()
+        };
+        let ok = Verdict::Ok;
+        assert_eq!(judged(&good), [ok, ok]);
+        let told: Vec<_> = shelf(&good).into_iter().map(|finding| finding.found).collect();
+        assert_eq!(
+            told,
+            [
+                "private: 2 topics, index of 201 lines, 300 B, cut by the cap on lines",
+                "in /m (bethink layout)",
+            ]
+        );
+        let of = |severity: &str| MemoryFinding {
+            severity: severity.into(),
+            file: "a.md".into(),
+            what: "is empty".into(),
+            ..MemoryFinding::default()
+        };
+        let noted = MemoryShelf { findings: vec![of("note")], ..good.clone() };
+        assert_eq!(judged(&noted), [ok, ok]);
+        let bad = MemoryShelf { findings: vec![of("error"), of("note")], ..good.clone() };
+        assert_eq!(judged(&bad), [ok, ok, Verdict::Warn]);
+        assert_eq!(shelf(&bad)[2].found, "1 error, 1 note; first a.md is empty");
+        let polled = MemoryShelf { watch: "polling".into(), ..good.clone() };
+        assert_eq!(judged(&polled), [ok, ok, Verdict::Warn]);
+        let broken = MemoryShelf { fault: Some("gone".into()), ..good };
+        assert_eq!(judged(&broken), [Verdict::Fail]);
+    }
+}

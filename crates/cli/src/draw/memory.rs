@@ -1,0 +1,217 @@
+//! Memories in lines: a table of topics, versions, findings, and what came of a write.
+
+use bethink_api::{Memory, MemoryFinding, MemoryShelf, MemoryVersion, MemoryWritten};
+use jiff::Timestamp;
+
+use crate::failure::Failure;
+use crate::screen::text::{columns, wrapped};
+use crate::screen::words::{ago, bytes, count, plural};
+use crate::screen::{Align, Screen, Table, Text, Tone};
+
+const TEAM: &str = "team";
+/// Columns of changed, type and gaps.
+const OTHER_COLUMNS: usize = 24;
+/// With less room than this a description says nothing.
+const LEAST_ABOUT: usize = 40;
+/// What stands before the second line of a finding.
+const INDENT: &str = "  ";
+
+/// A line each where descriptions have room on it, else two.
+pub(crate) fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<Text> {
+    let names = memories.iter().map(|memory| columns(&memory.name)).max().unwrap_or(0);
+    match names + OTHER_COLUMNS + LEAST_ABOUT <= width {
+        true => table(memories, width, now),
+        false => memories.iter().flat_map(|memory| pair(memory, width, now)).collect(),
+    }
+}
+
+fn pair(memory: &Memory, width: usize, now: Timestamp) -> [Text; 2] {
+    let kind = memory.kind.as_ref().map(|kind| format!("{kind}, ")).unwrap_or_default();
+    let head = name(memory).dim(format!("  {kind}{}", ago(&memory.modified, now)));
+    let body = Text::from(INDENT.repeat(2)).plain(about(memory));
+    [head.fitted(width), body.fitted(width)]
+}
+
+fn name(memory: &Memory) -> Text {
+    let scope = if memory.scope == TEAM { "team/" } else { "" };
+    Text::new().dim(scope).put(Tone::Accent, memory.name.clone())
+}
+
+fn about(memory: &Memory) -> String {
+    memory.description.clone().or_else(|| memory.title.clone()).unwrap_or_default()
+}
+
+fn table(memories: &[Memory], width: usize, now: Timestamp) -> Vec<Text> {
+    let mut table = Table::new(&[
+        ("topic", Align::Left),
+        ("changed", Align::Right),
+        ("type", Align::Left),
+        ("about", Align::Left),
+    ]);
+    for memory in memories {
+        table.row(vec![
+            name(memory),
+            Text::new().dim(since(&memory.modified, now)),
+            Text::from(memory.kind.clone().unwrap_or_else(|| "-".to_owned())),
+            about(memory).into(),
+        ]);
+    }
+    table.lines(width)
+}
+
+/// `12 days`, where a column's head says "changed".
+fn since(time: &str, now: Timestamp) -> String {
+    ago(time, now).trim_end_matches(" ago").to_owned()
+}
+
+pub(crate) fn versions(versions: &[MemoryVersion], width: usize, now: Timestamp) -> Vec<Text> {
+    let mut table = Table::new(&[
+        ("version", Align::Right),
+        ("when", Align::Left),
+        ("by", Align::Left),
+        ("size", Align::Right),
+        ("", Align::Left),
+    ]);
+    for one in versions {
+        let size = one.bytes.map_or_else(|| "removed".to_owned(), bytes);
+        let mut notes = Vec::new();
+        if one.current {
+            notes.push("what the file holds now".to_owned());
+        }
+        if !one.note.is_empty() {
+            notes.push(one.note.clone());
+        }
+        if let Some(session) = one.session {
+            notes.push(format!("session {session}"));
+        }
+        table.row(vec![
+            Text::new().put(Tone::Accent, one.version.to_string()),
+            ago(&one.at, now).into(),
+            one.author.clone().into(),
+            size.into(),
+            Text::new().dim(notes.join(", ")),
+        ]);
+    }
+    table.lines(width)
+}
+
+/// Where it stands and what is wrong, and below it what to do.
+pub(crate) fn finding(finding: &MemoryFinding, scope: &str, width: usize) -> Vec<Text> {
+    let tone = match finding.severity.as_str() {
+        "error" => Tone::Bad,
+        "warning" => Tone::Warn,
+        _ => Tone::Dim,
+    };
+    let team = if scope == TEAM { "team/" } else { "" };
+    let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let place = format!("{team}{}{line}", finding.file);
+    let head = Text::new()
+        .put(tone, format!("{}: ", finding.severity))
+        .strong(place.clone())
+        .plain(format!(" {}", finding.what));
+    let head = match head.width() <= width {
+        true => vec![head],
+        false => {
+            let first = Text::new().put(tone, format!("{}: ", finding.severity)).strong(place);
+            let rest = wrapped(&finding.what, width.saturating_sub(INDENT.len()));
+            let rest = rest.into_iter().map(|line| Text::from(format!("{INDENT}{line}")));
+            std::iter::once(first).chain(rest).collect()
+        }
+    };
+    let help = wrapped(&finding.help, width.saturating_sub(INDENT.len() + 2));
+    let help = help.into_iter().enumerate().map(|(at, line)| {
+        let mark = if at == 0 { "→ " } else { "  " };
+        Text::from(INDENT).put(Tone::Accent, format!("{mark}{line}"))
+    });
+    head.into_iter().chain(help).collect()
+}
+
+/// `33 topics in /…/memory: 1 error, 3 notes`
+pub(crate) fn sum(shelf: &MemoryShelf) -> String {
+    let topics = plural(shelf.topics, "topic", "topics");
+    if !shelf.there {
+        return format!("nothing is remembered yet in {}", shelf.dir);
+    }
+    format!("{topics} in {}: {}", shelf.dir, counts(&shelf.findings))
+}
+
+/// `1 error, 3 notes`, or `nothing is wrong`.
+pub(crate) fn counts(findings: &[MemoryFinding]) -> String {
+    let of = |severity: &str| findings.iter().filter(|one| one.severity == severity).count() as u64;
+    let counts = [
+        (of("error"), "error", "errors"),
+        (of("warning"), "warning", "warnings"),
+        (of("note"), "note", "notes"),
+    ];
+    let told: Vec<String> = counts
+        .into_iter()
+        .filter(|(n, _, _)| *n > 0)
+        .map(|(n, one, many)| plural(n, one, many))
+        .collect();
+    if told.is_empty() { "nothing is wrong".to_owned() } else { told.join(", ") }
+}
+
+/// `remembered as fog (feedback)`
+pub(crate) fn written(verb: &str, done: &MemoryWritten) -> Text {
+    let scope = if done.scope == TEAM { "team/" } else { "" };
+    let kind = done.kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
+    Text::from(format!("{verb} ")).put(Tone::Accent, format!("{scope}{}", done.name)).plain(kind)
+}
+
+pub(crate) fn warnings(screen: &mut Screen, warnings: &[String]) -> Result<(), Failure> {
+    const WORD: &str = "warning: ";
+    for warning in warnings {
+        let lines = wrapped(warning, screen.look.width.saturating_sub(WORD.len()));
+        for (at, line) in lines.into_iter().enumerate() {
+            let word = if at == 0 { WORD.to_owned() } else { " ".repeat(WORD.len()) };
+            screen.note(Text::new().put(Tone::Warn, word).plain(line))?;
+        }
+    }
+    Ok(())
+}
+
+/// `33 lines, 5.1 KB`
+pub(crate) fn index_size(lines: u64, size: u64) -> String {
+    format!("{} lines, {}", count(lines), bytes(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screen::escape::Lines;
+
+    fn shown(lines: &[Text]) -> Vec<String> {
+        lines.iter().map(|line| line.render(Lines::One, false)).collect()
+    }
+
+    #[test]
+    fn a_finding_is_a_line_and_what_to_do() {
+        let one = MemoryFinding {
+            severity: "warning".into(),
+            rule: "dead-link".into(),
+            file: "MEMORY.md".into(),
+            line: Some(3),
+            what: "links gone\u{202e}.md, which is not there".into(),
+            help: "mend it".into(),
+        };
+        let lines = shown(&finding(&one, "team", 80));
+        assert_eq!(
+            lines[0],
+            "warning: team/MEMORY.md:3 links gone\\u{202e}.md, which is not there"
+        );
+        assert_eq!(lines[1], "  → mend it");
+        let narrow = shown(&finding(&one, "private", 30));
+        assert_eq!(narrow[0], "warning: MEMORY.md:3");
+        assert!(narrow.iter().all(|line| line.chars().count() <= 32), "{narrow:?}");
+    }
+
+    #[test]
+    fn findings_are_counted_by_weight() {
+        let of = |severity: &str| MemoryFinding {
+            severity: severity.into(),
+            ..MemoryFinding::default()
+        };
+        assert_eq!(counts(&[]), "nothing is wrong");
+        assert_eq!(counts(&[of("note"), of("error"), of("note")]), "1 error, 2 notes");
+    }
+}

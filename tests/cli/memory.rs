@@ -1,0 +1,170 @@
+//! What a project remembers, as a person writes, reads and mends it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::terminal::{Terminal, done};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Where the project's memory lies.
+fn dir(terminal: &Terminal) -> PathBuf {
+    let index = json(&done(terminal.run(&["memory", "index", "--json"])));
+    PathBuf::from(index["dir"].as_str().unwrap())
+}
+
+#[test]
+fn a_sentence_is_remembered_listed_and_shown() {
+    let terminal = Terminal::new();
+    let empty = terminal.run(&["memory", "ls"]);
+    assert!(empty.code == 0 && empty.err.contains("bethink remember"), "{empty:?}");
+    let told = done(terminal.run(&["remember", "Never", "mock the database"]));
+    assert!(told.starts_with("remembered as never-mock-the-database (feedback)"), "{told}");
+    let listed = done(terminal.run(&["memory", "ls"]));
+    assert!(listed.contains("never-mock-the-database") && listed.contains("feedback"), "{listed}");
+    assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    let file = dir(&terminal).join("never-mock-the-database.md");
+    let shown = done(terminal.run(&["memory", "show", "never-mock-the-database.md"]));
+    assert_eq!(shown, fs::read_to_string(&file).unwrap());
+    assert!(shown.starts_with("---\n") && shown.ends_with("\n\nNever mock the database\n"));
+    let index = done(terminal.run(&["memory", "index"]));
+    assert_eq!(index, "- [Never mock the database](never-mock-the-database.md)\n");
+    let typed = done(terminal.run(&[
+        "remember",
+        "The release is on Thursday",
+        "--type",
+        "project",
+        "--name",
+        "release",
+        "--json",
+    ]));
+    assert_eq!(
+        (json(&typed)["name"].clone(), json(&typed)["type"].clone()),
+        ("release".into(), "project".into())
+    );
+    let of_type = done(terminal.run(&["memory", "ls", "--type", "project", "--quiet"]));
+    assert_eq!(of_type, "release\n");
+    let again = terminal.run(&["remember", "Another", "--name", "release"]);
+    assert!(again.code == 1 && again.err.contains("release"), "{again:?}");
+}
+
+#[test]
+fn a_topic_is_added_edited_removed_and_brought_back() {
+    let terminal = Terminal::new();
+    let own = terminal.path().join("own.md");
+    fs::write(&own, "---\nname: Fog\ntype: project\ndescription: how far it is\n---\nFar.\n")
+        .unwrap();
+    let from = own.display().to_string();
+    done(terminal.run(&["memory", "add", "fog", "--from", &from]));
+    assert_eq!(done(terminal.run(&["memory", "show", "fog"])), fs::read_to_string(&own).unwrap());
+    let twice = terminal.run(&["memory", "add", "fog", "--from", &from]);
+    assert!(twice.code == 0 && twice.err.contains("says that already"), "{twice:?}");
+    let nothing = terminal.run(&["memory", "add", "rain", "--from", "/dev/null"]);
+    assert!(nothing.code == 1 && nothing.err.contains("nothing in it"), "{nothing:?}");
+    let other = terminal.path().join("other.md");
+    fs::write(&other, "Other words.\n").unwrap();
+    let taken = terminal.run(&["memory", "add", "fog", "--from", &other.display().to_string()]);
+    assert!(taken.code == 1 && taken.err.contains("already"), "{taken:?}");
+    let both = terminal.run(&["memory", "add", "rain", "--from", &from, "--type", "user"]);
+    assert!(both.code == 1 && both.err.contains("front matter"), "{both:?}");
+
+    let append = [("EDITOR", "printf 'And wide.\\n' >>")];
+    done(terminal.run_with(&["memory", "edit", "fog"], &append));
+    assert!(done(terminal.run(&["memory", "show", "fog"])).ends_with("Far.\nAnd wide.\n"));
+    let unchanged = terminal.run_with(&["memory", "edit", "fog"], &[("EDITOR", "true")]);
+    assert!(unchanged.code == 0 && unchanged.err.contains("nothing was changed"), "{unchanged:?}");
+    let written = [("VISUAL", "printf -- '---\\ntype: user\\n---\\nMe.\\n' >")];
+    done(terminal.run_with(&["memory", "add", "me"], &written));
+    assert!(done(terminal.run(&["memory", "show", "me"])).ends_with("Me.\n"));
+    let nothing = terminal.run_with(&["memory", "add", "you"], &[("EDITOR", "true")]);
+    assert!(nothing.code == 0 && nothing.err.contains("nothing is added"), "{nothing:?}");
+
+    done(terminal.run(&["memory", "restore", "fog"]));
+    assert!(done(terminal.run(&["memory", "show", "fog"])).ends_with("---\nFar.\n"));
+    let removed = terminal.run(&["memory", "rm", "fog", "me"]);
+    assert!(removed.code == 0 && removed.err.contains("restore"), "{removed:?}");
+    assert!(!dir(&terminal).join("fog.md").exists());
+    assert_eq!(fs::read_to_string(dir(&terminal).join("MEMORY.md")).unwrap(), "");
+    let gone = terminal.run(&["memory", "show", "fog"]);
+    assert!(gone.code == 1 && gone.err.contains("no topic is called"), "{gone:?}");
+    let history = done(terminal.run(&["memory", "history", "fog"]));
+    assert!(history.contains("removed") && history.lines().count() >= 5, "{history}");
+    let versions = json(&done(terminal.run(&["memory", "history", "fog", "--json"])));
+    let oldest = versions["versions"].as_array().unwrap().last().unwrap()["version"].to_string();
+    assert_eq!(
+        done(terminal.run(&["memory", "show", "fog", "--version", &oldest])),
+        fs::read_to_string(&own).unwrap()
+    );
+    done(terminal.run(&["memory", "restore", "fog", "--version", &oldest]));
+    assert_eq!(fs::read(dir(&terminal).join("fog.md")).unwrap(), fs::read(&own).unwrap());
+    assert!(done(terminal.run(&["memory", "index"])).contains("[Fog](fog.md) — how far it is"));
+}
+
+/// Somebody else saves the file while it is in the editor.
+#[test]
+fn an_edited_topic_that_loses_a_race_is_kept_in_a_file() {
+    let terminal = Terminal::new();
+    done(terminal.run(&["remember", "The fog is far", "--name", "fog"]));
+    let file = dir(&terminal).join("fog.md");
+    let editor = format!("echo other >> {}; echo mine >>", file.display());
+    let editor = format!("sh -c '{editor} \"$1\"' sh");
+    let lost = terminal.run_with(&["memory", "edit", "fog"], &[("EDITOR", &editor)]);
+    assert_eq!(lost.code, 1, "{lost:?}");
+    let words = lost.err.split_whitespace().map(|word| word.trim_end_matches(';'));
+    let kept = words.filter(|word| word.ends_with(".md")).find(|word| word.contains("bethink-fog"));
+    let kept = kept.expect("a file is named");
+    assert!(fs::read_to_string(kept).unwrap().ends_with("mine\n"));
+    fs::remove_file(kept).unwrap();
+    let shown = fs::read_to_string(&file).unwrap();
+    assert!(shown.ends_with("other\n") && !shown.contains("mine"), "{shown}");
+}
+
+#[test]
+fn what_is_wrong_is_told_and_mended() {
+    let terminal = Terminal::new();
+    done(terminal.run(&["remember", "The fog is far", "--name", "fog", "--type", "project"]));
+    assert_eq!(terminal.run(&["memory", "lint"]).code, 0);
+    let dir = dir(&terminal);
+    fs::write(dir.join("MEMORY.md"), "# Mine\n\n- [Gone](gone.md) — x\n").unwrap();
+    fs::write(dir.join("odd.md"), "---\ntype: nonsense\n---\nsee \u{202e}this\n").unwrap();
+    fs::write(dir.join("raw.md"), b"\xff\xfe").unwrap();
+    let told = terminal.run(&["memory", "lint"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    for words in [
+        "error: MEMORY.md links none of the 2 topics",
+        "warning: MEMORY.md:3 links gone.md",
+        "error: odd.md:4 U+202E",
+        "\"nonsense\" is no type of memory",
+        "error: raw.md is not UTF-8",
+        "→ run `bethink memory rebuild`",
+    ] {
+        assert!(told.out.contains(words), "{words}: {}", told.out);
+    }
+    assert!(!told.out.contains('\u{202e}') && told.err.contains("3 topics"), "{told:?}");
+    let lint = json(&terminal.run(&["memory", "lint", "--json"]).out);
+    assert_eq!(lint["shelves"][0]["findings"][0]["severity"], "error");
+
+    let doctor = terminal.run(&["doctor"]);
+    assert!(
+        doctor.out.contains("memory    private: ") && doctor.out.contains("3 topics"),
+        "{doctor:?}"
+    );
+    assert!(doctor.out.contains("bethink memory lint tells all"), "{doctor:?}");
+
+    let shown = done(terminal.run(&["memory", "show", "odd"]));
+    assert!(shown.contains("see \\u{202e}this"), "{shown}");
+    let dry = done(terminal.run(&["memory", "rebuild", "--dry-run"]));
+    assert!(dry.contains("- - [Gone](gone.md) — x") && dry.contains("+ - [Fog](fog.md)"), "{dry}");
+    let before = fs::read_to_string(dir.join("MEMORY.md")).unwrap();
+    assert!(before.contains("gone.md"), "{before}");
+    done(terminal.run(&["memory", "rebuild"]));
+    let after = fs::read_to_string(dir.join("MEMORY.md")).unwrap();
+    assert!(after.starts_with("# Mine\n\n- [Fog](fog.md) — The fog is far\n"), "{after}");
+    assert!(!after.contains("gone.md") && after.contains("](odd.md)"), "{after}");
+    let again = terminal.run(&["memory", "rebuild"]);
+    assert!(again.out.is_empty() && again.err.contains("names every topic already"), "{again:?}");
+}
