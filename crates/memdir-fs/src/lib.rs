@@ -7,7 +7,7 @@
 //! No function here removes a content that it has not handed to its caller.
 //!
 //! Reading order: [`file`] → [`root`] → `place` → `read` → [`list`] → [`write`] → `draft` → `undo` → `rename` →
-//! [`aside`] → [`changed`] → `dirty` → [`watch`], with [`limits`] and [`error`] beside them.
+//! [`aside`] → [`lock`] → [`changed`] → `dirty` → [`watch`], with [`limits`] and [`error`] beside them.
 
 pub mod aside;
 pub mod changed;
@@ -17,6 +17,7 @@ pub mod error;
 pub mod file;
 pub mod limits;
 pub mod list;
+pub mod lock;
 mod place;
 mod read;
 mod rename;
@@ -31,6 +32,7 @@ pub use dirty::Dirty;
 pub use error::{FileError, RootError, Why};
 pub use file::{Content, File, Stamp, Stat};
 pub use list::{Left, Listing, Strange};
+pub use lock::{Holder, Locked};
 pub use root::{Follow, MemoryRoot};
 pub use watch::Watch;
 pub use write::{Conflict, Expected, Removed, Replaced};

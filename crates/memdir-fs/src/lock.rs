@@ -1,0 +1,163 @@
+//! Who works through a whole directory: one at a time, over all daemons and machines that share it.
+//!
+//! Writing a file needs no lock, as each write compares. What rewrites many files for minutes wants to be
+//! alone; a lock with the time of the last heartbeat is seen on network folders too, where the kernel's own
+//! locks end at the machine. The kernel's lock is held only while the file is read and written.
+
+use std::io::{Read, Seek, Write};
+use std::time::Duration;
+
+use bethink_transcript::UnixMicros;
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
+
+use crate::error::{FileError, Why};
+use crate::limits::FILE_MODE;
+use crate::root::MemoryRoot;
+
+/// Hidden, so that it is no memory. It goes when the lock is released.
+const LOCK: &str = ".bethink.lock";
+/// Bytes of it that are read; it has one line.
+const MOST: u64 = 512;
+/// Another one may remove the file between opening and locking it; then there is a new one to open.
+const TRIES: usize = 8;
+
+/// Who holds a directory, and when it was last heard of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub owner: String,
+    pub heard: UnixMicros,
+}
+
+/// How taking it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "somebody else may hold it"]
+pub enum Locked {
+    /// `after`: who held it and was not heard of for too long.
+    Ours {
+        after: Option<Holder>,
+    },
+    Held(Holder),
+}
+
+/// The file, locked by the kernel until it is dropped.
+enum Opened {
+    Ours(std::fs::File),
+    /// Another one reads or writes it at this moment.
+    Busy,
+    Absent,
+}
+
+impl MemoryRoot {
+    /// Takes the directory for `owner`, who may hold it already. Of a holder that was not heard of for `stale`
+    /// it is taken over; what says that it was heard of later than `now` by more than that is stale too.
+    pub fn lock(&self, owner: &str, now: UnixMicros, stale: Duration) -> Result<Locked, FileError> {
+        let mut file = match self.lock_file(true)? {
+            Opened::Ours(file) => file,
+            Opened::Busy | Opened::Absent => {
+                let owner = "somebody who takes it just now".to_owned();
+                return Ok(Locked::Held(Holder { owner, heard: now }));
+            }
+        };
+        let alive = |holder: &Holder| {
+            let silent = u128::from(now.0.abs_diff(holder.heard.0));
+            holder.owner != owner && silent < stale.as_micros()
+        };
+        match read(&mut file)? {
+            Some(holder) if alive(&holder) => Ok(Locked::Held(holder)),
+            holder => {
+                write(&mut file, owner, now)?;
+                Ok(Locked::Ours { after: holder.filter(|holder| holder.owner != owner) })
+            }
+        }
+    }
+
+    /// A sign of life. Whether `owner` still holds it.
+    pub fn keep_lock(&self, owner: &str, now: UnixMicros) -> Result<bool, FileError> {
+        let mut file = match self.lock_file(false)? {
+            Opened::Ours(file) => file,
+            Opened::Absent => return Ok(false),
+            // The beat before this one is young enough for whoever looks at it.
+            Opened::Busy => return Ok(true),
+        };
+        let ours = read(&mut file)?.is_some_and(|holder| holder.owner == owner);
+        if ours {
+            write(&mut file, owner, now)?;
+        }
+        Ok(ours)
+    }
+
+    /// Removes it, if `owner` holds it. `false`: another one looks at it just now; try again in a moment, as who
+    /// comes later waits for a lock that stays.
+    pub fn unlock(&self, owner: &str) -> Result<bool, FileError> {
+        let mut file = match self.lock_file(false)? {
+            Opened::Ours(file) => file,
+            Opened::Absent => return Ok(true),
+            Opened::Busy => return Ok(false),
+        };
+        if read(&mut file)?.is_some_and(|holder| holder.owner == owner) {
+            self.dir.remove_file(LOCK).map_err(failed)?;
+        }
+        Ok(true)
+    }
+
+    fn lock_file(&self, make: bool) -> Result<Opened, FileError> {
+        self.check_current()?;
+        for _ in 0..TRIES {
+            let Some(file) = self.open_lock(make)? else { return Ok(Opened::Absent) };
+            let opened = file.metadata().map_err(failed)?;
+            if !opened.is_file() {
+                return Err(FileError::strange(LOCK, Why::NotAFile));
+            }
+            let file = file.into_std();
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(std::fs::TryLockError::WouldBlock) => return Ok(Opened::Busy),
+                Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
+            }
+            let named = self.dir.symlink_metadata(LOCK);
+            if named.is_ok_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino())) {
+                return Ok(Opened::Ours(file));
+            }
+        }
+        Ok(Opened::Busy)
+    }
+
+    fn open_lock(&self, make: bool) -> Result<Option<cap_std::fs::File>, FileError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(make).mode(FILE_MODE).follow(FollowSymlinks::No);
+        // A pipe of this name is not waited for.
+        options.nonblock(true);
+        match self.dir.open_with(LOCK, &options) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !make => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+fn failed(error: std::io::Error) -> FileError {
+    FileError::io("lock the directory with", LOCK, error)
+}
+
+/// `heard owner`. What can't be read is nobody's: its writer was killed on the way.
+fn read(file: &mut std::fs::File) -> Result<Option<Holder>, FileError> {
+    let mut bytes = Vec::new();
+    file.rewind().map_err(failed)?;
+    file.take(MOST).read_to_end(&mut bytes).map_err(failed)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let whole = text.strip_suffix('\n').and_then(|line| line.split_once(' '));
+    Ok(whole.and_then(|(heard, owner)| {
+        Some(Holder { owner: owner.to_owned(), heard: UnixMicros(heard.parse().ok()?) })
+    }))
+}
+
+fn write(file: &mut std::fs::File, owner: &str, now: UnixMicros) -> Result<(), FileError> {
+    let owner: String = owner.chars().filter(|c| !c.is_control()).take(200).collect();
+    let line = format!("{} {owner}\n", now.0);
+    file.rewind()
+        .and_then(|()| file.set_len(0))
+        .and_then(|()| file.write_all(line.as_bytes()))
+        .and_then(|()| file.sync_all())
+        .map_err(failed)
+}
