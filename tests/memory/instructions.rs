@@ -93,10 +93,13 @@ fn what_waits_for_a_file_comes_at_the_tail_and_goes_with_a_compaction() {
 
     // By a call, and by what the client says was touched.
     let file = desk.project.join("src/api/a.ts");
-    desk.daemon.append(&session, &[
-        bethink_harness::say::call("t1", "Read", &json!({ "file_path": file })),
-        bethink_harness::say::result("t1", "export {}"),
-    ]);
+    desk.daemon.append(
+        &session,
+        &[
+            bethink_harness::say::call("t1", "Read", &json!({ "file_path": file })),
+            bethink_harness::say::result("t1", "export {}"),
+        ],
+    );
     let (same, messages) = ask(json!({ "touched_paths": ["src/web/index.html"] }));
     assert_eq!(system, same, "the prefix stays");
     assert_eq!(messages.matches("Validate input.").count(), 1, "{messages}");
@@ -145,7 +148,8 @@ fn a_client_that_sends_them_itself_or_wants_none_gets_none() {
     write(&desk, "CLAUDE.local.md", "My port is 8081.\n");
     let session = desk.session();
     desk.say(&session, "user", "Hello.");
-    let given = json!({ "system": [{ "part": "project_context", "text": "# Mine\n\nUse tabs.\n" }] });
+    let given =
+        json!({ "system": [{ "part": "project_context", "text": "# Mine\n\nUse tabs.\n" }] });
     let text = system(&desk.context(&session, &given));
     assert_eq!(text.matches("Use tabs.").count(), 1, "{text}");
     assert!(text.contains("My port is 8081."), "{text}");
@@ -196,7 +200,8 @@ fn a_file_outside_the_project_waits_for_a_person() {
     let now = |desk: &Desk| system(&desk.context(&session, &json!({})));
     assert!(!now(&desk).contains("Shared words.") && !now(&desk).contains("KEY=1"));
     let found = chain(&desk, "");
-    let waits: Vec<_> = found["skipped"].as_array().unwrap().iter().map(|s| &s["approve"]).collect();
+    let waits: Vec<_> =
+        found["skipped"].as_array().unwrap().iter().map(|s| &s["approve"]).collect();
     assert_eq!(waits, [&json!(true), &json!(true)]);
 
     let post = |verb: &str, path: &str| {
@@ -232,12 +237,20 @@ fn a_file_outside_the_project_waits_for_a_person() {
 fn hostile_files_hold_no_prompt_up() {
     let desk = Desk::new();
     let all: String = (0..10_000).map(|n| format!("@d/{n}.md\n")).collect();
-    write(&desk, "CLAUDE.md", &format!("@pipe.md @/dev/zero @/proc/self/environ @CLAUDE.md\n{all}"));
+    write(
+        &desk,
+        "CLAUDE.md",
+        &format!("@pipe.md @/dev/zero @/proc/self/environ @CLAUDE.md\n{all}"),
+    );
     write(&desk, "d/1.md", "one @../CLAUDE.md");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     let pipe = desk.project.join("pipe.md");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    write(&desk, ".claude/rules/bomb.md", &format!("---\npaths: {}\n---\nx", "{a,b}".repeat(10_000)));
+    write(
+        &desk,
+        ".claude/rules/bomb.md",
+        &format!("---\npaths: {}\n---\nx", "{a,b}".repeat(10_000)),
+    );
     let session = desk.session();
     desk.say(&session, "user", "Hello.");
     let text = system(&desk.context(&session, &json!({ "touched_paths": ["a"] })));

@@ -9,6 +9,7 @@
 pub mod collapse;
 pub mod compaction;
 pub mod context;
+pub mod dream;
 pub mod instructions;
 pub mod job;
 pub mod memory;
@@ -33,6 +34,7 @@ pub use context::{
     CacheFall, CacheReport, ContextReport, ContextRequest, LastCompaction, PartTokens, PromptCount,
     StageReport, SystemPart, Thresholds, TokenEstimate,
 };
+pub use dream::{DreamDropped, DreamLeft, DreamNote, DreamRequest, DreamResult, DreamStep};
 pub use instructions::{
     ApproveImport, ImportApproval, InstructionChain, InstructionFile, SkippedInstruction,
 };

@@ -297,6 +297,11 @@ impl Client {
         Ok(Bytes { client: self.clone(), response })
     }
 
+    /// The job's result is a [`api::DreamResult`].
+    pub async fn dream(&self, request: &api::DreamRequest) -> Result<api::Job> {
+        self.send(Method::POST, &["v1", "dream"], request).await
+    }
+
     pub async fn job(&self, id: Uuid) -> Result<api::Job> {
         self.get(&["v1", "jobs", &id.to_string()], &[]).await
     }

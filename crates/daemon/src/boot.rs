@@ -69,6 +69,7 @@ impl Daemon {
                 models,
                 projects: crate::memory::Projects::default(),
                 approvals: crate::instructions::Approvals::default(),
+                dreams: crate::memory::DreamDesk::default(),
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
                 ledger: crate::ledger::Ledger::default(),

@@ -15,6 +15,7 @@ use crate::clock::rfc3339;
 use crate::collapse::COLLAPSE;
 use crate::forks::FORK_CHECK;
 use crate::index::INDEX;
+use crate::memory::DREAM;
 use crate::notes::NOTES;
 use crate::{Daemon, Refusal, Result};
 
@@ -171,6 +172,10 @@ impl Daemon {
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },
                 COLLAPSE => match self.run_collapse(&job).await {
+                    Ok(result) => JobOutcome::Done(result.to_string()),
+                    Err(refusal) => JobOutcome::Failed(refusal.detail),
+                },
+                DREAM => match Box::pin(self.run_dream(&job)).await {
                     Ok(result) => JobOutcome::Done(result.to_string()),
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },

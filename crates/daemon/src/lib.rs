@@ -94,6 +94,7 @@ struct Inner {
     models: models::ModelDesk,
     projects: memory::Projects,
     approvals: instructions::Approvals,
+    dreams: memory::DreamDesk,
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
@@ -188,6 +189,10 @@ impl Daemon {
 
     fn projects_in_use(&self) -> &memory::Projects {
         &self.inner.projects
+    }
+
+    fn dreams(&self) -> &memory::DreamDesk {
+        &self.inner.dreams
     }
 
     fn forks(&self) -> &tokio::sync::RwLock<()> {

@@ -6,6 +6,7 @@
 //! Reading order: `place` → `watch` → `shelf` → `project` → `read` → `write` → `history` → `remember` →
 //! `prompt` → `lint` → `rebuild`.
 
+mod dream;
 mod history;
 mod lint;
 mod place;
@@ -18,6 +19,7 @@ mod shelf;
 mod watch;
 mod write;
 
+pub(crate) use dream::{DREAM, DreamDesk};
 pub(crate) use project::{Project, Projects, TEAM_PLACE};
 pub(crate) use prompt::{IndexShown, Inject, ProjectPart};
 pub(crate) use shelf::{Shelf, Snapshot, Topic};

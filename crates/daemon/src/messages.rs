@@ -116,6 +116,7 @@ impl Daemon {
             self.ask_notes_gate(slot, &hot);
             self.ask_collapse_gate(slot, &hot);
             self.recall_ahead(slot, &hot);
+            self.ask_dream_gate(slot, &hot);
         }
         slot.noted()
     }

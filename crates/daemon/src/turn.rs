@@ -123,6 +123,7 @@ impl Daemon {
         hot.sent = Some(Sent { system: system.clone(), tools: tools.clone(), marks: body.marks });
         self.ask_notes_gate(&slot, &hot);
         self.ask_collapse_gate(&slot, &hot);
+        self.ask_dream_gate(&slot, &hot);
         slot.note(&api::ContextLevel {
             tokens: made.report.tokens,
             level: made.report.level.clone(),

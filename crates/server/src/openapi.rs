@@ -24,6 +24,7 @@ use utoipa::{Modify, OpenApi};
         api::Instructions,
         api::ImportRequest,
         api::ImportFile,
+        api::DreamResult,
     )),
     modifiers(&Token),
     security(("token" = []))

@@ -17,7 +17,7 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    collapses, compactions, context, events, export, import, instructions, jobs, memories,
+    collapses, compactions, context, dream, events, export, import, instructions, jobs, memories,
     memory_care, messages, notes, projects, recall, search, sessions, state, system, team, usage,
 };
 
@@ -88,6 +88,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(instructions::get))
         .routes(routes!(instructions::approve))
         .routes(routes!(instructions::revoke))
+        .routes(routes!(dream::dream))
         .routes(routes!(events::events))
         .routes(routes!(projects::list))
         .routes(routes!(import::import))
@@ -167,6 +168,7 @@ mod tests {
         ("get", "/v1/instructions"),
         ("post", "/v1/instructions/approve"),
         ("post", "/v1/instructions/revoke"),
+        ("post", "/v1/dream"),
         ("get", "/v1/sessions/{id}/events"),
         ("get", "/v1/projects"),
         ("post", "/v1/import"),

@@ -1,0 +1,107 @@
+//! A directory's files as an engine takes them: texts, and which of them nobody but the daemon wrote.
+
+use std::sync::Arc;
+
+use bethink_dream::{Directory, Topic};
+use bethink_memdir::Name;
+use bethink_memdir_fs::{File, FileError, MemoryRoot};
+use bethink_store::MemoryVersionFilter;
+use bethink_transcript::UnixMicros;
+
+use crate::memory::Shelf;
+use crate::memory::shelf::{blocking, refused};
+use crate::{Daemon, Kind, Refusal, Result};
+
+/// Bytes of all topics together: a hundred thousand notes of a usual size. More is not held in memory at once.
+const MOST_BYTES: usize = 256 << 20;
+/// Versions of one file that are looked through; one with more was written by many.
+const VERSIONS: usize = 200;
+/// Who writes for the daemon. What others wrote, or a person put back, is a person's.
+const OURS: [&str; 2] = ["extraction", "dream"];
+
+/// As they stood on the disk.
+struct Read {
+    index: Option<String>,
+    topics: Vec<(Name, String, UnixMicros, bethink_memdir::Hash)>,
+    unread: Vec<Name>,
+}
+
+impl Daemon {
+    pub(super) async fn dream_directory(
+        &self,
+        shelf: &Arc<Shelf>,
+        root: &Arc<MemoryRoot>,
+    ) -> Result<Directory> {
+        let held = Arc::clone(root);
+        let read = blocking(move || read(&held)).await?;
+        let mut topics = Vec::with_capacity(read.topics.len());
+        for (name, text, modified, hash) in read.topics {
+            let learnt = bethink_memdir::header::read(&text).header.source.is_some();
+            let untouched = learnt && self.is_untouched_memory(shelf, &name, hash).await?;
+            topics.push(Topic { name, text, modified, untouched });
+        }
+        Ok(Directory { scope: shelf.scope, index: read.index, topics, unread: read.unread })
+    }
+
+    /// Every version is the daemon's, and the newest is what stands there.
+    async fn is_untouched_memory(
+        &self,
+        shelf: &Shelf,
+        name: &Name,
+        hash: bethink_memdir::Hash,
+    ) -> Result<bool> {
+        let filter = MemoryVersionFilter {
+            directory: shelf.key.clone(),
+            file: Some(name.file()),
+            limit: VERSIONS,
+            ..MemoryVersionFilter::default()
+        };
+        let versions = self.store().memory_versions(filter).await?;
+        let newest = versions.first().is_some_and(|version| version.hash == hash.to_string());
+        let ours = versions.iter().all(|version| OURS.contains(&version.author.as_str()));
+        Ok(newest && ours && versions.len() < VERSIONS)
+    }
+}
+
+fn read(root: &MemoryRoot) -> Result<Read> {
+    let listing = root.list().map_err(|error| refused(&error))?;
+    let strange = listing.strange.iter().filter_map(|strange| Name::parse(&strange.path).ok());
+    let mut read = Read { index: None, topics: Vec::new(), unread: strange.collect() };
+    let mut bytes = 0;
+    for (file, _) in listing.files() {
+        let content = match root.read(&file) {
+            Ok(Some(content)) => content,
+            Ok(None) => continue,
+            Err(FileError::Strange { .. }) => {
+                read.unread.extend(named(file));
+                continue;
+            }
+            Err(error) => return Err(refused(&error)),
+        };
+        bytes += content.bytes.len();
+        if bytes > MOST_BYTES {
+            let detail = "the memory is too large to be consolidated at once";
+            return Err(
+                Refusal::new(Kind::TooLarge, detail).bounded(MOST_BYTES as u64, bytes as u64)
+            );
+        }
+        let (hash, modified) = (content.hash, content.stat.modified);
+        match (String::from_utf8(content.bytes), file) {
+            (Ok(text), File::Index) => read.index = Some(text),
+            (Ok(text), File::Topic(name)) => read.topics.push((name, text, modified, hash)),
+            (Err(_), File::Topic(name)) => read.unread.push(name),
+            (Err(_), File::Index) => {
+                let detail = "MEMORY.md is not UTF-8";
+                return Err(Refusal::new(Kind::Conflict, detail).hint("mend or remove the file"));
+            }
+        }
+    }
+    Ok(read)
+}
+
+fn named(file: File) -> Option<Name> {
+    match file {
+        File::Topic(name) => Some(name),
+        File::Index => None,
+    }
+}

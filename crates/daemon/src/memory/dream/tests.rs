@@ -1,0 +1,364 @@
+//! Dreams of a daemon in process: when, alone, and what is left when something comes between.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_config::Settings;
+use bethink_dream::{Plan, plan};
+use bethink_memdir::{Name, Scope};
+use bethink_memdir_fs::{File, Follow, Locked, MemoryRoot};
+use bethink_transcript::{SessionId, UnixMicros};
+use serde_json::json;
+
+use super::apply::Dreamer;
+use super::gate::{DreamState, Gate, gate};
+use super::lock::STALE;
+use crate::Daemon;
+use crate::memory::{Author, MemoryWish, MemoryWrite, Project};
+
+const HOUR: i64 = 3_600_000_000;
+const PNPM: &str = "Use pnpm for installs in the frontend folder.";
+const TOO: &str = "For installs in the frontend folder use pnpm.";
+
+struct Home {
+    _dir: tempfile::TempDir,
+    daemon: Daemon,
+    project: Arc<Project>,
+    dir: String,
+}
+
+async fn home() -> Home {
+    home_with(|_| {}).await
+}
+
+async fn home_with(change: impl FnOnce(&mut Settings)) -> Home {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = Settings::at(dir.path());
+    change(&mut settings);
+    let daemon = Daemon::boot(settings).await.unwrap();
+    let project_dir = dir.path().join("project").display().to_string();
+    let project = daemon.project(&project_dir).await.unwrap();
+    Home { _dir: dir, daemon, project, dir: project_dir }
+}
+
+impl Home {
+    /// As an extraction writes it.
+    async fn learn(&self, name: &str, day: &str, said: &str) {
+        let text = format!(
+            "---\nname: {name}\ndescription: {said}\ntype: feedback\nsource:\n  session: s{day}\n  messages: [3]\n  \
+             strategy: embedded\n  time: {day}T10:00:00Z\n---\n\n> {said}\n"
+        );
+        let author = Author { by: "extraction", session: None, note: String::new() };
+        let file = File::Topic(Name::parse(name).unwrap());
+        let wish = MemoryWish::Absent;
+        let write = MemoryWrite { scope: Scope::Private, file, text: Some(text), wish, author };
+        self.daemon.write_memory(&self.project, write).await.unwrap();
+    }
+
+    async fn twins(&self) {
+        self.learn("one", "2026-06-01", PNPM).await;
+        self.learn("two", "2026-06-08", TOO).await;
+    }
+
+    fn memory(&self) -> PathBuf {
+        self.project.shelf(Scope::Private).dir.clone()
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.memory().join(name)).ok()
+    }
+
+    fn root(&self) -> Arc<MemoryRoot> {
+        let root = MemoryRoot::open(&self.memory(), Scope::Private, Follow::No).unwrap();
+        Arc::new(root.unwrap())
+    }
+
+    async fn plan(&self) -> Plan {
+        let shelf = self.project.shelf(Scope::Private);
+        let directory = self.daemon.dream_directory(shelf, &self.root()).await.unwrap();
+        plan(&directory, &[], self.daemon.now())
+    }
+
+    /// The job's result, or why it failed.
+    async fn dream(&self, dry_run: bool, undo: bool) -> Result<api::DreamResult, String> {
+        let project_dir = self.dir.clone();
+        let request = api::DreamRequest { project_dir, dry_run, undo };
+        let job = self.daemon.dream(request).await.unwrap();
+        self.done(bethink_transcript::JobId(job.id)).await
+    }
+
+    async fn done(&self, id: bethink_transcript::JobId) -> Result<api::DreamResult, String> {
+        loop {
+            let job = self.daemon.job(id).await.unwrap();
+            match job.state.as_str() {
+                "done" => return Ok(serde_json::from_value(job.result.unwrap()).unwrap()),
+                "failed" => return Err(job.error.unwrap()),
+                _ => tokio::task::yield_now().await,
+            }
+        }
+    }
+
+    async fn session(&self, dir: &str) -> SessionId {
+        let request = serde_json::from_value(json!({ "project_dir": dir })).unwrap();
+        SessionId(self.daemon.create_session(request, None).await.unwrap().id)
+    }
+
+    async fn state(&self) -> DreamState {
+        self.daemon.dream_state(&self.project.key).await.unwrap()
+    }
+}
+
+#[test]
+fn the_gate_of_time() {
+    let day = 24 * HOUR;
+    for (last, now, expect) in [
+        (None, day, Gate::Count),
+        (Some(0), day, Gate::Count),
+        (Some(0), day - 1, Gate::TooSoon(UnixMicros(day))),
+        (Some(day), day, Gate::TooSoon(UnixMicros(2 * day))),
+        // A clock that was set back.
+        (Some(9 * day), day, Gate::Count),
+    ] {
+        assert_eq!(gate(last, 24, UnixMicros(now)), expect, "{last:?} {now}");
+    }
+    assert_eq!(gate(Some(0), u64::MAX, UnixMicros(day)), Gate::TooSoon(UnixMicros(i64::MAX)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dream_is_due_after_a_day_and_five_other_sessions() {
+    let home = home().await;
+    let (daemon, project) = (&home.daemon, &home.project);
+    let own = home.session(&home.dir).await;
+    for _ in 0..4 {
+        home.session(&home.dir).await;
+    }
+    for _ in 0..9 {
+        home.session("/another/project").await;
+    }
+    assert!(!daemon.dream_if_due(own, &home.dir).await.unwrap(), "four others, and others' own");
+    home.session(&format!("{}/deeper", home.dir)).await;
+    assert!(!daemon.dream_if_due(own, &home.dir).await.unwrap(), "another project");
+    home.session(&home.dir).await;
+    let now = daemon.now().0;
+    for (hours_ago, due) in [(23, false), (25, false)] {
+        let state = DreamState { last: Some(now - hours_ago * HOUR), ..DreamState::default() };
+        daemon.keep_dream_state(&project.key, &state).await.unwrap();
+        let others = hours_ago == 25;
+        assert_eq!(
+            daemon.dream_if_due(own, &home.dir).await.unwrap(),
+            due || others,
+            "{hours_ago}"
+        );
+    }
+    assert!(home.state().await.last.unwrap() >= now, "counted from now on");
+    assert!(!daemon.dream_if_due(own, &home.dir).await.unwrap(), "asked for once");
+    daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_turn_asks_unless_dreams_are_off() {
+    for (dream, asked) in [("off", false), ("embedded", true)] {
+        let home = home_with(|settings| settings.memory.dream = dream.to_owned()).await;
+        let id = home.session(&home.dir).await;
+        let body = json!({ "messages": [
+            { "role": "user", "content": "one" }, { "role": "assistant", "content": "two" },
+        ] });
+        home.daemon.append(id, body.to_string().into(), None).await.unwrap();
+        let context = serde_json::from_value(json!({})).unwrap();
+        home.daemon.context(id, context).await.unwrap();
+        assert_eq!(home.daemon.dreams().next().contains_key(&home.dir), asked, "{dream}");
+        home.daemon.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dream_is_shown_made_and_taken_back() {
+    let home = home().await;
+    home.twins().await;
+    let index = home.text("MEMORY.md").unwrap();
+    let shown = home.dream(true, false).await.unwrap();
+    assert!(shown.diff.contains("--- a/two.md\n+++ /dev/null\n"), "{}", shown.diff);
+    assert!(shown.applied.is_empty() && home.text("two.md").is_some());
+    assert_eq!(home.state().await, DreamState::default(), "a look is no dream");
+    let made = home.dream(false, false).await.unwrap();
+    assert_eq!((made.diff, made.steps.len()), (shown.diff, shown.steps.len()));
+    assert_eq!(made.applied, ["one.md", "two.md"]);
+    let one = home.text("one.md").unwrap();
+    assert!(one.contains(PNPM) && one.contains(TOO) && home.text("two.md").is_none());
+    assert!(!home.text("MEMORY.md").unwrap().contains("two.md"));
+    assert!(!home.memory().join(".bethink.lock").exists());
+    assert!(home.dream(false, false).await.unwrap().steps.is_empty(), "nothing is left to do");
+    let back = home.dream(false, true).await.unwrap();
+    assert_eq!(back.left_alone.len(), 0);
+    assert_eq!(home.text("MEMORY.md").unwrap(), index);
+    assert!(home.text("two.md").unwrap().contains(TOO));
+    assert!(!home.text("one.md").unwrap().contains(TOO));
+    // What a person put back is a person's.
+    assert!(home.dream(false, false).await.unwrap().applied.is_empty());
+    assert!(home.dream(false, true).await.unwrap_err().contains("no dream changed anything"));
+    home.daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_was_edited_meanwhile_is_left_alone_and_nothing_is_removed() {
+    let home = home().await;
+    home.twins().await;
+    let plan = home.plan().await;
+    let edited = "A person was here.\n";
+    std::fs::write(home.memory().join("one.md"), edited).unwrap();
+    let dreamer = Dreamer { id: "dream 1".to_owned(), session: None };
+    let applied =
+        home.daemon.apply_dream(&home.project, &home.root(), &plan, &dreamer).await.unwrap();
+    let left: Vec<&str> = applied.left.iter().map(|left| left.file.as_str()).collect();
+    assert_eq!(left, ["one.md", "two.md"]);
+    assert_eq!(home.text("one.md").unwrap(), edited);
+    assert!(home.text("two.md").unwrap().contains(TOO), "it would have moved to the other one");
+    home.daemon.shutdown().await;
+}
+
+/// Killed after the first file: what was merged stands twice, and the next dream goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dream_that_was_killed_goes_on() {
+    let home = home().await;
+    home.twins().await;
+    let mut half = home.plan().await;
+    half.changes.truncate(1);
+    let dreamer = Dreamer { id: "dream 1".to_owned(), session: None };
+    home.daemon.apply_dream(&home.project, &home.root(), &half, &dreamer).await.unwrap();
+    let both = format!("{}{}", home.text("one.md").unwrap(), home.text("two.md").unwrap());
+    assert!(both.contains(PNPM) && both.contains(TOO));
+    home.dream(false, false).await.unwrap();
+    let one = home.text("one.md").unwrap();
+    assert!(one.contains(PNPM) && one.contains(TOO) && home.text("two.md").is_none());
+    home.daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_daemon_at_a_time_dreams_of_a_directory() {
+    let home = home().await;
+    home.twins().await;
+    let (root, now) = (home.root(), home.daemon.now());
+    let stale = UnixMicros(now.0 - i64::try_from(STALE.as_micros()).unwrap() + HOUR / 2);
+    let free = Locked::Ours { after: None };
+    assert_eq!(root.lock("another daemon", stale, STALE).unwrap(), free);
+    let refused = home.dream(false, false).await.unwrap_err();
+    assert!(refused.contains("another daemon consolidates this memory"), "{refused}");
+    assert!(home.text("two.md").is_some() && root.keep_lock("another daemon", stale).unwrap());
+    // A look needs nobody's leave.
+    assert!(home.dream(true, false).await.is_ok());
+    assert!(root.keep_lock("another daemon", UnixMicros(stale.0 - HOUR)).unwrap());
+    home.dream(false, false).await.unwrap();
+    assert!(home.text("two.md").is_none(), "taken over");
+    home.daemon.shutdown().await;
+}
+
+/// Two homes, one directory: one waits for nobody, and is told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_daemons_that_share_a_directory_take_turns() {
+    let shared = tempfile::tempdir().unwrap();
+    let at = |settings: &mut Settings| settings.memory.root = shared.path().display().to_string();
+    let (one, other) = (home_with(at).await, home_with(at).await);
+    let root = {
+        std::fs::create_dir_all(one.memory()).unwrap();
+        one.root()
+    };
+    let (begun, go_on) = (tokio::sync::Notify::new(), tokio::sync::Notify::new());
+    let holds = one.daemon.alone_in(Arc::clone(&root), async {
+        begun.notify_one();
+        go_on.notified().await;
+        Ok(())
+    });
+    let tries = async {
+        begun.notified().await;
+        let work = async { Ok(()) };
+        let refused = other.daemon.alone_in(Arc::clone(&root), work).await;
+        go_on.notify_one();
+        refused
+    };
+    let (held, refused) = tokio::join!(holds, tries);
+    held.unwrap();
+    assert!(refused.unwrap_err().detail.contains("another daemon"));
+    other.daemon.alone_in(root, async { Ok(()) }).await.unwrap();
+    one.daemon.shutdown().await;
+    other.daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dream_that_fails_counts_as_none() {
+    let home = home().await;
+    home.twins().await;
+    let own = home.session(&home.dir).await;
+    for _ in 0..5 {
+        home.session(&home.dir).await;
+    }
+    assert_eq!(
+        home.root().lock("another daemon", home.daemon.now(), STALE).unwrap(),
+        Locked::Ours { after: None }
+    );
+    assert!(home.daemon.dream_if_due(own, &home.dir).await.unwrap());
+    let rolled_back = async {
+        while home.state().await.last.is_some() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), rolled_back).await.unwrap();
+    assert!(home.text("two.md").is_some());
+    // The other one is done; the next gate dreams.
+    assert!(home.root().unlock("another daemon").unwrap());
+    assert!(home.daemon.dream_if_due(own, &home.dir).await.unwrap());
+    let dreamt = async {
+        while home.text("two.md").is_some() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), dreamt).await.unwrap();
+    home.daemon.shutdown().await;
+}
+
+/// What the daemon wrote is its own until somebody else wrote, or put a version back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_persons_hand_makes_a_file_a_persons() {
+    let home = home().await;
+    home.twins().await;
+    let untouched = |home: &Home| {
+        let (daemon, project, root) = (home.daemon.clone(), Arc::clone(&home.project), home.root());
+        async move {
+            let found = daemon.dream_directory(project.shelf(Scope::Private), &root).await.unwrap();
+            found.topics.iter().map(|topic| topic.untouched).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(untouched(&home).await, [true, true]);
+    let one = home.text("one.md").unwrap();
+    std::fs::write(home.memory().join("one.md"), format!("{one}More.\n")).unwrap();
+    assert_eq!(untouched(&home).await, [false, true], "saved by hand");
+    let project = &home.project;
+    let author = Author { by: "extraction", session: None, note: String::new() };
+    let file = File::Topic(Name::parse("one").unwrap());
+    let (text, wish) = (Some(format!("{one}More.\nAnd more.\n")), MemoryWish::Anything);
+    let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+    home.daemon.write_memory(project, write).await.unwrap();
+    assert_eq!(untouched(&home).await, [false, true], "a person's words are in it");
+    home.daemon.restore_memory(&home.dir, "private", "two", None).await.unwrap_err();
+    home.daemon.put_memory(&home.dir, "private", "two", one, MemoryWish::Anything).await.unwrap();
+    assert_eq!(untouched(&home).await, [false, false], "written by a person");
+    home.daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_memory_is_no_dream() {
+    let home = home().await;
+    assert!(home.dream(false, false).await.unwrap().steps.is_empty());
+    assert!(!home.memory().exists(), "nothing is made for it");
+    let wrong =
+        api::DreamRequest { project_dir: "here".to_owned(), ..api::DreamRequest::default() };
+    assert!(home.daemon.dream(wrong).await.is_err());
+    let both = api::DreamRequest { project_dir: home.dir.clone(), dry_run: true, undo: true };
+    assert_eq!(home.daemon.dream(both).await.unwrap_err().field.as_deref(), Some("dry_run"));
+    std::fs::create_dir_all(home.memory()).unwrap();
+    std::fs::write(home.memory().join("MEMORY.md"), [0xff, 0xfe]).unwrap();
+    assert!(home.dream(false, false).await.unwrap_err().contains("not UTF-8"));
+    home.daemon.shutdown().await;
+}
