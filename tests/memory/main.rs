@@ -8,3 +8,4 @@ mod prompts;
 mod recall;
 mod recall_by_model;
 mod topics;
+mod writers;

@@ -10,12 +10,12 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, extraction, histories, imports, memory, model_drive, model_notes, model_prefix,
-    needs, notes, prompts, ranking, recording, search, starts, tokens,
+    appends, drive, extraction, histories, imports, memdir, memory, model_drive, model_notes,
+    model_prefix, needs, notes, prompts, ranking, recording, search, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 17] = [
+const PARTS: [&str; 18] = [
     "needs",
     "prompts",
     "histories",
@@ -33,6 +33,7 @@ const PARTS: [&str; 17] = [
     "model-notes",
     "model-drive",
     "model-prefix",
+    "memdir",
 ];
 
 struct Wanted {
@@ -97,6 +98,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "model-notes" => model_notes::rows(),
         "model-drive" => model_drive::rows(&files, wanted.seed),
         "model-prefix" => model_prefix::rows(&files),
+        "memdir" => memdir::rows(wanted.seed),
         _ => kills(wanted),
     }
 }

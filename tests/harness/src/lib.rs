@@ -6,13 +6,16 @@
 //! dependency, so that a mistake in them can't be repeated here.
 //!
 //! Reading order: [`daemon`] → [`http`] → [`events`] → [`say`] → [`prompt`] → [`rng`] → [`history`] →
-//! [`kill_loop`] → [`disk`] → [`wait`], and for directories of memory [`swaps`] and [`saves`].
+//! [`kill_loop`] → [`disk`] → [`wait`], and for directories of memory [`swaps`] and [`saves`]
+//! (`checkouts`, [`door`]).
 
 // A harness is test code: a broken expectation ends the test where it stands.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
+mod checkouts;
 pub mod daemon;
 pub mod disk;
+pub mod door;
 pub mod events;
 pub mod history;
 pub mod http;

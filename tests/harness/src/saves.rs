@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 
+use crate::checkouts;
 use crate::rng::Rng;
 
 /// Writers who compare, seen from outside.
@@ -25,8 +26,10 @@ pub trait Door: Sync {
     fn write(&self, path: &str, before: Option<&[u8]>, text: &[u8]) -> Answer;
     /// Called now and then, and a last time when everybody has finished.
     fn settle(&self, last: bool);
-    /// Every version that was kept of a file, in any order.
-    fn history(&self, path: &str) -> Vec<Vec<u8>>;
+    /// The tags of all versions that were kept of a file, in any order.
+    fn history(&self, path: &str) -> BTreeSet<String>;
+    /// What stands for a text in the history.
+    fn tag(&self, text: &[u8]) -> String;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub struct Size {
     /// Of these, eight of twenty save directly.
     pub writers: usize,
     pub edits: usize,
+    /// And one of those checks out with git itself, all files at once.
+    pub git: bool,
 }
 
 #[derive(Debug, Default)]
@@ -62,6 +67,9 @@ const SETTLE_EVERY: Duration = Duration::from_millis(50);
 /// `dir` is the directory that `door` writes in.
 pub fn run<D: Door>(dir: &Path, door: &D, size: Size, seed: u64) -> Tally {
     let desk = Desk::new(dir, size);
+    if size.git {
+        checkouts::prepare(dir, size.files);
+    }
     let over = AtomicBool::new(false);
     std::thread::scope(|threads| {
         let workers: Vec<_> = (0..size.writers)
@@ -70,6 +78,7 @@ pub fn run<D: Door>(dir: &Path, door: &D, size: Size, seed: u64) -> Tally {
                 threads.spawn(move || match n % 20 {
                     0..=3 => desk.save(n, rng, &Desk::rename),
                     4..=6 => desk.save(n, rng, &Desk::overwrite),
+                    7 if size.git => desk.check_out_all(),
                     7 => desk.save(n, rng, &Desk::check_out),
                     _ => desk.write(n, rng, door),
                 })
@@ -200,22 +209,38 @@ impl Desk {
         }
     }
 
+    /// Everybody else who saves directly waits, so that what git overwrites can be read before. What it writes
+    /// needs no history: git has it.
+    fn check_out_all(&self) {
+        for edit in 0..self.size.edits.div_ceil(self.size.files) {
+            let turns: Vec<_> = self.files.iter().map(|known| lock(&known.turn)).collect();
+            for (n, known) in self.files.iter().enumerate() {
+                lock(&known.overwritten).extend(fs::read(self.dir.join(name(n))).ok());
+            }
+            checkouts::check_out(&self.dir, edit);
+            drop(turns);
+            lock(&self.tally).saved += self.size.files;
+        }
+    }
+
     fn judge(self, door: &dyn Door) -> Tally {
         let mut tally = self.tally.into_inner().unwrap();
         for (n, known) in self.files.into_iter().enumerate() {
             let name = name(n);
             let mut found = known.overwritten.into_inner().unwrap();
             found.extend(fs::read(self.dir.join(&name)).ok());
-            found.extend(door.history(&name));
+            let history = door.history(&name);
+            let is_found =
+                |text: &Vec<u8>| found.contains(text) || history.contains(&door.tag(text));
             let acknowledged = known.acknowledged.into_inner().unwrap();
-            let lost = acknowledged.iter().filter(|text| !found.contains(*text));
+            let lost = acknowledged.iter().filter(|text| !is_found(text));
             tally.lost.extend(lost.map(|text| format!("{name}: {}", first_line(text))));
         }
         tally
     }
 }
 
-fn name(file: usize) -> String {
+pub(crate) fn name(file: usize) -> String {
     format!("topic-{file:02}.md")
 }
 

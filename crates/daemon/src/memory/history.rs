@@ -14,13 +14,14 @@ use crate::{Daemon, Kind, Refusal, Result};
 const PAGE: usize = 200;
 
 impl Daemon {
-    /// Newest first.
+    /// Newest first, from the version before `before` on.
     pub async fn memory_history(
         &self,
         project_dir: &str,
         scope: &str,
         name: &str,
         limit: Option<usize>,
+        before: Option<i64>,
     ) -> Result<api::MemoryHistory> {
         let project = self.project(project_dir).await?;
         let (shelf, name) = (project.shelf(scope_of(scope)?), name_of(name)?);
@@ -28,9 +29,10 @@ impl Daemon {
             .read_file(&File::Topic(name.clone()))
             .await?
             .map(|content| content.hash.to_string());
-        let filter = versions_of(shelf, &name, limit.unwrap_or(PAGE).clamp(1, PAGE));
+        let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let filter = MemoryVersionFilter { before, ..versions_of(shelf, &name, limit) };
         let found = self.store().memory_versions(filter).await?;
-        if found.is_empty() && current.is_none() {
+        if found.is_empty() && current.is_none() && before.is_none() {
             return Err(no_topic(shelf, &name));
         }
         let newest_current =

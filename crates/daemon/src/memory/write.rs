@@ -205,11 +205,16 @@ impl Daemon {
             self.keep_found(shelf, &write.file, before, "stood there before").await?;
         }
         let (held, file, text) = (Arc::clone(shelf), write.file.clone(), write.text.clone());
-        let tried = blocking(move || {
-            let Some(root) = held.root(text.is_some())? else { return Ok(Tried::Absent) };
-            act(&root, &file, text.as_deref(), expected)
+        let (tried, unsettled) = blocking(move || {
+            let Some(root) = held.root(text.is_some())? else { return Ok((Ok(Tried::Absent), 0)) };
+            let tried = act(&root, &file, text.as_deref(), expected);
+            Ok((tried, root.unsettled()))
         })
         .await?;
+        if unsettled > 0 {
+            self.settle_later(shelf);
+        }
+        let tried = tried?;
         if let Tried::Lost(conflict) = &tried {
             for content in &conflict.displaced {
                 self.keep_found(shelf, &write.file, content, "was overwritten by somebody else")
@@ -219,7 +224,6 @@ impl Daemon {
         if matches!(tried, Tried::Written { .. } | Tried::Removed) {
             self.keep_written(shelf, write, &tried).await?;
             shelf.touched(&write.file);
-            self.settle_later(shelf);
         }
         Ok(tried)
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::limits::GRACE;
 use crate::rename::Abilities;
 use crate::{Expected, File, Follow, MemoryRoot, Replaced};
 
-const SIZE: Size = Size { files: 10, writers: 20, edits: 100 };
+const SIZE: Size = Size { files: 10, writers: 20, edits: 100, git: false };
 
 #[test]
 fn every_acknowledged_text_is_found() {
@@ -53,16 +53,20 @@ fn tried<D: Door>(door: impl FnOnce(&Path) -> D) -> Tally {
 }
 
 #[derive(Default)]
-struct History(Mutex<BTreeMap<String, Vec<Vec<u8>>>>);
+struct History(Mutex<BTreeMap<String, BTreeSet<String>>>);
 
 impl History {
     fn keep(&self, path: &str, text: &[u8]) {
-        self.0.lock().unwrap().entry(path.to_owned()).or_default().push(text.to_owned());
+        self.0.lock().unwrap().entry(path.to_owned()).or_default().insert(tag(text));
     }
 
-    fn of(&self, path: &str) -> Vec<Vec<u8>> {
+    fn of(&self, path: &str) -> BTreeSet<String> {
         self.0.lock().unwrap().get(path).cloned().unwrap_or_default()
     }
+}
+
+fn tag(text: &[u8]) -> String {
+    Hash::of(text).to_string()
 }
 
 /// Keeps what it writes and what it is handed.
@@ -109,8 +113,12 @@ impl Door for Root {
         self.root.release(&settled);
     }
 
-    fn history(&self, path: &str) -> Vec<Vec<u8>> {
+    fn history(&self, path: &str) -> BTreeSet<String> {
         self.history.of(path)
+    }
+
+    fn tag(&self, text: &[u8]) -> String {
+        tag(text)
     }
 }
 
@@ -140,7 +148,11 @@ impl Door for Careless {
 
     fn settle(&self, _: bool) {}
 
-    fn history(&self, path: &str) -> Vec<Vec<u8>> {
+    fn history(&self, path: &str) -> BTreeSet<String> {
         self.history.lock().unwrap().of(path)
+    }
+
+    fn tag(&self, text: &[u8]) -> String {
+        tag(text)
     }
 }

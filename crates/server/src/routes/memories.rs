@@ -155,6 +155,7 @@ pub(crate) async fn delete(
         ("name" = String, Path, description = "The file without `.md`; a slash in it is sent as %2F"),
         ("project_dir" = String, Query, description = "Any directory of the project"),
         ("limit" = Option<u64>, Query, description = "At most so many"),
+        ("before" = Option<u64>, Query, description = "Only versions with smaller numbers, for the next page"),
         ("version" = Option<u64>, Query, description = "The text of this one instead of the list"),
     ),
     responses((status = 200, body = api::MemoryHistory))
@@ -170,7 +171,8 @@ pub(crate) async fn history(
         let file = app.daemon.memory_version(&project, &scope, &name, version).await?;
         return Ok((headers(&file.etag), Body::from(file.text)).into_response());
     }
-    let found = app.daemon.memory_history(&project, &scope, &name, params.limit()?).await?;
+    let before = params.seq("before")?.map(|before| i64::try_from(before).unwrap_or(i64::MAX));
+    let found = app.daemon.memory_history(&project, &scope, &name, params.limit()?, before).await?;
     Ok(Answer::ok(&found)?.into_response())
 }
 
