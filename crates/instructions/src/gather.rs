@@ -174,8 +174,14 @@ impl<'a> Gather<'a> {
             None => None,
         };
         if let Some(reason) = reason {
-            let counts = matches!(reason, Reason::Empty | Reason::SameText { .. });
-            self.skip(candidate, Some(look.real), reason);
+            let is_copy = matches!(reason, Reason::SameText { .. });
+            let counts = is_copy || reason == Reason::Empty;
+            self.skip(candidate, Some(look.real.clone()), reason);
+            if is_copy {
+                // The same words name other files from another directory.
+                self.by_path.insert(look.real.clone(), candidate.path.clone());
+                self.imports_of(candidate, &look.real, &text.content);
+            }
             return if counts { Outcome::Counts } else { Outcome::Refused };
         }
         self.by_text.insert(hash, candidate.path.clone());

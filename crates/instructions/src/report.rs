@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use crate::limits::{MOST_BYTES, MOST_DEPTH, MOST_FILE_BYTES, MOST_FILES, MOST_IMPORTS};
 
+/// Patterns of a rule that its reason names.
+const NAMED: usize = 3;
+
 /// All instructions for one working directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instructions {
@@ -218,7 +221,12 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Waiting { patterns } => {
-                write!(f, "loads when a file is touched that matches {}", patterns.join(", "))
+                let named: Vec<&str> = patterns.iter().take(NAMED).map(String::as_str).collect();
+                write!(f, "loads when a file is touched that matches {}", named.join(", "))?;
+                match patterns.len().saturating_sub(NAMED) {
+                    0 => Ok(()),
+                    more => write!(f, " or {more} more"),
+                }
             }
             Reason::AlreadyLoaded { path } => write!(f, "already loaded as {}", path.display()),
             Reason::SameText { path } => write!(f, "holds the same text as {}", path.display()),

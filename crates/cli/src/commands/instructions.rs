@@ -61,7 +61,8 @@ pub(super) async fn findings(app: &App, client: &Client) -> Vec<Finding> {
         }));
     }
     findings.extend(chain.skipped.iter().map(|skipped| {
-        let found = format!("{} is not loaded: {}", places.short(&skipped.path), skipped.why);
+        let found =
+            format!("{} is not loaded: {}", places.short(&skipped.path), places.said(&skipped.why));
         match (skipped.harmless, skipped.approve) {
             (true, _) => Finding::ok(CHECK, found),
             (false, true) => {

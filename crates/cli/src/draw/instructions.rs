@@ -25,6 +25,16 @@ impl Places<'_> {
     }
 }
 
+impl Places<'_> {
+    /// Words with the project's paths in them, shorter.
+    pub(crate) fn said(&self, words: &str) -> String {
+        match self.root {
+            "" | "/" => words.to_owned(),
+            root => words.replace(&format!("{root}/"), ""),
+        }
+    }
+}
+
 /// A row for each loaded file, its warnings below it.
 pub(crate) fn files(chain: &InstructionChain, places: &Places<'_>, width: usize) -> Vec<Text> {
     if chain.files.is_empty() {
@@ -59,7 +69,7 @@ pub(crate) fn files(chain: &InstructionChain, places: &Places<'_>, width: usize)
 fn why(file: &InstructionFile, places: &Places<'_>) -> String {
     match &file.imported_by {
         Some(by) => format!("by {}", places.short(by)),
-        None if file.touched => file.why.replace(&format!("{}/", places.root), ""),
+        None if file.touched => places.said(&file.why),
         None => match &file.real_path {
             Some(real) => format!("links to {}", places.short(real)),
             None => String::new(),
@@ -97,7 +107,8 @@ fn one_skipped(skipped: &SkippedInstruction, places: &Places<'_>, width: usize) 
     };
     let by = skipped.imported_by.as_ref().map(|by| format!(" (imported by {})", places.short(by)));
     let head = format!("{}{}", places.short(&skipped.path), by.unwrap_or_default());
-    let why = wrapped(&skipped.why, width.saturating_sub(4).max(20)).into_iter();
+    let why = places.said(&skipped.why);
+    let why = wrapped(&why, width.saturating_sub(4).max(20)).into_iter();
     let why = why.map(|line| Text::from("    ").dim(line));
     std::iter::once(Text::new().put(tone, format!("{mark}{head}"))).chain(why).collect()
 }

@@ -141,6 +141,7 @@ fn a_read_follows_no_link_and_takes_no_more_than_it_may() {
     assert!(disk.read(&project.root.join("link.md"), 10).is_err());
     assert!(disk.read(&project.root.join("CLAUDE.md"), 4).is_err());
     assert_eq!(disk.read(&project.root.join("CLAUDE.md"), 5).unwrap(), b"first");
+    assert_eq!(disk.list(&project.root, 1).unwrap().len(), 1, "a directory of any size");
     symlink(&project.root, project.dir.path().join("way")).unwrap();
     let way = fs::canonicalize(project.dir.path()).unwrap().join("way/CLAUDE.md");
     assert!(disk.read(&way, 10).is_err(), "a directory on the way became a link");

@@ -107,6 +107,27 @@ fn equal_texts_count_once_wherever_they_lie() {
 }
 
 #[test]
+fn a_copy_imports_what_lies_beside_it() {
+    map(&[
+        ("/p/CLAUDE.md", "@AGENTS.md"),
+        ("/p/AGENTS.md", "far"),
+        ("/p/a/CLAUDE.md", "@AGENTS.md"),
+        ("/p/a/AGENTS.md", "near"),
+        ("/p/b/CLAUDE.md", "@AGENTS.md"),
+    ])
+    .at("/p/a")
+    .touch("/p/a/../b/x")
+    .check(
+        &["/p/CLAUDE.md", "/p/AGENTS.md", "/p/a/AGENTS.md"],
+        &[
+            "/p/AGENTS.md already_loaded",
+            "/p/a/CLAUDE.md same_text",
+            "/p/a/AGENTS.md already_loaded",
+        ],
+    );
+}
+
+#[test]
 fn a_file_without_text_is_told_and_still_counts_as_there() {
     map(&[("/p/CLAUDE.md", "<!-- later -->\n"), ("/p/AGENTS.md", "a")])
         .check(&[], &["/p/CLAUDE.md empty", "/p/AGENTS.md claude_md_counts"]);
@@ -131,7 +152,8 @@ fn sizes_are_of_the_file_and_of_what_is_loaded() {
 
 #[test]
 fn a_file_may_have_four_mebibytes_and_no_more() {
-    let mut disk = map(&[("/p/CLAUDE.local.md", &"a\n".repeat(2 << 20))]);
+    let mut disk =
+        map(&[("/p/CLAUDE.local.md", &format!("{}\n", "a".repeat(4_095)).repeat(1 << 10))]);
     disk.put("/p/CLAUDE.md", Entry::Sized((4 << 20) + 1));
     let found = disk.check(&["/p/CLAUDE.local.md"], &["/p/CLAUDE.md too_large"]);
     assert_eq!(found.chain[0].warnings.len(), 2, "{:?}", found.chain[0].warnings);
