@@ -149,6 +149,7 @@ mod tests {
         texts.extend((0..200).map(|n| format!("a{n}")));
         let patterns = Patterns::new(&texts);
         assert!(patterns.faults.iter().any(|fault| fault.contains("only the first 100")));
+        assert!(patterns.texts().len() <= MOST_PATTERNS);
         assert_eq!(patterns.matching(Path::new("x/y")), Some("*".repeat(500).as_str()));
     }
 }

@@ -25,6 +25,7 @@ pub(crate) struct Map {
     pub(crate) cwd: Option<PathBuf>,
     /// What was read, in order.
     pub(crate) reads: RefCell<Vec<PathBuf>>,
+    pub(crate) looks: RefCell<usize>,
 }
 
 pub(crate) fn map(files: &[(&str, &str)]) -> Map {
@@ -121,6 +122,7 @@ impl Map {
 impl Disk for Map {
     fn look(&self, path: &Path) -> io::Result<Look> {
         assert!(path.is_absolute(), "{path:?}");
+        *self.looks.borrow_mut() += 1;
         let real = self.resolve(path)?;
         let (node, bytes) = match self.entries.get(&real) {
             Some(Entry::Text(text)) => (Node::File, text.len() as u64),

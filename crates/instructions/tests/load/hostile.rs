@@ -69,8 +69,15 @@ fn secrets_are_refused_inside_and_outside_and_through_links() {
 
 #[test]
 fn the_user_s_own_file_does_not_load_a_secret_either() {
-    map(&[("/home/u/.claude/CLAUDE.md", "@~/.netrc"), ("/home/u/.netrc", "x")])
-        .check(&["/home/u/.claude/CLAUDE.md"], &["/home/u/.netrc secret"]);
+    map(&[
+        ("/home/u/.claude/CLAUDE.md", "@~/.netrc @~/.ssh/notes.md"),
+        ("/home/u/.netrc", "x"),
+        ("/home/u/.ssh/notes.md", "y"),
+    ])
+    .check(
+        &["/home/u/.claude/CLAUDE.md"],
+        &["/home/u/.netrc secret", "/home/u/.ssh/notes.md secret"],
+    );
 }
 
 #[test]
@@ -79,10 +86,8 @@ fn loops_of_links_end() {
         .link("/p/loop.md", "loop.md")
         .link("/p/.claude/rules/up", "..")
         .link("/p/.claude/rules/self", ".");
-    let found = disk.load();
-    let loaded: Vec<String> = found.chain.iter().map(|f| f.path.display().to_string()).collect();
-    assert_eq!(loaded, ["/p/CLAUDE.md", "/p/.claude/rules/a.md"]);
-    assert!(matches!(found.skipped[0].reason, Reason::Unreadable { .. }), "{:?}", found.skipped);
+    let found = disk.check(&["/p/CLAUDE.md", "/p/.claude/rules/a.md"], &["/p/loop.md unreadable"]);
+    assert_eq!(found.untold, 0);
 }
 
 #[test]
@@ -108,6 +113,15 @@ fn imports_of_nothing_are_bounded_too() {
 }
 
 #[test]
+fn imports_of_imports_count_together() {
+    let gone = |name: &str| (0..5_000).map(|n| format!("@{name}{n}\n")).collect::<String>();
+    let all = format!("@a.md\n@b.md\n{}", gone("x"));
+    let disk = map(&[("/p/CLAUDE.md", &all), ("/p/a.md", &gone("y")), ("/p/b.md", "b")]);
+    disk.check(&["/p/CLAUDE.md", "/p/a.md"], &["/p/a.md too_many", "/p/CLAUDE.md too_many"]);
+    assert!(*disk.looks.borrow() < 2_100, "{:?}", disk.looks);
+}
+
+#[test]
 fn all_files_together_are_bounded() {
     let mut disk = map(&[("/p/CLAUDE.md", "@1.md @2.md @3.md @4.md")]);
     for n in 1..5 {
@@ -125,6 +139,21 @@ fn many_and_deep_rule_directories_are_bounded() {
     let found = disk.load();
     assert_eq!((found.chain.len(), found.skipped.len()), (0, 1));
     assert_eq!(found.skipped[0].reason, Reason::TooManyFiles);
+}
+
+#[test]
+fn wide_rule_directories_and_touched_paths_are_bounded() {
+    let mut disk = map(&[("/p/.claude/rules/x.md", "---\npaths: '*.last'\n---\nx")]);
+    for n in 0..300 {
+        disk.put(&format!("/p/.claude/rules/{n}/a.md"), Entry::Text(format!("{n}").into_bytes()));
+    }
+    disk.touched = (0..2_000).map(|n| PathBuf::from(format!("{n}.first"))).collect();
+    let disk = disk.touch("a.last");
+    let found = disk.load();
+    assert_eq!(found.chain.len(), 199, "with the directory of rules itself 200");
+    let told = |reason| found.skipped.iter().filter(|skipped| skipped.reason == reason).count();
+    assert_eq!(told(Reason::TooManyFiles), 101);
+    assert_eq!(found.touched.len(), 0, "beyond 2,000 nobody looks");
 }
 
 #[test]
