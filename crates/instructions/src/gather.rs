@@ -165,43 +165,44 @@ impl<'a> Gather<'a> {
         text: Text,
         patterns: Vec<String>,
     ) -> Outcome {
+        let Look { real, bytes, .. } = look;
         let hash = Hash::of(text.content.as_bytes());
-        let reason = match self.by_text.get(&hash) {
-            _ if text.content.is_empty() => Some(Reason::Empty),
-            Some(path) => Some(Reason::SameText { path: path.clone() }),
-            None if self.loaded.len() >= MOST_FILES => Some(Reason::TooManyFiles),
-            None if self.bytes + look.bytes > MOST_BYTES => Some(Reason::TooManyBytes),
-            None => None,
-        };
-        if let Some(reason) = reason {
-            let is_copy = matches!(reason, Reason::SameText { .. });
-            let counts = is_copy || reason == Reason::Empty;
-            self.skip(candidate, Some(look.real.clone()), reason);
-            if is_copy {
-                // The same words name other files from another directory.
-                self.by_path.insert(look.real.clone(), candidate.path.clone());
-                self.imports_of(candidate, &look.real, &text.content);
+        let content = text.content.clone();
+        let is_copy = match self.why_not(hash, &text, bytes) {
+            None => false,
+            Some(reason @ Reason::SameText { .. }) => {
+                self.skip(candidate, Some(real.clone()), reason);
+                true
             }
-            return if counts { Outcome::Counts } else { Outcome::Refused };
+            Some(reason) => {
+                let counts = reason == Reason::Empty;
+                self.skip(candidate, Some(real), reason);
+                return if counts { Outcome::Counts } else { Outcome::Refused };
+            }
+        };
+        self.by_path.insert(real.clone(), candidate.path.clone());
+        if !is_copy {
+            self.by_text.insert(hash, candidate.path.clone());
+            self.bytes += bytes;
+            self.loaded.push(loaded(candidate, real.clone(), bytes, text, patterns));
         }
-        self.by_text.insert(hash, candidate.path.clone());
-        self.by_path.insert(look.real.clone(), candidate.path.clone());
-        self.bytes += look.bytes;
-        self.loaded.push(Loaded {
-            path: candidate.path.clone(),
-            real: look.real.clone(),
-            kind: candidate.kind,
-            why: candidate.why.clone(),
-            imported_by: candidate.imported_by.clone(),
-            patterns,
-            bytes: look.bytes,
-            lines: text.lines,
-            chars: text.chars,
-            warnings: text.warnings,
-            content: text.content.clone(),
-        });
-        self.imports_of(candidate, &look.real, &text.content);
+        // A copy's words name other files from another directory.
+        self.imports_of(candidate, &real, &content);
         Outcome::Counts
+    }
+
+    /// Why a text that was read is not loaded.
+    fn why_not(&self, hash: Hash, text: &Text, bytes: u64) -> Option<Reason> {
+        if text.content.is_empty() {
+            return Some(Reason::Empty);
+        }
+        if let Some(path) = self.by_text.get(&hash) {
+            return Some(Reason::SameText { path: path.clone() });
+        }
+        if self.loaded.len() >= MOST_FILES {
+            return Some(Reason::TooManyFiles);
+        }
+        (self.bytes + bytes > MOST_BYTES).then_some(Reason::TooManyBytes)
     }
 
     /// Told once for each path.
@@ -231,5 +232,27 @@ impl<'a> Gather<'a> {
             };
             self.skip(&waiting.candidate, Some(waiting.look.real), reason);
         }
+    }
+}
+
+fn loaded(
+    candidate: &Candidate,
+    real: PathBuf,
+    bytes: u64,
+    text: Text,
+    patterns: Vec<String>,
+) -> Loaded {
+    Loaded {
+        path: candidate.path.clone(),
+        real,
+        kind: candidate.kind,
+        why: candidate.why.clone(),
+        imported_by: candidate.imported_by.clone(),
+        patterns,
+        bytes,
+        lines: text.lines,
+        chars: text.chars,
+        warnings: text.warnings,
+        content: text.content,
     }
 }
