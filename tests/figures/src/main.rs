@@ -15,7 +15,7 @@ use bethink_figures::{
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 18] = [
+const PARTS: [&str; 20] = [
     "needs",
     "prompts",
     "histories",
@@ -34,6 +34,8 @@ const PARTS: [&str; 18] = [
     "model-drive",
     "model-prefix",
     "memdir",
+    "memdir-race",
+    "memdir-saves",
 ];
 
 struct Wanted {
@@ -99,6 +101,8 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "model-drive" => model_drive::rows(&files, wanted.seed),
         "model-prefix" => model_prefix::rows(&files),
         "memdir" => memdir::rows(wanted.seed),
+        "memdir-race" => memdir::race(wanted.seed),
+        "memdir-saves" => memdir::saves(wanted.seed),
         _ => kills(wanted),
     }
 }

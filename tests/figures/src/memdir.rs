@@ -27,15 +27,8 @@ const WRITERS: Size = Size { files: 50, writers: 20, edits: 2_000, git: true };
 /// A figure that takes longer is no figure.
 const MOST: Duration = Duration::from_secs(120);
 
-pub fn rows(seed: u64) -> Vec<Row> {
-    let mut rows = served(seed);
-    rows.push(race(seed));
-    rows.extend(writers(seed));
-    rows
-}
-
 /// A large directory that a daemon serves.
-fn served(seed: u64) -> Vec<Row> {
+pub fn rows(seed: u64) -> Vec<Row> {
     let (daemon, project, dir) = place();
     fill(&dir);
     let (bare, ()) = timed(|| read_all(&dir));
@@ -80,10 +73,11 @@ fn served(seed: u64) -> Vec<Row> {
     ]
 }
 
-fn race(seed: u64) -> Row {
+/// A directory whose files and folders are swapped for links to others while it is in use.
+pub fn race(seed: u64) -> Vec<Row> {
     let dir = tempfile::tempdir().unwrap();
     let (took, race) = timed(|| swaps::race(dir.path(), Held::open, RACES, seed));
-    Row::new(
+    let row = Row::new(
         "escapes from a directory while it is swapped",
         race.escapes.len() as f64,
         "",
@@ -97,10 +91,12 @@ fn race(seed: u64) -> Row {
         race.contents,
         ms(took),
         some(race.escapes)
-    ))
+    ));
+    vec![row]
 }
 
-fn writers(seed: u64) -> Vec<Row> {
+/// Twenty who write the same files: through the API, in editors and by git.
+pub fn saves(seed: u64) -> Vec<Row> {
     let (daemon, project, _) = place();
     let door = HttpDoor::new(&daemon, &project);
     let (took, tally) = timed(|| saves::run(door.dir(), &door, WRITERS, seed));
