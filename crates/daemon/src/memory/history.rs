@@ -1,11 +1,10 @@
 //! What a topic held before, and putting it back.
 
 use bethink_api as api;
-use bethink_memdir::Name;
 use bethink_memdir_fs::File;
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
 
-use super::read::{name_of, no_topic, scope_of};
+use super::read::{file_of, no_file, scope_of};
 use super::{Author, MemoryFile, MemoryWish, MemoryWrite, Shelf};
 use crate::clock::rfc3339;
 use crate::{Daemon, Kind, Refusal, Result};
@@ -24,16 +23,13 @@ impl Daemon {
         before: Option<i64>,
     ) -> Result<api::MemoryHistory> {
         let project = self.project(project_dir).await?;
-        let (shelf, name) = (project.shelf(scope_of(scope)?), name_of(name)?);
-        let current = shelf
-            .read_file(&File::Topic(name.clone()))
-            .await?
-            .map(|content| content.hash.to_string());
+        let (shelf, file) = (project.shelf(scope_of(scope)?), file_of(name)?);
+        let current = shelf.read_file(&file).await?.map(|content| content.hash.to_string());
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
-        let filter = MemoryVersionFilter { before, ..versions_of(shelf, &name, limit) };
+        let filter = MemoryVersionFilter { before, ..versions_of(shelf, &file, limit) };
         let found = self.store().memory_versions(filter).await?;
         if found.is_empty() && current.is_none() && before.is_none() {
-            return Err(no_topic(shelf, &name));
+            return Err(no_file(shelf, &file));
         }
         let newest_current =
             found.iter().find(|v| Some(&v.hash) == current.as_ref()).map(|v| v.number);
@@ -62,13 +58,13 @@ impl Daemon {
         version: i64,
     ) -> Result<MemoryFile> {
         let project = self.project(project_dir).await?;
-        let (shelf, name) = (project.shelf(scope_of(scope)?), name_of(name)?);
-        let kept = self.version(shelf, &name, version).await?;
+        let (shelf, file) = (project.shelf(scope_of(scope)?), file_of(name)?);
+        let kept = self.version(shelf, &file, version).await?;
         match text_of(&kept)? {
             Some(text) => Ok(MemoryFile { text, etag: kept.hash }),
             None => Err(Refusal::new(
                 Kind::NotFound,
-                format!("version {version} is the topic's removal"),
+                format!("version {version} is the removal of {file}"),
             )),
         }
     }
@@ -83,17 +79,17 @@ impl Daemon {
         version: Option<i64>,
     ) -> Result<api::MemoryWritten> {
         let project = self.project(project_dir).await?;
-        let (scope, name) = (scope_of(scope)?, name_of(name)?);
+        let (scope, file) = (scope_of(scope)?, file_of(name)?);
         let shelf = project.shelf(scope);
         let version = match version {
             Some(version) => version,
-            None => self.version_before(shelf, &name).await?,
+            None => self.version_before(shelf, &file).await?,
         };
-        let kept = self.version(shelf, &name, version).await?;
+        let kept = self.version(shelf, &file, version).await?;
         let note = format!("version {version}");
         let write = MemoryWrite {
             scope,
-            file: File::Topic(name),
+            file,
             text: text_of(&kept)?,
             wish: MemoryWish::Anything,
             author: Author { by: "restore", session: None, note },
@@ -101,33 +97,32 @@ impl Daemon {
         self.write_memory(&project, write).await
     }
 
-    async fn version(&self, shelf: &Shelf, name: &Name, version: i64) -> Result<NewMemoryVersion> {
+    async fn version(&self, shelf: &Shelf, file: &File, version: i64) -> Result<NewMemoryVersion> {
         let kept = self.store().memory_content(version).await?;
         let of_this =
-            |kept: &NewMemoryVersion| kept.directory == shelf.key && kept.file == name.file();
+            |kept: &NewMemoryVersion| kept.directory == shelf.key && kept.file == file.path();
         kept.filter(of_this).ok_or_else(|| {
-            let detail = format!("there is no version {version} of {:?}", name.as_str());
-            Refusal::new(Kind::NotFound, detail).hint("the topic's history lists its versions")
+            let detail = format!("there is no version {version} of {file}");
+            Refusal::new(Kind::NotFound, detail).hint("its history lists the versions")
         })
     }
 
-    async fn version_before(&self, shelf: &std::sync::Arc<Shelf>, name: &Name) -> Result<i64> {
-        let current = shelf.read_file(&File::Topic(name.clone())).await?;
+    async fn version_before(&self, shelf: &std::sync::Arc<Shelf>, file: &File) -> Result<i64> {
+        let current = shelf.read_file(file).await?;
         let current = current.map_or_else(String::new, |content| content.hash.to_string());
-        let found = self.store().memory_versions(versions_of(shelf, name, PAGE)).await?;
+        let found = self.store().memory_versions(versions_of(shelf, file, PAGE)).await?;
         let before = found.iter().find(|v| v.hash != current && v.bytes.is_some());
         before.map(|v| v.number).ok_or_else(|| {
-            let detail =
-                format!("no version of {:?} differs from what the file holds", name.as_str());
+            let detail = format!("no version of {file} differs from what it holds now");
             Refusal::new(Kind::NotFound, detail)
         })
     }
 }
 
-fn versions_of(shelf: &Shelf, name: &Name, limit: usize) -> MemoryVersionFilter {
+fn versions_of(shelf: &Shelf, file: &File, limit: usize) -> MemoryVersionFilter {
     MemoryVersionFilter {
         directory: shelf.key.clone(),
-        file: Some(name.file()),
+        file: Some(file.path()),
         limit,
         ..MemoryVersionFilter::default()
     }

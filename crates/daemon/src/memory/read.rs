@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use bethink_api as api;
 use bethink_memdir::{Name, Scope, index};
+use bethink_memdir_fs::File;
 
 use super::{Shelf, Topic};
 use crate::clock::rfc3339;
@@ -86,12 +87,13 @@ impl Daemon {
         })
     }
 
+    /// A topic, or the whole index under its name `MEMORY`.
     pub async fn memory(&self, project_dir: &str, scope: &str, name: &str) -> Result<MemoryFile> {
         let project = self.project(project_dir).await?;
-        let (shelf, name) = (project.shelf(scope_of(scope)?), name_of(name)?);
-        match shelf.read(self, &name).await? {
+        let (shelf, file) = (project.shelf(scope_of(scope)?), file_of(name)?);
+        match shelf.read_text(&file).await? {
             Some((text, hash)) => Ok(MemoryFile { text, etag: hash.to_string() }),
-            None => Err(no_topic(shelf, &name)),
+            None => Err(no_file(shelf, &file)),
         }
     }
 }
@@ -105,8 +107,21 @@ pub(super) fn name_of(text: &str) -> Result<Name> {
     Name::parse(text).map_err(|error| Refusal::invalid("name", error.to_string()))
 }
 
-pub(super) fn no_topic(shelf: &Shelf, name: &Name) -> Refusal {
-    let detail = format!("there is no topic {:?} in {}", name.as_str(), shelf.dir.display());
+/// A topic's file, or the index: its versions are kept as a topic's are.
+pub(super) fn file_of(text: &str) -> Result<File> {
+    match text.strip_suffix(".md").unwrap_or(text) {
+        "MEMORY" => Ok(File::Index),
+        _ => name_of(text).map(File::Topic),
+    }
+}
+
+pub(super) fn no_file(shelf: &Shelf, file: &File) -> Refusal {
+    let detail = match file {
+        File::Index => format!("there is no MEMORY.md in {}", shelf.dir.display()),
+        File::Topic(name) => {
+            format!("there is no topic {:?} in {}", name.as_str(), shelf.dir.display())
+        }
+    };
     Refusal::new(Kind::NotFound, detail).hint("GET /v1/memories lists the topics")
 }
 

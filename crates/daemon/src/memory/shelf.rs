@@ -140,18 +140,21 @@ impl Shelf {
         _: &Daemon,
         name: &Name,
     ) -> Result<Option<(String, Hash)>> {
-        match self.read_file(&File::Topic(name.clone())).await? {
-            None => Ok(None),
-            Some(content) => text_of(name, content).map(Some),
-        }
+        self.read_text(&File::Topic(name.clone())).await
+    }
+
+    /// The same for any file.
+    pub(super) async fn read_text(self: &Arc<Self>, file: &File) -> Result<Option<(String, Hash)>> {
+        let content = self.read_file(file).await?;
+        content.map(|content| text_of(file, content)).transpose()
     }
 
     /// Texts of topics as they are now; those that are gone or can't be read are left out. Blocks.
     pub(crate) fn read_each(&self, names: &[Name]) -> Vec<(Name, String, Hash)> {
         let Ok(Some(root)) = self.root(false) else { return Vec::new() };
         let read = |name: &Name| {
-            let content = root.read(&File::Topic(name.clone())).ok().flatten()?;
-            let (text, hash) = text_of(name, content).ok()?;
+            let file = File::Topic(name.clone());
+            let (text, hash) = text_of(&file, root.read(&file).ok().flatten()?).ok()?;
             Some((name.clone(), text, hash))
         };
         names.iter().filter_map(read).collect()
@@ -380,12 +383,12 @@ fn topic(name: &Name, content: &Content) -> Topic {
     }
 }
 
-fn text_of(name: &Name, content: Content) -> Result<(String, Hash)> {
+fn text_of(file: &File, content: Content) -> Result<(String, Hash)> {
     match String::from_utf8(content.bytes) {
         Ok(text) => Ok((text, content.hash)),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
-            let detail = format!("{}: the byte at offset {at} is not UTF-8", name.file());
+            let detail = format!("{file}: the byte at offset {at} is not UTF-8");
             Err(Refusal::new(Kind::Conflict, detail).hint("mend or remove the file"))
         }
     }

@@ -16,7 +16,7 @@ use bethink_transcript::{Seq, SessionId};
 use bytes::Bytes;
 use serde_json::json;
 
-use super::read::{name_of, no_topic, scope_of};
+use super::read::{file_of, name_of, no_file, scope_of};
 use super::shelf::{blocking, refused};
 use super::{Project, Shelf};
 use crate::{Daemon, Kind, Refusal, Result};
@@ -94,7 +94,7 @@ impl Daemon {
         let project = self.project(project_dir).await?;
         let write = MemoryWrite {
             scope: scope_of(scope)?,
-            file: File::Topic(name_of(name)?),
+            file: file_of(name)?,
             text: Some(text),
             wish,
             author: Author::person(),
@@ -120,7 +120,7 @@ impl Daemon {
         };
         let done = self.write_memory(&project, write).await?;
         match done.outcome.as_str() {
-            "same" => Err(no_topic(project.shelf(scope), &name)),
+            "same" => Err(no_file(project.shelf(scope), &File::Topic(name))),
             _ => Ok(done),
         }
     }

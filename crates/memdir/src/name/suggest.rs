@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(title("far-fog", None), "Far fog");
         assert_eq!(title("plans/user_role", Some("plans/user_role")), "User role");
         assert_eq!(title("fog", Some("The Fog")), "The Fog");
-        assert_eq!(title("-", None), "-");
+        assert_eq!(title("東京", None), "東京");
     }
 
     proptest! {
