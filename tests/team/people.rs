@@ -9,37 +9,37 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// What lies between people: one bare repository.
-pub struct Between {
+pub(crate) struct Between {
     dir: TempDir,
 }
 
 impl Between {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let between = Self { dir: TempDir::with_prefix("bethink-between-").unwrap() };
         git(between.dir.path(), &["init", "--quiet", "--bare", "-b", "main", "shared.git"]);
         between
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().join("shared.git")
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.path().display().to_string()
     }
 
-    pub fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
     /// Somebody who uses git alone.
-    pub fn clone_by_hand(&self, name: &str) -> PathBuf {
+    pub(crate) fn clone_by_hand(&self, name: &str) -> PathBuf {
         git(self.dir.path(), &["clone", "--quiet", &self.url(), name]);
         self.beside(name)
     }
 
     /// Every version of every file that was ever pushed.
-    pub fn holds(&self, text: &str) -> bool {
+    pub(crate) fn holds(&self, text: &str) -> bool {
         let objects = git(&self.path(), &["rev-list", "--objects", "--all"]);
         objects.lines().any(|line| {
             let oid = line.split(' ').next().unwrap();
@@ -49,7 +49,7 @@ impl Between {
 }
 
 /// Git as a person types it. What it prints.
-pub fn git(dir: &Path, args: &[&str]) -> String {
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .args([
             "-c",
@@ -69,18 +69,18 @@ pub fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-pub struct Person {
-    pub daemon: Daemon,
-    pub http: Client,
-    pub project: PathBuf,
+pub(crate) struct Person {
+    pub(crate) daemon: Daemon,
+    pub(crate) http: Client,
+    pub(crate) project: PathBuf,
 }
 
 impl Person {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self::with(name, Home::new())
     }
 
-    pub fn with(name: &str, home: Home) -> Self {
+    pub(crate) fn with(name: &str, home: Home) -> Self {
         let person = home.scratch().join("person");
         fs::create_dir_all(&person).unwrap();
         let config = format!("[user]\n\tname = {name}\n\temail = {name}@example.org\n");
@@ -93,61 +93,61 @@ impl Person {
         Self { daemon, http, project }
     }
 
-    pub fn dir(&self) -> String {
+    pub(crate) fn dir(&self) -> String {
         self.project.display().to_string()
     }
 
     /// A person who shares the repository already.
-    pub fn sharing(name: &str, between: &Between) -> Self {
+    pub(crate) fn sharing(name: &str, between: &Between) -> Self {
         let mut person = Self::new(name);
         person.init(&between.url());
         person
     }
 
-    pub fn init(&mut self, remote: &str) -> Value {
+    pub(crate) fn init(&mut self, remote: &str) -> Value {
         let body = json!({ "project_dir": self.dir(), "remote": remote });
         self.http.post("/v1/team/init", &body).ok()
     }
 
-    pub fn status(&mut self, ask: bool) -> Value {
+    pub(crate) fn status(&mut self, ask: bool) -> Value {
         let dir = self.dir();
         self.http.get(&format!("/v1/team?project_dir={dir}&ask={ask}")).ok()
     }
 
-    pub fn try_sync(&mut self) -> Answer {
+    pub(crate) fn try_sync(&mut self) -> Answer {
         self.http.post("/v1/team/sync", &json!({ "project_dir": self.dir() }))
     }
 
-    pub fn sync(&mut self) -> Value {
+    pub(crate) fn sync(&mut self) -> Value {
         self.try_sync().ok()
     }
 
-    pub fn team(&mut self) -> PathBuf {
+    pub(crate) fn team(&mut self) -> PathBuf {
         self.status(false)["dir"].as_str().unwrap().into()
     }
 
-    pub fn try_write(&mut self, name: &str, text: &str) -> Answer {
+    pub(crate) fn try_write(&mut self, name: &str, text: &str) -> Answer {
         let path = format!("/v1/memories/team/{name}?project_dir={}", self.dir());
         let request = Request::new("PUT", &path).bytes("text/markdown", text.as_bytes());
         self.http.send(&request).unwrap()
     }
 
-    pub fn write(&mut self, name: &str, text: &str) {
+    pub(crate) fn write(&mut self, name: &str, text: &str) {
         self.try_write(name, text).ok();
     }
 
-    pub fn remove(&mut self, name: &str) {
+    pub(crate) fn remove(&mut self, name: &str) {
         let path = format!("/v1/memories/team/{name}?project_dir={}", self.dir());
         self.http.delete(&path).ok();
     }
 
     /// As it stands in its file.
-    pub fn reads(&mut self, file: &str) -> Option<String> {
+    pub(crate) fn reads(&mut self, file: &str) -> Option<String> {
         fs::read_to_string(self.team().join(file)).ok()
     }
 
     /// Every file and what it holds.
-    pub fn files(&mut self) -> Vec<(String, String)> {
+    pub(crate) fn files(&mut self) -> Vec<(String, String)> {
         let dir = self.team();
         let mut out: Vec<(String, String)> = fs::read_dir(dir)
             .unwrap()
@@ -164,15 +164,15 @@ impl Person {
 }
 
 /// A topic as people write them.
-pub fn topic(name: &str, about: &str, body: &str) -> String {
+pub(crate) fn topic(name: &str, about: &str, body: &str) -> String {
     format!("---\nname: {name}\ndescription: {about}\ntype: project\n---\n\n{body}\n")
 }
 
 /// A key of the right form that opens nothing.
-pub fn key() -> String {
+pub(crate) fn key() -> String {
     format!("ghp_{}", "q8Zt2LmXp0VrKt5Wb3NcJ7yHd4Fs6GaEu1Bo")
 }
 
-pub fn names(list: &Value) -> Vec<&str> {
+pub(crate) fn names(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }

@@ -29,7 +29,7 @@ fn what_each_adds_both_have() {
     let authors = git(&between.path(), &["log", "--format=%an", "main"]);
     assert_eq!(authors.lines().collect::<Vec<_>>(), ["bob", "ada"]);
     // By hand there is nothing to see either.
-    assert_eq!(git(&ada.team(), &["status", "--porcelain", "--ignored"]), "");
+    assert_eq!(git(&ada.team(), &["status", "--porcelain"]), "");
 }
 
 #[test]

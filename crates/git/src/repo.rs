@@ -75,6 +75,20 @@ impl Repo {
         self.own.join("bethink.lock")
     }
 
+    /// Files that `git status` and `git add` by hand leave alone; said once, in what belongs to this copy alone.
+    pub fn leave_alone(&self, pattern: &str) -> Result<(), GitError> {
+        let failed = |source| GitError::Io { doing: "write .git/info/exclude", source };
+        let folder = self.own.join("info");
+        fs::create_dir_all(&folder).map_err(failed)?;
+        let path = folder.join("exclude");
+        let said = fs::read_to_string(&path).unwrap_or_default();
+        if said.lines().any(|line| line.trim() == pattern) {
+            return Ok(());
+        }
+        let end = if said.is_empty() || said.ends_with('\n') { "" } else { "\n" };
+        write(&path, &format!("{said}{end}{pattern}\n")).map_err(failed)
+    }
+
     pub(crate) fn call<S: Into<OsString>>(
         &self,
         doing: &'static str,

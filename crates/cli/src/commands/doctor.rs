@@ -1,6 +1,7 @@
 //! `bethink doctor`: one line for each thing that can be wrong, and what to do about it.
 
 mod memory;
+mod team;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,7 @@ pub(crate) async fn doctor(app: &mut App) -> Done {
     findings.push(disk(&app.places.home));
     if let Ok(client) = &daemon {
         findings.extend(memory::memory(app, client).await);
+        findings.extend(team::team(app, client).await);
     }
     findings.extend(unclean(app, daemon.is_ok()));
     if let Ok(client) = &daemon {

@@ -19,6 +19,8 @@ use crate::{Daemon, Kind, Refusal, Result};
 
 /// Rounds before others are left to be faster: each costs one fetch.
 const MOST_ROUNDS: usize = 8;
+/// Files of writes that are under way, as this house names them.
+const DRAFTS: &str = ".bethink-*";
 /// The remote's tip that was last made one with what is here.
 pub(super) const SEEN: &str = "refs/bethink/seen";
 
@@ -59,6 +61,7 @@ impl Daemon {
         }
         let repo = self.team_repo(&project)?;
         let _lock = lock(&repo.lock_file()).await?;
+        repo.leave_alone(DRAFTS).map_err(|error| refused(&error))?;
         let remote = self.team_remote(&repo).await?;
         let mut told = api::TeamSync::default();
         for _ in 0..MOST_ROUNDS {
@@ -194,7 +197,7 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> Refusal {
         None => format!("the remote's branch is gone: it had {seen}"),
     };
     Refusal::new(Kind::Conflict, format!("{detail}; nothing was pulled or pushed")).hint(
-        "ask who did that; `bethink team sync --accept-rewrite` takes the new history on, and what is here stays",
+        "ask who did that; `bethink team sync --accept-rewrite` takes the new history on, and what was changed here since stays",
     )
 }
 
