@@ -160,6 +160,18 @@ fn a_client_that_sends_them_itself_or_wants_none_gets_none() {
 }
 
 #[test]
+fn a_setting_keeps_them_out_of_prompts_and_still_explains_them() {
+    let home = bethink_harness::Home::new().with("BETHINK_MEMORY__INSTRUCTIONS", "false");
+    let desk = Desk::with(home);
+    write(&desk, "CLAUDE.md", "Use tabs.");
+    let session = desk.session();
+    desk.say(&session, "user", "Hello.");
+    assert_eq!(desk.context(&session, &json!({}))["system"], json!([]));
+    let found = chain(&desk, "");
+    assert_eq!((&found["enabled"], loaded(&desk, &found).len()), (&json!(false), 1));
+}
+
+#[test]
 fn the_route_explains_the_chain() {
     let desk = Desk::new();
     write(&desk, "CLAUDE.md", &format!("# A\n<!-- note -->\n@lost.md\n{}", "line\n".repeat(300)));

@@ -21,7 +21,7 @@ fn the_index_stands_in_the_project_part_and_news_of_it_at_the_tail() {
     ]);
     let first = desk.context(&session, &json!({ "system": system }));
     let text = project_part(&first);
-    assert!(text.contains("- [fog](fog.md) — How the fog is made"), "{text}");
+    assert!(text.contains("- [Fog](fog.md) — How the fog is made"), "{text}");
     let at = |words: &str| text.find(words).unwrap();
     assert!(
         at("You are an agent.") < at("# Memory") && at("# Memory") < at("Speak English."),
