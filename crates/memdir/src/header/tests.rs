@@ -112,6 +112,21 @@ fn what_is_broken_is_read_line_by_line_and_told() {
 }
 
 #[test]
+fn what_no_person_writes_is_refused() {
+    let long = format!("---\nname: a\nd: [{}]\n---\n", "x,".repeat(2_500));
+    let aliases = format!("---\nname: a\nx: &x 1\nd: [{}]\n---\n", "*x,".repeat(5));
+    let anchors = format!("---\nname: a\nd: [{}]\n---\n", "&x 1,".repeat(5));
+    let deep = format!("---\nname: a\nd: {}1{}\n---\n", "[".repeat(17), "]".repeat(17));
+    let maps: String = (0..18).map(|at| format!("{}k:\n", " ".repeat(at))).collect();
+    let maps = format!("---\nname: a\n{maps}---\n");
+    for text in [long, aliases, anchors, deep, maps] {
+        let faults = check(&text, ("a", "", None)).faults;
+        assert!(faults[0].contains("read line by line"), "{faults:?}: {}", &text[..40]);
+    }
+    sound("---\nname: &n a\ndescription: *n\n---\n", ("a", "a", None));
+}
+
+#[test]
 fn a_header_without_an_end_stops_where_the_prose_begins() {
     let text = "---\nname: a\ntype: project\n\nThe body.\nkey: no key\n";
     let header = check(text, ("a", "", PROJECT));

@@ -173,9 +173,6 @@ fn end_of_title(rest: &str) -> Option<usize> {
 fn target(destination: &str) -> Target {
     let elsewhere = || Target::Elsewhere(destination.to_owned());
     let path = destination.split('#').next().unwrap_or_default();
-    if path.contains("://") || path.starts_with('/') {
-        return elsewhere();
-    }
     let decoded = decoded(path);
     let path = decoded.trim_start_matches("./");
     if !path.to_ascii_lowercase().ends_with(".md") {

@@ -114,6 +114,11 @@ fn twins_and_duplicates() {
         ),
         ["error twin-name a.md"]
     );
+    let (one, other) = (good("x", "y"), good("z", "w"));
+    assert_eq!(
+        found(Some("[a](AB.md) [b](Ab.md)"), &[("AB", &one), ("Ab", &other)]),
+        ["error twin-name Ab.md"]
+    );
     // Nine of ten words and one less.
     let less: String = (4..40).map(|at| format!("word{at} ")).collect();
     assert_eq!(
