@@ -108,8 +108,9 @@ fn in_line(line: &str, first: bool) -> Vec<(usize, char, Reason)> {
         }
         at += 1;
     }
-    if directions_close(&chars) {
-        out.retain(|(_, c, reason)| *reason != Reason::Direction || is_override(*c));
+    // Beside an override nothing that changes directions is honest, its own end least of all.
+    if directions_close(&chars) && !chars.iter().any(|(_, c)| is_override(*c)) {
+        out.retain(|(_, _, reason)| *reason != Reason::Direction);
     }
     out
 }
@@ -206,7 +207,7 @@ mod tests {
     fn what_hides_is_found() {
         let check = |text: &str, expect: &[Reason]| assert_eq!(reasons(text), expect, "{text:?}");
         check("user\u{202e}txt.exe", &[Reason::Direction]);
-        check("\u{202e}abc\u{202c}", &[Reason::Direction]);
+        check("\u{202e}abc\u{202c}", &[Reason::Direction, Reason::Direction]);
         check("a \u{2067}b", &[Reason::Direction]);
         check("a \u{2067}b\u{202c}", &[Reason::Direction, Reason::Direction]);
         check("say\u{e0068}\u{e0069}", &[Reason::Tag, Reason::Tag]);

@@ -3,6 +3,7 @@
 use super::LINE_CHARS;
 use super::lines::Entry;
 use crate::name::Name;
+use crate::unseen;
 
 /// Between link and description, unless the list has its own way.
 const DASH: &str = " — ";
@@ -76,7 +77,9 @@ pub(super) fn line_end(text: &str) -> &'static str {
     if returns * 2 > text.matches('\n').count() { "\r\n" } else { "\n" }
 }
 
+/// Without what nobody sees: a header may hold it, and the index is for everybody.
 fn one_line(text: &str) -> String {
+    let text = unseen::strip(text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

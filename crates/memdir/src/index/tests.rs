@@ -160,6 +160,10 @@ fn a_new_line_is_short_and_leads_where_it_should() {
         assert_eq!(topics(&text), [odd], "{text}");
         assert_eq!(entries(&text)[0].first.links[0].title, "[x] `y` \\z");
     }
+    assert_eq!(
+        add("", &name("fog"), "\u{1b}[2JFog", "f\u{202e}ar\u{200b}"),
+        "- [\\[2JFog](fog.md) — far\n"
+    );
     assert_eq!(add("", &name("fog"), "Fog is far", "Fog is FAR."), "- [Fog is FAR](fog.md)\n");
     assert_eq!(add("", &name("fog"), " \n", "a\nb"), "- [fog](fog.md) — a b\n");
 }

@@ -47,7 +47,10 @@ fn header(name: &Name, topic: &Topic<'_>, out: &mut Vec<Finding>) {
     for fault in &header.faults {
         let (rule, help) = match fault.contains("no type of memory") {
             true => ("unknown-type", "mend `type:` in its front matter"),
-            false => ("broken-header", "mend it by hand: put values that hold a colon in quotes"),
+            false => (
+                "broken-header",
+                "mend it by hand; most often a value holds a colon and wants quotes",
+            ),
         };
         out.push(Finding {
             what: fault.clone(),
