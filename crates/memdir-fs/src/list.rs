@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, DirEntry, FileType};
 
 use crate::error::{FileError, Why};
 use crate::file::{File, Stat};
-use crate::limits::{MOST_BYTES, MOST_ENTRIES};
+use crate::limits::MOST_BYTES;
 use crate::place::Place;
 use crate::rename::SIDE;
 use crate::root::MemoryRoot;
@@ -66,7 +66,7 @@ impl MemoryRoot {
     pub(crate) fn folders(&self) -> io::Result<Vec<String>> {
         let (mut found, mut next) = (Vec::new(), vec![(Arc::clone(&self.dir), Vec::new())]);
         while let Some((dir, parts)) = next.pop() {
-            for entry in dir.entries()?.take(MOST_ENTRIES) {
+            for entry in dir.entries()?.take(self.most) {
                 let entry = entry?;
                 let Ok(name) = entry.file_name().into_string() else { continue };
                 let inner: Vec<String> = parts.iter().cloned().chain([name.clone()]).collect();
@@ -98,7 +98,7 @@ impl Walk<'_> {
         for entry in dir.entries().map_err(failed)? {
             let entry = entry.map_err(|error| FileError::io("list", shown(), error))?;
             self.seen += 1;
-            if self.seen > MOST_ENTRIES {
+            if self.seen > self.root.most {
                 return Err(FileError::TooMany { path: self.root.path.clone() });
             }
             self.entry(dir, folders, &entry)?;
@@ -234,4 +234,35 @@ fn is_folder(entry: &DirEntry) -> bool {
 
 fn cause(error: &FileError) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use bethink_memdir::Scope;
+
+    use super::*;
+    use crate::root::Follow;
+
+    #[test]
+    fn a_directory_that_somebody_unpacked_something_in_is_refused_whole() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let mut root =
+            MemoryRoot::create(dir.path(), Scope::Private, Follow::No).map_err(io::Error::other)?;
+        root.most = 6;
+        fs::create_dir(dir.path().join("plans"))?;
+        for n in 0..5 {
+            fs::write(dir.path().join(format!("plans/picture-{n}.png")), "")?;
+        }
+        assert!(root.list().is_ok());
+        fs::write(dir.path().join("fog.md"), "")?;
+        assert!(matches!(root.list(), Err(FileError::TooMany { .. })));
+        assert!(matches!(root.read(&File::Topic(fog())), Ok(Some(_))), "each file is still read");
+        Ok(())
+    }
+
+    fn fog() -> Name {
+        Name::parse("fog").unwrap_or_else(|_| unreachable!("a plain name"))
+    }
 }

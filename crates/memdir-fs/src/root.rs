@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::aside::Aside;
 use crate::error::{FileError, RootError};
 use crate::file::File;
-use crate::limits::{FOLDER_MODE, LANES};
+use crate::limits::{FOLDER_MODE, LANES, MOST_ENTRIES};
 use crate::rename::Abilities;
 
 /// Whether the path of a directory may end in a symbolic link.
@@ -33,6 +33,8 @@ pub struct MemoryRoot {
     pub(crate) dir: Arc<Dir>,
     pub(crate) scope: Scope,
     pub(crate) abilities: Abilities,
+    /// Entries that are looked at.
+    pub(crate) most: usize,
     pub(crate) asides: Mutex<Vec<Aside>>,
     follow: Follow,
     node: Node,
@@ -65,6 +67,7 @@ impl MemoryRoot {
             scope,
             follow,
             abilities: Abilities::default(),
+            most: MOST_ENTRIES,
             asides: Mutex::default(),
             lanes: Default::default(),
         }))

@@ -223,6 +223,7 @@ impl MemoryRoot {
         }
     }
 
+    /// Once it is on the disk, and where its path leads.
     fn done(
         &self,
         place: &Place,

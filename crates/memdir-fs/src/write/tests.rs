@@ -9,6 +9,7 @@ use bethink_harness::disk::Disk;
 use bethink_memdir::{Hash, Scope};
 
 use super::{Expected, Removed, Replaced};
+use crate::draft::Draft;
 use crate::error::FileError;
 use crate::file::File;
 use crate::rename::Abilities;
@@ -51,6 +52,26 @@ fn a_read_only_disk_is_read_and_says_no() {
     assert!(matches!(removed, Err(FileError::Denied { .. })), "{removed:?}");
     assert_eq!(root.read(&file()).unwrap().unwrap().bytes, b"old");
     assert_eq!(root.list().unwrap().topics.len(), 1);
+}
+
+/// What is written into a directory that is on its way elsewhere is not acknowledged.
+#[test]
+fn a_directory_that_goes_during_a_write_is_noticed() {
+    for moved in ["", "plans"] {
+        let dir = tempfile::tempdir().unwrap();
+        let memory = dir.path().join("memory");
+        let root = MemoryRoot::create(&memory, Scope::Private, Follow::No).unwrap();
+        let file = File::parse("plans/fog.md").unwrap();
+        let place = root.find_or_make(&file).unwrap();
+        let draft = Draft::write(&place, b"mine", 0o600).unwrap();
+        root.abilities.place(&place.dir, &draft.name, &place.name).unwrap();
+        assert!(matches!(root.done(&place, &draft, None), Ok(Replaced::Done { .. })));
+        let moved: std::path::PathBuf = memory.join(moved).components().collect();
+        fs::rename(&moved, dir.path().join("elsewhere")).unwrap();
+        fs::create_dir_all(memory.join("plans")).unwrap();
+        let done = root.done(&place, &draft, None);
+        assert!(matches!(done, Err(FileError::Moved { .. })), "{moved:?}: {done:?}");
+    }
 }
 
 /// Each step down: names that change places, names that don't overwrite, links, nothing.
