@@ -1,5 +1,6 @@
 //! The memory as an agent gets it: a copy that it reads and writes, under rules.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use bethink_memdir::header::{self, Change};
@@ -148,8 +149,8 @@ impl MemoryCopy {
         changed(&self.team, source)
     }
 
-    /// Name, type and description of each topic, a line each.
-    pub fn manifest(&self, most: usize) -> String {
+    /// Name, type and description of each topic, a line each; those first that share words with `about`.
+    pub fn manifest(&self, most: usize, about: &Meaning) -> String {
         let row = |prefix: &str, (name, entry): (&Name, &Entry)| {
             let topic = header::read(&entry.now);
             let kind = topic.header.kind.map_or_else(String::new, |kind| format!(" [{kind}]"));
@@ -159,8 +160,14 @@ impl MemoryCopy {
         };
         let own = self.topics.iter().map(|topic| row("", topic));
         let team = self.team.iter().map(|topic| row("team/", topic));
-        let rows: Vec<String> = own.chain(team).take(most).collect();
-        let left = (self.topics.len() + self.team.len()).saturating_sub(rows.len());
+        let mut rows: Vec<String> = own.chain(team).collect();
+        let left = rows.len().saturating_sub(most);
+        if left > 0 {
+            rows.sort_by_cached_key(|row| {
+                Reverse(Meaning::of(row).words.intersection(&about.words).count())
+            });
+            rows.truncate(most);
+        }
         let more = if left > 0 {
             format!("\n- and {left} more: list the directory")
         } else {

@@ -1,0 +1,129 @@
+//! Taking back what one session taught: its lines go, everybody else's stay.
+
+use bethink_memdir::header;
+
+/// What a session did to a topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What stood there before it; `None`: nothing.
+    pub before: Option<String>,
+    pub after: String,
+}
+
+/// What is to become of the topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Forgotten {
+    /// Nothing of the session stands in it any more.
+    Nothing,
+    /// It held nothing else.
+    Removed { lines: Vec<String> },
+    /// Without the session's lines. `whole`: as it was before the session.
+    Cut { text: String, lines: Vec<String>, whole: bool },
+}
+
+/// `now` is what stands there; steps oldest first.
+pub fn forget(now: &str, steps: &[Step]) -> Forgotten {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        return Forgotten::Nothing;
+    };
+    let lines = lines_of(now, steps);
+    let is_alone = steps.windows(2).all(|pair| pair[1].before.as_deref() == Some(&pair[0].after));
+    if last.after == now && is_alone {
+        return match &first.before {
+            None => Forgotten::Removed { lines },
+            Some(before) => Forgotten::Cut { text: before.clone(), lines, whole: true },
+        };
+    }
+    if lines.is_empty() {
+        return Forgotten::Nothing;
+    }
+    let text = without(now, &lines);
+    let is_left = !header::read(&text).body.trim().is_empty();
+    if is_left {
+        Forgotten::Cut { text, lines, whole: false }
+    } else {
+        Forgotten::Removed { lines }
+    }
+}
+
+/// Lines of the body that the session brought and that still stand there.
+fn lines_of(now: &str, steps: &[Step]) -> Vec<String> {
+    let mut brought: Vec<&str> = Vec::new();
+    for step in steps {
+        let before: Vec<&str> = step.before.as_deref().map(body_lines).unwrap_or_default();
+        let new = body_lines(&step.after).into_iter().filter(|line| !before.contains(line));
+        brought.extend(new);
+    }
+    let stand = body_lines(now).into_iter().filter(|line| brought.contains(line));
+    stand.map(str::to_owned).collect()
+}
+
+fn body_lines(text: &str) -> Vec<&str> {
+    header::read(text).body.lines().filter(|line| !line.trim().is_empty()).collect()
+}
+
+/// The text without these lines of its body, and without the empty lines that they leave behind.
+fn without(now: &str, lines: &[String]) -> String {
+    let body = header::read(now).body;
+    let head = now.get(..now.len() - body.len()).unwrap_or_default();
+    let mut out = String::from(head);
+    let mut was_empty = true;
+    for line in body.split_inclusive('\n') {
+        let plain = line.trim_end_matches(['\n', '\r']);
+        let is_empty = plain.trim().is_empty();
+        if lines.iter().any(|gone| gone == plain)
+            || (is_empty && was_empty && !out.is_empty() && out.len() > head.len())
+        {
+            continue;
+        }
+        out.push_str(line);
+        was_empty = is_empty;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(lines: &str) -> String {
+        format!("---\ndescription: a\n---\n\n{lines}")
+    }
+
+    fn step(before: Option<&str>, after: &str) -> Step {
+        Step { before: before.map(topic), after: topic(after) }
+    }
+
+    #[test]
+    fn a_topic_of_the_session_alone_goes() {
+        let lines = vec!["one".to_owned()];
+        assert_eq!(forget(&topic("one\n"), &[step(None, "one\n")]), Forgotten::Removed { lines });
+    }
+
+    #[test]
+    fn what_stood_there_before_comes_back() {
+        let steps =
+            [step(Some("old\n"), "old\n\none\n"), step(Some("old\n\none\n"), "old\n\none\ntwo\n")];
+        let lines = vec!["one".to_owned(), "two".to_owned()];
+        let expect = Forgotten::Cut { text: topic("old\n"), lines, whole: true };
+        assert_eq!(forget(&topic("old\n\none\ntwo\n"), &steps), expect);
+    }
+
+    #[test]
+    fn lines_of_others_stay() {
+        let steps = [step(None, "one\n"), step(Some("one\nby hand\n"), "one\nby hand\ntwo\n")];
+        let now = topic("# Title\n\none\n\nby hand\n\ntwo\n\nlater\n");
+        let Forgotten::Cut { text, lines, whole: false } = forget(&now, &steps) else {
+            panic!("{now}")
+        };
+        assert_eq!(
+            (text, lines.join("|")),
+            (topic("# Title\n\nby hand\n\nlater\n"), "one|two".to_owned())
+        );
+        // All that is left was the session's.
+        let now = topic("two\n");
+        assert_eq!(forget(&now, &steps), Forgotten::Removed { lines: vec!["two".to_owned()] });
+        assert_eq!(forget(&topic("all new\n"), &steps), Forgotten::Nothing);
+        assert_eq!(forget(&topic("x\n"), &[]), Forgotten::Nothing);
+    }
+}

@@ -1,0 +1,113 @@
+//! What a person took out of what was learnt, read from the versions of a topic: it is not learnt again.
+//!
+//! Nobody has to say so in a form of its own. Who deletes a topic in an editor, cuts a line out of it or goes back to what
+//! stood there before has said enough.
+
+use std::collections::BTreeMap;
+
+use bethink_memdir::header;
+
+use crate::same::Meaning;
+
+/// Who made a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Extraction,
+    /// By hand, over a command, or by going back.
+    Person,
+    /// Other work of the daemon, which may put statements elsewhere.
+    Other,
+}
+
+/// One version of a topic; what stands on disk now is the last.
+#[derive(Clone, Copy, Debug)]
+pub struct Version<'a> {
+    pub by: By,
+    /// `None`: the file was removed.
+    pub text: Option<&'a str>,
+}
+
+/// Statements that extractions wrote and that a person took out, of one topic, oldest version first.
+pub fn unwanted(versions: &[Version<'_>]) -> Vec<Meaning> {
+    let mut learnt: BTreeMap<String, Meaning> = BTreeMap::new();
+    let mut out: BTreeMap<String, Meaning> = BTreeMap::new();
+    let mut before: Vec<String> = Vec::new();
+    for version in versions {
+        let lines = version.text.map(statements).unwrap_or_default();
+        match version.by {
+            By::Extraction => {
+                let new = lines.iter().filter(|line| !before.contains(line));
+                learnt.extend(new.map(|line| (line.clone(), Meaning::of(line))));
+            }
+            By::Person => {
+                let gone = before.iter().filter(|line| !lines.contains(line));
+                let gone = gone.filter_map(|line| Some((line.clone(), learnt.get(line)?.clone())));
+                out.extend(gone);
+            }
+            By::Other => {}
+        }
+        let stands = |meaning: &Meaning| lines.iter().any(|line| meaning.same(&Meaning::of(line)));
+        out.retain(|_, meaning| !stands(meaning));
+        before = lines;
+    }
+    out.into_values().filter(|meaning| !meaning.words.is_empty()).collect()
+}
+
+/// What a topic says: its description, and each line of its body without marks of lists and quotations.
+pub fn statements(text: &str) -> Vec<String> {
+    let topic = header::read(text);
+    let body = topic.body.lines().map(plain).filter(|line| !line.is_empty() && !is_frame(line));
+    let mut lines: Vec<String> = topic.header.description.into_iter().collect();
+    lines.extend(body.map(str::to_owned));
+    lines
+}
+
+fn plain(line: &str) -> &str {
+    line.trim().trim_start_matches(['>', '-', '*', '#', ' '])
+}
+
+/// A line that says how a statement is meant.
+fn is_frame(line: &str) -> bool {
+    line.starts_with("The user said so on ") || line.starts_with("How to apply:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOPIC: &str = "---\ndescription: use pnpm for installs\n---\n\n> use pnpm for installs\n\nThe user said so on X.\n";
+    const OTHER: &str = "---\ndescription: sign every commit\n---\n\n- sign every commit\n";
+
+    /// Whether installs with pnpm are unwanted after these versions.
+    fn check(versions: &[(By, Option<&str>)], expect: bool) {
+        let versions: Vec<Version<'_>> =
+            versions.iter().map(|(by, text)| Version { by: *by, text: *text }).collect();
+        let found = unwanted(&versions);
+        let meaning = Meaning::of("from now on, use pnpm for installs");
+        assert_eq!(found.iter().any(|unwanted| unwanted.same(&meaning)), expect, "{versions:?}");
+    }
+
+    #[test]
+    fn what_a_person_takes_out_is_unwanted() {
+        use By::{Extraction, Other, Person};
+        check(&[(Extraction, Some(TOPIC))], false);
+        check(&[(Extraction, Some(TOPIC)), (Person, None)], true);
+        check(&[(Extraction, Some(TOPIC)), (Person, Some(OTHER))], true);
+        check(&[(Person, Some(OTHER)), (Extraction, Some(TOPIC)), (Person, Some(OTHER))], true);
+        // It is there again, or in other words.
+        check(&[(Extraction, Some(TOPIC)), (Person, None), (Person, Some(TOPIC))], false);
+        let reworded = "Installs: always use pnpm for them.\n";
+        check(&[(Extraction, Some(TOPIC)), (Person, Some(reworded))], false);
+        // Not a person's doing, or never learnt.
+        check(&[(Extraction, Some(TOPIC)), (Other, None)], false);
+        check(&[(Extraction, Some(TOPIC)), (Extraction, Some(OTHER))], false);
+        check(&[(Person, Some(TOPIC)), (Person, None)], false);
+    }
+
+    #[test]
+    fn a_topic_says_its_description_and_its_lines() {
+        let text =
+            "---\ndescription: a\n---\n# T\n\n> b\n\nThe user said so on X. How to apply: y\n- c\n";
+        assert_eq!(statements(text), ["a", "T", "b", "c"]);
+    }
+}
