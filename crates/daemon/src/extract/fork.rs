@@ -1,0 +1,130 @@
+//! A plan by a model: a fork of the session that works on a copy of the memory.
+
+use std::sync::Arc;
+
+use bethink_agent::{Ended, Finished, Tool};
+use bethink_extractor::Meaning;
+use bethink_extractor::model::instruction::{Instruction, MANIFEST_ROWS};
+use bethink_extractor::model::{self as engine, Desk, MemoryCopy, MemoryTool, Table, Toolset, blocks};
+use bethink_memdir::{Scope, Source};
+use bethink_store::Session;
+use serde_json::json;
+
+use super::heard::Heard;
+use super::known::Known;
+use super::plan::Write;
+use crate::clock::rfc3339;
+use crate::memory::Project;
+use crate::models::{Errand, Purpose};
+use crate::sessions::model_of;
+use crate::{Daemon, Result};
+
+impl Daemon {
+    /// `None` where no model is asked, or none answered: the rules go on.
+    pub(super) async fn learn_by_model(
+        &self,
+        session: &Session,
+        project: &Project,
+        heard: &Heard,
+    ) -> Result<Option<Vec<Write>>> {
+        let Some(model) = self.model_for(Purpose::Extraction, &model_of(session).name) else {
+            return Ok(None);
+        };
+        if let Some(reason) = self.model_rests(session.id, Purpose::Extraction) {
+            tracing::info!(session = %session.id, %reason, "the extraction is embedded");
+            return Ok(None);
+        }
+        let desk = Arc::new(self.desk(project).await?);
+        let prefix = self.hot(session.id).await?.lock(self).await?.prefix()?;
+        let tools = Toolset::find(&String::from_utf8_lossy(&prefix.tools));
+        let about: Vec<&str> = heard.said.iter().map(|said| &*said.text).collect();
+        let manifest = desk.copy().manifest(MANIFEST_ROWS, &Meaning::of(&about.join("\n")));
+        let time = rfc3339(self.now());
+        let day = time.split('T').next().unwrap_or_default();
+        let instruction = Instruction {
+            table: desk.table(),
+            tools: &tools,
+            manifest: &manifest,
+            new_messages: heard.said.len(),
+            day,
+        };
+        let most = self.settings().model.max_output;
+        let request = prefix.request(model, &instruction.text(), most)?;
+        let own = if tools.writes() { MemoryTool::all(&tools, &desk) } else { Vec::new() };
+        let own: Vec<&dyn Tool> = own.iter().map(|tool| tool as &dyn Tool).collect();
+        let errand = Errand {
+            session: Some(session.id),
+            purpose: Purpose::Extraction,
+            request: &request,
+            tools: &own,
+            turns: engine::TURNS,
+        };
+        let Ok(finished) = self.ask(errand).await.ended else { return Ok(None) };
+        if !tools.writes() {
+            self.act_on_blocks(errand, &desk, &finished.text);
+        }
+        let source = Source {
+            session: session.id.to_string(),
+            messages: vec![range(heard)],
+            strategy: engine::STRATEGY.to_owned(),
+            time,
+        };
+        let writes: Vec<Write> = desk.copy().changed(&source).into_iter().map(write).collect();
+        let is_good = is_good(&finished, &writes);
+        self.judged(session.id, Purpose::Extraction, is_good);
+        Ok(is_good.then_some(writes))
+    }
+
+    /// The memory as it stands, and the table of what may be done with it.
+    async fn desk(&self, project: &Project) -> Result<Desk> {
+        let known = self.known_topics(project).await?;
+        let refused = self.unwanted(project, &known).await?;
+        let topics = |scope: Scope| {
+            let of_scope = known.iter().filter(move |known| known.scope == scope);
+            of_scope.map(|Known { name, text, .. }| (name.clone(), text.clone())).collect()
+        };
+        let mut indexes = Vec::new();
+        for scope in [Scope::Private, Scope::Team] {
+            let shown = project.shelf(scope).snapshot(self).await?;
+            indexes.push(shown.index.as_ref().map_or_else(String::new, |index| index.text.clone()));
+        }
+        let team = indexes.pop().unwrap_or_default();
+        let index = indexes.pop().unwrap_or_default();
+        let copy = MemoryCopy::new(topics(Scope::Private), index, refused);
+        let dir = project.shelf(Scope::Private).dir.display().to_string();
+        let table = Table { dir, proposals: false };
+        Ok(Desk::new(table, copy.with_team(topics(Scope::Team), team)))
+    }
+
+    fn act_on_blocks(&self, errand: Errand<'_>, desk: &Desk, answer: &str) {
+        for ask in blocks::asks(answer, desk.table()) {
+            if let Err(reason) = desk.act(ask) {
+                let step = json!({ "step": "denied", "tool": "memory", "reason": reason });
+                self.tell_model(errand, &step);
+            }
+        }
+    }
+}
+
+/// A model that ended without a word and without a memory did not do what it was asked.
+fn is_good(finished: &Finished, writes: &[Write]) -> bool {
+    !writes.is_empty() || (finished.ended == Ended::Done && !finished.text.trim().is_empty())
+}
+
+/// `4`, or `4-9`.
+fn range(heard: &Heard) -> String {
+    match heard.first == heard.through {
+        true => heard.first.to_string(),
+        false => format!("{}-{}", heard.first, heard.through),
+    }
+}
+
+fn write(changed: engine::Changed) -> Write {
+    Write {
+        name: changed.name.to_string(),
+        over: changed.over.map(|hash| hash.to_string()),
+        text: changed.text,
+        sentence: None,
+        seq: None,
+    }
+}
