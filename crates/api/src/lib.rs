@@ -11,6 +11,7 @@ pub mod compaction;
 pub mod context;
 pub mod dream;
 pub mod instructions;
+pub mod extract;
 pub mod job;
 pub mod memory;
 pub mod memory_care;
@@ -37,6 +38,10 @@ pub use context::{
 pub use dream::{DreamDropped, DreamLeft, DreamNote, DreamRequest, DreamResult, DreamStep};
 pub use instructions::{
     ApproveImport, ImportApproval, InstructionChain, InstructionFile, SkippedInstruction,
+};
+pub use extract::{
+    DroppedStatement, ExtractRequest, Extracted, ForgetRequest, Forgotten, ForgottenMemory,
+    LearntMemory,
 };
 pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use memory::{

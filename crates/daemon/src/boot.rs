@@ -70,6 +70,7 @@ impl Daemon {
                 projects: crate::memory::Projects::default(),
                 approvals: crate::instructions::Approvals::default(),
                 dreams: crate::memory::DreamDesk::default(),
+                extractions: crate::extract::ExtractionDesk::default(),
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
                 ledger: crate::ledger::Ledger::default(),

@@ -19,6 +19,7 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 use crate::cache::Cache;
 use crate::collapse::Staging;
 use crate::compactions::boundary_of;
+use crate::extract::Extracting;
 use crate::facts::KeptFacts;
 use crate::instructions::InstructionsShown;
 use crate::memory::IndexShown;
@@ -133,6 +134,8 @@ pub(crate) struct Slot {
     /// What was found for the user's newest words.
     pub(crate) recall: Recalling,
     pub(crate) instructions: InstructionsShown,
+    /// Whether what was said is to be looked through.
+    pub(crate) extracting: Extracting,
     /// Held while a compaction is made, a model's waiting included: one at a time. Taken before the
     /// session's own lock.
     pub(crate) compacting: AsyncMutex<()>,
@@ -155,6 +158,7 @@ impl Slot {
             index: IndexShown::default(),
             recall: Recalling::default(),
             instructions: InstructionsShown::default(),
+            extracting: Extracting::default(),
             compacting: AsyncMutex::default(),
             inbox: Mutex::default(),
             state: Arc::default(),

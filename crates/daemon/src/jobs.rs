@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::clock::rfc3339;
 use crate::collapse::COLLAPSE;
+use crate::extract::EXTRACT;
 use crate::forks::FORK_CHECK;
 use crate::index::INDEX;
 use crate::memory::DREAM;
@@ -70,10 +71,10 @@ impl Daemon {
         loop {
             match self.store().lease(self.lease()).await {
                 Ok(Some(job)) => {
-                    if [INDEX, NOTES, COLLAPSE].contains(&job.kind.as_str()) {
+                    if [INDEX, NOTES, COLLAPSE, EXTRACT].contains(&job.kind.as_str()) {
                         self.wait_for_quiet(wake).await;
                     }
-                    if job.kind == NOTES && self.settings().model.notes_by_model() {
+                    if self.waits_for_model(&job.kind) {
                         self.run_beside(job);
                     } else {
                         self.run(job).await;
@@ -89,11 +90,20 @@ impl Daemon {
         }
     }
 
+    fn waits_for_model(&self, kind: &str) -> bool {
+        match kind {
+            NOTES => self.settings().model.notes_by_model(),
+            EXTRACT => self.extracts_by_model(),
+            _ => false,
+        }
+    }
+
     /// Work that waits for a model holds up no other.
     fn run_beside(&self, job: Job) {
         let daemon = self.clone();
         self.spawn(async move {
-            let (id, session, closed) = (job.id, job.session, daemon.models().closed());
+            let (id, closed) = (job.id, daemon.models().closed());
+            let noted = job.session.filter(|_| job.kind == NOTES);
             tokio::select! {
                 biased;
                 // Taken up again by the next daemon, with its model.
@@ -101,7 +111,7 @@ impl Daemon {
                 () = daemon.run(job) => {}
                 () = daemon.keep_lease(id) => {}
             }
-            if let Some(session) = session {
+            if let Some(session) = noted {
                 daemon.notes_desk().flights.leave(session);
             }
         });
@@ -176,6 +186,10 @@ impl Daemon {
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },
                 DREAM => match Box::pin(self.run_dream(&job)).await {
+                    Ok(result) => JobOutcome::Done(result.to_string()),
+                    Err(refusal) => JobOutcome::Failed(refusal.detail),
+                },
+                EXTRACT => match Box::pin(self.run_extract(&job)).await {
                     Ok(result) => JobOutcome::Done(result.to_string()),
                     Err(refusal) => JobOutcome::Failed(refusal.detail),
                 },

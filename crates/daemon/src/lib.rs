@@ -5,7 +5,7 @@
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` →
 //! `collapse` → `models` → `compactions` → `recover` → `state` → `events` → `jobs` → `import` → `index` →
-//! `search` (`hit`) → `notes` → `memory` → `instructions` → `recall` → `export` → `ledger`.
+//! `search` (`hit`) → `notes` → `memory` → `instructions` → `recall` → `extract` → `export` → `ledger`.
 
 mod boot;
 mod cache;
@@ -14,6 +14,7 @@ mod collapse;
 mod compactions;
 mod events;
 mod export;
+mod extract;
 mod facts;
 mod forks;
 mod frame;
@@ -95,6 +96,7 @@ struct Inner {
     projects: memory::Projects,
     approvals: instructions::Approvals,
     dreams: memory::DreamDesk,
+    extractions: extract::ExtractionDesk,
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
@@ -193,6 +195,10 @@ impl Daemon {
 
     fn dreams(&self) -> &memory::DreamDesk {
         &self.inner.dreams
+    }
+
+    fn extractions(&self) -> &extract::ExtractionDesk {
+        &self.inner.extractions
     }
 
     fn forks(&self) -> &tokio::sync::RwLock<()> {

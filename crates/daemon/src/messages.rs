@@ -83,6 +83,7 @@ impl Daemon {
             self.index_soon(id);
         }
         let slot = self.registry().open(id);
+        self.ask_extraction_gate(&slot, fresh.last().map(AsRef::as_ref));
         slot.deliver(fresh);
         // The first to send them may not have come so far yet; what is there already is passed by.
         let again = stored.places.iter().filter(|(_, new)| !new || stored.repeated);

@@ -37,6 +37,8 @@ pub(crate) use prefix::{Prefix, Sent};
 const NOTES_AT_ONCE: usize = 2;
 /// Summaries at the same time. Somebody waits for each: one more is embedded rather than queued.
 const SUMMARIES_AT_ONCE: usize = 8;
+/// Extractions at the same time, beside notes, which a compaction may wait for.
+const EXTRACTIONS_AT_ONCE: usize = 2;
 /// Recalls at the same time; one more is embedded.
 const RECALLS_AT_ONCE: usize = 4;
 /// A choice of memories that comes later finds the work it was for done.
@@ -55,6 +57,8 @@ pub(crate) enum Purpose {
     Notes,
     /// Which memories help with what the user said.
     Recall,
+    /// What of a conversation is worth remembering.
+    Extraction,
 }
 
 impl Purpose {
@@ -63,6 +67,7 @@ impl Purpose {
             Purpose::Summary => "summary",
             Purpose::Notes => "notes",
             Purpose::Recall => "recall",
+            Purpose::Extraction => "extraction",
         }
     }
 
@@ -70,7 +75,7 @@ impl Purpose {
     fn deadline(self, settings: &ModelSettings) -> Duration {
         let whole = Duration::from_millis(settings.deadline_ms);
         match self {
-            Purpose::Summary | Purpose::Notes => whole,
+            Purpose::Summary | Purpose::Notes | Purpose::Extraction => whole,
             Purpose::Recall => whole.min(RECALL_DEADLINE),
         }
     }
@@ -87,6 +92,7 @@ pub(crate) struct ModelDesk {
     notes: Semaphore,
     summaries: Semaphore,
     recalls: Semaphore,
+    extractions: Semaphore,
     /// Nobody is asked any more.
     closed: CancellationToken,
 }
@@ -109,7 +115,7 @@ impl ModelDesk {
         Self::new(model, fault)
     }
 
-    fn new(model: Option<Arc<dyn Model>>, fault: Option<String>) -> Self {
+    pub(crate) fn new(model: Option<Arc<dyn Model>>, fault: Option<String>) -> Self {
         Self {
             model,
             fault,
@@ -118,6 +124,7 @@ impl ModelDesk {
             notes: Semaphore::new(NOTES_AT_ONCE),
             summaries: Semaphore::new(SUMMARIES_AT_ONCE),
             recalls: Semaphore::new(RECALLS_AT_ONCE),
+            extractions: Semaphore::new(EXTRACTIONS_AT_ONCE),
             closed: CancellationToken::new(),
         }
     }
@@ -195,6 +202,8 @@ impl Daemon {
         let (wanted, small) = match purpose {
             Purpose::Summary => (settings.summaries_by_model(), ""),
             Purpose::Notes => (settings.notes_by_model(), settings.small_name.as_str()),
+            // By the session's own model, which finds the prompt in its cache.
+            Purpose::Extraction => (self.extracts_by_model(), ""),
             Purpose::Recall => (
                 settings.is_on() && self.settings().memory.recall == "model",
                 settings.small_name.as_str(),
@@ -300,13 +309,18 @@ impl Daemon {
                 .recalls
                 .try_acquire()
                 .map_err(|_| format!("{RECALLS_AT_ONCE} recalls are being made already")),
-            Purpose::Notes => tokio::select! {
-                () = desk.closed.cancelled() => Err("the daemon is stopping".to_owned()),
-                turn = tokio::time::timeout(deadline, desk.notes.acquire()) => turn
-                    .ok()
-                    .and_then(Result::ok)
-                    .ok_or_else(|| "notes of other sessions took all the time".to_owned()),
-            },
+            // Nobody waits for these.
+            Purpose::Notes | Purpose::Extraction => {
+                let places =
+                    if purpose == Purpose::Notes { &desk.notes } else { &desk.extractions };
+                tokio::select! {
+                    () = desk.closed.cancelled() => Err("the daemon is stopping".to_owned()),
+                    turn = tokio::time::timeout(deadline, places.acquire()) => turn
+                        .ok()
+                        .and_then(Result::ok)
+                        .ok_or_else(|| format!("{} of other sessions took all the time", purpose.as_str())),
+                }
+            }
         }
     }
 }

@@ -24,7 +24,8 @@ impl Daemon {
     ) -> Result<Extraction> {
         let (said, is_idle) = quietly(move || {
             let found = taught_by(&said);
-            let is_idle = found.taught.is_empty() && found.forget.is_empty() && found.declined.is_empty();
+            let is_idle =
+                found.taught.is_empty() && found.forget.is_empty() && found.declined.is_empty();
             (said, is_idle)
         })
         .await?;
@@ -38,7 +39,13 @@ impl Daemon {
     }
 }
 
-fn learn(said: &[Said], known: &[Known], refused: &[Meaning], session: &str, time: &str) -> Extraction {
+fn learn(
+    said: &[Said],
+    known: &[Known],
+    refused: &[Meaning],
+    session: &str,
+    time: &str,
+) -> Extraction {
     let topics = known.iter().map(|known| engine::Known {
         name: &known.name,
         hash: known.hash,

@@ -95,7 +95,12 @@ impl Daemon {
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes.into()).ok()))
     }
 
-    async fn make_forgotten(&self, project: &Project, id: SessionId, wanted: &Wanted) -> Result<()> {
+    async fn make_forgotten(
+        &self,
+        project: &Project,
+        id: SessionId,
+        wanted: &Wanted,
+    ) -> Result<()> {
         let (text, lines) = match &wanted.forgotten {
             Forgotten::Nothing => return Ok(()),
             Forgotten::Removed { lines } => (None, lines),

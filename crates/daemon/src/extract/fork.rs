@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bethink_agent::{Ended, Finished, Tool};
 use bethink_extractor::Meaning;
 use bethink_extractor::model::instruction::{Instruction, MANIFEST_ROWS};
-use bethink_extractor::model::{self as engine, Desk, MemoryCopy, MemoryTool, Table, Toolset, blocks};
+use bethink_extractor::model::{
+    self as engine, Desk, MemoryCopy, MemoryTool, Table, Toolset, blocks,
+};
 use bethink_memdir::{Scope, Source};
 use bethink_store::Session;
 use serde_json::json;

@@ -31,6 +31,10 @@ pub(super) fn ends_turn(message: &Message) -> bool {
 }
 
 impl Daemon {
+    pub(crate) fn extracts_by_model(&self) -> bool {
+        self.settings().model.is_on() && self.settings().memory.extraction == "model"
+    }
+
     /// Leaves an extraction to the worker where a turn ended. What is lost in a crash is asked for at the end of the
     /// next turn: the session's mark has not moved.
     pub(crate) fn ask_extraction_gate(&self, slot: &Slot, newest: Option<&Message>) {

@@ -106,7 +106,12 @@ impl Listener<'_> {
         }
         self.facts.observe(&message);
         let is_wanted = message.seq > self.start && (!recorded || self.since == Since::Beginning);
-        let new = self.facts.user.iter().skip(self.settled).filter(|said| said.kind != SaidKind::Handover);
+        let new = self
+            .facts
+            .user
+            .iter()
+            .skip(self.settled)
+            .filter(|said| said.kind != SaidKind::Handover);
         if is_wanted {
             self.own.extend(new.cloned());
         }

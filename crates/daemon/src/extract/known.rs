@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bethink_extractor::unwanted::{By, Version, unwanted};
 use bethink_extractor::Meaning;
+use bethink_extractor::unwanted::{By, Version, unwanted};
 use bethink_memdir::{Hash, Name, Scope};
 use bethink_store::{Kept, MemoryVersion, MemoryVersionFilter};
 
@@ -38,7 +38,9 @@ impl Daemon {
             let shown = shelf.snapshot(self).await?;
             for name in shown.topics.keys() {
                 match shelf.read(self, name).await {
-                    Ok(Some((text, hash))) => known.push(Known { name: name.clone(), hash, text, scope }),
+                    Ok(Some((text, hash))) => {
+                        known.push(Known { name: name.clone(), hash, text, scope })
+                    }
                     Ok(None) => {}
                     Err(refusal) => {
                         tracing::debug!(topic = %name, reason = %refusal.detail, "not read");
@@ -50,7 +52,11 @@ impl Daemon {
     }
 
     /// Statements that are not learnt again.
-    pub(super) async fn unwanted(&self, project: &Project, known: &[Known]) -> Result<Vec<Meaning>> {
+    pub(super) async fn unwanted(
+        &self,
+        project: &Project,
+        known: &[Known],
+    ) -> Result<Vec<Meaning>> {
         let kept = self.store().kept(REFUSED.to_owned(), project.key.clone()).await?;
         let mut found: Vec<Meaning> =
             kept.iter().filter_map(|kept| serde_json::from_str(&kept.value).ok()).collect();
@@ -85,7 +91,9 @@ impl Daemon {
         for version in self.store().memory_versions(filter).await? {
             files.entry(version.file.clone()).or_default().push(version);
         }
-        files.retain(|_, versions| versions.iter().any(|version| by(&version.author) == By::Extraction));
+        files.retain(|_, versions| {
+            versions.iter().any(|version| by(&version.author) == By::Extraction)
+        });
         let mut all = Vec::new();
         for (file, versions) in files {
             let newest = versions.first().map(|version| version.hash.clone()).unwrap_or_default();
@@ -96,7 +104,8 @@ impl Daemon {
                 let text = text.and_then(|bytes| String::from_utf8(bytes.into()).ok());
                 held.push(Held { by: by(&version.author), text });
             }
-            let is_there = |known: &&Known| known.scope == Scope::Private && known.name.file() == file;
+            let is_there =
+                |known: &&Known| known.scope == Scope::Private && known.name.file() == file;
             let now = known.iter().find(is_there);
             if now.map_or_else(String::new, |known| known.hash.to_string()) != newest {
                 held.push(Held { by: By::Person, text: now.map(|known| known.text.clone()) });

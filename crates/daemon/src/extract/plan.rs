@@ -82,17 +82,28 @@ impl Daemon {
     }
 
     /// Writes what is not written yet. Never over somebody else's text.
-    pub(super) async fn carry_out(&self, project: &Project, id: SessionId, plan: &Plan) -> Result<Carried> {
+    pub(super) async fn carry_out(
+        &self,
+        project: &Project,
+        id: SessionId,
+        plan: &Plan,
+    ) -> Result<Carried> {
         let mut carried = Carried::default();
         for write in &plan.writes {
             match self.write_learnt(project, id, write, &plan.strategy).await {
                 Ok(written) => {
                     let outcome = if write.over.is_some() { "changed" } else { "created" };
-                    let outcome = if written.outcome == "same" { outcome } else { &written.outcome };
+                    let outcome =
+                        if written.outcome == "same" { outcome } else { &written.outcome };
                     carried.done.push(write.told(outcome));
                 }
                 // Tried again: nothing is wrong with the text.
-                Err(refusal) if matches!(refusal.kind, Kind::StorageFull | Kind::ReadOnly | Kind::ShuttingDown) => {
+                Err(refusal)
+                    if matches!(
+                        refusal.kind,
+                        Kind::StorageFull | Kind::ReadOnly | Kind::ShuttingDown
+                    ) =>
+                {
                     return Err(refusal);
                 }
                 Err(refusal) => {

@@ -40,7 +40,11 @@ impl Daemon {
     }
 
     /// Looks through a session now.
-    pub async fn extract_now(&self, id: SessionId, request: api::ExtractRequest) -> Result<api::Extracted> {
+    pub async fn extract_now(
+        &self,
+        id: SessionId,
+        request: api::ExtractRequest,
+    ) -> Result<api::Extracted> {
         let since = if request.all { Since::Beginning } else { Since::Mark };
         self.extract(id, since, request.dry_run).await
     }
@@ -70,15 +74,17 @@ impl Daemon {
             through: heard.through.0,
             writes: found.writes,
         };
-        (out.strategy, out.dropped, out.forget) = (plan.strategy.clone(), found.dropped, found.forget);
+        (out.strategy, out.dropped, out.forget) =
+            (plan.strategy.clone(), found.dropped, found.forget);
         if dry_run {
             out.memories = plan.writes.iter().map(would_be).collect();
             return Ok(out);
         }
-        out.memories = self.make(&project, &session, &heard, &plan).await?;
+        out.memories = self.write_down(&project, &session, &heard, &plan).await?;
         self.tell_what_to_forget(id, &out.forget);
         let count = out.memories.len() as u64;
-        metrics::counter!("bethink_memories_extracted_total", "strategy" => plan.strategy).increment(count);
+        metrics::counter!("bethink_memories_extracted_total", "strategy" => plan.strategy)
+            .increment(count);
         Ok(out)
     }
 
@@ -86,7 +92,12 @@ impl Daemon {
     async fn learn(&self, session: &Session, project: &Project, heard: &Heard) -> Result<Found> {
         if heard.said.is_empty() {
             let strategy = bethink_extractor::embedded::STRATEGY;
-            return Ok(Found { strategy, writes: Vec::new(), dropped: Vec::new(), forget: Vec::new() });
+            return Ok(Found {
+                strategy,
+                writes: Vec::new(),
+                dropped: Vec::new(),
+                forget: Vec::new(),
+            });
         }
         if let Some(writes) = Box::pin(self.learn_by_model(session, project, heard)).await? {
             let strategy = bethink_extractor::model::STRATEGY;
@@ -102,7 +113,7 @@ impl Daemon {
     }
 
     /// Keeps the plan, carries it out, and moves the mark.
-    async fn make(
+    async fn write_down(
         &self,
         project: &Project,
         session: &Session,

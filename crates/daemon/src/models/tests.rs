@@ -100,6 +100,7 @@ async fn boot(home: &tempfile::TempDir, model: &Arc<Scripted>) -> Daemon {
     let mut settings = Settings::at(home.path());
     settings.model.provider = "anthropic".to_owned();
     settings.session_memory.enabled = false;
+    settings.memory.extraction = "off".to_owned();
     let desk = ModelDesk::new(Some(Arc::clone(model) as Arc<dyn Model>), None);
     Daemon::boot_with(settings, desk).await.unwrap()
 }
@@ -387,6 +388,7 @@ async fn an_errand_that_ends_at_its_deadline_is_told() {
     settings.model.provider = "anthropic".to_owned();
     settings.model.deadline_ms = 50;
     settings.session_memory.enabled = false;
+    settings.memory.extraction = "off".to_owned();
     let desk = ModelDesk::new(Some(Arc::clone(&model) as Arc<dyn Model>), None);
     let daemon = Daemon::boot_with(settings, desk).await.unwrap();
     let id = session(&daemon).await;
