@@ -41,7 +41,7 @@ pub struct Extracted {
 pub struct LearntMemory {
     pub scope: String,
     pub name: String,
-    /// `created` or `changed`.
+    /// `created`, `changed`, or `proposed` for the team.
     pub outcome: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,

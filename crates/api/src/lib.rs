@@ -10,8 +10,8 @@ pub mod collapse;
 pub mod compaction;
 pub mod context;
 pub mod dream;
-pub mod instructions;
 pub mod extract;
+pub mod instructions;
 pub mod job;
 pub mod memory;
 pub mod memory_care;
@@ -36,12 +36,12 @@ pub use context::{
     StageReport, SystemPart, Thresholds, TokenEstimate,
 };
 pub use dream::{DreamDropped, DreamLeft, DreamNote, DreamRequest, DreamResult, DreamStep};
-pub use instructions::{
-    ApproveImport, ImportApproval, InstructionChain, InstructionFile, SkippedInstruction,
-};
 pub use extract::{
     DroppedStatement, ExtractRequest, Extracted, ForgetRequest, Forgotten, ForgottenMemory,
     LearntMemory,
+};
+pub use instructions::{
+    ApproveImport, ImportApproval, InstructionChain, InstructionFile, SkippedInstruction,
 };
 pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
 pub use memory::{

@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use memory::{
-    AddMemory, ListMemories, MemoryCommand, OfTeam, OneMemory, RebuildMemory, Recall, Remember,
-    RemoveMemories, RestoreMemory, ShowMemory,
+    AddMemory, ExtractMemory, ForgetMemory, ListMemories, MemoryCommand, OfTeam, OneMemory,
+    RebuildMemory, Recall, Remember, RemoveMemories, RestoreMemory, ShowMemory,
 };
 
 const AFTER_HELP: &str = "\

@@ -3,6 +3,7 @@
 use bethink_api as api;
 use reqwest::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
 use reqwest::{Method, RequestBuilder, Url};
+use uuid::Uuid;
 
 use crate::client::Client;
 use crate::error::ClientError;
@@ -93,6 +94,18 @@ impl Client {
     pub async fn rebuild_memory(&self, how: &api::RebuildMemory) -> Result<api::MemoryRebuilt> {
         let url = self.at(&["v1", "memories", "rebuild"]);
         self.json("POST /v1/memories/rebuild", self.request(Method::POST, url).json(how)).await
+    }
+
+    /// Looks through a session for what later ones should know.
+    pub async fn extract(&self, id: Uuid, how: &api::ExtractRequest) -> Result<api::Extracted> {
+        let url = self.at(&["v1", "sessions", &id.to_string(), "extract"]);
+        self.json("POST …/extract", self.request(Method::POST, url).json(how)).await
+    }
+
+    /// Takes back what a session taught.
+    pub async fn forget_session(&self, what: &api::ForgetRequest) -> Result<api::Forgotten> {
+        let url = self.at(&["v1", "memories", "forget"]);
+        self.json("POST /v1/memories/forget", self.request(Method::POST, url).json(what)).await
     }
 
     pub async fn topic(&self, topic: &TopicRef) -> Result<TopicText> {

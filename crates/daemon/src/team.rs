@@ -18,6 +18,8 @@ mod share;
 mod status;
 mod sync;
 
+pub(crate) use proposals::NewProposal;
+
 use bethink_git::{GitError, Trouble};
 
 use crate::{Kind, Refusal};

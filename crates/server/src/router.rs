@@ -17,7 +17,8 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    collapses, compactions, context, dream, events, export, import, instructions, jobs, memories,
+    collapses, compactions, context, dream, events, export, extract, import, instructions, jobs,
+    memories,
     memory_care, messages, notes, projects, recall, search, sessions, state, system, team, usage,
 };
 
@@ -73,6 +74,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(state::get, state::put))
         .routes(routes!(memories::list, memories::remember))
         .routes(routes!(memories::index))
+        .routes(routes!(extract::extract))
+        .routes(routes!(extract::forget))
         .routes(routes!(memory_care::lint))
         .routes(routes!(memory_care::rebuild))
         .routes(routes!(memories::get, memories::put, memories::delete))
@@ -150,6 +153,8 @@ mod tests {
         ("get", "/v1/memories"),
         ("post", "/v1/memories"),
         ("get", "/v1/memories/index"),
+        ("post", "/v1/sessions/{id}/extract"),
+        ("post", "/v1/memories/forget"),
         ("get", "/v1/memories/lint"),
         ("post", "/v1/memories/rebuild"),
         ("get", "/v1/memories/{scope}/{name}"),

@@ -91,6 +91,8 @@ impl Home {
             .env("HOME", self.root.path().join("person"))
             .env("BETHINK_HOME", &self.home)
             .env("BETHINK_CONFIG", self.root.path().join("config.toml"))
+            // A scripted model is asked for what a test is about, and for nothing else.
+            .env("BETHINK_MEMORY__EXTRACTION", "embedded")
             .envs(self.env.iter().map(|(k, v)| (k, v)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -29,6 +29,10 @@ pub(crate) enum MemoryCommand {
     Lint(OfTeam),
     /// Bring MEMORY.md up to date with the topics; prose and living lines stay
     Rebuild(RebuildMemory),
+    /// Look through a session now for what later ones should know
+    Extract(ExtractMemory),
+    /// Take back what one session taught; restore brings it back
+    Forget(ForgetMemory),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -101,6 +105,26 @@ pub(crate) struct RebuildMemory {
     #[command(flatten)]
     pub(crate) of: OfTeam,
     /// Only say what would change
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExtractMemory {
+    /// From the session's beginning, imported messages too [default: since the last extraction]
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForgetMemory {
+    /// Whose lessons go
+    #[arg(value_name = "SESSION")]
+    pub(crate) which: String,
+    /// Show what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

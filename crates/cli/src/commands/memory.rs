@@ -1,6 +1,7 @@
 //! `bethink memory …`: what the project remembers, file by file.
 
 mod care;
+mod learnt;
 mod past;
 mod write;
 
@@ -38,6 +39,8 @@ pub(crate) async fn run(app: &mut App, command: MemoryCommand) -> Done {
         MemoryCommand::Restore(what) => past::restore(app, &client, &what).await,
         MemoryCommand::Lint(of) => care::lint(app, &client, &of).await,
         MemoryCommand::Rebuild(how) => care::rebuild(app, &client, &how).await,
+        MemoryCommand::Extract(how) => learnt::extract(app, &client, &how).await,
+        MemoryCommand::Forget(what) => learnt::forget(app, &client, &what).await,
     }
 }
 

@@ -21,6 +21,13 @@ use crate::models::{Errand, Purpose};
 use crate::sessions::model_of;
 use crate::{Daemon, Result};
 
+/// What a model left in its copy.
+pub(super) struct Learnt {
+    pub(super) writes: Vec<Write>,
+    /// For the team, where there is one.
+    pub(super) proposals: Vec<Write>,
+}
+
 impl Daemon {
     /// `None` where no model is asked, or none answered: the rules go on.
     pub(super) async fn learn_by_model(
@@ -28,7 +35,7 @@ impl Daemon {
         session: &Session,
         project: &Project,
         heard: &Heard,
-    ) -> Result<Option<Vec<Write>>> {
+    ) -> Result<Option<Learnt>> {
         let Some(model) = self.model_for(Purpose::Extraction, &model_of(session).name) else {
             return Ok(None);
         };
@@ -71,10 +78,13 @@ impl Daemon {
             strategy: engine::STRATEGY.to_owned(),
             time,
         };
-        let writes: Vec<Write> = desk.copy().changed(&source).into_iter().map(write).collect();
-        let is_good = is_good(&finished, &writes);
+        let learnt = Learnt {
+            writes: desk.copy().changed(&source).into_iter().map(write).collect(),
+            proposals: desk.copy().proposed(&source).into_iter().map(write).collect(),
+        };
+        let is_good = is_good(&finished, &learnt);
         self.judged(session.id, Purpose::Extraction, is_good);
-        Ok(is_good.then_some(writes))
+        Ok(is_good.then_some(learnt))
     }
 
     /// The memory as it stands, and the table of what may be done with it.
@@ -94,7 +104,9 @@ impl Daemon {
         let index = indexes.pop().unwrap_or_default();
         let copy = MemoryCopy::new(topics(Scope::Private), index, refused);
         let dir = project.shelf(Scope::Private).dir.display().to_string();
-        let table = Table { dir, proposals: false };
+        // A directory that is there says that a team is.
+        let proposals = project.shelf(Scope::Team).dir.is_dir();
+        let table = Table { dir, proposals };
         Ok(Desk::new(table, copy.with_team(topics(Scope::Team), team)))
     }
 
@@ -109,8 +121,10 @@ impl Daemon {
 }
 
 /// A model that ended without a word and without a memory did not do what it was asked.
-fn is_good(finished: &Finished, writes: &[Write]) -> bool {
-    !writes.is_empty() || (finished.ended == Ended::Done && !finished.text.trim().is_empty())
+fn is_good(finished: &Finished, learnt: &Learnt) -> bool {
+    !learnt.writes.is_empty()
+        || !learnt.proposals.is_empty()
+        || (finished.ended == Ended::Done && !finished.text.trim().is_empty())
 }
 
 /// `4`, or `4-9`.

@@ -39,7 +39,7 @@ impl Daemon {
             for name in shown.topics.keys() {
                 match shelf.read(self, name).await {
                     Ok(Some((text, hash))) => {
-                        known.push(Known { name: name.clone(), hash, text, scope })
+                        known.push(Known { name: name.clone(), hash, text, scope });
                     }
                     Ok(None) => {}
                     Err(refusal) => {

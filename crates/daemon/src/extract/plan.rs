@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PLAN;
 use crate::memory::{Author, MemoryWish, MemoryWrite, Project};
+use crate::team::NewProposal;
 use crate::{Daemon, Kind, Refusal, Result};
 
 /// What an extraction is about to write.
@@ -18,6 +19,9 @@ pub(super) struct Plan {
     /// The session's mark when it is done.
     pub(super) through: u64,
     pub(super) writes: Vec<Write>,
+    /// What a person is to decide about for the team.
+    #[serde(default)]
+    pub(super) proposals: Vec<Write>,
 }
 
 /// One text.
@@ -41,10 +45,10 @@ pub(super) struct Carried {
 }
 
 impl Write {
-    pub(super) fn told(&self, outcome: &str) -> api::LearntMemory {
+    pub(super) fn told(&self, scope: Scope, outcome: &str) -> api::LearntMemory {
         let head = header::read(&self.text).header;
         api::LearntMemory {
-            scope: Scope::Private.to_string(),
+            scope: scope.to_string(),
             name: self.name.clone(),
             outcome: outcome.to_owned(),
             description: head.description,
@@ -95,7 +99,7 @@ impl Daemon {
                     let outcome = if write.over.is_some() { "changed" } else { "created" };
                     let outcome =
                         if written.outcome == "same" { outcome } else { &written.outcome };
-                    carried.done.push(write.told(outcome));
+                    carried.done.push(write.told(Scope::Private, outcome));
                 }
                 // Tried again: nothing is wrong with the text.
                 Err(refusal)
@@ -112,7 +116,29 @@ impl Daemon {
                 }
             }
         }
+        for write in &plan.proposals {
+            match self.propose_learnt(project, write).await {
+                Ok(true) => carried.done.push(write.told(Scope::Team, "proposed")),
+                // It waits already, is there, or was rejected.
+                Ok(false) => {}
+                Err(refusal) => {
+                    tracing::info!(session = %id, topic = %write.name, reason = %refusal.detail, "nothing was proposed");
+                }
+            }
+        }
         Ok(carried)
+    }
+
+    async fn propose_learnt(&self, project: &Project, write: &Write) -> Result<bool> {
+        let name = Name::parse(&write.name).map_err(Refusal::internal)?;
+        let source = header::read(&write.text).header.source.map(|source| api::MemorySource {
+            session: source.session,
+            messages: source.messages,
+            strategy: source.strategy,
+            time: source.time,
+        });
+        let new = NewProposal { name, text: write.text.clone(), by: "extraction", source };
+        Ok(self.propose(project, new).await?.is_some())
     }
 
     async fn write_learnt(

@@ -17,8 +17,16 @@ use crate::{Daemon, Kind, Refusal, Result, jobs};
 struct Found {
     strategy: &'static str,
     writes: Vec<Write>,
+    proposals: Vec<Write>,
     dropped: Vec<api::DroppedStatement>,
     forget: Vec<String>,
+}
+
+impl Found {
+    fn by(strategy: &'static str) -> Self {
+        let (writes, proposals) = (Vec::new(), Vec::new());
+        Self { strategy, writes, proposals, dropped: Vec::new(), forget: Vec::new() }
+    }
 }
 
 impl Daemon {
@@ -73,11 +81,12 @@ impl Daemon {
             strategy: found.strategy.to_owned(),
             through: heard.through.0,
             writes: found.writes,
+            proposals: found.proposals,
         };
         (out.strategy, out.dropped, out.forget) =
             (plan.strategy.clone(), found.dropped, found.forget);
         if dry_run {
-            out.memories = plan.writes.iter().map(would_be).collect();
+            out.memories = would_be(&plan);
             return Ok(out);
         }
         out.memories = self.write_down(&project, &session, &heard, &plan).await?;
@@ -90,25 +99,24 @@ impl Daemon {
 
     /// By the model where it is asked and answers, by rules otherwise.
     async fn learn(&self, session: &Session, project: &Project, heard: &Heard) -> Result<Found> {
+        let rules = bethink_extractor::embedded::STRATEGY;
         if heard.said.is_empty() {
-            let strategy = bethink_extractor::embedded::STRATEGY;
-            return Ok(Found {
-                strategy,
-                writes: Vec::new(),
-                dropped: Vec::new(),
-                forget: Vec::new(),
-            });
+            return Ok(Found::by(rules));
         }
-        if let Some(writes) = Box::pin(self.learn_by_model(session, project, heard)).await? {
-            let strategy = bethink_extractor::model::STRATEGY;
-            return Ok(Found { strategy, writes, dropped: Vec::new(), forget: Vec::new() });
+        if let Some(learnt) = Box::pin(self.learn_by_model(session, project, heard)).await? {
+            let (writes, proposals) = (learnt.writes, learnt.proposals);
+            return Ok(Found {
+                writes,
+                proposals,
+                ..Found::by(bethink_extractor::model::STRATEGY)
+            });
         }
         let found = self.learn_by_rules(project, session.id, heard.said.clone()).await?;
         Ok(Found {
-            strategy: bethink_extractor::embedded::STRATEGY,
             writes: embedded::writes(&found),
             dropped: dropped(&found),
             forget: found.forget.into_iter().map(|(_, words)| words).collect(),
+            ..Found::by(rules)
         })
     }
 
@@ -121,7 +129,7 @@ impl Daemon {
         plan: &Plan,
     ) -> Result<Vec<api::LearntMemory>> {
         let id = session.id;
-        if plan.writes.is_empty() {
+        if plan.writes.is_empty() && plan.proposals.is_empty() {
             self.finish_plan(id, plan).await?;
             return Ok(Vec::new());
         }
@@ -131,7 +139,8 @@ impl Daemon {
         if by_rules {
             // Read again, once: it may stand there now, or want another name.
             let again = self.learn_by_rules(project, id, heard.said.clone()).await?;
-            let plan = Plan { writes: embedded::writes(&again), ..plan.clone() };
+            let plan =
+                Plan { writes: embedded::writes(&again), proposals: Vec::new(), ..plan.clone() };
             let more = self.carry_out(project, id, &plan).await?;
             carried.done.extend(more.done);
             carried.lost = more.lost;
@@ -157,9 +166,17 @@ impl Daemon {
     }
 }
 
-fn would_be(write: &Write) -> api::LearntMemory {
-    let outcome = if write.over.is_some() { "changed" } else { "created" };
-    api::LearntMemory { text: Some(write.text.clone()), ..write.told(outcome) }
+fn would_be(plan: &Plan) -> Vec<api::LearntMemory> {
+    let shown = |write: &Write, scope: Scope, outcome: &str| api::LearntMemory {
+        text: Some(write.text.clone()),
+        ..write.told(scope, outcome)
+    };
+    let own = plan.writes.iter().map(|write| {
+        let outcome = if write.over.is_some() { "changed" } else { "created" };
+        shown(write, Scope::Private, outcome)
+    });
+    let team = plan.proposals.iter().map(|write| shown(write, Scope::Team, "proposed"));
+    own.chain(team).collect()
 }
 
 fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {

@@ -180,7 +180,8 @@ async fn a_plan_that_was_broken_off_is_finished_without_doubles() {
         seq: memory.seq,
     };
     let writes: Vec<plan::Write> = dry.memories.iter().map(write).collect();
-    let whole = plan::Plan { strategy: "embedded".to_owned(), through: 2, writes };
+    let whole =
+        plan::Plan { strategy: "embedded".to_owned(), through: 2, writes, proposals: Vec::new() };
     daemon.keep_plan(id, &whole).await.unwrap();
     let half = plan::Plan { writes: whole.writes[..1].to_vec(), ..whole.clone() };
     let project = daemon.project("/project").await.unwrap();
@@ -216,7 +217,12 @@ async fn somebody_elses_text_is_never_overwritten() {
         sentence: None,
         seq: None,
     };
-    let plan = plan::Plan { strategy: "model".to_owned(), through: 2, writes: vec![write] };
+    let plan = plan::Plan {
+        strategy: "model".to_owned(),
+        through: 2,
+        writes: vec![write],
+        proposals: Vec::new(),
+    };
     daemon
         .put_memory(
             "/project",

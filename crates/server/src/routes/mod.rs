@@ -6,6 +6,7 @@ pub(crate) mod context;
 pub(crate) mod dream;
 pub(crate) mod events;
 pub(crate) mod export;
+pub(crate) mod extract;
 pub(crate) mod import;
 pub(crate) mod instructions;
 pub(crate) mod jobs;
