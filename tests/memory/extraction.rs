@@ -43,8 +43,10 @@ fn a_session_teaches_and_the_next_one_is_reminded() {
     let text = desk.learns(NAME);
     assert!(text.contains(&format!("> {TAUGHT}")) && text.contains(&first), "{text}");
     let next = desk.session();
+    desk.say(&next, "user", "Good morning.");
     let body = desk.context(&next, &json!({}));
     assert!(body["system"].to_string().contains(NAME), "the index names it: {}", body["system"]);
+    desk.say(&next, "assistant", "Good morning.");
     let told = desk.turn(&next, "How are the installs of packages done here, pnpm or npm?");
     assert!(told.contains("use pnpm for installs"), "{told}");
     // Being reminded teaches nothing.
@@ -103,10 +105,10 @@ fn a_killed_daemon_learns_each_thing_once() {
         // The second time says nothing new.
         desk.teach(&session, &format!("From now on, keep {thing} as they are in generated files."));
         let spins = round * 7_919 % 40;
-        let seen = until(std::time::Duration::from_millis(spins as u64 * 10), || {
-            desk.names().iter().any(|name| name.contains(thing)).then_some(())
-        });
-        drop(seen);
+        let limit = std::time::Duration::from_millis(spins as u64 * 10);
+        let learnt = || desk.names().iter().any(|name| name.contains(thing)).then_some(());
+        // Killed before, while or after it is learnt.
+        until(limit, learnt).unwrap_or_default();
         desk.daemon.kill9();
         desk.daemon.start();
     }
