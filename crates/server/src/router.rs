@@ -18,8 +18,8 @@ use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
     collapses, compactions, context, dream, events, export, extract, import, instructions, jobs,
-    memories,
-    memory_care, messages, notes, projects, recall, search, sessions, state, system, team, usage,
+    memories, memory_care, messages, notes, projects, recall, search, sessions, state, system,
+    team, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
