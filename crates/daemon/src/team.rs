@@ -13,7 +13,7 @@ mod apply;
 mod look;
 mod place;
 mod plan;
-mod proposals;
+pub(crate) mod proposals;
 mod share;
 mod status;
 mod sync;

@@ -58,7 +58,7 @@ fn whole(remote: String) -> String {
     let path = std::path::Path::new(&remote);
     match remote.contains(':') || !path.exists() {
         true => remote,
-        false => std::path::absolute(path).map_or(remote, |path| path.display().to_string()),
+        false => path.canonicalize().map_or(remote, |path| path.display().to_string()),
     }
 }
 
