@@ -40,8 +40,20 @@ pub(crate) fn runs(view: &View<'_>) -> Vec<(usize, Vec<u8>)> {
 }
 
 fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+    BASE64[usize::from(byte)]
 }
+
+/// A table, since every byte of a text is asked.
+const BASE64: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let c = byte as u8;
+        table[byte] = c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'-' | b'_');
+        byte += 1;
+    }
+    table
+};
 
 /// Maximal runs of bytes that a test takes.
 fn split(bytes: &[u8], takes: impl Fn(u8) -> bool) -> impl Iterator<Item = (usize, &[u8])> {

@@ -29,7 +29,8 @@ pub(crate) struct Rule {
     pub(crate) id: &'static str,
     /// With its article.
     pub(crate) what: &'static str,
-    /// One of them stands in every match, in any case; none means that the rule always runs.
+    /// One of them stands in every match, in any case; none means that the rule runs where dots stand as in a
+    /// token of three parts.
     keywords: &'static [&'static str],
     shape: Shape,
     judge: fn(&Candidate<'_>) -> bool,
@@ -79,7 +80,8 @@ pub(crate) struct Hit {
 pub(crate) fn hits(view: &View<'_>) -> Vec<Hit> {
     let bytes = view.bytes.as_ref();
     let scanner = &*SCANNER;
-    let mut awake = scanner.always.clone();
+    let dotted = has_dotted_part(bytes);
+    let mut awake: Vec<bool> = scanner.always.iter().map(|always| *always && dotted).collect();
     if let Some(words) = &scanner.words {
         for word in words.find_overlapping_iter(bytes) {
             awake[scanner.owner[word.pattern().as_usize()]] = true;
@@ -87,6 +89,11 @@ pub(crate) fn hits(view: &View<'_>) -> Vec<Hit> {
     }
     let awake = awake.iter().zip(&scanner.rules).filter(|(awake, _)| **awake);
     awake.flat_map(|(_, compiled)| compiled.hits(view)).collect()
+}
+
+/// A part of six between two dots, without which no rule that has no words can match.
+fn has_dotted_part(bytes: &[u8]) -> bool {
+    bytes.windows(8).any(|part| part[0] == b'.' && part[7] == b'.')
 }
 
 pub(crate) fn is_generic(id: &str) -> bool {

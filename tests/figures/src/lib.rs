@@ -32,6 +32,7 @@ pub mod ranking;
 pub mod recording;
 pub mod retention;
 pub mod search;
+pub mod secrets;
 pub mod sides;
 pub mod starts;
 pub mod table;

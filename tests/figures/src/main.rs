@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
     appends, drive, extraction, histories, imports, memdir, memory, model_drive, model_notes,
-    model_prefix, needs, notes, prompts, ranking, recording, search, starts, tokens,
+    model_prefix, needs, notes, prompts, ranking, recording, search, secrets, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 20] = [
+const PARTS: [&str; 21] = [
     "needs",
     "prompts",
     "histories",
@@ -36,6 +36,7 @@ const PARTS: [&str; 20] = [
     "memdir",
     "memdir-race",
     "memdir-saves",
+    "secrets",
 ];
 
 struct Wanted {
@@ -103,6 +104,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "memdir" => memdir::rows(wanted.seed),
         "memdir-race" => memdir::race(wanted.seed),
         "memdir-saves" => memdir::saves(wanted.seed),
+        "secrets" => secrets::rows(wanted.seed),
         _ => kills(wanted),
     }
 }
