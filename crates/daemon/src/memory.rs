@@ -3,18 +3,22 @@
 //! The directory is the truth; what is kept here is a picture of it that catches up when a file changes. Each
 //! write compares with what was read, and what it displaces is kept in the store first.
 //!
-//! Reading order: `place` → `watch` → `shelf` → `project` → `read` → `write` → `history` → `remember` →
-//! `prompt` → `lint` → `rebuild`.
+//! Reading order: `place` → `watch` → `shelf` (`look`, `refused`) → `project` → `read` → `write` (`change`,
+//! `index_line`, `settle`) → `history` → `remember` → `prompt` → `lint` → `rebuild` → `dream`.
 
+mod change;
 mod dream;
 mod history;
+mod index_line;
 mod lint;
 mod place;
 mod project;
 mod prompt;
 mod read;
 mod rebuild;
+mod refused;
 mod remember;
+mod settle;
 mod shelf;
 mod watch;
 mod write;

@@ -8,7 +8,7 @@ use bethink_memdir::{Name, Scope, index};
 use bethink_memdir_fs::{File, FileError};
 
 use super::read::scope_of;
-use super::shelf::{blocking, refused};
+use super::refused::{blocking, refused};
 use super::{Shelf, Snapshot};
 use crate::{Daemon, Result};
 

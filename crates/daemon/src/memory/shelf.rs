@@ -1,5 +1,7 @@
 //! One memory directory as it was last seen. A watcher says when to look again.
 
+mod look;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher};
 use std::path::PathBuf;
@@ -7,16 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use bethink_memdir::{Hash, Header, Name, Scope, header};
-use bethink_memdir_fs::{
-    Content, Dirty, File, FileError, Follow, MemoryRoot, RootError, Seen, Strange, changed,
-};
+use bethink_memdir::{Hash, Header, Name, Scope};
+use bethink_memdir_fs::{Content, Dirty, File, Follow, MemoryRoot, Seen, Strange};
 use bethink_transcript::UnixMicros;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
+use super::refused::{blocking, refused, text_of};
 use super::watch::{Watcher, Woken};
 use crate::clock::Clock;
-use crate::{Daemon, Kind, Refusal, Result};
+use crate::{Daemon, Result};
 
 /// Files that can be written at the same time; writers share the disk anyway.
 const LANES: usize = 16;
@@ -198,140 +199,6 @@ impl Shelf {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens what is there.
-    fn open(&self, held: &mut Held, make: bool) -> Result<()> {
-        if held.root.as_ref().is_some_and(|root| root.is_current()) {
-            return Ok(());
-        }
-        *held = Held::default();
-        let root = if make {
-            MemoryRoot::create(&self.dir, self.scope, self.follow).map(Some)
-        } else {
-            MemoryRoot::open(&self.dir, self.scope, self.follow)
-        };
-        held.root = root.map_err(|error| unusable(&error))?.map(Arc::new);
-        if held.root.is_some() {
-            // What was not there when it was first watched is now.
-            self.watcher.add(&self.dir, self.scope, self.follow, &self.woken);
-            self.woken.put_back(Dirty::Everything);
-        }
-        Ok(())
-    }
-
-    /// Looks again where something changed.
-    fn look(&self) -> Arc<Snapshot> {
-        let mut held = self.held();
-        if let Err(refusal) = self.open(&mut held, false) {
-            self.show(|shown| shown.fault = Some(refusal.detail));
-            return self.shown();
-        }
-        let Some(root) = held.root.clone() else {
-            let shown = self.shown();
-            if !shown.topics.is_empty() || shown.index.is_some() || shown.fault.is_some() {
-                self.show(|shown| {
-                    *shown = Snapshot { revision: shown.revision, ..Snapshot::default() }
-                });
-            }
-            return self.shown();
-        };
-        let dirty = self.woken.take();
-        let Some(dirty) = dirty.or((!self.watched).then_some(Dirty::Everything)) else {
-            return self.shown();
-        };
-        let seen = match &dirty {
-            Dirty::Everything => self.look_at_all(&root, &mut held.seen),
-            Dirty::Files(files) => self.look_at_some(&root, files, &mut held.seen),
-        };
-        let fault = seen.err().map(|error| refused(&error).detail);
-        if fault.is_some() {
-            self.woken.put_back(dirty);
-        }
-        if self.shown().fault != fault {
-            self.show(|shown| shown.fault = fault);
-        }
-        self.shown()
-    }
-
-    fn look_at_all(
-        &self,
-        root: &MemoryRoot,
-        seen: &mut BTreeMap<File, Seen>,
-    ) -> std::result::Result<(), FileError> {
-        let listing = root.list()?;
-        let changes = changed(seen, &listing);
-        for file in changes.read.iter().chain(&changes.gone) {
-            match self.look_at(root, file, seen) {
-                // Swapped since it was listed: the next look names it.
-                Err(FileError::Strange { .. }) => self.forget(file, seen),
-                done => done?,
-            }
-        }
-        if self.shown().strange != listing.strange {
-            self.show(|shown| shown.strange = listing.strange);
-        }
-        Ok(())
-    }
-
-    /// What is no memory, or was none, is found by looking at everything.
-    fn look_at_some(
-        &self,
-        root: &MemoryRoot,
-        files: &BTreeSet<File>,
-        seen: &mut BTreeMap<File, Seen>,
-    ) -> std::result::Result<(), FileError> {
-        let shown = self.shown();
-        let odd = |file: &File| shown.strange.iter().any(|strange| strange.path == file.path());
-        if files.iter().any(odd) {
-            return self.look_at_all(root, seen);
-        }
-        for file in files {
-            match self.look_at(root, file, seen) {
-                Err(FileError::Strange { .. }) => return self.look_at_all(root, seen),
-                done => done?,
-            }
-        }
-        Ok(())
-    }
-
-    fn look_at(
-        &self,
-        root: &MemoryRoot,
-        file: &File,
-        seen: &mut BTreeMap<File, Seen>,
-    ) -> std::result::Result<(), FileError> {
-        let at = self.clock.now();
-        let Some(content) = root.read(file)? else {
-            self.forget(file, seen);
-            return Ok(());
-        };
-        seen.insert(file.clone(), Seen { stamp: content.stat.stamp, at });
-        self.show(|shown| match file {
-            File::Index => {
-                let text = String::from_utf8_lossy(&content.bytes).into_owned();
-                shown.index = Some(Arc::new(IndexFile { text, hash: content.hash }));
-            }
-            File::Topic(name) => {
-                shown.topics.insert(name.clone(), Arc::new(topic(name, &content)));
-            }
-        });
-        Ok(())
-    }
-
-    fn forget(&self, file: &File, seen: &mut BTreeMap<File, Seen>) {
-        seen.remove(file);
-        self.show(|shown| match file {
-            File::Index => shown.index = None,
-            File::Topic(name) => drop(shown.topics.remove(name)),
-        });
-    }
-
-    fn show(&self, change: impl FnOnce(&mut Snapshot)) {
-        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
-        let snapshot = Arc::make_mut(&mut shown);
-        change(snapshot);
-        snapshot.revision += 1;
-    }
-
     /// It is looked through every few seconds, for want of the system's watches.
     pub(crate) fn is_polled(&self) -> bool {
         !self.watched || self.watcher.is_polled(&self.dir)
@@ -369,61 +236,5 @@ impl Drop for Shelf {
         self.watcher.remove(&self.dir, &self.woken);
         // Who follows it ends.
         self.woken.bell.notify_one();
-    }
-}
-
-fn topic(name: &Name, content: &Content) -> Topic {
-    let text = String::from_utf8_lossy(&content.bytes);
-    Topic {
-        name: name.clone(),
-        hash: content.hash,
-        bytes: content.stat.bytes,
-        modified: content.stat.modified,
-        header: header::read(&text).header,
-    }
-}
-
-fn text_of(file: &File, content: Content) -> Result<(String, Hash)> {
-    match String::from_utf8(content.bytes) {
-        Ok(text) => Ok((text, content.hash)),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            let detail = format!("{file}: the byte at offset {at} is not UTF-8");
-            Err(Refusal::new(Kind::Conflict, detail).hint("mend or remove the file"))
-        }
-    }
-}
-
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(Refusal::internal)?
-}
-
-pub(super) fn unusable(error: &RootError) -> Refusal {
-    let detail = match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    };
-    Refusal::new(Kind::Conflict, detail)
-        .hint("`bethink doctor` tells what is wrong with the memory directory")
-}
-
-pub(super) fn refused(error: &FileError) -> Refusal {
-    let detail = match std::error::Error::source(error) {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    };
-    match error {
-        FileError::NoRoom { .. } => {
-            Refusal::new(Kind::StorageFull, detail).hint("free some space; nothing was changed")
-        }
-        FileError::Denied { .. } | FileError::ReadOnly { .. } => {
-            Refusal::new(Kind::ReadOnly, detail)
-                .hint("check the permissions of the memory directory; nothing was changed")
-        }
-        FileError::Twin { .. } => Refusal::invalid("name", detail),
-        FileError::TooMany { .. } => Refusal::new(Kind::TooLarge, detail),
-        _ => Refusal::new(Kind::Conflict, detail),
     }
 }

@@ -9,7 +9,7 @@ use bethink_store::MemoryVersionFilter;
 use bethink_transcript::UnixMicros;
 
 use crate::memory::Shelf;
-use crate::memory::shelf::{blocking, refused};
+use crate::memory::refused::{blocking, refused};
 use crate::{Daemon, Kind, Refusal, Result};
 
 /// Bytes of all topics together: a hundred thousand notes of a usual size. More is not held in memory at once.

@@ -9,7 +9,7 @@ use bethink_store::Kept;
 
 use super::SPACE;
 use crate::clock::rfc3339;
-use crate::memory::shelf::{blocking, refused};
+use crate::memory::refused::{blocking, refused};
 use crate::{Daemon, Kind, Refusal, Result};
 
 /// Without a sign of life for so long, the directory is someone else's (specification, section 7).

@@ -84,7 +84,7 @@ impl Daemon {
             ..api::DreamResult::default()
         };
         let held = Arc::clone(shelf);
-        let root = crate::memory::shelf::blocking(move || held.root(false)).await?;
+        let root = crate::memory::refused::blocking(move || held.root(false)).await?;
         // No memory yet: nothing is made for a dream.
         let Some(root) = root else { return Ok(result) };
         if wish.dry_run {
