@@ -3,10 +3,11 @@
 //! Engines decide, the store keeps, this crate carries decisions out and makes them durable. Entrances
 //! call [`Daemon`]'s methods; nothing here knows a route, a header or a status code.
 //!
-//! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` → `report` →
+//! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` (`added`) → `report` →
 //! `collapse` → `models` → `compactions` → `recover` → `state` → `events` → `jobs` → `import` → `index` →
 //! `search` (`hit`) → `notes` → `memory` → `instructions` → `recall` → `extract` → `export` → `ledger`.
 
+mod added;
 mod boot;
 mod cache;
 mod clock;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bethink_api as api;
 use bethink_compactor::Trigger;
 use bethink_compactor::policy::{self, Policy};
-use bethink_context::todos;
 use bethink_context::{
     Attachment, Decision, Decisions, Hints, Measure, Shape, StageReport, assemble, measure, snip,
     view,
@@ -18,12 +17,12 @@ use bethink_store::NewDecision;
 use bethink_transcript::{Role, Seq, SessionId, UnixMicros, ValidPrompt};
 use bytes::Bytes;
 
+use crate::added::{memory_tokens, todo_reminder};
 use crate::collapse::Fill;
 use crate::compactions::Wish;
 use crate::frame::{Frame, Given, hash, hash_text, join, overflow};
 use crate::hot::{HotGuard, HotSession, Slot, tokens};
-use crate::limits::TODOS_WHOLE_EVERY;
-use crate::memory::{Inject, Project, ProjectPart};
+use crate::memory::{Inject, Project};
 use crate::models::Sent;
 use crate::recall::Asked;
 use crate::report::{self, Facing};
@@ -133,58 +132,6 @@ impl Daemon {
         metrics::counter!("bethink_prompts_total").increment(1);
         self.registry().trim(self.hot_budget());
         join(&system, &body.messages, &tools, &made.report)
-    }
-
-    /// The session's project, where anything of it is wanted in the prompt.
-    async fn project_of(&self, hot: &HotSession, inject: Inject) -> Result<Option<Arc<Project>>> {
-        if inject == Inject::Off {
-            return Ok(None);
-        }
-        match self.project(&hot.session.project_dir).await {
-            Ok(project) => {
-                project.followed_by(hot.session.id);
-                Ok(Some(project))
-            }
-            // An old session of a relative directory has no memory, and goes on.
-            Err(refusal) if refusal.kind == Kind::Invalid => Ok(None),
-            Err(refusal) => Err(refusal),
-        }
-    }
-
-    /// System and tools, with what bethink adds of the project.
-    async fn frame(
-        &self,
-        hot: &HotSession,
-        slot: &Slot,
-        project: Option<&Project>,
-        given: &Given,
-        inject: Inject,
-    ) -> Result<Frame> {
-        let mut added = ProjectPart::default();
-        if let (Some(project), Inject::Full) = (project, inject) {
-            added.instructions = self.instructions_part(hot, slot, project, given).await?;
-            added.memory = self.index_part(hot, slot, project).await;
-        }
-        Frame::new(given, added)
-    }
-
-    /// What is said at the tail before the stages decide.
-    async fn reminders(
-        &self,
-        hot: &HotSession,
-        slot: &Slot,
-        project: Option<&Project>,
-        inject: Inject,
-    ) -> Result<Vec<Attachment>> {
-        let mut reminders = Vec::new();
-        reminders.extend(self.notes_to_bring_back(hot, self.now()).await?);
-        if let Some(project) = project {
-            reminders.extend(self.index_news(hot, slot, project));
-        }
-        if inject == Inject::Full {
-            reminders.extend(self.instruction_news(hot, slot));
-        }
-        Ok(reminders)
     }
 
     /// Decides and looks; nothing is kept yet.
@@ -435,13 +382,6 @@ impl Daemon {
     }
 }
 
-/// Tokens of what the tail says of memory.
-fn memory_tokens(decisions: &Decisions) -> u64 {
-    let memory =
-        decisions.attachments().iter().filter(|a| a.what == "memory" && decisions.shows(a));
-    memory.map(|a| u64::from(a.tokens)).sum()
-}
-
 /// When the provider last saw this session's prefix, as far as is known.
 pub(crate) fn last_activity(hot: &HotSession) -> Option<UnixMicros> {
     let assistant = hot
@@ -452,29 +392,4 @@ pub(crate) fn last_activity(hot: &HotSession) -> Option<UnixMicros> {
         .find(|e| e.message.role == Role::Assistant)
         .map(|e| e.message.created_at);
     hot.last_prompt.max(assistant)
-}
-
-/// The reminder after a tool round, once for each round.
-fn todo_reminder(hot: &mut HotSession) -> Option<Attachment> {
-    let last = hot.history.entries().last()?;
-    last.message.tool_results().next()?;
-    let after = last.message.seq;
-    // A round whose own call set the list shows it already.
-    let round_starts =
-        hot.history.entries().iter().rposition(|e| e.message.role == Role::Assistant)?;
-    let own_call = hot
-        .history
-        .entries()
-        .get(round_starts)
-        .is_some_and(|e| todos::set_by(&e.message).is_some());
-    let already = hot.decisions.attachments().iter().any(|a| a.after == after && a.what == "todos");
-    if own_call || already {
-        return None;
-    }
-    let whole = hot.todos.changed || hot.todos.short >= TODOS_WHOLE_EVERY;
-    let text = todos::reminder(&hot.todos.list, whole)?;
-    hot.todos.short = if whole { 0 } else { hot.todos.short + 1 };
-    hot.todos.changed = false;
-    let tokens = tokens(&text);
-    Some(Attachment { after, what: "todos".to_owned(), name: String::new(), text, tokens })
 }

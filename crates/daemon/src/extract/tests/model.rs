@@ -125,10 +125,8 @@ async fn a_fork_of_the_session_writes_with_the_clients_own_tools() {
     let source = head.source.unwrap();
     assert_eq!((source.strategy.as_str(), source.messages), ("model", vec!["1-2".to_owned()]));
     assert_eq!(source.session, id.to_string());
-    let asked = model.asked.lock().unwrap();
-    let first = String::from_utf8(asked[0].messages_json()).unwrap();
+    let first = String::from_utf8(model.asked.lock().unwrap()[0].messages_json()).unwrap();
     assert!(first.contains(TAUGHT) && first.contains("write down what later sessions"), "{first}");
-    drop(asked);
     daemon.shutdown().await;
 }
 
