@@ -44,24 +44,29 @@ impl Daemon {
     async fn look_over(&self, shelf: &Arc<Shelf>) -> Result<api::MemoryShelf> {
         let shown = shelf.snapshot_anew(self).await?;
         let (held, seen) = (Arc::clone(shelf), Arc::clone(&shown));
+        // Thousands of topics are a second of work, which no other request should wait for.
+        let looked = blocking(move || {
+            let read = read(&held, &seen)?;
+            let text = seen.index.as_ref().map(|index| index.text.as_str());
+            Ok((read.there, findings(held.scope, text, &read)))
+        });
         // A directory that can't be read is told as the fault that it is.
-        let read = blocking(move || read(&held, &seen)).await;
-        let (read, fault) = match read {
-            Ok(read) => (read, shown.fault.clone()),
-            Err(refusal) => (Read::default(), shown.fault.clone().or(Some(refusal.detail))),
+        let (there, findings, fault) = match looked.await {
+            Ok((there, findings)) => (there, findings, shown.fault.clone()),
+            Err(refusal) => (false, Vec::new(), shown.fault.clone().or(Some(refusal.detail))),
         };
         let text = shown.index.as_ref().map(|index| index.text.as_str());
         Ok(api::MemoryShelf {
             scope: shelf.scope.to_string(),
             dir: shelf.dir.display().to_string(),
             layout: self.settings().memory.layout.clone(),
-            there: read.there,
+            there,
             topics: shown.topics.len() as u64,
             bytes: shown.topics.values().map(|topic| topic.bytes).sum(),
             index: text.map(index_size),
             watch: if shelf.is_polled() { "polling" } else { "events" }.to_owned(),
             fault,
-            findings: findings(shelf.scope, text, &read),
+            findings,
         })
     }
 }
