@@ -3,6 +3,7 @@
 // A test that can't go on stops.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod dream;
 mod memory;
 mod team;
 mod terminal;

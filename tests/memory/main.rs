@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
+mod dream;
 mod extraction;
 mod instructions;
 mod memory;

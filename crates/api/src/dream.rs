@@ -33,6 +33,9 @@ pub struct DreamResult {
     pub diff: String,
     /// Files that were changed.
     pub applied: Vec<String>,
+    /// Edits of a model that were left out, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// Files that were to be changed and were not.
     pub left_alone: Vec<DreamLeft>,
 }

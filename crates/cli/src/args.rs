@@ -91,6 +91,8 @@ pub(crate) enum Command {
     Recall(Recall),
     /// Remember something for later sessions of the project
     Remember(Remember),
+    /// Bring the project's memory into order, or look at what that would change
+    Dream(Dream),
     /// List, write and mend what the project remembers
     #[command(subcommand, arg_required_else_help = true)]
     Memory(MemoryCommand),
@@ -109,6 +111,16 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Print a completion script for a shell
     Completions { shell: Shell },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dream {
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Put back what the last dream changed, as far as nobody changed it since
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) undo: bool,
 }
 
 #[derive(Debug, Args)]

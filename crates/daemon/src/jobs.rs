@@ -94,6 +94,7 @@ impl Daemon {
         match kind {
             NOTES => self.settings().model.notes_by_model(),
             EXTRACT => self.extracts_by_model(),
+            DREAM => self.dreams_by_model(),
             _ => false,
         }
     }

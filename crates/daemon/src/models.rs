@@ -59,6 +59,8 @@ pub(crate) enum Purpose {
     Recall,
     /// What of a conversation is worth remembering.
     Extraction,
+    /// A project's memory brought into order.
+    Dream,
 }
 
 impl Purpose {
@@ -68,6 +70,7 @@ impl Purpose {
             Purpose::Notes => "notes",
             Purpose::Recall => "recall",
             Purpose::Extraction => "extraction",
+            Purpose::Dream => "dream",
         }
     }
 
@@ -75,7 +78,7 @@ impl Purpose {
     fn deadline(self, settings: &ModelSettings) -> Duration {
         let whole = Duration::from_millis(settings.deadline_ms);
         match self {
-            Purpose::Summary | Purpose::Notes | Purpose::Extraction => whole,
+            Purpose::Summary | Purpose::Notes | Purpose::Extraction | Purpose::Dream => whole,
             Purpose::Recall => whole.min(RECALL_DEADLINE),
         }
     }
@@ -204,12 +207,17 @@ impl Daemon {
             Purpose::Notes => (settings.notes_by_model(), settings.small_name.as_str()),
             // By the session's own model, which finds the prompt in its cache.
             Purpose::Extraction => (self.extracts_by_model(), ""),
+            Purpose::Dream => (self.dreams_by_model(), ""),
             Purpose::Recall => (
                 settings.is_on() && self.settings().memory.recall == "model",
                 settings.small_name.as_str(),
             ),
         };
         self.model_named(small, own).filter(|_| wanted)
+    }
+
+    pub(crate) fn dreams_by_model(&self) -> bool {
+        self.settings().model.is_on() && self.settings().memory.dream == "model"
     }
 
     /// The first that has a name: `preferred`, the one of the settings, the session's `own`.
@@ -310,7 +318,7 @@ impl Daemon {
                 .try_acquire()
                 .map_err(|_| format!("{RECALLS_AT_ONCE} recalls are being made already")),
             // Nobody waits for these.
-            Purpose::Notes | Purpose::Extraction => {
+            Purpose::Notes | Purpose::Extraction | Purpose::Dream => {
                 let places =
                     if purpose == Purpose::Notes { &desk.notes } else { &desk.extractions };
                 tokio::select! {

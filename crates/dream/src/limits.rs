@@ -42,3 +42,9 @@ pub const QUOTED_CHARS: usize = 100;
 
 /// Topics that share their rarest word and are each compared with each; of more, only neighbours by name are.
 pub const MANY_ALIKE: usize = 64;
+
+/// Bytes of files that a model is shown in one dream: some 40,000 tokens, which every window of today has.
+pub const MODEL_SHOWN_BYTES: usize = 160 * 1024;
+
+/// Bytes of one of them; a longer one is no note to be reworded, and would take the room of twenty.
+pub const MODEL_FILE_BYTES: usize = 16 * 1024;

@@ -4,6 +4,7 @@
 //! safe part stands whatever it does. Each edit is then looked at by itself; one that loses something is left
 //! out and told, and where too much would go, all of them are.
 
+mod instruction;
 mod judge;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::directory::{Directory, Taught};
 use crate::plan::{File, Phase, Plan};
 use crate::{consolidate, gather, orient, prune};
 
+pub use instruction::{INSTRUCTION, Question, question};
 pub use judge::Refused;
 
 /// How a model says that a topic may go: it has no tool that removes, and none is offered.

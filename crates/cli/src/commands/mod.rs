@@ -6,6 +6,7 @@ mod context;
 mod daemon;
 mod demo;
 mod doctor;
+mod dream;
 mod editor;
 mod export;
 mod history;
@@ -52,6 +53,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Notes(command) => Box::pin(notes::run(app, command)).await,
         Command::Recall(how) => recall::recall(app, &how).await,
         Command::Remember(what) => Box::pin(remember::remember(app, &what)).await,
+        Command::Dream(how) => dream::dream(app, &how).await,
         Command::Memory(command) => Box::pin(memory::run(app, command)).await,
         Command::Todo => todo::todo(app).await,
         Command::Team(command) => Box::pin(team::run(app, command)).await,

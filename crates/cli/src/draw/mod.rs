@@ -3,6 +3,7 @@
 //! [`Text`]: crate::screen::Text
 
 pub(crate) mod compaction;
+pub(crate) mod dream;
 pub(crate) mod event;
 pub(crate) mod facts;
 pub(crate) mod hit;

@@ -5,12 +5,13 @@
 //! alone, and then nothing is removed, because what is removed may have moved to it. Whoever is killed on the
 //! way has written something twice at most, and the next run goes on from what stands there.
 //!
-//! Reading order: `gate` (when) → `run` (one dream) → `lock` (alone) → `files` (what is there) → `apply` → `undo`.
+//! Reading order: `gate` (when) → `run` (one dream) → `lock` (alone) → `files` (what is there) → `model` → `apply` → `undo`.
 
 mod apply;
 mod files;
 mod gate;
 mod lock;
+mod model;
 mod run;
 #[cfg(test)]
 mod tests;

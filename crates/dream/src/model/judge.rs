@@ -111,8 +111,7 @@ fn with_source(text: &str, page: &Page, edited: &Edited) -> String {
 
 /// `Merged into fog`, `Merged into [[fog]]`, `Merged into fog.md.`
 fn merged_into(text: &str) -> Option<Name> {
-    let target = header::read(text).body.trim().strip_prefix(MERGED_INTO)?;
-    Name::parse(target.trim_end_matches('.').trim_matches(['[', ']', '`', '"', ' '])).ok()
+    Name::parse(super::instruction::target(header::read(text).body)?).ok()
 }
 
 fn merged(

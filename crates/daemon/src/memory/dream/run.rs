@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::DREAM;
 use super::apply::Dreamer;
 use super::gate::DreamState;
+use super::model::STRATEGY;
 use crate::memory::Project;
 use crate::quiet::quietly;
 use crate::{Daemon, Kind, Refusal, Result, jobs};
@@ -109,12 +110,18 @@ impl Daemon {
         &self,
         project: &Project,
         root: &Arc<MemoryRoot>,
-        _wish: &Wish,
-        _result: &mut api::DreamResult,
+        wish: &Wish,
+        result: &mut api::DreamResult,
     ) -> Result<Plan> {
-        let directory = self.dream_directory(project.shelf(Scope::Private), root).await?;
-        let now = self.now();
-        quietly(move || bethink_dream::plan(&directory, &[], now)).await
+        let directory = Arc::new(self.dream_directory(project.shelf(Scope::Private), root).await?);
+        let (now, texts) = (self.now(), Arc::clone(&directory));
+        let plan = quietly(move || bethink_dream::plan(&texts, &[], now)).await?;
+        let Some(dreamt) = self.dream_by_model(&directory, &plan, wish.session).await else {
+            return Ok(plan);
+        };
+        result.strategy = STRATEGY.to_owned();
+        result.refused = dreamt.refused;
+        Ok(dreamt.plan)
     }
 
     async fn make_true(

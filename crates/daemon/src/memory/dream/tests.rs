@@ -362,3 +362,102 @@ async fn no_memory_is_no_dream() {
     assert!(home.dream(false, false).await.unwrap_err().contains("not UTF-8"));
     home.daemon.shutdown().await;
 }
+
+/// Answers each time with the same text, or hangs.
+#[derive(Debug)]
+struct Scripted(Option<String>);
+
+impl bethink_model::Model for Scripted {
+    fn provider(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: &'a bethink_model::Request,
+        _: &'a dyn bethink_model::Hearer,
+    ) -> bethink_model::Answer<'a> {
+        use bethink_transcript::{Message, MessageId, MessageMeta, Seq, Usage, message::Source};
+        assert_eq!(request.tools.as_ref(), b"[]");
+        let raw = json!({ "role": "assistant", "content": self.0 }).to_string();
+        let (seq, created_at) = (Seq(1), UnixMicros(0));
+        let meta = MessageMeta { seq, id: MessageId::new("m").unwrap(), created_at };
+        Box::pin(async move {
+            if self.0.is_none() {
+                std::future::pending::<()>().await;
+            }
+            Ok(bethink_model::Reply {
+                id: "msg_1".to_owned(),
+                model: "scripted".to_owned(),
+                content: Message::parse(meta, raw.into(), Source::Client)
+                    .unwrap()
+                    .blocks
+                    .into_vec(),
+                stop: bethink_model::Stop::EndTurn,
+                usage: Usage { input_tokens: 100, output_tokens: 50, ..Usage::default() },
+                usage_doubtful: false,
+            })
+        })
+    }
+
+    fn count<'a>(&'a self, _: &'a bethink_model::Request) -> bethink_model::Counted<'a> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+/// Two topics that no rule sees as one, and a model's answer to them.
+async fn dreamt_by(answer: Option<&str>) -> (Home, api::DreamResult) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = Settings::at(dir.path());
+    settings.model.provider = "anthropic".to_owned();
+    settings.model.name = "scripted".to_owned();
+    settings.model.deadline_ms = 500;
+    settings.memory.dream = "model".to_owned();
+    let model = Arc::new(Scripted(answer.map(str::to_owned)));
+    let desk = crate::models::ModelDesk::new(Some(model), None);
+    let daemon = Daemon::boot_with(settings, desk).await.unwrap();
+    let project_dir = dir.path().join("project").display().to_string();
+    let project = daemon.project(&project_dir).await.unwrap();
+    let home = Home { _dir: dir, daemon, project, dir: project_dir };
+    home.learn("berlin", "2026-06-01", "Deploys go through Ann in Berlin.").await;
+    home.learn("friday", "2026-06-02", "Never deploy to production on a Friday.").await;
+    let result = home.dream(false, false).await.unwrap();
+    (home, result)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_merges_what_belongs_together() {
+    let answer = "<memory file=\"berlin.md\">\n---\nname: deploys\ndescription: How deploys go\ntype: feedback\n---\n\n\
+                  > Deploys go through Ann in Berlin.\n\n> Never deploy to production on a Friday.\n</memory>\n\
+                  <memory file=\"friday.md\">\n---\nname: friday\ndescription: moved\ntype: feedback\n---\n\nMerged into \
+                  berlin.\n</memory>\n";
+    let (home, result) = dreamt_by(Some(answer)).await;
+    assert_eq!(
+        (result.strategy.as_str(), result.refused.len()),
+        ("model", 0),
+        "{:?}",
+        result.refused
+    );
+    assert_eq!(home.text("friday.md"), None);
+    let berlin = home.text("berlin.md").unwrap();
+    assert!(berlin.contains("on a Friday") && berlin.contains("session: s2026-06-01"), "{berlin}");
+    home.daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_model_would_lose_stays() {
+    let answer = "<memory file=\"friday.md\">\n---\nname: friday\ndescription: deploys\ntype: feedback\n---\n\nDeploy \
+                  when you like.\n</memory>\n";
+    let (home, result) = dreamt_by(Some(answer)).await;
+    assert_eq!(result.refused.len(), 1);
+    assert!(home.text("friday.md").unwrap().contains("Never deploy"));
+    home.daemon.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_that_hangs_leaves_the_embedded_dream() {
+    let (home, result) = dreamt_by(None).await;
+    assert_eq!(result.strategy, "embedded");
+    assert!(home.text("friday.md").is_some());
+    home.daemon.shutdown().await;
+}

@@ -11,10 +11,8 @@ use bethink_store::{MemoryVersion, MemoryVersionFilter};
 use crate::memory::{Author, MemoryWish, MemoryWrite, Project, Shelf};
 use crate::{Daemon, Kind, Refusal, Result};
 
-/// Versions of a directory that are looked through for those of its last dream, and of one file for what stood
-/// there before.
+/// Versions of a directory that are looked through for those of its last dream.
 const VERSIONS: usize = 5_000;
-const VERSIONS_OF_A_FILE: usize = 500;
 
 impl Daemon {
     pub(super) async fn undo_dream(
@@ -32,9 +30,12 @@ impl Daemon {
         if files.is_empty() {
             return Err(nothing());
         }
-        // The index first: where a topic comes back, its line is there already.
-        for (path, versions) in files.iter().rev() {
-            match self.undo_file(project, shelf, path, versions, &id).await? {
+        // The index last: each topic that comes back brings its line along.
+        let is_index = |path: &&String| path.as_str() == File::Index.path();
+        for path in files.keys().filter(|path| !is_index(path)).chain(files.keys().filter(is_index))
+        {
+            let oldest = files.get(path).copied().unwrap_or_default();
+            match self.undo_file(project, shelf, path, oldest, &id).await? {
                 None => result.applied.push(path.clone()),
                 Some(why) => result.left_alone.push(api::DreamLeft { file: path.clone(), why }),
             }
@@ -44,21 +45,17 @@ impl Daemon {
         self.keep_dream_state(&project.key, &state).await
     }
 
-    /// The versions that the dream made, newest first, by file; the index is the last.
-    async fn dreamt_files(
-        &self,
-        shelf: &Shelf,
-        id: &str,
-    ) -> Result<BTreeMap<String, Vec<MemoryVersion>>> {
+    /// Files that the dream changed, each with the number of its first version by the dream.
+    async fn dreamt_files(&self, shelf: &Shelf, id: &str) -> Result<BTreeMap<String, i64>> {
         let filter = MemoryVersionFilter {
             directory: shelf.key.clone(),
             limit: VERSIONS,
             ..MemoryVersionFilter::default()
         };
-        let mut files: BTreeMap<String, Vec<MemoryVersion>> = BTreeMap::new();
+        let mut files = BTreeMap::new();
         for version in self.store().memory_versions(filter).await? {
-            if version.author == "dream" && version.note == id {
-                files.entry(version.file.clone()).or_default().push(version);
+            if version.note == id {
+                files.insert(version.file, version.number);
             }
         }
         Ok(files)
@@ -70,17 +67,17 @@ impl Daemon {
         project: &Project,
         shelf: &Arc<Shelf>,
         path: &str,
-        made: &[MemoryVersion],
+        oldest: i64,
         id: &str,
     ) -> Result<Option<String>> {
-        let (Some(newest), Some(oldest)) = (made.first(), made.last()) else { return Ok(None) };
         let file = File::parse(path).map_err(Refusal::internal)?;
-        let text = self.memory_text_before(shelf, path, oldest.number).await?;
-        let wish = match newest.hash.parse::<Hash>() {
-            Ok(hash) => MemoryWish::Hash(hash),
-            Err(_) => MemoryWish::Absent,
-        };
-        let author = Author { by: "restore", session: None, note: format!("before {id}") };
+        let note = format!("before {id}");
+        let newest = self.newest_version(shelf, path, None).await?;
+        let ours = newest.filter(|version| version.note == id || version.note == note);
+        let Some(newest) = ours else { return Ok(Some("it was changed since".to_owned())) };
+        let text = self.memory_text_before(shelf, path, oldest).await?;
+        let wish = newest.hash.parse::<Hash>().map_or(MemoryWish::Absent, MemoryWish::Hash);
+        let author = Author { by: "restore", session: None, note };
         let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
         match self.write_memory(project, write).await {
             Ok(_) => Ok(None),
@@ -91,6 +88,22 @@ impl Daemon {
         }
     }
 
+    async fn newest_version(
+        &self,
+        shelf: &Shelf,
+        path: &str,
+        before: Option<i64>,
+    ) -> Result<Option<MemoryVersion>> {
+        let filter = MemoryVersionFilter {
+            directory: shelf.key.clone(),
+            file: Some(path.to_owned()),
+            before,
+            limit: 1,
+            ..MemoryVersionFilter::default()
+        };
+        Ok(self.store().memory_versions(filter).await?.into_iter().next())
+    }
+
     /// What the file held before a version; `None`: there was no file.
     async fn memory_text_before(
         &self,
@@ -98,15 +111,9 @@ impl Daemon {
         path: &str,
         number: i64,
     ) -> Result<Option<String>> {
-        let filter = MemoryVersionFilter {
-            directory: shelf.key.clone(),
-            file: Some(path.to_owned()),
-            before: Some(number),
-            limit: VERSIONS_OF_A_FILE,
-            ..MemoryVersionFilter::default()
+        let Some(before) = self.newest_version(shelf, path, Some(number)).await? else {
+            return Ok(None);
         };
-        let before = self.store().memory_versions(filter).await?.into_iter().next();
-        let Some(before) = before else { return Ok(None) };
         let content = self.store().memory_content(before.number).await?;
         let bytes = content.and_then(|version| version.content);
         bytes.map(|bytes| String::from_utf8(bytes.to_vec()).map_err(Refusal::internal)).transpose()

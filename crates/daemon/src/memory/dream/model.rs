@@ -1,0 +1,193 @@
+//! A dream by a model: it is shown a copy and answers with files; what loses something is left out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bethink_dream::model::{Edited, INSTRUCTION, Question, copy, question, rewritten};
+use bethink_dream::{Directory, File, Plan};
+use bethink_extractor::model::table::{Allowed, Table};
+use bethink_extractor::model::{MemoryCopy, blocks, spot::Spot};
+use bethink_memdir::{Name, Source};
+use bethink_model::Request;
+use bethink_transcript::{PromptMessage, Seq, SessionId, ValidPrompt, json};
+use bytes::Bytes;
+use serde_json::json;
+
+use crate::clock::rfc3339;
+use crate::hot::tokens;
+use crate::models::{Errand, Purpose};
+use crate::quiet::quietly;
+use crate::{Daemon, Refusal, Result};
+
+/// How the directory is named to the model's answers; no file system has it.
+const DIR: &str = "/memory";
+/// As a result names it.
+pub(super) const STRATEGY: &str = "model";
+
+/// A plan that a model had a part in, and what of its edits was left out.
+pub(super) struct Dreamt {
+    pub(super) plan: Plan,
+    pub(super) refused: Vec<String>,
+}
+
+impl Daemon {
+    /// `None` where no model is asked, or none answered: the embedded plan goes on.
+    pub(super) async fn dream_by_model(
+        &self,
+        directory: &Arc<Directory>,
+        plan: &Plan,
+        session: Option<SessionId>,
+    ) -> Option<Dreamt> {
+        let model = self.model_for(Purpose::Dream, "")?;
+        if let Some(reason) = self.model_rests(session, Purpose::Dream) {
+            tracing::info!(%reason, "the dream is embedded");
+            return None;
+        }
+        let copy = copy(directory, plan);
+        let own = |file: &File| is_own(directory, file);
+        let day = rfc3339(self.now());
+        let asked = question(&copy, own, day.get(..10).unwrap_or_default());
+        if asked.shown.len() < 2 {
+            // One file alone is in order when the rules are done with it.
+            return None;
+        }
+        let request = self.dream_request(model, &asked)?;
+        let purpose = Purpose::Dream;
+        let errand = Errand { session, purpose, request: &request, tools: &[], turns: 1 };
+        let finished = self.ask(errand).await.ended.ok()?;
+        let (files, mut refused) = written(&copy, &asked, &finished.text);
+        let source = Source {
+            session: session.map(|id| id.0.to_string()).unwrap_or_default(),
+            messages: Vec::new(),
+            strategy: STRATEGY.to_owned(),
+            time: rfc3339(self.now()),
+        };
+        let wrote = !files.is_empty();
+        let judged = self.judge_dream(Arc::clone(directory), Edited { files, source }).await;
+        let rewriting = judged.ok()?;
+        // A model that is right to leave things alone said something that could be used.
+        self.judged(session, purpose, !wrote || rewriting.taken > 0);
+        refused.extend(rewriting.refused.iter().map(ToString::to_string));
+        for reason in &refused {
+            self.tell_model(errand, &json!({ "step": "refused", "message": reason }));
+        }
+        Some(Dreamt { plan: rewriting.plan, refused })
+    }
+
+    async fn judge_dream(
+        &self,
+        directory: Arc<Directory>,
+        edited: Edited,
+    ) -> Result<bethink_dream::model::Rewriting> {
+        let now = self.now();
+        quietly(move || rewritten(&directory, &[], now, &edited)).await
+    }
+
+    /// It stands alone: what a session talks about is no part of it.
+    fn dream_request(&self, model: String, asked: &Question) -> Option<Request> {
+        let system = format!(r#"[{{"type":"text","text":{}}}]"#, json::encode_string(INSTRUCTION));
+        let said = PromptMessage::said(&asked.text, Seq::ZERO, tokens(&asked.text));
+        let prompt = ValidPrompt::check(vec![said]).map_err(|faults| {
+            Refusal::internal(format!("a dream's question broke a rule: {faults:?}"))
+        });
+        Some(Request {
+            model,
+            system: Bytes::from(system),
+            tools: Bytes::from_static(b"[]"),
+            prompt: prompt.ok()?,
+            marks: Vec::new(),
+            max_tokens: self.settings().model.max_output,
+        })
+    }
+}
+
+fn is_own(directory: &Directory, file: &File) -> bool {
+    let File::Topic(name) = file else { return false };
+    // What the plan makes anew is the daemon's.
+    directory.topics.iter().find(|topic| topic.name == *name).is_none_or(|topic| topic.untouched)
+}
+
+/// Files of an answer, under the rules of every memory that a model writes: a topic's form and size, no secrets,
+/// nothing that is not seen.
+fn written(
+    copy: &BTreeMap<File, String>,
+    asked: &Question,
+    answer: &str,
+) -> (BTreeMap<File, String>, Vec<String>) {
+    let topic = |(file, text): (&File, &String)| match file {
+        File::Topic(name) => Some((name.clone(), text.clone())),
+        File::Index => None,
+    };
+    let table = Table { dir: DIR.to_owned(), proposals: false };
+    let mut desk =
+        MemoryCopy::new(copy.iter().filter_map(topic).collect(), String::new(), Vec::new());
+    let (mut names, mut refused): (Vec<Name>, Vec<String>) = (Vec::new(), Vec::new());
+    for ask in blocks::asks(answer, &table) {
+        let (spot, text) = match table.judge(ask) {
+            Ok(Allowed::Write { spot, text }) => (spot, text),
+            Ok(_) => continue,
+            Err(reason) => {
+                refused.push(reason);
+                continue;
+            }
+        };
+        let Spot::Topic(name) = &spot else { continue };
+        let file = File::Topic(name.clone());
+        if copy.contains_key(&file) && !asked.shown.contains(&file) {
+            refused.push(format!("{file}: was not shown, and is not written over"));
+            continue;
+        }
+        match desk.write(&spot, &text) {
+            Ok(_) => names.push(name.clone()),
+            Err(error) => refused.push(format!("{file}: {error}")),
+        }
+    }
+    let text = |name: Name| {
+        let text = desk.read(&Spot::Topic(name.clone())).ok()?.to_owned();
+        Some((File::Topic(name), text))
+    };
+    (names.into_iter().filter_map(text).collect(), refused)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use super::*;
+
+    const TOPIC: &str = "---\nname: a\ndescription: a thing\ntype: project\n---\n\nA thing.\n";
+
+    fn check(answer: &str, files: &[&str], refused: &str) {
+        let file = |name: &str| File::Topic(Name::parse(name).unwrap());
+        let copy = BTreeMap::from([
+            (file("a"), TOPIC.to_owned()),
+            (file("hidden"), TOPIC.to_owned()),
+            (File::Index, "- [a](a.md)\n".to_owned()),
+        ]);
+        let asked = Question { text: String::new(), shown: vec![file("a")] };
+        let (written, reasons) = written(&copy, &asked, answer);
+        assert_eq!(written.keys().map(File::path).collect::<Vec<_>>(), files, "{answer}");
+        assert_eq!(reasons.is_empty(), refused.is_empty(), "{reasons:?}");
+        assert!(
+            reasons.iter().any(|reason| reason.contains(refused)) || refused.is_empty(),
+            "{reasons:?}"
+        );
+    }
+
+    #[test]
+    fn an_answer_writes_topics_and_nothing_else() {
+        let block = |file: &str, text: &str| format!("<memory file=\"{file}\">\n{text}</memory>\n");
+        let other = TOPIC.replace("A thing.", "A thing, and another.");
+        check("Nothing is to be done.", &[], "");
+        check(&block("a.md", &other), &["a.md"], "");
+        check(&format!("{}{}", block("a.md", &other), block("b.md", TOPIC)), &["a.md", "b.md"], "");
+        check(&block("hidden.md", &other), &[], "was not shown");
+        check(&block("MEMORY.md", &other), &[], "the index");
+        check(&block("team/a.md", &other), &[], "team");
+        check(&block("../a.md", &other), &[], "..");
+        check(&block("/etc/passwd", &other), &[], "outside");
+        check(&block("a.md", "no front matter"), &[], "front matter");
+        check(&block("a.md", &format!("{TOPIC}{}", "w ".repeat(20_000))), &[], "at most");
+        check(&block("a.md", &format!("{TOPIC}ghp_{}", "a1B2".repeat(9))), &[], "must not be kept");
+        check(&block("a.md", &format!("{TOPIC}\u{202e}x")), &[], "not seen");
+    }
+}
