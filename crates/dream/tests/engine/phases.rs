@@ -56,12 +56,12 @@ fn the_same_sentence_from_two_sessions_leaves_both_sources() {
 fn topics_that_differ_in_a_name_or_a_number_stay_apart() {
     for (one, other) in [
         (
-            "The worker of Alpha restarts each night by cron.",
-            "The worker of Beta restarts each night by cron.",
+            "The worker of Alpha restarts each night by cron and mails a report to the operators.",
+            "The worker of Beta restarts each night by cron and mails a report to the operators.",
         ),
         (
-            "Keep 3 replicas of the search service in staging.",
-            "Keep 5 replicas of the cache service in staging.",
+            "Keep 3 replicas of the search service in staging while the load tests run there.",
+            "Keep 5 replicas of the search service in staging while the load tests run there.",
         ),
     ] {
         let topics = vec![own("a", "s1", "2026-06-01", one), own("b", "s2", "2026-06-08", other)];
@@ -146,7 +146,7 @@ fn the_index_lists_what_there_is() {
 #[test]
 fn a_directory_without_index_gets_one() {
     let (plan, after) = dreamt(&with(None, vec![hand("fog", "# Fog\n\nFar.\n")]));
-    assert_eq!(after.index.as_deref(), Some("- [fog](fog.md) — Fog\n"));
+    assert_eq!(after.index.as_deref(), Some("- [Fog](fog.md)\n"));
     assert!(diff(&plan).starts_with("--- /dev/null\n+++ b/MEMORY.md\n"));
     assert!(dream(&empty()).is_empty());
 }

@@ -184,7 +184,7 @@ mod tests {
         check(&block("MEMORY.md", &other), &[], "the index");
         check(&block("team/a.md", &other), &[], "team");
         check(&block("../a.md", &other), &[], "..");
-        check(&block("/etc/passwd", &other), &[], "outside");
+        check(&block("/etc/passwd", &other), &[], "only files in");
         check(&block("a.md", "no front matter"), &[], "front matter");
         check(&block("a.md", &format!("{TOPIC}{}", "w ".repeat(20_000))), &[], "at most");
         check(&block("a.md", &format!("{TOPIC}ghp_{}", "a1B2".repeat(9))), &[], "must not be kept");
