@@ -29,6 +29,7 @@ pub mod needs;
 pub mod notes;
 pub mod prompts;
 pub mod ranking;
+pub mod recall;
 pub mod recording;
 pub mod retention;
 pub mod search;

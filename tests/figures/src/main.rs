@@ -11,11 +11,12 @@ use std::process::ExitCode;
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
     appends, drive, extraction, histories, imports, memdir, memory, model_drive, model_notes,
-    model_prefix, needs, notes, prompts, ranking, recording, search, secrets, starts, tokens,
+    model_prefix, needs, notes, prompts, ranking, recall, recording, search, secrets, starts,
+    tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 21] = [
+const PARTS: [&str; 22] = [
     "needs",
     "prompts",
     "histories",
@@ -29,6 +30,7 @@ const PARTS: [&str; 21] = [
     "tokens",
     "search",
     "ranking",
+    "recall",
     "extraction",
     "model-notes",
     "model-drive",
@@ -96,6 +98,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "extraction" => extraction::rows(&files),
         "search" => search::rows(),
         "ranking" => ranking(wanted),
+        "recall" => recall::rows(&directories(wanted)),
         "starts" => starts::rows(),
         "tokens" => tokens::rows(&files),
         "model-notes" => model_notes::rows(),
@@ -116,6 +119,11 @@ fn ranking(wanted: &Wanted) -> Vec<Row> {
         return Vec::new();
     }
     ranking::rows(&files)
+}
+
+/// Memory directories are given as such.
+fn directories(wanted: &Wanted) -> Vec<PathBuf> {
+    wanted.files.iter().filter(|file| file.is_dir()).cloned().collect()
 }
 
 /// Conversations are `.json`, recorded sessions `.jsonl`.

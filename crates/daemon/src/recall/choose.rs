@@ -14,7 +14,7 @@ use bethink_recall::topics::{Ask, Manifest, Row, TopicId, Why, read_pick};
 use bethink_transcript::{PromptMessage, Seq, SessionId, UnixMicros, ValidPrompt, json};
 use bytes::Bytes;
 
-use super::library::Held;
+use super::library::{Entry, Held};
 use super::{Key, Library};
 use crate::hot::tokens;
 use crate::memory::Topic;
@@ -63,6 +63,15 @@ impl Library {
         tokio::task::spawn_blocking(work).await.map_err(Refusal::internal)
     }
 
+    /// What a model is shown, and the topics behind its rows.
+    fn manifest(&self, wanted: &Wanted, now: UnixMicros) -> (Vec<TopicId>, Manifest) {
+        let held = self.held();
+        let ids = held.candidates(wanted);
+        let entries = ids.iter().filter_map(|id| Some((*id, held.entry(*id)?)));
+        let (ids, rows) = entries.map(|(id, entry)| (id, row(entry, now))).unzip();
+        (ids, Manifest::new(rows))
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.held().catalog.len()
     }
@@ -79,9 +88,8 @@ impl Held {
         let exclude = self.ids_of(&wanted.exclude);
         let picks = select(&self.catalog, &wanted.ask(&exclude, wanted.limit));
         let found = picks.into_iter().filter_map(|pick| {
-            let (scope, topic) = self.topic(pick.id)?;
-            let why = told("embedded", &pick.why, None);
-            Some(Found { scope: *scope, topic: Arc::clone(topic), why })
+            let entry = self.entry(pick.id)?;
+            Some(found(entry, told("embedded", &pick.why, None)))
         });
         found.collect()
     }
@@ -91,22 +99,22 @@ impl Held {
     }
 
     /// What a model may choose from, the likeliest first; what no word speaks for follows, newest first.
-    fn candidates(&self, wanted: &Wanted) -> Vec<(TopicId, Scope, Arc<Topic>)> {
+    fn candidates(&self, wanted: &Wanted) -> Vec<TopicId> {
         let exclude = self.ids_of(&wanted.exclude);
         let mut ids = ranked(&self.catalog, &wanted.ask(&exclude, MOST_ROWS));
         if ids.len() < MOST_ROWS {
             let known: HashSet<TopicId> = ids.iter().chain(&exclude).copied().collect();
-            let mut others: Vec<_> = self.topics().filter(|(id, _)| !known.contains(id)).collect();
-            others.sort_by_key(|(id, (_, topic))| (Reverse(topic.modified), *id));
+            let mut others: Vec<_> = self.entries().filter(|(id, _)| !known.contains(id)).collect();
+            others.sort_by_key(|(id, entry)| (Reverse(entry.topic.modified), *id));
             ids.extend(others.into_iter().map(|(id, _)| id));
             ids.truncate(MOST_ROWS);
         }
-        let topics = ids.into_iter().filter_map(|id| {
-            let (scope, topic) = self.topic(id)?;
-            Some((id, *scope, Arc::clone(topic)))
-        });
-        topics.collect()
+        ids
     }
+}
+
+fn found(entry: &Entry, why: api::RecallWhy) -> Found {
+    Found { scope: entry.scope, topic: Arc::clone(&entry.topic), why }
 }
 
 impl Daemon {
@@ -123,13 +131,10 @@ impl Daemon {
             tracing::debug!(%reason, "recall is embedded");
             return None;
         }
-        let candidates = library.held().candidates(wanted);
-        if candidates.is_empty() {
+        let (ids, manifest) = library.manifest(wanted, self.now());
+        if ids.is_empty() {
             return None;
         }
-        let now = self.now();
-        let rows = candidates.iter().map(|(_, scope, topic)| row(*scope, topic, now)).collect();
-        let manifest = Manifest::new(rows);
         let request = request(model, &question(&manifest, &wanted.query, &wanted.recent_tools))?;
         let purpose = Purpose::Recall;
         let errand = Errand { session, purpose, request: &request, tools: &[], turns: 1 };
@@ -146,24 +151,21 @@ impl Daemon {
         };
         let held = library.held();
         let found = picks.into_iter().zip(1..).filter_map(|(row, place)| {
-            let (id, scope, topic) = candidates.get(row)?;
-            let why = why(&held.catalog, &wanted.query, *id).unwrap_or_default();
-            let (scope, topic) = (*scope, Arc::clone(topic));
-            Some(Found { scope, topic, why: told("model", &why, Some(place)) })
+            let id = *ids.get(row)?;
+            let why = why(&held.catalog, &wanted.query, id).unwrap_or_default();
+            Some(found(held.entry(id)?, told("model", &why, Some(place))))
         });
         Some(found.take(wanted.limit).collect())
     }
 }
 
-fn row(scope: Scope, topic: &Topic, now: UnixMicros) -> Row {
-    let header = &topic.header;
-    let described = header.description.as_ref().or(header.name.as_ref());
+fn row(entry: &Entry, now: UnixMicros) -> Row {
     Row {
-        scope,
-        name: topic.name.clone(),
-        kind: header.kind,
-        age: age(topic.modified, now),
-        description: described.cloned().unwrap_or_default(),
+        scope: entry.scope,
+        name: entry.topic.name.clone(),
+        kind: entry.topic.header.kind,
+        age: age(entry.topic.modified, now),
+        description: entry.description.clone(),
     }
 }
 

@@ -26,10 +26,19 @@ pub(crate) struct Library {
 pub(super) struct Held {
     pub(super) catalog: Catalog,
     ids: HashMap<Key, (TopicId, Hash)>,
-    topics: HashMap<TopicId, (Scope, Arc<Topic>)>,
+    topics: HashMap<TopicId, Entry>,
     /// The snapshots that it follows, private and team.
     revisions: Option<[u64; 2]>,
     next: u32,
+}
+
+/// A topic of the catalog.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) scope: Scope,
+    pub(super) topic: Arc<Topic>,
+    /// Its own, or the first words of its body.
+    pub(super) description: String,
 }
 
 /// What is to be done.
@@ -90,12 +99,12 @@ impl Library {
 }
 
 impl Held {
-    pub(super) fn topic(&self, id: TopicId) -> Option<&(Scope, Arc<Topic>)> {
+    pub(super) fn entry(&self, id: TopicId) -> Option<&Entry> {
         self.topics.get(&id)
     }
 
-    pub(super) fn topics(&self) -> impl Iterator<Item = (TopicId, &(Scope, Arc<Topic>))> {
-        self.topics.iter().map(|(id, topic)| (*id, topic))
+    pub(super) fn entries(&self) -> impl Iterator<Item = (TopicId, &Entry)> {
+        self.topics.iter().map(|(id, entry)| (*id, entry))
     }
 
     pub(super) fn id(&self, key: &Key) -> Option<TopicId> {
@@ -126,14 +135,15 @@ impl Held {
             TopicId(self.next)
         });
         let read = header::read(text);
+        let description = read.header.described(read.body);
         let card = Card {
             name: topic.name.as_str(),
             title: read.header.name.as_deref().unwrap_or_default(),
-            description: read.header.description.as_deref().unwrap_or_default(),
+            description: &description,
         };
         self.catalog.put(id, &card, read.body);
         self.ids.insert(key, (id, hash));
-        self.topics.insert(id, (scope, Arc::clone(topic)));
+        self.topics.insert(id, Entry { scope, topic: Arc::clone(topic), description });
     }
 
     fn remove(&mut self, key: &Key) {

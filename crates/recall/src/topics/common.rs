@@ -27,15 +27,16 @@ const SAID: &str = "
 
 /// What all work consists of.
 const WORK: &str = "
-    app application apply avoid behavior behaviour begin bug case change check class clean code correct create
+    app application apply avoid begin behavior behaviour bug case change check class clean code correct create
     current currently data default define delete describe detail develop dir directory edit end error example
-    exist expect extend fail failure feature feedback file finish fix folder function generate handle implement
-    implementation improve include input install issue item job key kind learn left less line list load local
-    main make manage method mode modify move multiple name note number object open option order output own 
-    pass path person place plan possible problem process program project provide question read recommend
-    reference remove rename repo repository require result return rule run save section select send server
-    service set setting setup side solution source space state status step store string structure summarise
-    support system task text thing time todo tool type update user value variable view work write project's files
+    exist expect extend fail failure feature feedback file files finish fix folder function generate handle
+    implement implementation improve include input install issue item job key kind learn left less line list
+    load local main make manage method mode modify move multiple name note number object open option order
+    output own page pass path person place plan possible problem process program project project's provide
+    question read recommend reference remove rename repo repository require result return rule run save section
+    select send server service set setting setup side solution source space state status step store string
+    structure summarise support system task text thing time todo tool type update user value variable view work
+    write
 ";
 
 /// What all work goes through, and what people have rules for: how commits are written, what is tested with what.

@@ -247,6 +247,28 @@ mod tests {
     }
 
     #[test]
+    fn other_languages_have_their_own_words() {
+        let mut catalog = catalog();
+        let pages =
+            Card {
+                name: "login", title: "登录页面", description: "登录失败时显示错误信息"
+            };
+        catalog.put(TopicId(10), &pages, "错误信息来自服务器。");
+        let glass =
+            Card { name: "scheiben", title: "", description: "Warum Scheiben verschwinden" };
+        catalog.put(TopicId(11), &glass, "Glas wird zweimal gezeichnet.");
+        catalog.settle();
+        let ids = |question| -> Vec<u32> {
+            let ask = Ask { question, limit: 5, ..Ask::default() };
+            select(&catalog, &ask).iter().map(|pick| pick.id.0).collect()
+        };
+        assert_eq!(ids("修复登录页面的错误"), [10]);
+        assert_eq!(ids("今天天气怎么样"), [0; 0]);
+        assert_eq!(ids("die scheibe verschwindet"), [11]);
+        assert_eq!(ids("was kostet ein Eis?"), [0; 0]);
+    }
+
+    #[test]
     fn what_was_shown_or_is_known_is_left_out() {
         let catalog = catalog();
         let ids = |recent_tools: &[String], exclude: &[TopicId], limit| -> Vec<u32> {
