@@ -49,33 +49,32 @@ fn quality(dir: &Path) -> Vec<Row> {
         cases.fold(Tally::default(), |tally, (_, case)| tally.and(&catalog, &names, case))
     };
     let (all, judged) = (tally(&|_| true), tally(&|line| line % 2 == 1));
-    for missed in &all.missed {
-        eprintln!("{}: {missed}", dir.display());
-    }
     let of = dir.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
-    vec![
-        Row::new(
-            format!("recall in {of}: hit among 5"),
-            share(all.hits, all.asked),
-            "",
-            Goal::AtLeast(0.95),
-        )
-        .detail(format!(
-            "{} of {}; judging half {} of {}",
-            all.hits, all.asked, judged.hits, judged.asked
-        )),
-        Row::new(
-            format!("recall in {of}: refused where nothing fits"),
-            share(all.refused, all.idle),
-            "",
-            Goal::AtLeast(0.9),
-        )
-        .detail(format!(
-            "{} of {}; judging half {} of {}",
-            all.refused, all.idle, judged.refused, judged.idle
-        )),
-    ]
+    let row = |what: &str,
+               (part, whole): (usize, usize),
+               judged: (usize, usize),
+               least,
+               missed: &[String]| {
+        let detail = format!(
+            "{part} of {whole}; judging half {} of {}; {}",
+            judged.0,
+            judged.1,
+            missed.join("; ")
+        );
+        Row::new(format!("recall in {of}: {what}"), share(part, whole), "", Goal::AtLeast(least))
+            .detail(detail)
+    };
+    let hits =
+        row("hit among 5", (all.hits, all.asked), (judged.hits, judged.asked), 0.95, &all.missed);
+    let refused = row(
+        "refused where nothing fits",
+        (all.refused, all.idle),
+        (judged.refused, judged.idle),
+        0.9,
+        &all.told,
+    );
+    vec![hits, refused]
 }
 
 struct Case {
@@ -91,6 +90,8 @@ struct Tally {
     idle: usize,
     refused: usize,
     missed: Vec<String>,
+    /// Something was picked where nothing fits.
+    told: Vec<String>,
 }
 
 impl Tally {
