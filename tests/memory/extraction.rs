@@ -16,11 +16,13 @@ impl Desk {
         self.daemon.append(session, &[say::user(text), say::assistant("Noted.")]);
     }
 
-    /// Waits until a topic is there.
+    /// Waits until a topic is there, and the index names it.
     #[track_caller]
     fn learns(&self, name: &str) -> String {
-        let read = || Some(self.get(name)).filter(|answer| answer.status == 200);
-        until(PATIENCE, read).expect("it is learnt").text()
+        let index = || self.daemon.client().get(&self.path("/index")).ok()["content"].to_string();
+        let named = || index().contains(name).then_some(());
+        until(PATIENCE, named).expect("it is learnt");
+        self.get(name).text()
     }
 
     fn extract(&self, session: &str) -> Value {

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 /// Of the words of both, so many must be shared to be the same statement.
 const SAME: f64 = 0.75;
-/// Of the words of the shorter, so many must be shared to be about the same thing.
-const ABOUT: f64 = 0.6;
+/// Of the words of the shorter, figures left out, so many must be shared to be about the same thing: two rules for
+/// "generated files" are two rules.
+const ABOUT: f64 = 0.8;
 
 /// What a statement says, in whatever order and form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,9 +87,12 @@ impl Meaning {
 
     /// A statement on what the other speaks of: a newer word on it, or the opposite.
     pub fn about(&self, other: &Self) -> bool {
-        let shared = self.shared(other);
-        let least = self.words.len().min(other.words.len());
-        shared >= 2 && shared as f64 >= ABOUT * least as f64
+        let named = |words: &BTreeSet<String>| -> BTreeSet<String> {
+            words.iter().filter(|word| !is_figure(word)).cloned().collect()
+        };
+        let (own, others) = (named(&self.words), named(&other.words));
+        let shared = own.intersection(&others).count();
+        shared >= 2 && shared as f64 >= ABOUT * own.len().min(others.len()) as f64
     }
 
     /// A part of a longer text that holds all that this says.
@@ -103,8 +107,12 @@ impl Meaning {
 
     /// Three and four are not the same number with a typing error.
     fn figures(&self) -> impl Iterator<Item = &String> {
-        self.words.iter().filter(|word| word.bytes().any(|b| b.is_ascii_digit()))
+        self.words.iter().filter(|word| is_figure(word))
     }
+}
+
+fn is_figure(word: &str) -> bool {
+    word.bytes().any(|b| b.is_ascii_digit())
 }
 
 fn terms(text: &str) -> impl Iterator<Item = String> {
@@ -150,5 +158,8 @@ mod tests {
         let (one, other) = (Meaning::of("always use pnpm"), Meaning::of("never use pnpm"));
         assert!(one.about(&other) && !one.same(&other));
         assert!(!one.about(&Meaning::of("deploy on Mondays")));
+        let about = |one: &str, other: &str| Meaning::of(one).about(&Meaning::of(other));
+        assert!(about("the demo is on May 3", "the demo is on May 4"));
+        assert!(!about("keep tabs in generated files", "keep imports in generated files"));
     }
 }

@@ -52,6 +52,8 @@ async fn boot_with(home: &tempfile::TempDir, answers: &[Value]) -> (Daemon, Arc<
     let mut settings = Settings::at(home.path());
     settings.model.provider = "anthropic".to_owned();
     settings.session_memory.enabled = false;
+    settings.memory.recall = "off".to_owned();
+    settings.memory.dream = "off".to_owned();
     let answers = StdMutex::new(answers.iter().cloned().collect());
     let model = Arc::new(Scripted { answers, ..Scripted::default() });
     let desk = ModelDesk::new(Some(Arc::clone(&model) as Arc<dyn Model>), None);
