@@ -159,7 +159,7 @@ mod tests {
         assert!(one.about(&other) && !one.same(&other));
         assert!(!one.about(&Meaning::of("deploy on Mondays")));
         let about = |one: &str, other: &str| Meaning::of(one).about(&Meaning::of(other));
-        assert!(about("the demo is on May 3", "the demo is on May 4"));
+        assert!(about("the release demo is on May 3", "the release demo is on May 4"));
         assert!(!about("keep tabs in generated files", "keep imports in generated files"));
     }
 }

@@ -78,9 +78,12 @@ impl Daemon {
             strategy: engine::STRATEGY.to_owned(),
             time,
         };
-        let learnt = Learnt {
-            writes: desk.copy().changed(&source).into_iter().map(write).collect(),
-            proposals: desk.copy().proposed(&source).into_iter().map(write).collect(),
+        let learnt = {
+            let copy = desk.copy();
+            Learnt {
+                writes: copy.changed(&source).into_iter().map(write).collect(),
+                proposals: copy.proposed(&source).into_iter().map(write).collect(),
+            }
         };
         let is_good = is_good(&finished, &learnt);
         self.judged(session.id, Purpose::Extraction, is_good);

@@ -234,3 +234,25 @@ async fn without_a_good_answer_the_rules_go_on() {
     assert_eq!(header::read(&text).header.source.unwrap().strategy, "embedded");
     daemon.shutdown().await;
 }
+
+/// What it would have the team know waits for a person.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn for_the_team_it_proposes() {
+    let home = tempfile::tempdir().unwrap();
+    let probe = boot(&home).await;
+    let inside = dir(&probe).await;
+    probe.shutdown().await;
+    drop(probe);
+    std::fs::create_dir_all(inside.join("team")).unwrap();
+    let path = inside.join("team/packages.md");
+    let write = call("t1", "Write", &json!({ "file_path": path, "content": topic("pnpm it is") }));
+    let (daemon, _) = boot_with(&home, &[json!([write]), json!("One was proposed.")]).await;
+    let id = session(&daemon).await;
+    // Asked for now, whoever is first: the end of the turn or we.
+    end_turn(&daemon, id).await;
+    daemon.extract_now(id, api::ExtractRequest::default()).await.unwrap();
+    let waiting = daemon.proposals(Some("/project"), false).await.unwrap().proposals;
+    assert_eq!((waiting.len(), waiting[0].by.as_str()), (1, "extraction"));
+    assert!(!path.exists(), "nothing is written before a person approves");
+    daemon.shutdown().await;
+}
