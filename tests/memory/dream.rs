@@ -73,6 +73,8 @@ fn a_dream_is_looked_at_made_and_taken_back() {
         (text(&dir, "box.md").as_deref(), text(&dir, "MEMORY.md").as_deref()),
         (Some(PART), Some(INDEX))
     );
+    // Nor does the next dream do it again.
+    assert_eq!(dream(&desk, json!({}))["result"]["diff"], "");
     let hidden: Vec<_> =
         std::fs::read_dir(&dir).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert!(!hidden.iter().any(|name| name == ".bethink.lock"), "{hidden:?}");

@@ -18,6 +18,7 @@ pub(crate) struct Bench {
     index: Option<String>,
     found: BTreeMap<Name, String>,
     now_index: Option<String>,
+    pub(crate) index_put_back: bool,
     pages: BTreeMap<Name, Page>,
     pub(crate) unread: Vec<Name>,
     steps: Vec<Step>,
@@ -34,14 +35,15 @@ pub(crate) struct Page {
     pub(crate) body: Range<usize>,
     pub(crate) modified: UnixMicros,
     untouched: bool,
+    put_back: bool,
 }
 
 impl Page {
-    fn read(text: String, modified: UnixMicros, untouched: bool) -> Self {
+    fn read(text: String, modified: UnixMicros, untouched: bool, put_back: bool) -> Self {
         let topic = header::read(&text);
         let body = text.len() - topic.body.len()..text.len();
         let (header, header_range) = (topic.header, topic.header_range);
-        Self { header, header_range, body, text, modified, untouched }
+        Self { header, header_range, body, text, modified, untouched, put_back }
     }
 
     pub(crate) fn body(&self) -> &str {
@@ -52,6 +54,11 @@ impl Page {
     pub(crate) fn is_own(&self) -> bool {
         let by_us = self.header.source.as_ref().is_some_and(|source| source.strategy != "person");
         by_us && self.untouched
+    }
+
+    /// Not to be changed, nor to be taken away.
+    pub(crate) fn is_put_back(&self) -> bool {
+        self.put_back
     }
 
     /// The day on which its session said it.
@@ -84,11 +91,14 @@ impl Bench {
     pub(crate) fn open(directory: &Directory) -> Self {
         let ours = |topic: &&Topic| !is_foreign(directory.scope, &topic.name);
         let topics: Vec<&Topic> = directory.topics.iter().filter(ours).collect();
-        let page = |topic: &&Topic| Page::read(topic.text.clone(), topic.modified, topic.untouched);
+        let page = |topic: &&Topic| {
+            Page::read(topic.text.clone(), topic.modified, topic.untouched, topic.put_back)
+        };
         Self {
             scope: directory.scope,
             index: directory.index.clone(),
             now_index: directory.index.clone(),
+            index_put_back: directory.index_put_back,
             found: topics.iter().map(|topic| (topic.name.clone(), topic.text.clone())).collect(),
             pages: topics.iter().map(|topic| (topic.name.clone(), page(topic))).collect(),
             unread: directory.unread.clone(),
@@ -129,7 +139,7 @@ impl Bench {
             old.map_or((UnixMicros(0), true), |page| (page.modified, page.untouched));
         let before_hash = old.map(|page| Hash::of(page.text.as_bytes()));
         self.step(phase, File::Topic(name.clone()), before_hash, Some(text.clone()), what, why);
-        self.pages.insert(name.clone(), Page::read(text, modified, untouched));
+        self.pages.insert(name.clone(), Page::read(text, modified, untouched, false));
     }
 
     pub(crate) fn remove(&mut self, phase: Phase, name: &Name, what: &str, why: &str) {

@@ -9,6 +9,8 @@ pub struct Directory {
     pub scope: Scope,
     /// `None`: there is none.
     pub index: Option<String>,
+    /// A person put this index back: it is left as it is.
+    pub index_put_back: bool,
     pub topics: Vec<Topic>,
     /// Topics that are there and can't be read: too large, not UTF-8. An index line that leads to one is no dead link.
     pub unread: Vec<Name>,
@@ -23,6 +25,8 @@ pub struct Topic {
     pub modified: UnixMicros,
     /// It stands as this daemon wrote it last. A person's hand makes it a person's file, whatever its header says.
     pub untouched: bool,
+    /// A person put this version back: it is left as it is, and nothing is done twice against their will.
+    pub put_back: bool,
 }
 
 /// A topic that a session taught, as it would stand in its file, source included.

@@ -13,6 +13,10 @@ use crate::plan::{File, Phase};
 
 pub(crate) fn prune(bench: &mut Bench, now: UnixMicros) {
     drop_empty(bench, now);
+    if bench.index_put_back {
+        return bench
+            .note(Phase::Prune, "the index was put back by a person, and is left".to_owned());
+    }
     follow_descriptions(bench);
     list_what_is_there(bench);
     shorten(bench);
@@ -25,7 +29,7 @@ fn drop_empty(bench: &mut Bench, now: UnixMicros) {
         let says_nothing =
             page.body().trim().is_empty() && page.header == header::Header::default();
         let old = now.0.saturating_sub(page.modified.0) >= EMPTY_MICROS;
-        if says_nothing && old && !linked.contains(&name) {
+        if says_nothing && old && !page.is_put_back() && !linked.contains(&name) {
             bench.remove(
                 Phase::Prune,
                 &name,

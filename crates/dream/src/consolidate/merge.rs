@@ -17,7 +17,9 @@ use crate::words::{content, likeness, names, normal};
 pub(super) fn merge(bench: &mut Bench) {
     let leaves: BTreeMap<Name, Leaf> =
         bench.pages().iter().map(|(name, page)| (name.clone(), Leaf::of(page))).collect();
-    let linked = linked(bench);
+    let mut linked = linked(bench);
+    let put_back = bench.pages().iter().filter(|(_, page)| page.is_put_back());
+    linked.extend(put_back.map(|(name, _)| name.clone()));
     let mut gone: BTreeSet<Name> = BTreeSet::new();
     for (one, other) in alike(&leaves) {
         if gone.contains(&one) || gone.contains(&other) {

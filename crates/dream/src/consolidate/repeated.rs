@@ -16,7 +16,7 @@ pub(super) fn drop_repeated(bench: &mut Bench) {
         let Some(page) = bench.pages().get(&name) else { continue };
         let body = page.body();
         let twice = repeated(body);
-        if twice.is_empty() {
+        if twice.is_empty() || page.is_put_back() {
             continue;
         }
         let lines: Vec<String> = twice.iter().map(|range| body[range.clone()].to_owned()).collect();

@@ -71,6 +71,9 @@ fn one(
     if page.text == text {
         return Ok(None);
     }
+    if page.is_put_back() {
+        return Err("was put back by a person, and stays".to_owned());
+    }
     if let Some(into) = merged_into(text) {
         return merged(bench, after, page, name, into).map(Some);
     }

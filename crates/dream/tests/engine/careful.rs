@@ -1,6 +1,6 @@
 //! What a dream leaves alone.
 
-use bethink_dream::{File, Topic};
+use bethink_dream::{Directory, File, Topic};
 use bethink_memdir::{Name, Scope};
 
 use crate::support::*;
@@ -135,4 +135,21 @@ fn long_lines_of_a_person_go_where_the_index_is_cut() {
     assert!(after.len() <= 25_000 && after.contains(" — about "), "{}", after.len());
     assert!(after.contains("many words"), "no more than needed");
     assert!(plan.dropped.iter().any(|dropped| dropped.text.contains("many words")));
+}
+
+/// Who takes a dream back does not want it again tomorrow.
+#[test]
+fn what_a_person_put_back_stays() {
+    let whole =
+        "Deploys go through Ann.\n\nThe staging box is slow.\n\nAsk before you restart it.\n";
+    let part = "The staging box is slow.\n\nAsk before you restart it.\n";
+    let twice = "- Run the linter before each push\n- Run the linter before each push\n";
+    let topics =
+        [hand("whole", whole), hand("part", part), hand("twice", twice), hand("empty", "\n")];
+    let index = "- [Gone](gone.md)\n";
+    let kept: Vec<Topic> =
+        topics.iter().map(|topic| Topic { put_back: true, ..topic.clone() }).collect();
+    let directory = Directory { index_put_back: true, ..with(Some(index), kept) };
+    assert!(dream(&directory).is_empty());
+    assert_eq!(dream(&with(Some(index), topics.to_vec())).changes.len(), 4);
 }

@@ -14,7 +14,13 @@ pub(crate) fn now() -> UnixMicros {
 }
 
 pub(crate) fn empty() -> Directory {
-    Directory { scope: Scope::Private, index: None, topics: Vec::new(), unread: Vec::new() }
+    Directory {
+        scope: Scope::Private,
+        index: None,
+        index_put_back: false,
+        topics: Vec::new(),
+        unread: Vec::new(),
+    }
 }
 
 pub(crate) fn name(text: &str) -> Name {
@@ -24,7 +30,13 @@ pub(crate) fn name(text: &str) -> Name {
 /// A person's file.
 pub(crate) fn hand(name: &str, text: &str) -> Topic {
     let modified = UnixMicros(NOW - 3 * DAY);
-    Topic { name: self::name(name), text: text.to_owned(), modified, untouched: false }
+    Topic {
+        name: self::name(name),
+        text: text.to_owned(),
+        modified,
+        untouched: false,
+        put_back: false,
+    }
 }
 
 /// As an extraction writes it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bethink_dream::{Directory, Topic};
-use bethink_memdir::Name;
+use bethink_memdir::{Hash, Name};
 use bethink_memdir_fs::{File, FileError, MemoryRoot};
 use bethink_store::MemoryVersionFilter;
 use bethink_transcript::UnixMicros;
@@ -22,7 +22,7 @@ const OURS: [&str; 2] = ["extraction", "dream"];
 /// As they stood on the disk.
 struct Read {
     index: Option<String>,
-    topics: Vec<(Name, String, UnixMicros, bethink_memdir::Hash)>,
+    topics: Vec<(Name, String, UnixMicros, Hash)>,
     unread: Vec<Name>,
 }
 
@@ -37,30 +37,40 @@ impl Daemon {
         let mut topics = Vec::with_capacity(read.topics.len());
         for (name, text, modified, hash) in read.topics {
             let learnt = bethink_memdir::header::read(&text).header.source.is_some();
-            let untouched = learnt && self.is_untouched_memory(shelf, &name, hash).await?;
-            topics.push(Topic { name, text, modified, untouched });
+            let limit = if learnt { VERSIONS } else { 1 };
+            let past = self.past_of(shelf, name.file(), hash, limit).await?;
+            let (untouched, put_back) = (learnt && past.all_ours, past.put_back);
+            topics.push(Topic { name, text, modified, untouched, put_back });
         }
-        Ok(Directory { scope: shelf.scope, index: read.index, topics, unread: read.unread })
+        let hash = read.index.as_ref().map(|text| Hash::of(text.as_bytes()));
+        let index_put_back = match hash {
+            Some(hash) => self.past_of(shelf, File::Index.path(), hash, 1).await?.put_back,
+            None => false,
+        };
+        let (index, unread) = (read.index, read.unread);
+        Ok(Directory { scope: shelf.scope, index, index_put_back, topics, unread })
     }
 
-    /// Every version is the daemon's, and the newest is what stands there.
-    async fn is_untouched_memory(
-        &self,
-        shelf: &Shelf,
-        name: &Name,
-        hash: bethink_memdir::Hash,
-    ) -> Result<bool> {
-        let filter = MemoryVersionFilter {
-            directory: shelf.key.clone(),
-            file: Some(name.file()),
-            limit: VERSIONS,
-            ..MemoryVersionFilter::default()
-        };
+    /// Who wrote a file that holds this now.
+    async fn past_of(&self, shelf: &Shelf, file: String, hash: Hash, limit: usize) -> Result<Past> {
+        let (directory, file) = (shelf.key.clone(), Some(file));
+        let filter =
+            MemoryVersionFilter { directory, file, limit, ..MemoryVersionFilter::default() };
         let versions = self.store().memory_versions(filter).await?;
-        let newest = versions.first().is_some_and(|version| version.hash == hash.to_string());
+        let newest = versions.first().filter(|version| version.hash == hash.to_string());
         let ours = versions.iter().all(|version| OURS.contains(&version.author.as_str()));
-        Ok(newest && ours && versions.len() < VERSIONS)
+        Ok(Past {
+            all_ours: newest.is_some() && ours && versions.len() < VERSIONS,
+            put_back: newest.is_some_and(|version| version.author == "restore"),
+        })
     }
+}
+
+struct Past {
+    /// Every version is the daemon's, and the newest is what stands there.
+    all_ours: bool,
+    /// A person put the newest back, and it stands there.
+    put_back: bool,
 }
 
 fn read(root: &MemoryRoot) -> Result<Read> {
