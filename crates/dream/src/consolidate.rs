@@ -18,7 +18,7 @@ use crate::bench::Bench;
 use crate::limits::ROUNDS;
 
 pub(crate) use contradict::STRUCK;
-pub(crate) use timeline::is_ours;
+pub(crate) use timeline::meant;
 
 /// Until nothing changes: a merged topic may hold what a third one says.
 pub(crate) fn consolidate(bench: &mut Bench) {

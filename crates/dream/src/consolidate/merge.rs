@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use bethink_memdir::{Name, Source, header};
 use jiff::civil::Date;
 
-use super::timeline::{LEARNT, is_ours};
+use super::timeline::{LEARNT, meant};
 use crate::bench::{Bench, Page};
 use crate::limits::{MANY_ALIKE, SAME_SENTENCES, SAME_WORDS};
 use crate::links::linked;
@@ -60,8 +60,7 @@ impl Leaf {
     fn of(page: &Page) -> Self {
         let description = page.header.description.as_deref().unwrap_or_default();
         let body = page.body();
-        let meant = sentences(body).into_iter().filter(|s| !is_ours(&body[s.range.clone()]));
-        let meant: Vec<&str> = meant.map(|sentence| &body[sentence.range]).collect();
+        let meant = meant(body);
         let all = format!("{description}.\n\n{}", meant.join("\n"));
         Self {
             own: page.is_own(),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use jiff::civil::Date;
 
 use crate::bench::{Page, day};
-use crate::text::blocks;
+use crate::text::{blocks, sentences};
 
 /// How a line begins that tells where merged text comes from. What stands below it was said then; a line
 /// without a colon at its end brought no text along.
@@ -27,6 +27,12 @@ const OURS: [&str; 7] = [
 pub(crate) fn is_ours(sentence: &str) -> bool {
     let bare = sentence.trim_start_matches(['*', '_', '>', ' ']);
     OURS.iter().any(|mark| bare.starts_with(mark))
+}
+
+/// The sentences of a body without those.
+pub(crate) fn meant(body: &str) -> Vec<&str> {
+    let all = sentences(body).into_iter().map(|sentence| &body[sentence.range]);
+    all.filter(|text| !is_ours(text)).collect()
 }
 
 /// Parts of a body with the day on which they were said. Parts of which nobody knows are left out.

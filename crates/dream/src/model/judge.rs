@@ -6,6 +6,7 @@ use bethink_memdir::{Name, Scope, header};
 
 use super::{Edit, Edited, MERGED_INTO};
 use crate::bench::{Bench, Page, quoted};
+use crate::consolidate::meant;
 use crate::limits::{MERGED_WORDS_PERCENT, MODEL_ADDS_BYTES, MODEL_REWORDS, MODEL_REWORDS_PERCENT};
 use crate::plan::File;
 use crate::text::sentences;
@@ -141,10 +142,7 @@ fn merged(
 
 /// Sentences of a page that `holds` finds nowhere. What the daemon writes around them may go.
 fn lost(page: &Page, holds: impl Fn(&str) -> bool) -> Vec<String> {
-    let body = page.body();
-    let meant = sentences(body).into_iter().map(|sentence| &body[sentence.range]);
-    let meant = meant.filter(|text| !crate::consolidate::is_ours(text));
-    meant.filter(|text| !holds(text)).map(str::to_owned).collect()
+    meant(page.body()).into_iter().filter(|text| !holds(text)).map(str::to_owned).collect()
 }
 
 /// All topics as the edits would leave them.

@@ -17,7 +17,8 @@ fn what_no_topic_holds_is_gathered() {
     let gathered = plan(&directory, &[taught(&known), taught(&other)], now());
     let after = apply(&directory, &gathered);
     assert_eq!(names(&after), ["tabs", "tabs-2"]);
-    assert!(gathered.steps.iter().any(|step| step.phase == Phase::Gather));
+    let new = gathered.steps.iter().filter(|step| step.phase == Phase::Gather);
+    assert_eq!(new.map(|step| step.file.path()).collect::<Vec<_>>(), ["tabs-2.md"]);
     assert!(after.index.unwrap().contains("(tabs-2.md)"));
 }
 
@@ -81,9 +82,30 @@ fn what_was_said_later_marks_what_was_said_before() {
         "{text}"
     );
     assert!(
-        after.index.unwrap().contains("npm.md) — We use npm for installs. (superseded 2026-06-08")
+        after
+            .index
+            .clone()
+            .unwrap()
+            .contains("npm.md) — We use npm for installs. (superseded 2026-06-08")
     );
     assert!(plan.steps.iter().any(|step| step.why.contains("no longer")));
+    assert!(!self::text(&after, "pnpm").contains("~~"), "the later one stands");
+}
+
+#[test]
+fn of_one_day_nobody_knows_what_was_said_later() {
+    let one = own("npm", "s1", "2026-06-08", "We use npm for installs.");
+    let other = own("pnpm", "s2", "2026-06-08", "We no longer use npm for installs.");
+    assert!(!all(&dreamt(&with(None, vec![one, other])).1).contains("~~"));
+}
+
+/// Also by a statement that would take its place again.
+#[test]
+fn what_is_marked_is_marked_once() {
+    let older = own("npm", "s1", "2026-06-01", "We use npm.");
+    let newer = own("pnpm", "s2", "2026-06-08", "We switched from npm to pnpm.");
+    let (_, after) = dreamt(&with(None, vec![older, newer]));
+    assert_eq!(text(&after, "npm").matches("~~").count(), 2);
 }
 
 #[test]
