@@ -2,7 +2,7 @@
 
 use bethink_memdir::header;
 
-use super::timeline::timeline;
+use super::timeline::{timeline, whole_day};
 use crate::bench::{Bench, Page};
 use crate::days::dated;
 use crate::plan::Phase;
@@ -28,7 +28,7 @@ fn with_dates(page: &Page) -> Option<String> {
     }
     let text = page.with_body(&body);
     // A description is of the newest that was said.
-    let told = page.learnt().zip(page.header.description.as_deref());
+    let told = whole_day(page).zip(page.header.description.as_deref());
     let text = match told.and_then(|(said, words)| dated(words, said)) {
         // Where the header can't be changed key by key, its body still can.
         Some(words) => header::with(&text, &[header::Change::Description(&words)]).unwrap_or(text),

@@ -55,7 +55,7 @@ pub(crate) fn timeline(page: &Page) -> Vec<(Range<usize>, Date)> {
 }
 
 /// The one day on which a file was written that tells no other.
-fn whole_day(page: &Page) -> Option<Date> {
+pub(super) fn whole_day(page: &Page) -> Option<Date> {
     let said = page.learnt()?;
     let modified = page.header.modified.as_deref().map_or(Some(said), day);
     (page.is_own() && modified == Some(said)).then_some(said)

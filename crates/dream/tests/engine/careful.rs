@@ -153,3 +153,22 @@ fn what_a_person_put_back_stays() {
     assert!(dream(&directory).is_empty());
     assert_eq!(dream(&with(Some(index), topics.to_vec())).changes.len(), 4);
 }
+
+/// A file that was written on several days and does not tell which part on which.
+#[test]
+fn days_in_words_stay_where_the_day_is_not_known() {
+    let mut topic = own("freeze", "s1", "2026-06-03", "The freeze starts tomorrow, says Ann.");
+    let (head, _) = topic.text.split_once("The user said so").unwrap();
+    topic.text = head.replace("modified: 2026-06-03", "modified: 2026-06-09");
+    let (_, after) = dreamt(&with(None, vec![topic.clone()]));
+    assert_eq!(text(&after, "freeze"), topic.text);
+}
+
+/// What a person is told of as feedback and what is a fact of the project are asked for differently.
+#[test]
+fn topics_of_two_types_stay_apart() {
+    let said = "Use pnpm for installs in the frontend folder.";
+    let (one, mut other) = (own("a", "s1", "2026-06-01", said), own("b", "s2", "2026-06-08", said));
+    other.text = other.text.replace("type: feedback", "type: project");
+    assert_eq!(names(&dreamt(&with(None, vec![one, other])).1), ["a", "b"]);
+}

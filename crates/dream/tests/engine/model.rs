@@ -103,6 +103,10 @@ fn the_team_and_what_cannot_be_read_are_out_of_reach() {
     check_refused(&two(), &[("team/plan", "Ours.")], "the team's");
     check_refused(&two(), &[("Team/plan", "Ours.")], "the team's");
     let mut directory = two();
+    directory.topics[0].put_back = true;
+    let more = format!("{}\nMore.\n", text(&directory, "berlin"));
+    check_refused(&directory, &[("berlin", &more)], "put back by a person");
+    let mut directory = two();
     directory.unread = vec![name("big")];
     check_refused(&directory, &[("big", "Ours.")], "can't be read");
 }
