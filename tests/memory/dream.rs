@@ -12,7 +12,7 @@ const WHOLE: &str =
 const PART: &str = "The staging box is slow.\n\nAsk before you restart it.\n";
 const INDEX: &str = "# Ours\n\n- [Deploys](deploys.md) — who deploys\n- [Box](box.md) — the box\n- [Gone](gone.md) — no more\n";
 
-fn dream(desk: &Desk, more: Value) -> Value {
+fn dream(desk: &Desk, more: &Value) -> Value {
     let mut request = json!({ "project_dir": desk.project() });
     request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let job = desk.daemon.client().post("/v1/dream", &request).ok();
@@ -41,7 +41,7 @@ fn a_dream_is_looked_at_made_and_taken_back() {
     let desk = Desk::new();
     desk.lay(&[("MEMORY.md", INDEX), ("deploys.md", WHOLE), ("box.md", PART)]);
     let dir = desk.dir();
-    let look = dream(&desk, json!({ "dry_run": true }))["result"].clone();
+    let look = dream(&desk, &json!({ "dry_run": true }))["result"].clone();
     let diff = look["diff"].as_str().unwrap();
     assert!(
         diff.contains("--- a/box.md\n+++ /dev/null\n") && diff.contains("-- [Gone](gone.md)"),
@@ -52,7 +52,7 @@ fn a_dream_is_looked_at_made_and_taken_back() {
         (text(&dir, "box.md").as_deref(), text(&dir, "MEMORY.md").as_deref()),
         (Some(PART), Some(INDEX))
     );
-    let made = dream(&desk, json!({}))["result"].clone();
+    let made = dream(&desk, &json!({}))["result"].clone();
     assert_eq!(made["diff"], look["diff"]);
     assert_eq!(text(&dir, "deploys.md").as_deref(), Some(WHOLE));
     assert_eq!(text(&dir, "box.md"), None);
@@ -66,15 +66,15 @@ fn a_dream_is_looked_at_made_and_taken_back() {
     // What went is in the history, by whom and why.
     let history = desk.daemon.client().get(&desk.path("/private/box/history")).ok();
     assert_eq!(history["versions"][0]["author"], "dream", "{history}");
-    assert_eq!(dream(&desk, json!({}))["result"]["diff"], "");
-    let back = dream(&desk, json!({ "undo": true }))["result"].clone();
+    assert_eq!(dream(&desk, &json!({}))["result"]["diff"], "");
+    let back = dream(&desk, &json!({ "undo": true }))["result"].clone();
     assert_eq!(back["left_alone"], json!([]));
     assert_eq!(
         (text(&dir, "box.md").as_deref(), text(&dir, "MEMORY.md").as_deref()),
         (Some(PART), Some(INDEX))
     );
     // Nor does the next dream do it again.
-    assert_eq!(dream(&desk, json!({}))["result"]["diff"], "");
+    assert_eq!(dream(&desk, &json!({}))["result"]["diff"], "");
     let hidden: Vec<_> =
         std::fs::read_dir(&dir).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert!(!hidden.iter().any(|name| name == ".bethink.lock"), "{hidden:?}");
@@ -84,11 +84,12 @@ fn a_dream_is_looked_at_made_and_taken_back() {
 fn who_dreams_elsewhere_is_waited_for() {
     let desk = Desk::new();
     desk.lay(&[("MEMORY.md", INDEX), ("deploys.md", WHOLE), ("box.md", PART)]);
-    let now =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
     let lock = desk.dir().join(".bethink.lock");
+    // Its time is that of the last sign of life.
+    let newest = std::fs::metadata(desk.dir().join("box.md")).unwrap().modified().unwrap();
+    let now = newest.duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
     std::fs::write(&lock, format!("{now} another-machine\n")).unwrap();
-    let refused = dream(&desk, json!({}));
+    let refused = dream(&desk, &json!({}));
     assert_eq!(refused["state"], "failed");
     assert!(
         refused["error"].as_str().unwrap().contains("another daemon consolidates"),
@@ -96,7 +97,7 @@ fn who_dreams_elsewhere_is_waited_for() {
     );
     assert_eq!(text(&desk.dir(), "box.md").as_deref(), Some(PART));
     std::fs::write(&lock, format!("{} another-machine\n", now - 3_600_000_000)).unwrap();
-    assert_eq!(dream(&desk, json!({}))["state"], "done");
+    assert_eq!(dream(&desk, &json!({}))["state"], "done");
     assert_eq!(text(&desk.dir(), "box.md"), None);
 }
 
@@ -139,7 +140,7 @@ fn a_dream_that_is_killed_goes_on_and_loses_nothing() {
             format!("{}\nMore of {at}.\n", said(at))
         );
     }
-    assert_eq!(dream(&desk, json!({}))["result"]["diff"], "");
+    assert_eq!(dream(&desk, &json!({}))["result"]["diff"], "");
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn a_wish_that_makes_no_sense_is_refused() {
         let answer = desk.daemon.client().post("/v1/dream", &body);
         assert!([400, 422].contains(&answer.status), "{body}: {}", answer.status);
     }
-    let nothing = dream(&desk, json!({ "undo": true }));
+    let nothing = dream(&desk, &json!({ "undo": true }));
     assert_eq!(nothing["state"], "done", "no memory, nothing to put back: {nothing}");
     assert!(!desk.dir().exists());
 }
