@@ -120,6 +120,14 @@ mod tests {
             (text, lines.join("|")),
             (topic("# Title\n\nby hand\n\nlater\n"), "one|two".to_owned())
         );
+        // The session had the last word, and still others wrote between its steps.
+        let now = topic("one\nby hand\ntwo\n");
+        let expect = topic("by hand\n");
+        let forgotten = forget(&now, &steps);
+        assert!(
+            matches!(&forgotten, Forgotten::Cut { text, whole: false, .. } if *text == expect),
+            "{forgotten:?}"
+        );
         // All that is left was the session's.
         let now = topic("two\n");
         assert_eq!(forget(&now, &steps), Forgotten::Removed { lines: vec!["two".to_owned()] });

@@ -107,6 +107,17 @@ fn words_with_a_refusal_are_the_users() {
 }
 
 #[test]
+fn a_choice_among_what_was_offered_is_no_preference() {
+    let answer = "I prefer small functions with names";
+    let taught = |before: &str| {
+        let said = said(&[("assistant", json!(before)), ("user", json!(answer))]);
+        extract(&lookup(&said, &[], &[])).writes.len()
+    };
+    assert_eq!(taught("It is done."), 1);
+    assert_eq!(taught("One large function, or small ones. Which do you prefer?"), 0);
+}
+
+#[test]
 fn what_is_known_is_not_written_again() {
     let name = Name::parse("packages").unwrap();
     let said = said(&[("user", json!("Please always use pnpm for installs."))]);
