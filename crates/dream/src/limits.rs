@@ -40,7 +40,7 @@ pub const MODEL_ADDS_BYTES: usize = 64 * 1024;
 /// Characters of a text that a note or an error repeats.
 pub const QUOTED_CHARS: usize = 100;
 
-/// Topics that share their rarest word and are each compared with each; of more, only neighbours by name are.
+/// A word or a sentence that more topics share than this tells of no pair among them.
 pub const MANY_ALIKE: usize = 64;
 
 /// Bytes of files that a model is shown in one dream: some 40,000 tokens, which every window of today has.

@@ -130,47 +130,55 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
     key(one) < key(other)
 }
 
-/// Pairs that may be alike, in order. Two sets with much in common share one of the rarest words of each, so
-/// that not every pair is looked at.
-fn alike(leaves: &BTreeMap<Name, Leaf>) -> BTreeSet<(Name, Name)> {
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for word in leaves.values().flat_map(|leaf| &leaf.words) {
-        *counts.entry(word).or_default() += 1;
-    }
-    let mut by_word: HashMap<&str, Vec<&Name>> = HashMap::new();
+/// Pairs that may be alike, in order, so that not each is compared with each: a copy shares a sentence, and
+/// of two sets with much in common one of the rarest words of each stands in the other. Where no word is rare
+/// either way, as among thousands of topics on one matter, two that are alike in other words are missed.
+fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
+    let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
+    let by_word = places(&leaves, |leaf| &leaf.words);
+    let by_sentence = places(&leaves, |leaf| &leaf.said);
     let mut pairs = BTreeSet::new();
-    let mut by_rarity: Vec<(&Name, Vec<&str>)> = Vec::new();
-    for (name, leaf) in leaves {
-        let mut words: Vec<&str> = leaf.words.iter().map(String::as_str).collect();
-        words.sort_by_key(|word| (counts[word], *word));
-        for word in &words {
-            by_word.entry(word).or_default().push(name);
-        }
-        by_rarity.push((name, words));
-    }
-    for (name, words) in by_rarity {
-        // Contained or alike: the rarest word of the smaller set stands in the larger one, or a fifth of its
-        // words are missing there.
-        for word in words.iter().take(1 + words.len() / 5) {
-            let sharing = by_word.get(word).map(Vec::as_slice).unwrap_or_default();
-            for other in near(sharing, name).filter(|other| **other != name) {
-                let (first, second) = if name < *other { (name, *other) } else { (*other, name) };
-                pairs.insert((first.clone(), second.clone()));
-            }
+    for (at, leaf) in leaves.iter().enumerate() {
+        let mut words: Vec<&[usize]> =
+            leaf.words.iter().map(|word| &*by_word[word.as_str()]).collect();
+        words.sort_by_key(|places| places.len());
+        // The rarest fifth: who lacks all of it has less than four fifths in common.
+        let rare = words.iter().take(1 + words.len() / 5).copied();
+        let rare = rare.filter(|places| places.len() <= MANY_ALIKE);
+        let rarest = leaf
+            .said
+            .iter()
+            .map(|said| &*by_sentence[said.as_str()])
+            .min_by_key(|places| places.len());
+        // Of thousands of copies, neighbours are merged round by round.
+        let copies = rarest.map(|places| around(places, at)).unwrap_or_default();
+        for other in rare.flatten().chain(copies).filter(|other| **other != at) {
+            pairs.insert((at.min(*other), at.max(*other)));
         }
     }
-    pairs
+    pairs.into_iter().map(|(one, other)| (names[one].clone(), names[other].clone())).collect()
 }
 
-/// Of very many that share a word, the next ones by name: thousands of copies are merged round by round, and
-/// not by millions of pairs.
-fn near<'a>(sharing: &'a [&'a Name], name: &Name) -> impl Iterator<Item = &'a &'a Name> {
-    let from = if sharing.len() <= MANY_ALIKE {
-        0
-    } else {
-        sharing.partition_point(|other| *other <= name)
-    };
-    sharing[from..].iter().take(MANY_ALIKE)
+/// Where each text of the leaves' sets stands.
+fn places<'a>(
+    leaves: &[&'a Leaf],
+    of: impl Fn(&'a Leaf) -> &'a BTreeSet<String>,
+) -> HashMap<&'a str, Vec<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, leaf) in leaves.iter().enumerate() {
+        for text in of(leaf) {
+            places.entry(text).or_default().push(at);
+        }
+    }
+    places
+}
+
+fn around(places: &[usize], at: usize) -> &[usize] {
+    if places.len() <= MANY_ALIKE {
+        return places;
+    }
+    let from = places.partition_point(|other| *other <= at);
+    &places[from..(from + 1).min(places.len())]
 }
 
 fn join(bench: &mut Bench, kept: &Name, goes: &Name) {

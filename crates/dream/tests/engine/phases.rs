@@ -183,3 +183,11 @@ fn an_empty_topic_goes_after_a_day() {
     let (_, after) = dreamt(&fresh);
     assert_eq!(names(&after), ["nothing", "fog"]);
 }
+
+/// More than are compared each with each.
+#[test]
+fn very_many_copies_become_one() {
+    let said = "Use pnpm for installs in the frontend folder.";
+    let copies = (0..150).map(|at| own(&format!("t{at:03}"), "s1", "2026-06-01", said));
+    assert_eq!(names(&dreamt(&with(None, copies.collect())).1), ["t000"]);
+}
