@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use bethink_harness::Home;
 use serde_json::{Value, json};
 
 use crate::memory::Desk;
@@ -158,4 +159,31 @@ fn a_wish_that_makes_no_sense_is_refused() {
     let nothing = dream(&desk, &json!({ "undo": true }));
     assert_eq!(nothing["state"], "done", "no memory, nothing to put back: {nothing}");
     assert!(!desk.dir().exists());
+}
+
+/// What was said while nobody learnt is learnt by the next dream.
+#[test]
+fn what_sessions_taught_and_nobody_wrote_down_is_gathered() {
+    let off = Home::new().with("BETHINK_MEMORY__EXTRACTION", "off");
+    let mut desk = Desk::with(off);
+    desk.lay(&[("MEMORY.md", INDEX), ("deploys.md", WHOLE)]);
+    let session = desk.session();
+    desk.say(&session, "user", "From now on, always run the linter before you commit.");
+    desk.say(&session, "assistant", "I will.");
+    assert_eq!(
+        dream(&desk, &json!({ "dry_run": true }))["result"]["diff"]
+            .to_string()
+            .matches("linter")
+            .count(),
+        0
+    );
+    desk.daemon.terminate();
+    let home = std::mem::take(&mut desk.daemon.home);
+    desk.daemon.home = home.with("BETHINK_MEMORY__EXTRACTION", "embedded");
+    desk.daemon.start();
+    let made = dream(&desk, &json!({}))["result"].clone();
+    let diff = made["diff"].as_str().unwrap();
+    assert!(diff.contains("always run the linter before you commit"), "{made}");
+    assert!(made["steps"].to_string().contains("gather"), "{made}");
+    assert!(dream(&desk, &json!({}))["result"]["diff"] == "", "gathered once");
 }

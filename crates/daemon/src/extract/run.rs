@@ -3,7 +3,7 @@
 use bethink_api as api;
 use bethink_extractor::embedded::{Dropped, Extraction, No};
 use bethink_memdir::Scope;
-use bethink_store::{Job, Session};
+use bethink_store::{Job, Session, StoreError};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
 
@@ -55,6 +55,33 @@ impl Daemon {
     ) -> Result<api::Extracted> {
         let since = if request.all { Since::Beginning } else { Since::Mark };
         self.extract(id, since, request.dry_run).await
+    }
+
+    /// Names and texts of the topics that these sessions taught and nobody wrote down yet, by rules; nothing where
+    /// learning is turned off.
+    pub(crate) async fn unwritten_lessons(
+        &self,
+        project: &Project,
+        sessions: Vec<SessionId>,
+    ) -> Result<Vec<(String, String)>> {
+        let mut taught = Vec::new();
+        if self.settings().memory.extraction == "off" {
+            return Ok(taught);
+        }
+        let dir = project.shelf(Scope::Private).dir.display().to_string();
+        for id in sessions {
+            let session = match self.store().session(id).await {
+                Ok(session) => session,
+                // Deleted since.
+                Err(StoreError::NotFound { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let heard = self.heard(&session, Since::Mark, &dir).await?;
+            let found = self.learn_by_rules(project, id, heard.said).await?;
+            let new = embedded::writes(&found).into_iter().filter(|write| write.over.is_none());
+            taught.extend(new.map(|write| (write.name, write.text)));
+        }
+        Ok(taught)
     }
 
     async fn extract(&self, id: SessionId, since: Since, dry_run: bool) -> Result<api::Extracted> {

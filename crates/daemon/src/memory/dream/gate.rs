@@ -88,7 +88,7 @@ impl Daemon {
         }
         let since = UnixMicros(state.last.unwrap_or_default());
         let wanted = usize::try_from(settings.dream_sessions).unwrap_or(usize::MAX);
-        if self.touched_since(&project.key, session, since, wanted).await? < wanted {
+        if self.touched_since(&project.key, Some(session), since, wanted).await?.len() < wanted {
             return Ok(false);
         }
         // Counted from now, so that nobody else asks for it.
@@ -108,15 +108,15 @@ impl Daemon {
         Ok(true)
     }
 
-    /// Other sessions of the project that were written to since then, up to `enough`.
-    async fn touched_since(
+    /// Sessions of the project that were written to since then, up to `enough`, newest first.
+    pub(super) async fn touched_since(
         &self,
         key: &str,
-        but: SessionId,
+        but: Option<SessionId>,
         since: UnixMicros,
         enough: usize,
-    ) -> Result<usize> {
-        let (mut count, mut cursor, mut known) = (0, None, HashMap::new());
+    ) -> Result<Vec<SessionId>> {
+        let (mut touched, mut cursor, mut known) = (Vec::new(), None, HashMap::new());
         for _ in 0..PAGES {
             let page = Page { limit: PAGE, cursor };
             let (sessions, next) = self.store().sessions(SessionFilter::default(), page).await?;
@@ -127,13 +127,15 @@ impl Daemon {
             self.know_projects(dirs.filter(|dir| !known.contains_key(dir)).collect(), &mut known)
                 .await?;
             let ours = |dir: &String| known.get(dir).is_some_and(|found: &String| found == key);
-            count += young.iter().filter(|one| one.id != but && ours(&one.project_dir)).count();
+            let new = young.iter().filter(|one| Some(one.id) != but && ours(&one.project_dir));
+            touched.extend(new.map(|one| one.id));
             cursor = next;
-            if count >= enough || done || cursor.is_none() {
+            if touched.len() >= enough || done || cursor.is_none() {
                 break;
             }
         }
-        Ok(count)
+        touched.truncate(enough);
+        Ok(touched)
     }
 
     /// Adds the project of each directory, without making it one in use.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bethink_api as api;
-use bethink_dream::{Plan, diff};
-use bethink_memdir::Scope;
+use bethink_dream::{Plan, Taught, diff};
+use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::MemoryRoot;
 use bethink_store::Job;
-use bethink_transcript::SessionId;
+use bethink_transcript::{SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -21,6 +21,9 @@ use crate::{Daemon, Kind, Refusal, Result, jobs};
 
 /// Bytes of a diff that a result carries; who wants more looks at the files.
 const DIFF_BYTES: usize = 1 << 20;
+
+/// Sessions that a dream looks through for what nobody wrote down yet, newest first.
+const MOST_SESSIONS: usize = 50;
 
 /// What a job is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -115,13 +118,28 @@ impl Daemon {
     ) -> Result<Plan> {
         let directory = Arc::new(self.dream_directory(project.shelf(Scope::Private), root).await?);
         let (now, texts) = (self.now(), Arc::clone(&directory));
-        let plan = quietly(move || bethink_dream::plan(&texts, &[], now)).await?;
+        let taught = self.gathered(project, wish).await?;
+        let plan = quietly(move || bethink_dream::plan(&texts, &taught, now)).await?;
         let Some(dreamt) = self.dream_by_model(&directory, &plan, wish.session).await else {
             return Ok(plan);
         };
         result.strategy = STRATEGY.to_owned();
         result.refused = dreamt.refused;
         Ok(dreamt.plan)
+    }
+
+    /// What the sessions since the last dream taught and nobody wrote down yet.
+    async fn gathered(&self, project: &Project, wish: &Wish) -> Result<Vec<Taught>> {
+        let last = match &wish.before {
+            Some(before) => before.last,
+            None => self.dream_state(&project.key).await?.last,
+        };
+        let since = UnixMicros(last.unwrap_or_default());
+        let sessions = self.touched_since(&project.key, None, since, MOST_SESSIONS).await?;
+        let taught = self.unwritten_lessons(project, sessions).await?;
+        let named =
+            |(name, text): (String, String)| Some(Taught { name: Name::parse(&name).ok()?, text });
+        Ok(taught.into_iter().filter_map(named).collect())
     }
 
     async fn make_true(
