@@ -139,12 +139,20 @@ impl Script {
         Some(*rng.pick(&quick))
     }
 
-    /// The fault of a connection whose request is not read yet, and so belongs to no purpose.
+    /// The fault of a connection whose request is not read yet, and so belongs to no purpose: each whose turn it is
+    /// has had it.
     pub(crate) fn draw_unread(&mut self) -> Option<Fault> {
         let purposes = [Purpose::Summary, Purpose::Notes, Purpose::Recall, Purpose::Other];
-        purposes
-            .into_iter()
-            .find_map(|purpose| self.plan(purpose).take(|fault| fault.kind() == Kind::Connection))
+        let connection = |fault: Fault| fault.kind() == Kind::Connection;
+        let drawn = purposes.into_iter().find_map(|purpose| {
+            let fault = self.plan(purpose).take(connection)?;
+            Some((purpose, fault))
+        });
+        let (first, fault) = drawn?;
+        for purpose in purposes.into_iter().filter(|purpose| *purpose != first) {
+            self.plan(purpose).take(|next| next == fault);
+        }
+        Some(fault)
     }
 }
 
