@@ -10,6 +10,7 @@ pub mod asked;
 pub mod draft;
 pub mod gates;
 mod languages;
+mod pattern;
 pub mod plain;
 pub mod prose;
 pub mod rules;

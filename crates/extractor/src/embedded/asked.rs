@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::pattern::pattern;
+
 /// What a sentence asks of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
@@ -40,7 +42,7 @@ pub fn opens_rules(plain: &str) -> bool {
 }
 
 fn compiled<const N: usize>(patterns: [&str; N]) -> [Option<Regex>; N] {
-    patterns.map(|pattern| Regex::new(pattern).ok())
+    patterns.map(pattern)
 }
 
 /// What asks; what only sounds like it, a form that remembers its user or somebody's own recollection; and what
@@ -55,11 +57,15 @@ static REMEMBER: LazyLock<[Option<Regex>; 3]> = LazyLock::new(|| {
 
 /// Asks, and holds nothing: "remember this".
 static ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:[a-z' -]{0,30}?)(?:remember|memori[sz]e|note|save|add|commit|merk dir|retiens|recuerda)(?: (?:this|that|it|these|those|the following|das|ça|cela|esto|eso)(?: (?:to|in|into|as|for) [a-z -]{0,40})?)?[.:!]*$").ok()
+    pattern(
+        r"^(?:[a-z' -]{0,30}?)(?:remember|memori[sz]e|note|save|add|commit|merk dir|retiens|recuerda)(?: (?:this|that|it|these|those|the following|das|ça|cela|esto|eso)(?: (?:to|in|into|as|for) [a-z -]{0,40})?)?[.:!]*$",
+    )
 });
 
 static OPENS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:from now on|going forward|house rules|my (?:rules|preferences|conventions)|our (?:rules|conventions|guidelines)|some (?:ground rules|rules|preferences|conventions)|rules for (?:this project|you|all sessions)|ab jetzt|désormais|a partir de ahora)\b[^.?!]*:$").ok()
+    pattern(
+        r"^(?:from now on|going forward|house rules|my (?:rules|preferences|conventions)|our (?:rules|conventions|guidelines)|some (?:ground rules|rules|preferences|conventions)|rules for (?:this project|you|all sessions)|ab jetzt|désormais|a partir de ahora)\b[^.?!]*:$",
+    )
 });
 
 static FORGET: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use bethink_memdir::unseen;
 use regex::RegexSet;
 
+use super::pattern::set;
 use super::plain::QUOTED;
 
 /// Longer is an account, and what it teaches can't be told by its words.
@@ -113,10 +114,6 @@ const ASKS: [&str; 34] = [
     "pourquoi",
     "puedes",
 ];
-
-fn set(patterns: &[&str]) -> RegexSet {
-    RegexSet::new(patterns).unwrap_or_else(|_| RegexSet::empty())
-}
 
 static SECRET: LazyLock<RegexSet> = LazyLock::new(|| {
     set(&[

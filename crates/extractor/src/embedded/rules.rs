@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use bethink_memdir::Kind;
 use regex::Regex;
 
+use super::pattern::pattern;
+
 /// What a memory is for, which decides how it tells to be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lesson {
@@ -96,9 +98,9 @@ fn rules() -> Vec<Rule> {
         ("{ROLE}", ROLE),
         ("{ASK}", ASSIGNED),
     ];
-    let filled = |pattern: &str| {
+    let filled = |row: &str| {
         let whole = |text: String, (name, part): &(&str, &str)| text.replace(name, part);
-        Regex::new(&parts.iter().fold(pattern.to_owned(), whole)).ok()
+        pattern(&parts.iter().fold(row.to_owned(), whole))
     };
     let rows = ENGLISH.iter().chain(super::languages::ROWS);
     let rules = rows.filter_map(|(name, lesson, pattern, but)| {
