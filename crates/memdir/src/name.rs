@@ -112,7 +112,7 @@ impl Name {
 
 /// As [`Name::folded`], for any entry of a directory.
 pub fn fold(name: &str) -> String {
-    name.nfkc().flat_map(char::to_lowercase).filter(|c| !is_invisible(*c)).nfc().collect()
+    name.nfkc().flat_map(char::to_lowercase).filter(|c| !suspect(*c)).nfc().collect()
 }
 
 /// One part of a path, as it is written and as systems that know compatible forms read it: a full-width solidus
@@ -147,7 +147,7 @@ fn check_as_read(part: &str) -> Result<(), &'static str> {
     if part.contains(SEPARATING) {
         return Err("has a character that separates on some system: / \\ :");
     }
-    if part.chars().any(|c| is_invisible(c) && !JOINING.contains(&c)) {
+    if part.chars().any(|c| suspect(c) && !JOINING.contains(&c)) {
         return Err("has an invisible character");
     }
     if has_encoded(part) {
@@ -163,11 +163,6 @@ fn check_as_read(part: &str) -> Result<(), &'static str> {
 const SEPARATING: [char; 3] = ['/', '\\', ':'];
 /// Invisible, and part of honest words and pictures: Persian, Indic scripts, emoji.
 const JOINING: [char; 4] = ['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}'];
-
-/// What two names may differ in without anybody seeing it. Marks of direction are honest in a text.
-fn is_invisible(c: char) -> bool {
-    suspect(c) || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}')
-}
 
 /// `%2e` and what else must not stand there as it is, `%u002e` as old servers read it, and `%25`, which hides
 /// them once more. `%20` is a space, and common.

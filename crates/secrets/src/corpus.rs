@@ -2,7 +2,9 @@
 
 mod generate;
 
-use crate::{Text, gate, invisible, scan};
+use bethink_unseen::find as invisible;
+
+use crate::{Text, gate, scan};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use generate::{KINDS, Random, key, memory, written};

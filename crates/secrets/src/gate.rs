@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{Finding, Sighting, Text, invisible, scan};
+use bethink_unseen::{Sighting, find};
+
+use crate::{Finding, Text, scan};
 
 /// Findings that a message lists; the rest are counted.
 const MOST_TOLD: usize = 5;
@@ -16,9 +18,9 @@ pub struct Refusal {
 
 /// What everything passes that is written to a team's memory, pushed or pulled.
 pub fn gate(name: &str, text: &str) -> Result<(), Refusal> {
-    let mut sightings = invisible(name);
+    let mut sightings = find(name);
     sightings.iter_mut().for_each(|sighting| sighting.line = 0);
-    sightings.extend(invisible(text));
+    sightings.extend(find(text));
     let refusal = Refusal { findings: scan(&Text { name, text }), sightings };
     if refusal.is_empty() { Ok(()) } else { Err(refusal) }
 }

@@ -4,18 +4,16 @@
 //! a person knows what to take out; [`gate`] is the one question that everything asks before text enters
 //! a team's memory or leaves for it. Who is told, and what is done about it, is the daemon's.
 //!
-//! Reading order: [`gate`] → [`scan`](mod@scan) → `rules` → `judge` → `view` → `decode` → [`invisible`](mod@invisible).
+//! Reading order: [`gate`] → [`scan`](mod@scan) → `rules` → `judge` → `view` → `decode`.
 
 #[cfg(test)]
 mod corpus;
 mod decode;
 pub mod gate;
-pub mod invisible;
 mod judge;
 mod rules;
 pub mod scan;
 mod view;
 
 pub use gate::{Refusal, gate};
-pub use invisible::{Sighting, Unseen, invisible};
 pub use scan::{Finding, Place, Text, scan};

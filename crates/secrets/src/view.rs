@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::invisible::unseen;
+use bethink_unseen::kind as unseen;
 
 /// Where a folded view leaves something out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,7 +54,7 @@ pub(super) fn hidden(file: &str, text: &str) -> Option<Finding> {
         rule: "unseen-character",
         file: file.to_owned(),
         line: Some(first.line),
-        what: format!("U+{:04X} {}{more}", first.c as u32, first.reason),
+        what: format!("has {} (U+{:04X}){more}", first.name(), first.code as u32),
         help: "find out who wrote it, and remove it; models are shown the text without it"
             .to_owned(),
     })

@@ -136,10 +136,10 @@ fn twins_and_duplicates() {
 fn what_nobody_sees() {
     let text = good("d", "the \u{202e}fog\u{200b}");
     let findings = findings(Scope::Private, Some("- [a](a.md)\u{e0041}"), &[("a", &text)]);
-    assert_eq!(findings[0].what, "U+E0041 is an invisible letter");
+    assert_eq!(findings[0].what, "has an invisible letter (U+E0041)");
     assert_eq!(
         findings[1].what,
-        "U+202E changes the direction of text, and 1 more such characters follow"
+        "has a right-to-left override (U+202E), and 1 more such characters follow"
     );
     assert_eq!(findings[1].line, Some(6));
 }

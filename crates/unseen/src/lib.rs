@@ -3,12 +3,14 @@
 //! Persian, Hindi, Hebrew, Thai and emoji need some of them; they pass where such writing puts them and
 //! nowhere else. The road not taken: allowing each of them in any text that holds one Arabic letter, which
 //! hides a word between two letters of a key.
+//!
+//! The one table of such characters: what a team's memory refuses and what a model is not shown is decided by it.
 
 use std::fmt;
 
 /// What a character that is not seen does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Unseen {
+pub enum Kind {
     /// Turns the order of what follows: shown text is not the text.
     Bidi,
     /// Says which way the neighbours run.
@@ -27,47 +29,62 @@ pub enum Unseen {
 /// One character that has no honest reason to be where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// From 1; 0 stands for the name.
+    /// In bytes.
+    pub at: usize,
+    /// From 1; 0 stands for a name.
     pub line: usize,
     /// Characters from the line's beginning, from 1.
     pub column: usize,
     pub code: char,
-    pub kind: Unseen,
+    pub kind: Kind,
 }
 
 /// Every such character, as it stands.
-pub fn invisible(text: &str) -> Vec<Sighting> {
+pub fn find(text: &str) -> Vec<Sighting> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')) {
         return Vec::new();
     }
-    let lines = text.split('\n').enumerate();
-    lines.flat_map(|(index, line)| in_line(index + 1, line)).collect()
+    let mut out = Vec::new();
+    let mut from = 0;
+    for (index, line) in text.split('\n').enumerate() {
+        out.extend(in_line(index + 1, from, line));
+        from += line.len() + 1;
+    }
+    out
 }
 
-fn in_line(number: usize, line: &str) -> Vec<Sighting> {
-    let chars: Vec<char> = line.strip_suffix('\r').unwrap_or(line).chars().collect();
-    let seen = chars.iter().enumerate().filter_map(|(at, &code)| {
-        let kind = unseen(code)?;
+/// `from` is where the line begins in its text.
+fn in_line(number: usize, from: usize, line: &str) -> Vec<Sighting> {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let chars: Vec<char> = line.chars().collect();
+    let seen = line.char_indices().enumerate().filter_map(|(at, (offset, code))| {
+        let kind = kind(code)?;
         let mark_of_file = number == 1 && at == 0 && code == '\u{feff}';
         let honest = mark_of_file || honest(&chars, at, kind);
-        (!honest).then_some(Sighting { line: number, column: at + 1, code, kind })
+        (!honest).then_some(Sighting {
+            at: from + offset,
+            line: number,
+            column: at + 1,
+            code,
+            kind,
+        })
     });
     seen.collect()
 }
 
 /// What a character is, if it is not seen.
-pub(crate) fn unseen(code: char) -> Option<Unseen> {
+pub fn kind(code: char) -> Option<Kind> {
     Some(match code {
         '\t' | '\n' | '\r' | ' '..='~' => return None,
-        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Unseen::Control,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Unseen::Bidi,
-        '\u{200e}' | '\u{200f}' | '\u{61c}' => Unseen::Mark,
-        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => Unseen::ZeroWidth,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Kind::Control,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Kind::Bidi,
+        '\u{200e}' | '\u{200f}' | '\u{61c}' => Kind::Mark,
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => Kind::ZeroWidth,
         '\u{fe00}'..='\u{fe0f}'
         | '\u{e0100}'..='\u{e01ef}'
         | '\u{180b}'..='\u{180d}'
-        | '\u{180f}' => Unseen::Selector,
-        '\u{e0000}'..='\u{e007f}' => Unseen::Tag,
+        | '\u{180f}' => Kind::Selector,
+        '\u{e0000}'..='\u{e007f}' => Kind::Tag,
         '\u{ad}'
         | '\u{34f}'
         | '\u{115f}'
@@ -84,29 +101,29 @@ pub(crate) fn unseen(code: char) -> Option<Unseen> {
         | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0080}'..='\u{e0fff}' => Unseen::Format,
+        | '\u{e0080}'..='\u{e0fff}' => Kind::Format,
         _ => return None,
     })
 }
 
-fn honest(chars: &[char], at: usize, kind: Unseen) -> bool {
+fn honest(chars: &[char], at: usize, kind: Kind) -> bool {
     let before = at.checked_sub(1).map(|at| chars[at]);
     let after = chars.get(at + 1).copied();
     let beside = |test: fn(char) -> bool| before.is_some_and(test) || after.is_some_and(test);
     match (kind, chars[at]) {
-        (Unseen::Mark, _) => is_mark_honest(chars, at),
+        (Kind::Mark, _) => is_mark_honest(chars, at),
         // A selector, a skin tone or a closed flag may stand between the signs of an emoji.
-        (Unseen::ZeroWidth, '\u{200d}') => {
+        (Kind::ZeroWidth, '\u{200d}') => {
             let joins = before.is_some_and(is_emoji_end) && after.is_some_and(is_symbol);
             joins
                 || before.is_some_and(is_joining)
                 || (before.is_none_or(is_space) && after.is_some_and(is_joining))
         }
-        (Unseen::ZeroWidth, '\u{200c}') => before.is_some_and(is_joining),
-        (Unseen::ZeroWidth, '\u{200b}') => beside(is_unspaced),
-        (Unseen::Tag, _) => is_in_flag(chars, at),
-        (Unseen::Selector, code) => before.is_some_and(|before| selects(before, code)),
-        (Unseen::Format, '\u{115f}' | '\u{1160}') => {
+        (Kind::ZeroWidth, '\u{200c}') => before.is_some_and(is_joining),
+        (Kind::ZeroWidth, '\u{200b}') => beside(is_unspaced),
+        (Kind::Tag, _) => is_in_flag(chars, at),
+        (Kind::Selector, code) => before.is_some_and(|before| selects(before, code)),
+        (Kind::Format, '\u{115f}' | '\u{1160}') => {
             beside(|c| matches!(c, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}'))
         }
         _ => false,
@@ -198,13 +215,13 @@ impl Sighting {
             '\u{202e}' => "a right-to-left override",
             '\u{1b}' => "an escape",
             _ => match self.kind {
-                Unseen::Bidi => "a character that reorders text",
-                Unseen::Mark => "a direction mark",
-                Unseen::ZeroWidth => "a character without width",
-                Unseen::Tag => "an invisible letter",
-                Unseen::Selector => "a variation selector",
-                Unseen::Format => "an invisible character",
-                Unseen::Control => "a control character",
+                Kind::Bidi => "a character that reorders text",
+                Kind::Mark => "a direction mark",
+                Kind::ZeroWidth => "a character without width",
+                Kind::Tag => "an invisible letter",
+                Kind::Selector => "a variation selector",
+                Kind::Format => "an invisible character",
+                Kind::Control => "a control character",
             },
         }
     }
