@@ -14,6 +14,7 @@
 mod append;
 mod calls;
 mod check;
+mod clients;
 mod collapses;
 mod compactions;
 mod connect;

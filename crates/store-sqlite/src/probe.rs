@@ -12,13 +12,14 @@ use crate::open::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 
 /// Tables in which rows are kept, each with its key.
-pub(crate) const TABLES: [&str; 12] = [
+pub(crate) const TABLES: [&str; 13] = [
     "sessions",
     "messages",
     "records",
     "decisions",
     "compactions",
     "collapses",
+    "client_sessions",
     "notes",
     "model_calls",
     "memory_versions",
@@ -57,6 +58,7 @@ const ENDS: &str = "
            (SELECT max(number) FROM decisions),
            (SELECT max(number) FROM compactions),
            (SELECT max(number) FROM collapses),
+           (SELECT max(number) FROM client_sessions),
            (SELECT max(number) FROM notes),
            (SELECT max(number) FROM model_calls),
            (SELECT max(number) FROM memory_versions),

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bethink_store::{
-    Append, Appended, Collapse, Compaction, Created, Decision, Found, ImportBatch, IndexBatch, Job,
-    JobOutcome, Kept, Lease, Lookup, MemoryVersion, MemoryVersionFilter, ModelCall, NewDecision,
-    NewJob, NewMemoryVersion, NewSession, Notes, Page, Progress, Receipt, Record, Reply, Result,
-    SeqRange, Session, SessionChange, SessionFilter, Store, StoreError, StoredMessage,
-    StoredReceipt, UsageFilter, UsageSum,
+    Append, Appended, ClientSession, Collapse, Compaction, Created, Decision, Found, ImportBatch,
+    IndexBatch, Job, JobOutcome, Kept, Lease, Lookup, MemoryVersion, MemoryVersionFilter,
+    ModelCall, NewDecision, NewJob, NewMemoryVersion, NewSession, Notes, Page, Progress, Receipt,
+    Record, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store, StoreError,
+    StoredMessage, StoredReceipt, UsageFilter, UsageSum,
 };
 use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
 use sqlx::SqlitePool;
@@ -17,8 +17,8 @@ use tokio::sync::{Mutex, oneshot};
 use crate::queue::Queue;
 use crate::writer::{Desk, Request, Task, Working};
 use crate::{
-    calls, collapses, compactions, decisions, import, index, jobs, memory, messages, notes,
-    receipts, search, sessions, tidy,
+    calls, clients, collapses, compactions, decisions, import, index, jobs, memory, messages,
+    notes, receipts, search, sessions, tidy,
 };
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
@@ -140,6 +140,14 @@ impl Store for SqliteStore {
         with: Vec<NewDecision>,
     ) -> Reply<'_, ()> {
         self.write(move |desk| Box::pin(collapses::put(desk, id, spans, with)))
+    }
+
+    fn client_session(&self, client: String, key: String) -> Reply<'_, Option<SessionId>> {
+        Box::pin(clients::read(&self.readers, client, key))
+    }
+
+    fn put_client_session(&self, known: ClientSession) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(clients::put(desk, known)))
     }
 
     fn notes(&self, id: SessionId) -> Reply<'_, Option<Notes>> {

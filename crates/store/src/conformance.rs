@@ -17,6 +17,8 @@
 pub mod appends;
 #[path = "conformance_calls.rs"]
 pub mod calls;
+#[path = "conformance_clients.rs"]
+pub mod clients;
 #[path = "conformance_collapses.rs"]
 pub mod collapses;
 #[path = "conformance_imports.rs"]
@@ -93,6 +95,8 @@ macro_rules! store_conformance {
             collapses: a_commit_comes_with_its_decisions_or_not_at_all,
             collapses: a_staged_span_gives_way_to_a_newer_one,
             collapses: spans_go_with_their_session,
+            clients: a_client_means_one_session,
+            clients: what_a_client_meant_goes_with_the_session,
             notes: notes_come_back_as_put,
             notes: notes_go_with_their_session,
             memory: versions_come_back_newest_first,

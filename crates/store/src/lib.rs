@@ -44,8 +44,8 @@ pub use notes::Notes;
 pub use record::{ImportBatch, ImportedMessage, NewRecord, Record};
 pub use search::{Counts, Family, Found, IndexedSession, Lookup, Posting, Scope};
 pub use session::{
-    Compaction, Created, Decision, NewDecision, NewSession, Page, Receipt, Session, SessionChange,
-    SessionFilter, StoredReceipt,
+    ClientSession, Compaction, Created, Decision, NewDecision, NewSession, Page, Receipt, Session,
+    SessionChange, SessionFilter, StoredReceipt,
 };
 
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -64,8 +64,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         page: Page,
     ) -> Reply<'_, (Vec<Session>, Option<String>)>;
     fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, Session>;
-    /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes and
-    /// index entries.
+    /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes,
+    /// index entries and the ids that clients know it by.
     /// What models were paid for it stays.
     fn delete_session(&self, id: SessionId) -> Reply<'_, ()>;
     /// Distinct project directories with the number of their sessions, in order of name.
@@ -109,6 +109,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         spans: Vec<Collapse>,
         with: Vec<NewDecision>,
     ) -> Reply<'_, ()>;
+
+    // sessions of clients
+    /// Which session a client means by an id of its own; `None` once that session is deleted.
+    fn client_session(&self, client: String, key: String) -> Reply<'_, Option<SessionId>>;
+    /// Replaces what the client meant by it before.
+    fn put_client_session(&self, known: ClientSession) -> Reply<'_, ()>;
 
     // notes
     /// What is known of a session's notes; `None` before the first.

@@ -125,3 +125,12 @@ pub struct Compaction {
     pub created_at: UnixMicros,
     pub undone_at: Option<UnixMicros>,
 }
+
+/// A client that knows nothing of bethink has a session id of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientSession {
+    /// The client's name, such as `claude-code`: two clients may use the same id.
+    pub client: String,
+    pub key: String,
+    pub session: SessionId,
+}
