@@ -71,6 +71,7 @@ impl Daemon {
                 approvals: crate::instructions::Approvals::default(),
                 dreams: crate::memory::DreamDesk::default(),
                 extractions: crate::extract::ExtractionDesk::default(),
+                gateway: crate::gateway::GatewayDesk::default(),
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
                 ledger: crate::ledger::Ledger::default(),

@@ -19,6 +19,7 @@ mod extract;
 mod facts;
 mod forks;
 mod frame;
+mod gateway;
 mod hit;
 mod hot;
 mod import;
@@ -58,6 +59,7 @@ pub use boot::BootError;
 pub use clock::{Clock, SystemClock};
 pub use events::{Event, Events};
 pub use export::Export;
+pub use gateway::{ClientKey, Heard, Outcome, Piece, Prepared, Prompt, Ticket, Told};
 pub use ledger::Spent;
 pub use memory::{MAX_MEMORY_BYTES, MemoryFile, MemoryWish};
 pub use notes::{MAX_NOTES_BYTES, NotesFile};
@@ -98,6 +100,7 @@ struct Inner {
     approvals: instructions::Approvals,
     dreams: memory::DreamDesk,
     extractions: extract::ExtractionDesk,
+    gateway: gateway::GatewayDesk,
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
     hub: events::Hub,
