@@ -132,15 +132,19 @@ impl Daemon {
 
     /// Takes an answer in. Returns at once; what it starts is waited for at shutdown.
     pub fn gateway_heard(&self, ticket: Ticket, heard: Heard) {
-        let (Some(message), Outcome::Whole) = (heard.message, heard.outcome) else { return };
-        let Ticket { session } = ticket;
         let daemon = self.clone();
         self.spawn(async move {
-            let body = [&b"{\"messages\":["[..], &message, b"]}"].concat();
-            if let Err(refusal) = daemon.append(session, Bytes::from(body), None).await {
-                tracing::warn!(%session, %refusal, "an answer was not kept");
+            if let Err(refusal) = daemon.hear(&ticket, heard).await {
+                tracing::warn!(session = %ticket.session, %refusal, "an answer was not kept");
             }
         });
+    }
+
+    async fn hear(&self, ticket: &Ticket, heard: Heard) -> Result<()> {
+        let (Some(message), Outcome::Whole) = (heard.message, heard.outcome) else { return Ok(()) };
+        let body = [&b"{\"messages\":["[..], &message, b"]}"].concat();
+        self.append(ticket.session, Bytes::from(body), None).await?;
+        Ok(())
     }
 
     /// The upstream refused the prompt before its first byte: a smaller one to try, or none.
