@@ -147,3 +147,48 @@ fn a_reader_that_missed_very_much_is_told_all_of_it_or_told_so() {
     let whole = told.kind == "reset" || expected == 3003;
     assert!(whole, "a silent gap before {}: {} events were told", told.data, expected - 2);
 }
+
+#[test]
+fn who_follows_all_hears_of_every_session() {
+    let daemon = Daemon::fresh();
+    let mut stream = daemon.client().events("/v1/events", None);
+    let (one, two) = (daemon.session(200_000), daemon.session(200_000));
+    let created = |stream: &mut EventStream| stream.next_of("session").json();
+    assert_eq!(created(&mut stream)["session_id"], one.as_str());
+    assert_eq!(created(&mut stream)["change"], "created");
+    daemon.append(&one, &[say::user("one")]);
+    daemon.append(&two, &[say::user("two")]);
+    let heard: Vec<_> = (0..2).map(|_| stream.next_of("message")).collect();
+    let of = |event: &bethink_harness::events::Event| event.json()["session_id"].clone();
+    assert_eq!(heard.iter().map(of).collect::<Vec<_>>(), [one.as_str(), two.as_str()]);
+    daemon.client().post(&format!("/v1/sessions/{two}/context"), &json!({})).ok();
+    let window = stream.next_of("context").json();
+    assert_eq!(window["window"], 200_000);
+    assert!(window["tokens"].as_u64().unwrap() > 0 && window["parts"].is_object(), "{window}");
+    drop(stream);
+    daemon.client().delete(&format!("/v1/sessions/{one}"));
+    let mut stream = daemon.client().events("/v1/events", Some(&heard[0].id));
+    assert_eq!(stream.next_of("message").json()["session_id"], two.as_str(), "what was missed");
+    let deleted = stream.next_of("session").json();
+    assert_eq!((&deleted["session_id"], &deleted["change"]), (&json!(one), &json!("deleted")));
+}
+
+#[test]
+fn who_follows_all_and_comes_from_another_run_reads_anew() {
+    let mut daemon = Daemon::fresh();
+    let mut stream = daemon.client().events("/v1/events", None);
+    let session = daemon.session(200_000);
+    let seen = stream.next_of("session");
+    daemon.kill9();
+    daemon.start();
+    let mut stream = daemon.client().events("/v1/events", Some(&seen.id));
+    let reset = stream.next_of("reset");
+    daemon.append(&session, &[say::user("again")]);
+    assert_eq!(stream.next_of("message").json()["session_id"], session.as_str());
+    let mut stream = daemon.client().events("/v1/events", Some(&reset.id));
+    stream.next_of("message");
+    let odd = daemon
+        .client()
+        .must(&bethink_harness::Request::new("GET", "/v1/events").header("Last-Event-ID", "3-4-5"));
+    assert_eq!(odd.status, 422, "{}", odd.brief());
+}

@@ -1,27 +1,82 @@
 //! Who may talk to the daemon: Host and Origin first, then the token, on every route.
 
 use bethink_harness::{Answer, Client, Daemon, Request};
+use serde_json::json;
 
 use crate::routes::{self, NOBODY};
 
 /// Without the token: refused, or refused and slowed after many tries.
 const REFUSED: [u16; 2] = [401, 429];
 
-/// Every method and path of the daemon's own contract, with ids filled in.
+/// Every method and path that the daemon serves, ids filled in: of its own contract and of the entrances
+/// beside it, as its document lists them.
 fn served(client: &mut Client) -> Vec<(String, String)> {
     let document = client.get("/openapi.json").ok();
+    let filled = |path: &str| {
+        let part =
+            |part: &str| if part.starts_with('{') { NOBODY.to_owned() } else { part.to_owned() };
+        path.split('/').map(part).collect::<Vec<_>>().join("/")
+    };
     let mut routes = Vec::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
-        let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
-        parts.iter_mut().filter(|p| p.starts_with('{')).for_each(|p| *p = NOBODY.to_owned());
         for method in ["get", "put", "post", "patch", "delete"] {
             if !item[method].is_null() {
-                routes.push((method.to_uppercase(), parts.join("/")));
+                routes.push((method.to_uppercase(), filled(path)));
             }
         }
     }
+    for route in document["x-bethink-entrances"].as_array().expect("entrances") {
+        let text = |name: &str| route[name].as_str().expect("text");
+        routes.push((text("method").to_owned(), filled(text("path"))));
+    }
     routes
 }
+
+/// What may be read, or asked, without a token: it tells nothing.
+fn is_open(method: &str, path: &str) -> bool {
+    let page = path == "/" || path == "/health" || path.starts_with("/assets/");
+    (method == "GET" && page) || (method, path) == ("POST", "/v1/dashboard/login")
+}
+
+/// Spellings of a Host that are not the daemon's, some of which lead to it all the same.
+fn foreign_hosts(port: u16) -> Vec<String> {
+    let with_port = [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.nip.io",
+        "2130706433",
+        "0x7f000001",
+        "017700000001",
+        "0x7f.1",
+        "127.1",
+        "0.0.0.0",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "127.0.0.2",
+        "localhost.",
+        "127.0.0.1.",
+        "user@127.0.0.1",
+        "127.0.0.1%00",
+        "[::1%25lo]",
+    ];
+    let with_port = with_port.iter().map(|host| format!("{host}:{port}"));
+    let bare = ["evil.example", "localhost", "127.0.0.1", "[::1]", ""].map(str::to_owned);
+    let wrong = [format!("localhost:{}", port ^ 1), format!("127.0.0.1:{port}, evil.example")];
+    with_port.chain(bare).chain(wrong).collect()
+}
+
+const FOREIGN_ORIGINS: [&str; 9] = [
+    "http://evil.example",
+    "null",
+    "http://localhost.evil.example",
+    "file://",
+    "http://localhost:1",
+    "https://127.0.0.1",
+    "vscode-webview://abc",
+    "chrome-extension://abc",
+    "",
+];
 
 fn check(client: &mut Client, request: &Request, statuses: &[u16]) -> Answer {
     let answer = client.must(request);
@@ -61,7 +116,7 @@ fn without_its_token_no_route_answers() {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
     for (method, path) in served(&mut client) {
-        if path == "/health" {
+        if is_open(&method, &path) {
             continue;
         }
         let request = Request::new(&method, &path);
@@ -78,14 +133,7 @@ fn without_its_token_no_route_answers() {
 fn a_foreign_host_is_refused_on_every_route_even_with_the_token() {
     let daemon = Daemon::fresh();
     let mut client = daemon.client();
-    let port = daemon.addr().port();
-    let hosts = [
-        "evil.example".to_owned(),
-        format!("evil.example:{port}"),
-        "127.0.0.1.evil.example".to_owned(),
-        format!("localhost.evil.example:{port}"),
-        String::new(),
-    ];
+    let hosts = foreign_hosts(daemon.addr().port());
     for (method, path) in served(&mut client) {
         for host in &hosts {
             let request = Request::new(&method, &path).header("Host", host);
@@ -100,8 +148,14 @@ fn a_foreign_origin_is_refused_on_every_route_even_with_the_token() {
     let mut client = daemon.client();
     let served = served(&mut client);
     for (method, path) in served {
-        for origin in ["http://evil.example", "null", "http://localhost.evil.example", "file://"] {
-            check(&mut client, &Request::new(&method, &path).header("Origin", origin), &[403]);
+        for origin in FOREIGN_ORIGINS {
+            let request = Request::new(&method, &path).header("Origin", origin);
+            let answer = check(&mut client, &request, &[403]);
+            assert_eq!(answer.header("access-control-allow-origin"), None, "{method} {path}");
+        }
+        for site in ["cross-site", "same-site"] {
+            let request = Request::new(&method, &path).header("Sec-Fetch-Site", site);
+            check(&mut client, &request, &[403]);
         }
     }
 }
@@ -113,6 +167,94 @@ fn a_foreign_host_is_told_nothing_that_a_token_would_change() {
     let request = Request::new("GET", "/v1/sessions").header("Host", "evil.example");
     let (with, without) = (client.must(&request), client.must(&request.clone().anonymous()));
     assert_eq!((with.status, with.text()), (without.status, without.text()));
+}
+
+/// A browser that is logged in: what a page of another site can make it send changes nothing.
+#[test]
+fn no_form_of_a_foreign_page_changes_anything() {
+    let daemon = Daemon::fresh();
+    let mut client = daemon.client();
+    let (cookie, page) = log_in(&mut client);
+    let body = br#"{"project_dir":"/proj/garden"}"#;
+    let kinds = [
+        "application/json",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+    ];
+    for kind in kinds {
+        for origin in FOREIGN_ORIGINS.into_iter().chain(["none"]) {
+            let mut request = Request::new("POST", "/v1/sessions").bytes(kind, body).anonymous();
+            request = request.header("Cookie", &cookie);
+            if origin != "none" {
+                request = request.header("Origin", origin);
+            }
+            check(&mut client, &request, &[401, 403, 429]);
+        }
+    }
+    let sessions = || Request::new("GET", "/v1/sessions");
+    assert_eq!(client.must(&sessions()).json()["sessions"].as_array().map(Vec::len), Some(0));
+    let own = sessions().anonymous().header("Cookie", &cookie).header("X-Bethink-Page", &page);
+    assert_eq!(client.must(&own).status, 200, "the page itself");
+}
+
+#[test]
+fn a_browser_is_logged_in_once() {
+    let daemon = Daemon::fresh();
+    let mut client = daemon.client();
+    let launch = launch(&mut client);
+    let login = || {
+        Request::new("POST", "/v1/dashboard/login").json(&json!({ "launch": launch })).anonymous()
+    };
+    let answer = client.must(&login());
+    assert_eq!(answer.status, 200, "{}", answer.brief());
+    let cookie = answer.header("set-cookie").expect("a cookie").to_owned();
+    assert!(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict"), "{cookie}");
+    check(&mut client, &login(), &[401]);
+    let long =
+        Request::new("POST", "/v1/dashboard/login").bytes("application/json", &[b' '; 5_000]);
+    check(&mut client, &long.anonymous(), &[413]);
+    for stale in ["", "bethink-1=x", &format!("bethink-{}=stale", daemon.addr().port())] {
+        let request = Request::new("GET", "/v1/sessions").anonymous().header("Cookie", stale);
+        check(&mut client, &request.header("X-Bethink-Page", "stale"), &[401]);
+    }
+}
+
+fn launch(client: &mut Client) -> String {
+    let url =
+        client.post("/v1/dashboard/launch", &json!({})).ok()["url"].as_str().unwrap().to_owned();
+    url.split_once("#launch=").expect("a fragment").1.to_owned()
+}
+
+/// Cookie and page value of a login.
+fn log_in(client: &mut Client) -> (String, String) {
+    let launch = json!({ "launch": launch(client) });
+    let answer =
+        client.must(&Request::new("POST", "/v1/dashboard/login").json(&launch).anonymous());
+    let cookie =
+        answer.header("set-cookie").expect("a cookie").split(';').next().unwrap().to_owned();
+    (cookie, answer.ok()["page"].as_str().expect("a value").to_owned())
+}
+
+#[test]
+fn the_gateways_addresses_open_the_gateway_alone() {
+    let daemon = Daemon::fresh();
+    let mut client = daemon.client();
+    let addresses = client.get("/v1/gateway").ok();
+    let capability =
+        addresses["anthropic"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    assert_eq!(
+        (capability.len(), addresses["anthropic"].as_str().unwrap().contains(daemon.token())),
+        (64, false)
+    );
+    let as_token = format!("Bearer {capability}");
+    let request = Request::new("GET", "/v1/sessions").header("Authorization", &as_token);
+    check(&mut client, &request, &REFUSED);
+    for path in [format!("/v1/k/{capability}/sessions"), format!("/mcp/k/{capability}")] {
+        check(&mut client, &Request::new("GET", &path).anonymous(), &REFUSED);
+    }
+    let wrong = format!("/anthropic/k/{}/v1/messages", "0".repeat(64));
+    check(&mut client, &Request::new("POST", &wrong).json(&json!({})).anonymous(), &REFUSED);
 }
 
 #[test]

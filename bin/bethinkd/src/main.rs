@@ -85,7 +85,7 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
         booted = Daemon::boot(settings.clone()) => booted?,
         () = shutdown.cancelled() => return Ok(()),
     };
-    let served = bethink_server::serve(daemon.clone(), &settings, shutdown).await;
+    let served = bethink_server::serve(daemon.clone(), &settings, Vec::new(), shutdown).await;
     daemon.shutdown().await;
     Ok(served?)
 }

@@ -9,6 +9,7 @@
 pub mod collapse;
 pub mod compaction;
 pub mod context;
+pub mod dashboard;
 pub mod dream;
 pub mod extract;
 pub mod instructions;
@@ -35,6 +36,7 @@ pub use context::{
     CacheFall, CacheReport, ContextReport, ContextRequest, LastCompaction, PartTokens, PromptCount,
     StageReport, SystemPart, Thresholds, TokenEstimate,
 };
+pub use dashboard::{GatewayAddresses, Launch, LoggedIn, Login};
 pub use dream::{DreamDropped, DreamLeft, DreamNote, DreamRequest, DreamResult, DreamStep};
 pub use extract::{
     DroppedStatement, ExtractRequest, Extracted, ForgetRequest, Forgotten, ForgottenMemory,

@@ -57,6 +57,12 @@ pub(crate) enum Command {
     Status,
     /// Look for what is wrong, and say what to do about it
     Doctor,
+    /// Open the dashboard in a browser
+    Dashboard {
+        /// Print the address instead: it logs one browser in, once, within a minute
+        #[arg(long)]
+        print: bool,
+    },
     /// Show the daemon's log
     Logs(Logs),
     /// Make, list and change sessions

@@ -105,6 +105,18 @@ impl StateKind {
 }
 
 impl Client {
+    /// An address that logs one browser in.
+    pub async fn launch_dashboard(&self) -> Result<api::Launch> {
+        let url = self.at(&["v1", "dashboard", "launch"]);
+        self.json("POST /v1/dashboard/launch", self.request(Method::POST, url)).await
+    }
+
+    /// Where a provider's client is pointed to.
+    pub async fn gateway(&self) -> Result<api::GatewayAddresses> {
+        let url = self.at(&["v1", "gateway"]);
+        self.json("GET /v1/gateway", self.request(Method::GET, url)).await
+    }
+
     /// Prometheus text.
     pub async fn metrics(&self) -> Result<String> {
         let body = self.body(self.request(Method::GET, self.at(&["metrics"]))).await?;

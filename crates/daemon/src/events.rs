@@ -3,6 +3,10 @@
 //! An id is `<boot>-<number>-<seq>`: within one run of the daemon missed events come from a ring of the
 //! newest; after a restart, past the ring, or for a reader that is too slow, messages and compactions
 //! after `seq` are told again from history.
+//!
+//! What happens anywhere is told a second time, in `all`.
+
+mod all;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,6 +17,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Daemon, Refusal, Result};
+
+pub use all::AllEvents;
 
 /// Events kept for those who come back.
 const RING: usize = 256;
@@ -25,7 +31,8 @@ const RETOLD: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Event {
     pub id: String,
-    /// `message`, `compaction`, `collapse`, `cache`, `notes`, `memory`, `recall` or `job`.
+    /// `message`, `context`, `compaction`, `collapse`, `cache`, `notes`, `todos`, `memory`, `proposal`, `recall`,
+    /// `model`, `recovery` or `job`; among the events of all sessions `session` and `reset`, too.
     pub kind: &'static str,
     /// JSON, one line.
     pub data: String,
@@ -119,19 +126,33 @@ struct Topic {
 pub(crate) struct Hub {
     boot: i64,
     topics: Mutex<(u64, HashMap<SessionId, Topic>)>,
+    all: all::All,
     stop: CancellationToken,
 }
 
 impl Hub {
     pub(crate) fn new(boot: i64, stop: CancellationToken) -> Self {
-        Self { boot, topics: Mutex::default(), stop }
+        Self { boot, topics: Mutex::default(), all: all::All::default(), stop }
     }
 
     fn lock(&self) -> MutexGuard<'_, (u64, HashMap<SessionId, Topic>)> {
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells those who follow the session, and those who follow all.
     pub(crate) fn publish(
+        &self,
+        session: SessionId,
+        kind: &'static str,
+        seq: Seq,
+        data: &serde_json::Value,
+    ) {
+        self.announce(Some(session), kind, data);
+        self.publish_in(session, kind, seq, data);
+    }
+
+    /// Tells those who follow the session alone: what concerns several sessions is announced once.
+    pub(crate) fn publish_in(
         &self,
         session: SessionId,
         kind: &'static str,

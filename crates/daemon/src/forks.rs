@@ -59,6 +59,7 @@ impl Daemon {
             self.store().delete_session(fork).await?;
             return Err(refusal);
         }
+        self.tell_session(fork, "created");
         self.index_soon(fork);
         self.session(fork).await
     }

@@ -207,11 +207,9 @@ impl Daemon {
         {
             tracing::error!(job = %job.id, %error, "the end of a job was not written; it will run again");
         }
-        if let Some(session) = job.session {
-            let data =
-                serde_json::json!({ "id": job.id.to_string(), "kind": job.kind, "state": state });
-            self.hub().publish(session, "job", bethink_transcript::Seq::ZERO, &data);
-        }
+        let data =
+            serde_json::json!({ "id": job.id.to_string(), "kind": job.kind, "state": state });
+        self.tell(job.session, "job", &data);
     }
 }
 

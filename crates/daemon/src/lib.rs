@@ -57,7 +57,7 @@ use tokio_util::task::TaskTracker;
 
 pub use boot::BootError;
 pub use clock::{Clock, SystemClock};
-pub use events::{Event, Events};
+pub use events::{AllEvents, Event, Events};
 pub use export::Export;
 pub use gateway::{ClientKey, Heard, Outcome, Piece, Prepared, Prompt, Ticket, Told};
 pub use ledger::Spent;

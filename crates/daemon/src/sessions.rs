@@ -43,6 +43,9 @@ impl Daemon {
         };
         let receipt = key.map(IdempotencyKey::receipt);
         let created = self.store().create_session(new, receipt).await.map_err(keyed)?;
+        if !created.repeated {
+            self.tell_session(created.session.id, "created");
+        }
         Ok(out(&created.session))
     }
 
@@ -93,6 +96,7 @@ impl Daemon {
         if let Some(slot) = self.registry().get(id) {
             slot.cool().await;
         }
+        self.tell_session(id, "changed");
         Ok(out(&session))
     }
 
@@ -102,6 +106,7 @@ impl Daemon {
         self.store().delete_session(id).await?;
         self.registry().remove(id);
         self.hub().forget(id);
+        self.tell_session(id, "deleted");
         Ok(())
     }
 

@@ -151,6 +151,7 @@ impl Daemon {
         let mut hot = slot.lock(self).await?;
         let list = todos.todos.into_iter().enumerate().map(|(i, todo)| todo_in(i, todo)).collect();
         hot.todos.set(list);
+        self.tell(Some(id), "todos", &serde_json::json!({ "items": hot.todos.list.len() }));
         Ok(api::Todos { todos: hot.todos.list.iter().map(todo_out).collect() })
     }
 }

@@ -128,10 +128,23 @@ impl Daemon {
             level: made.report.level.clone(),
             remaining: made.report.remaining,
         });
+        self.tell_context(&hot, &made.report);
         drop(hot);
         metrics::counter!("bethink_prompts_total").increment(1);
         self.registry().trim(self.hot_budget());
         join(&system, &body.messages, &tools, &made.report)
+    }
+
+    /// The window as the newest prompt fills it.
+    pub(crate) fn tell_context(&self, hot: &HotSession, report: &api::ContextReport) {
+        let data = serde_json::json!({
+            "tokens": report.tokens,
+            "level": report.level,
+            "remaining": report.remaining,
+            "window": report.thresholds.window,
+            "parts": report.parts,
+        });
+        self.hub().publish(hot.session.id, "context", hot.session.last_seq, &data);
     }
 
     /// Decides and looks; nothing is kept yet.

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connection::serve_connection;
-use crate::guard::Entrance;
+use crate::guard::Door;
 use crate::listen::is_own_user;
 use crate::problem::{Failure, Sort};
 
@@ -87,7 +87,7 @@ impl Connections {
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "could not set TCP_NODELAY");
                     }
-                    self.take(stream, Entrance::Tcp);
+                    self.take(stream, Door::Tcp);
                 }
                 Err(error) => self.pause_after(&error).await,
             }
@@ -103,7 +103,7 @@ impl Connections {
             };
             match accepted {
                 Ok((stream, _)) if is_own_user(&stream) => {
-                    self.take(stream, Entrance::Socket);
+                    self.take(stream, Door::Socket);
                 }
                 Ok(_) => tracing::warn!("another user was turned away at the socket"),
                 Err(error) => self.pause_after(&error).await,
@@ -124,7 +124,7 @@ impl Connections {
         }
     }
 
-    fn take<S>(&self, stream: S, entrance: Entrance)
+    fn take<S>(&self, stream: S, door: Door)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -135,7 +135,7 @@ impl Connections {
             self.http.clone(),
             self.router.clone(),
             stream,
-            entrance,
+            door,
             self.stop.clone(),
             self.kill.clone(),
         );

@@ -1,6 +1,7 @@
 //! What handlers share.
 
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use axum::extract::FromRef;
@@ -9,6 +10,8 @@ use bethink_daemon::Daemon;
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::pages::Pages;
 
 /// State of the router, cheap to clone.
 #[derive(Clone, Debug)]
@@ -19,8 +22,23 @@ pub(crate) struct App {
     pub(crate) stopping: CancellationToken,
     pub(crate) openapi: Bytes,
     pub(crate) running_keys: RunningKeys,
+    /// Logins of the dashboard.
+    pub(crate) pages: Arc<Pages>,
+    /// Where the daemon is reached, and what the gateway's addresses hold.
+    pub(crate) address: SocketAddr,
+    pub(crate) capability: Capability,
     /// Connections and work under way; a stop waits for them.
     pub(crate) tasks: TaskTracker,
+}
+
+/// Never printed.
+#[derive(Clone)]
+pub(crate) struct Capability(pub(crate) String);
+
+impl std::fmt::Debug for Capability {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Capability(…)")
+    }
 }
 
 /// Bounds of a request body.

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::guard::Entrance;
+use crate::guard::Door;
 
 /// After a stop, a connection without a request gets this long for one that is on its way; a head
 /// that never ends would otherwise hold up the stop.
@@ -29,7 +29,7 @@ pub(crate) async fn serve_connection<S>(
     http: http1::Builder,
     router: Router,
     stream: S,
-    entrance: Entrance,
+    door: Door,
     stop: CancellationToken,
     kill: CancellationToken,
 ) where
@@ -39,7 +39,7 @@ pub(crate) async fn serve_connection<S>(
     let marks = busy.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(entrance);
+        request.extensions_mut().insert(door);
         let (answer, mark) = (router.clone().oneshot(request), marks.clone());
         async move { Ok::<_, Infallible>(answer.await?.map(|body| Marked { body, _mark: mark })) }
     });

@@ -5,6 +5,10 @@
 //! 127.0.0.1 (the Host list stops that), or by a plain cross-site request (the Origin list). The
 //! Unix socket is out of a browser's reach and its peer's user is checked, so that it needs neither
 //! Host nor token.
+//!
+//! Three things let a request in by TCP: the token; for the gateway's clients, which have one place for a
+//! credential and may need it for the provider, a capability in the path; and for the daemon's own page, its
+//! login. A token that was checked is taken out of the request, so that nothing behind can pass it on.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,17 +22,31 @@ use http::{HeaderMap, Method, Uri};
 use tokio::time::Instant;
 
 use crate::failures::Failures;
+use crate::pages::Pages;
 use crate::problem::{Failure, Sort};
 use crate::token::Token;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The only route that tells nothing a stranger may not know.
-const OPEN_ROUTE: &str = "/health";
+/// Routes that tell nothing a stranger may not know: whether the daemon is well, and the page before its login.
+const OPEN_ROUTES: [&str; 2] = ["/health", "/"];
+const PAGE_FILES: &str = "/assets/";
+/// Has a secret of its own in its body.
+const LOGIN: &str = "/v1/dashboard/login";
+
+/// Where a provider's client may put the token, other than `Authorization`: below which path.
+const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
+const KEY_HEADER_BELOW: &str = "/anthropic/";
+
+/// Below these, the next segment is a capability.
+const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
+
+/// What a page that is logged in may ask: the API, and nothing that speaks for another client.
+const FOR_PAGES: [&str; 3] = ["/v1/", "/openapi.json", "/metrics"];
 
 /// The listener that a connection came in by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Entrance {
+pub(crate) enum Door {
     Tcp,
     Socket,
 }
@@ -42,11 +60,18 @@ pub(crate) struct Guard {
     /// Origins that the user trusts.
     trusted_origins: Vec<String>,
     token: Token,
+    pages: Arc<Pages>,
+    port: u16,
     failures: Mutex<Failures>,
 }
 
 impl Guard {
-    pub(crate) fn new(address: SocketAddr, settings: &DaemonSettings, token: Token) -> Self {
+    pub(crate) fn new(
+        address: SocketAddr,
+        settings: &DaemonSettings,
+        token: Token,
+        pages: Arc<Pages>,
+    ) -> Self {
         let own = own_hosts(address);
         let own_origins = own.iter().map(|host| format!("http://{host}")).collect();
         let configured = settings.allowed_hosts.iter().map(|host| host.to_ascii_lowercase());
@@ -56,22 +81,34 @@ impl Guard {
             own_origins,
             trusted_origins: trusted.filter(|origin| origin != "null").collect(),
             token,
+            pages,
+            port: address.port(),
             failures: Mutex::default(),
         }
     }
 
-    fn check(&self, request: &Request, now: Instant) -> Result<(), Failure> {
+    /// Takes the token out of a request that may come in.
+    fn admit(&self, request: &mut Request, now: Instant) -> Result<(), Failure> {
         // A request without the mark came in by no listener of ours: the stricter rules.
-        let entrance = request.extensions().get().copied().unwrap_or(Entrance::Tcp);
+        let door = request.extensions().get().copied().unwrap_or(Door::Tcp);
         let headers = request.headers();
-        if entrance == Entrance::Tcp {
+        if door == Door::Tcp {
             self.check_host(request.uri(), headers)?;
         }
         self.check_origin(headers)?;
-        if entrance == Entrance::Tcp && !is_open(request) {
-            self.check_token(headers, now)?;
+        let had_token = self.take_token(request);
+        if door == Door::Socket || had_token || is_open(request) {
+            return Ok(());
         }
-        Ok(())
+        let path = request.uri().path();
+        let page = FOR_PAGES.iter().any(|prefix| path.starts_with(prefix));
+        if page && self.pages.admits(request.headers(), self.port, now) {
+            return Ok(());
+        }
+        if capability(path).is_some_and(|given| self.token.is_capability(given.as_bytes())) {
+            return Ok(());
+        }
+        Err(self.turned_away(now))
     }
 
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
@@ -108,32 +145,46 @@ impl Guard {
         Ok(())
     }
 
-    fn check_token(&self, headers: &HeaderMap, now: Instant) -> Result<(), Failure> {
-        if bearer(headers).is_some_and(|given| self.token.is(given)) {
-            return Ok(());
+    /// Whether the token was there.
+    fn take_token(&self, request: &mut Request) -> bool {
+        let below = request.uri().path().starts_with(KEY_HEADER_BELOW);
+        let headers = request.headers_mut();
+        let mut found = false;
+        if only_bytes(headers, &AUTHORIZATION).and_then(bearer).is_some_and(|t| self.token.is(t)) {
+            headers.remove(AUTHORIZATION);
+            found = true;
         }
+        if below && only_bytes(headers, &KEY_HEADER).is_some_and(|t| self.token.is(t)) {
+            headers.remove(KEY_HEADER);
+            found = true;
+        }
+        found
+    }
+
+    /// Counts a request that nothing let in.
+    fn turned_away(&self, now: Instant) -> Failure {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wait) = failures.count(now) {
             let seconds = wait.as_secs().max(1);
             let detail = format!("too many wrong tokens; try again in {seconds} seconds");
-            return Err(Failure::new(Sort::TooManyFailures, detail)
-                .header(RETRY_AFTER, HeaderValue::from(seconds)));
+            return Failure::new(Sort::TooManyFailures, detail)
+                .header(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        Err(Failure::new(Sort::Unauthorized, "send `Authorization: Bearer <token>`")
-            .hint("the token is in the file `token` of BETHINK_HOME"))
+        Failure::new(Sort::Unauthorized, "send `Authorization: Bearer <token>`")
+            .hint("the token is in the file `token` of BETHINK_HOME; `bethink dashboard` logs a browser in")
     }
 }
 
 /// The middleware around everything else.
 pub(crate) async fn guard(
     State(guard): State<Arc<Guard>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    match guard.check(&request, Instant::now()) {
+    match guard.admit(&mut request, Instant::now()) {
         Ok(()) => next.run(request).await,
         Err(failure) => {
-            tracing::debug!(why = failure.slug(), path = request.uri().path(), "turned away");
+            tracing::debug!(why = failure.slug(), path = told(request.uri().path()), "turned away");
             let why = failure.slug().to_owned();
             metrics::counter!("bethink_http_turned_away_total", "why" => why).increment(1);
             failure.into_response()
@@ -158,7 +209,26 @@ fn own_hosts(address: SocketAddr) -> Vec<String> {
 }
 
 fn is_open(request: &Request) -> bool {
-    request.uri().path() == OPEN_ROUTE && matches!(*request.method(), Method::GET | Method::HEAD)
+    let path = request.uri().path();
+    match *request.method() {
+        Method::GET | Method::HEAD => OPEN_ROUTES.contains(&path) || path.starts_with(PAGE_FILES),
+        Method::POST => path == LOGIN,
+        _ => false,
+    }
+}
+
+/// The capability that a path holds.
+fn capability(path: &str) -> Option<&str> {
+    let rest = CAPABILITY_BELOW.iter().find_map(|below| path.strip_prefix(below))?;
+    rest.split('/').next()
+}
+
+/// A path without a capability, right or wrong.
+fn told(path: &str) -> &str {
+    match CAPABILITY_BELOW.iter().find(|below| path.starts_with(**below)) {
+        Some(below) => below,
+        None => path,
+    }
 }
 
 /// The value of a header that is there exactly once, in lower case.
@@ -171,12 +241,14 @@ fn only(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     value.to_str().ok().map(str::to_ascii_lowercase)
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next()?.as_bytes();
-    if values.next().is_some() {
-        return None;
-    }
+/// The value of a header that is there exactly once.
+fn only_bytes<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    values.next().is_none().then(|| value.as_bytes())
+}
+
+fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }

@@ -5,7 +5,7 @@
 //! of mutations, problem documents and the OpenAPI description. Leaves every decision about
 //! sessions to `bethink-daemon`: a handler extracts, calls and converts.
 //!
-//! Reading order: [`serve`] → `accept` → `connection` → `guard` → `router` → `routes` → `problem`.
+//! Reading order: [`serve`] → `accept` → `connection` → `guard` (`pages`) → `router` (`entrance`) → `routes` → `problem`.
 
 mod accept;
 mod answer;
@@ -13,12 +13,14 @@ mod app;
 mod body;
 mod connection;
 mod daemon_file;
+mod entrance;
 mod failures;
 mod guard;
 mod idempotency;
 mod listen;
 mod observe;
 mod openapi;
+mod pages;
 mod params;
 mod problem;
 mod router;
@@ -26,6 +28,7 @@ mod routes;
 mod serve;
 mod token;
 
+pub use entrance::Entrance;
 pub use listen::ListenError;
 pub use serve::{ServeError, serve};
 pub use token::TokenError;

@@ -34,11 +34,11 @@ pub(crate) async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Answers tell of private sessions: nothing on the way keeps or sniffs them.
+/// Answers tell of private sessions: nothing on the way sniffs them, or keeps them unless a route says so.
 pub(crate) async fn dress(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

@@ -6,32 +6,34 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
 use bytes::Bytes;
+use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
+use utoipa::openapi::extensions::Extensions;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::entrance::Entrance;
 use crate::guard::{Guard, guard};
 use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    collapses, compactions, context, dream, events, export, extract, import, instructions, jobs,
-    memories, memory_care, messages, notes, projects, recall, search, sessions, state, system,
-    team, usage,
+    collapses, compactions, context, dashboard, dream, events, export, extract, import,
+    instructions, jobs, memories, memory_care, messages, notes, projects, recall, search, sessions,
+    state, system, team, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
 /// the outer one.
-pub(crate) fn router(app: App, guard_state: Arc<Guard>) -> Router {
-    let inner = routes()
-        .split_for_parts()
-        .0
+pub(crate) fn router(app: App, entrances: Vec<Entrance>, guard_state: Arc<Guard>) -> Router {
+    let api = routes().split_for_parts().0.with_state(app);
+    let inner = entrances.into_iter().fold(api, |all, entrance| all.merge(entrance.router));
+    let inner = inner
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
-        .layer(from_fn(observe))
-        .with_state(app);
+        .layer(from_fn(observe));
     Router::new()
         .fallback_service(inner)
         .layer(from_fn_with_state(guard_state, guard))
@@ -39,9 +41,16 @@ pub(crate) fn router(app: App, guard_state: Arc<Guard>) -> Router {
         .layer(from_fn(dress))
 }
 
-/// `GET /openapi.json`, made once.
-pub(crate) fn openapi() -> Bytes {
-    let openapi = with_problems(routes().into_openapi());
+/// `GET /openapi.json`, made once. What entrances serve has shapes of other houses; their routes are listed.
+pub(crate) fn openapi(entrances: &[Entrance]) -> Bytes {
+    let mut openapi = with_problems(routes().into_openapi());
+    let listed = entrances.iter().flat_map(|entrance| {
+        let route = |(method, path): &(&str, &str)| json!({ "entrance": entrance.name, "method": method, "path": path });
+        entrance.routes.iter().map(route)
+    });
+    let routes: Vec<_> = listed.collect();
+    openapi.extensions =
+        Some(Extensions::builder().add("x-bethink-entrances", json!(routes)).build());
     serde_json::to_vec(&openapi).unwrap_or_default().into()
 }
 
@@ -92,6 +101,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(instructions::approve))
         .routes(routes!(instructions::revoke))
         .routes(routes!(dream::dream))
+        .routes(routes!(dashboard::launch))
+        .routes(routes!(dashboard::login))
+        .routes(routes!(dashboard::gateway))
+        .routes(routes!(events::all))
         .routes(routes!(events::events))
         .routes(routes!(projects::list))
         .routes(routes!(import::import))
@@ -174,6 +187,10 @@ mod tests {
         ("post", "/v1/instructions/approve"),
         ("post", "/v1/instructions/revoke"),
         ("post", "/v1/dream"),
+        ("post", "/v1/dashboard/launch"),
+        ("post", "/v1/dashboard/login"),
+        ("get", "/v1/gateway"),
+        ("get", "/v1/events"),
         ("get", "/v1/sessions/{id}/events"),
         ("get", "/v1/projects"),
         ("post", "/v1/import"),
@@ -184,7 +201,7 @@ mod tests {
     ];
 
     fn document() -> Value {
-        serde_json::from_slice(&openapi()).unwrap()
+        serde_json::from_slice(&openapi(&[])).unwrap()
     }
 
     #[test]

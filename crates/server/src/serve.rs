@@ -11,10 +11,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::accept::Connections;
-use crate::app::{App, RunningKeys};
+use crate::app::{App, Capability, RunningKeys};
 use crate::daemon_file::Announcement;
+use crate::entrance::Entrance;
 use crate::guard::Guard;
 use crate::listen::{self, ListenError};
+use crate::pages::Pages;
 use crate::router::{openapi, router};
 use crate::token::{Token, TokenError};
 
@@ -38,6 +40,7 @@ pub enum ServeError {
 pub async fn serve(
     daemon: Daemon,
     settings: &Settings,
+    entrances: Vec<Entrance>,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
     let home = Home::new(&settings.home);
@@ -46,16 +49,21 @@ pub async fn serve(
     let unix = if settings.daemon.socket { unix_listener(&home) } else { None };
 
     let (tasks, models) = (TaskTracker::new(), daemon.clone());
+    let pages = Arc::new(Pages::default());
     let app = App {
         daemon,
         limits: (&settings.daemon).into(),
         stopping: shutdown.clone(),
-        openapi: openapi(),
+        openapi: openapi(&entrances),
         running_keys: RunningKeys::default(),
+        pages: pages.clone(),
+        address,
+        capability: Capability(token.capability()),
         tasks: tasks.clone(),
     };
-    let guard = Arc::new(Guard::new(address, &settings.daemon, token));
-    let connections = Connections::new(router(app, guard), &settings.daemon, shutdown, tasks);
+    let guard = Arc::new(Guard::new(address, &settings.daemon, token, pages));
+    let routes = router(app, entrances, guard);
+    let connections = Connections::new(routes, &settings.daemon, shutdown, tasks);
 
     let socket = unix.is_some().then(|| home.socket());
     let announcement = Announcement::write(&home, address, socket)

@@ -14,6 +14,9 @@ use uuid::Uuid;
 const MIN_BYTES: usize = 32;
 const MAX_BYTES: u64 = 4_096;
 
+/// Context of the derived key; another one makes every address that clients were given invalid.
+const CAPABILITY: &str = "bethink 2026-11-22 capability of the gateway";
+
 /// Never printed.
 pub(crate) struct Token(Vec<u8>);
 
@@ -44,6 +47,16 @@ impl Token {
     /// Takes the same time wherever the first difference is.
     pub(crate) fn is(&self, given: &[u8]) -> bool {
         self.0.ct_eq(given).into()
+    }
+
+    /// What stands in the gateway's addresses, for clients whose one credential is the provider's. It opens
+    /// the gateway alone, and the token can't be found from it.
+    pub(crate) fn capability(&self) -> String {
+        blake3::Hash::from_bytes(blake3::derive_key(CAPABILITY, &self.0)).to_hex().to_string()
+    }
+
+    pub(crate) fn is_capability(&self, given: &[u8]) -> bool {
+        self.capability().as_bytes().ct_eq(given).into()
     }
 
     /// The token of this home; made when there is none.
@@ -159,6 +172,17 @@ mod tests {
         for wrong in [&b""[..], b"0", b"0123456789abcdef0123456789abcdeF"] {
             assert!(!token.is(wrong));
         }
+    }
+
+    #[test]
+    fn a_capability_is_of_its_token() {
+        let (one, two) = (Token::new("0123456789abcdef0123456789abcdef"), Token::new("another"));
+        let capability = one.capability();
+        assert_eq!((capability.len(), one.capability()), (64, capability.clone()));
+        assert!(
+            one.is_capability(capability.as_bytes()) && !two.is_capability(capability.as_bytes())
+        );
+        assert!(!one.is(capability.as_bytes()) && !one.is_capability(&one.0));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod collapse;
 mod compaction;
 mod context;
 mod daemon;
+mod dashboard;
 mod demo;
 mod doctor;
 mod dream;
@@ -40,6 +41,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Down => daemon::down(app).await,
         Command::Status => daemon::status(app).await,
         Command::Doctor => doctor::doctor(app).await,
+        Command::Dashboard { print } => dashboard::open(app, print).await,
         Command::Logs(how) => daemon::logs(app, &how).await,
         Command::Session(command) => Box::pin(session::run(app, command)).await,
         Command::Context { count } => context::context(app, count).await,

@@ -171,8 +171,9 @@ impl Daemon {
             "by": write.author.by,
         });
         for session in project.followers().into_iter().chain(write.author.session) {
-            self.hub().publish(session, "memory", Seq::ZERO, &data);
+            self.hub().publish_in(session, "memory", Seq::ZERO, &data);
         }
+        self.hub().announce(write.author.session, "memory", &data);
     }
 }
 

@@ -203,7 +203,13 @@ impl Daemon {
             value: serde_json::to_string(proposal).map_err(Refusal::internal)?,
             at: self.now(),
         };
-        Ok(self.store().keep(kept).await?)
+        self.store().keep(kept).await?;
+        let data = serde_json::json!({
+            "id": proposal.id, "name": proposal.name, "state": proposal.state,
+            "project_dir": proposal.project_dir,
+        });
+        self.tell(None, "proposal", &data);
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use bethink_daemon::{Event, Events};
+use bethink_daemon::Event;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::HeaderMap;
@@ -39,14 +39,38 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let events = app.daemon.events(id, last_event_id(&headers)?).await?;
+    let events = stream::unfold(events, |mut events| async move {
+        events.next().await.map(|event| (event, events))
+    });
+    Ok(streamed(&app, events))
+}
+
+/// What happens in all sessions, as server-sent events; each names its session. `Last-Event-ID` resumes after
+/// that event; where too much was missed, `reset` says that lists have to be read again.
+#[utoipa::path(
+    get, path = "/v1/events", tag = "events",
+    params(("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen")),
+    responses((status = 200, body = String, content_type = "text/event-stream"))
+)]
+pub(crate) async fn all(State(app): State<App>, headers: HeaderMap) -> Result<Response, Failure> {
+    let events = app.daemon.all_events(last_event_id(&headers)?.as_deref())?;
+    let events = stream::unfold(events, |mut events| async move {
+        events.next().await.map(|event| (event, events))
+    });
+    Ok(streamed(&app, events))
+}
+
+/// Ends with the daemon.
+fn streamed(app: &App, events: impl Stream<Item = Event> + Send + 'static) -> Response {
+    let texts = events.map(|event| text(&event));
     let stopped = app.stopping.clone().cancelled_owned();
-    let lines = keep_alive(texts(events)).take_until(stopped).map(Ok::<_, std::io::Error>);
+    let lines = keep_alive(texts).take_until(stopped).map(Ok::<_, std::io::Error>);
     let kind = [
         (CONTENT_TYPE, "text/event-stream"),
         // Reverse proxies would hold events back until a buffer is full.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    Ok((kind, Body::from_stream(lines)).into_response())
+    (kind, Body::from_stream(lines)).into_response()
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, Failure> {
@@ -56,12 +80,6 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, Failure> {
         Ok(id) => Ok(Some(id.to_owned())),
         Err(_) => Err(Failure::field("Last-Event-ID", "an event id has visible ASCII characters")),
     }
-}
-
-fn texts(events: Events) -> impl Stream<Item = Bytes> {
-    stream::unfold(events, |mut events| async move {
-        events.next().await.map(|event| (text(&event), events))
-    })
 }
 
 /// Puts a comment wherever `texts` is silent. The pinned stream keeps the wait for the next event

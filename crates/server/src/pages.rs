@@ -1,0 +1,200 @@
+//! The dashboard's login: a launch token that works once, and what a page has from then on.
+//!
+//! A browser sends a cookie to every port of a host, and other programs may serve other ports: so a cookie
+//! alone opens nothing. A page also shows a value that it was told at its login and that only pages of the
+//! daemon's own origin can read again.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::HeaderMap;
+use http::header::{COOKIE, HeaderName};
+use subtle::ConstantTimeEq;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+/// The value that a page was told, with every request.
+pub(crate) const PAGE: HeaderName = HeaderName::from_static("x-bethink-page");
+
+/// How long a launch token waits for its browser.
+const LAUNCH_WITHIN: Duration = Duration::from_secs(60);
+/// Launch tokens that wait at a time; the oldest goes.
+const LAUNCHES: usize = 8;
+/// A page that nobody uses is logged out.
+const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Pages that are logged in at a time; the one that was used least lately goes.
+const PAGES: usize = 32;
+
+/// Logins of this run of the daemon; a restart forgets them.
+#[derive(Debug, Default)]
+pub(crate) struct Pages(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    launches: VecDeque<(Secret, Instant)>,
+    /// Least lately used first.
+    pages: VecDeque<Page>,
+}
+
+#[derive(Debug)]
+struct Page {
+    cookie: Secret,
+    value: Secret,
+    used: Instant,
+}
+
+/// What a page is told at its login.
+pub(crate) struct Admitted {
+    pub(crate) cookie: String,
+    pub(crate) page: String,
+}
+
+impl Pages {
+    /// A token for one login.
+    pub(crate) fn launch(&self, now: Instant) -> String {
+        let (secret, text) = Secret::new();
+        let mut known = self.lock();
+        if known.launches.len() >= LAUNCHES {
+            known.launches.pop_front();
+        }
+        known.launches.push_back((secret, now + LAUNCH_WITHIN));
+        text
+    }
+
+    /// Takes the token, which is gone afterwards; `None` for one that is unknown, used or too old.
+    pub(crate) fn log_in(&self, launch: &str, now: Instant) -> Option<Admitted> {
+        let mut known = self.lock();
+        known.launches.retain(|(_, until)| *until > now);
+        let place = known.launches.iter().position(|(secret, _)| secret.is(launch.as_bytes()))?;
+        known.launches.remove(place);
+        let ((cookie, cookie_text), (value, value_text)) = (Secret::new(), Secret::new());
+        if known.pages.len() >= PAGES {
+            known.pages.pop_front();
+        }
+        known.pages.push_back(Page { cookie, value, used: now });
+        Some(Admitted { cookie: cookie_text, page: value_text })
+    }
+
+    /// Whether a request comes from a page that is logged in: cookie and value of the same login.
+    pub(crate) fn admits(&self, headers: &HeaderMap, port: u16, now: Instant) -> bool {
+        let Some(value) = headers.get(PAGE) else { return false };
+        let mut known = self.lock();
+        known.pages.retain(|page| now.duration_since(page.used) < IDLE);
+        let found = cookies(headers, &cookie_name(port)).find_map(|cookie| {
+            known.pages.iter().position(|page| page.cookie.is(cookie.as_bytes()))
+        });
+        let Some(mut page) = found.and_then(|place| known.pages.remove(place)) else {
+            return false;
+        };
+        let admitted = page.value.is(value.as_bytes());
+        if admitted {
+            page.used = now;
+        }
+        known.pages.push_back(page);
+        admitted
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Cookies are shared by all ports of a host, so each daemon names its own.
+pub(crate) fn cookie_name(port: u16) -> String {
+    format!("bethink-{port}")
+}
+
+fn cookies<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(';')).filter_map(move |pair| {
+        let (key, value) = pair.trim().split_once('=')?;
+        (key == name).then_some(value)
+    })
+}
+
+/// Kept as its hash: memory holds nothing that opens a door.
+struct Secret(blake3::Hash);
+
+impl Secret {
+    /// Two random UUIDs have 244 random bits.
+    fn new() -> (Self, String) {
+        let text = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        (Self(blake3::hash(text.as_bytes())), text)
+    }
+
+    fn is(&self, given: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(blake3::hash(given).as_bytes()).into()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: u16 = 4747;
+
+    fn headers(cookie: &str, page: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(COOKIE, format!("a=b; bethink-{PORT}={cookie}; c=d").parse().unwrap());
+        headers.insert(PAGE, page.parse().unwrap());
+        headers
+    }
+
+    fn logged_in(pages: &Pages, now: Instant) -> Admitted {
+        pages.log_in(&pages.launch(now), now).unwrap()
+    }
+
+    #[test]
+    fn a_launch_token_works_once_and_not_for_long() {
+        let (pages, now) = (Pages::default(), Instant::now());
+        let launch = pages.launch(now);
+        assert!(pages.log_in("", now).is_none());
+        assert!(pages.log_in(&launch, now).is_some());
+        assert!(pages.log_in(&launch, now).is_none(), "used");
+        let late = pages.launch(now);
+        assert!(pages.log_in(&late, now + LAUNCH_WITHIN).is_none(), "too old");
+    }
+
+    #[test]
+    fn a_page_needs_its_cookie_and_its_value() {
+        let (pages, now) = (Pages::default(), Instant::now());
+        let (one, two) = (logged_in(&pages, now), logged_in(&pages, now));
+        assert!(pages.admits(&headers(&one.cookie, &one.page), PORT, now));
+        assert!(pages.admits(&headers(&two.cookie, &two.page), PORT, now));
+        assert!(!pages.admits(&headers(&one.cookie, &two.page), PORT, now), "of another login");
+        assert!(!pages.admits(&headers(&one.cookie, ""), PORT, now));
+        assert!(!pages.admits(&headers("", &one.page), PORT, now));
+        assert!(!pages.admits(&headers(&one.cookie, &one.page), PORT + 1, now), "another daemon's");
+        let mut bare = headers(&one.cookie, &one.page);
+        bare.remove(PAGE);
+        assert!(!pages.admits(&bare, PORT, now), "a cookie alone opens nothing");
+        let after = now + IDLE;
+        assert!(!pages.admits(&headers(&one.cookie, &one.page), PORT, after), "nobody used it");
+    }
+
+    #[test]
+    fn what_waits_and_what_is_logged_in_is_bounded() {
+        let (pages, now) = (Pages::default(), Instant::now());
+        let first = pages.launch(now);
+        (0..LAUNCHES).for_each(|_| drop(pages.launch(now)));
+        assert!(pages.log_in(&first, now).is_none(), "the oldest went");
+        let old = logged_in(&pages, now);
+        (0..PAGES).for_each(|_| drop(logged_in(&pages, now)));
+        assert!(!pages.admits(&headers(&old.cookie, &old.page), PORT, now));
+    }
+
+    #[test]
+    fn nothing_shows_a_secret() {
+        let pages = Pages::default();
+        let launch = pages.launch(Instant::now());
+        assert!(!format!("{pages:?}").contains(&launch));
+    }
+}

@@ -1,0 +1,70 @@
+//! The dashboard's login, and the gateway's addresses.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bethink_api as api;
+use http::HeaderMap;
+use http::header::{HeaderValue, SET_COOKIE};
+use tokio::time::Instant;
+
+use crate::answer::{Answer, Reply};
+use crate::app::App;
+use crate::body;
+use crate::pages::cookie_name;
+use crate::problem::{Failure, Sort};
+
+/// Anybody may ask for a login, so little is read of it.
+const LOGIN_BYTES: u64 = 1_024;
+
+/// An address that logs one browser in, once, within a minute.
+#[utoipa::path(
+    post, path = "/v1/dashboard/launch", tag = "dashboard",
+    responses((status = 200, body = api::Launch))
+)]
+pub(crate) async fn launch(State(app): State<App>) -> Reply {
+    let token = app.pages.launch(Instant::now());
+    // In the fragment, which no browser sends and no log holds.
+    Answer::ok(&api::Launch { url: format!("http://{}/#launch={token}", app.address) })
+}
+
+/// Exchange a launch token for a login. Needs no other token.
+#[utoipa::path(
+    post, path = "/v1/dashboard/login", tag = "dashboard", security(()),
+    request_body = api::Login,
+    responses((status = 200, body = api::LoggedIn))
+)]
+pub(crate) async fn login(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    let body = body::read(body, &headers, LOGIN_BYTES, "send the launch token alone").await?;
+    let api::Login { launch } = body::object(&body)?;
+    let Some(admitted) = app.pages.log_in(&launch, Instant::now()) else {
+        return Err(Failure::new(
+            Sort::Unauthorized,
+            "the launch token is unknown, used or too old",
+        )
+        .hint("`bethink dashboard` opens a new one"));
+    };
+    let name = cookie_name(app.address.port());
+    let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", admitted.cookie);
+    let mut cookie = HeaderValue::from_str(&cookie).map_err(|error| Failure::internal(&error))?;
+    cookie.set_sensitive(true);
+    let answer = Answer::ok(&api::LoggedIn { page: admitted.page })?;
+    Ok(([(SET_COOKIE, cookie)], answer).into_response())
+}
+
+/// Where a provider's client is pointed to. The addresses hold a secret: whoever knows one may use the gateway.
+#[utoipa::path(
+    get, path = "/v1/gateway", tag = "gateway",
+    responses((status = 200, body = api::GatewayAddresses))
+)]
+pub(crate) async fn gateway(State(app): State<App>) -> Reply {
+    let at = |wire: &str| format!("http://{}/{wire}/k/{}", app.address, app.capability.0);
+    Answer::ok(&api::GatewayAddresses {
+        anthropic: at("anthropic"),
+        openai: format!("{}/v1", at("openai")),
+    })
+}
