@@ -121,6 +121,11 @@ impl Params {
         (!value.is_empty()).then(|| value.clone())
     }
 
+    /// The value, an empty one too.
+    fn given(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
     /// Each value of a name that may be repeated.
     pub(crate) fn all(&self, name: &str) -> Vec<String> {
         let values = self.0.iter().filter(|(key, value)| key == name && !value.is_empty());
@@ -134,6 +139,15 @@ impl Params {
         })
     }
 
+    /// `true` or `false`; false where it is not given.
+    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Failure> {
+        match self.given(name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(Failure::field(name, format!("`{name}` can be `true` or `false`"))),
+        }
+    }
+
     pub(crate) fn seq(&self, name: &'static str) -> Result<Option<u64>, Failure> {
         Ok(self.number(name)?.map(|seq| seq.min(MAX_SEQ)))
     }
@@ -145,8 +159,8 @@ impl Params {
     }
 
     pub(crate) fn id(&self, name: &'static str) -> Result<Option<Uuid>, Failure> {
-        let Some(text) = self.text(name) else { return Ok(None) };
-        match Uuid::parse_str(&text) {
+        let Some(text) = self.given(name) else { return Ok(None) };
+        match Uuid::parse_str(text) {
             Ok(id) => Ok(Some(id)),
             Err(_) => {
                 let shown: String = text.chars().take(64).collect();

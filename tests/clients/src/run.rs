@@ -57,6 +57,12 @@ impl Script {
     }
 
     #[must_use]
+    pub fn args<const N: usize>(mut self, args: [&str; N]) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
         self

@@ -158,7 +158,10 @@ pub(crate) async fn delete(
         ("before" = Option<u64>, Query, description = "Only versions with smaller numbers, for the next page"),
         ("version" = Option<u64>, Query, description = "The text of this one instead of the list"),
     ),
-    responses((status = 200, body = api::MemoryHistory))
+    responses((status = 200, content(
+        (api::MemoryHistory = "application/json"),
+        (String = "text/markdown")
+    )))
 )]
 pub(crate) async fn history(
     State(app): State<App>,

@@ -21,7 +21,7 @@ use crate::params::{Params, ProposalPath};
 )]
 pub(crate) async fn status(State(app): State<App>, params: Params) -> Reply {
     let project = params.required("project_dir")?;
-    let ask = params.text("ask").as_deref() == Some("true");
+    let ask = params.flag("ask")?;
     Answer::ok(&app.daemon.team_status(&project, ask).await?)
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn sync(State(app): State<App>, sent: Sent) -> Reply {
     responses((status = 200, body = api::Proposals))
 )]
 pub(crate) async fn proposals(State(app): State<App>, params: Params) -> Reply {
-    let all = params.text("all").as_deref() == Some("true");
+    let all = params.flag("all")?;
     Answer::ok(&app.daemon.proposals(params.text("project_dir").as_deref(), all).await?)
 }
 
