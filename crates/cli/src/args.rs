@@ -115,6 +115,13 @@ pub(crate) enum Command {
     Export(Export),
     /// Play a recorded session through the daemon, turn by turn, and measure
     Replay(Replay),
+    /// Hand a coding agent's hook to the daemon: JSON on stdin, the answer on stdout
+    #[command(disable_help_flag = true)]
+    Hook {
+        /// session-start, prompt-submit, post-tool-use, pre-compact, stop, subagent-stop, session-end
+        #[arg(num_args = 0.., allow_hyphen_values = true, trailing_var_arg = true, value_name = "EVENT")]
+        words: Vec<std::ffi::OsString>,
+    },
     /// Print a completion script for a shell
     Completions { shell: Shell },
 }

@@ -4,7 +4,7 @@
 //! `bethink-client`, and every judgement to the daemon. Knows no engine and no store.
 //!
 //! Reading order: `args` → `app` → `commands` → `drive` (plays recordings), `question` → `draw` → `screen` (the
-//! one way to the terminal) → `failure`.
+//! one way to the terminal) → `failure`; and `hook`, which stands for itself.
 
 mod app;
 mod args;
@@ -12,6 +12,7 @@ mod commands;
 mod draw;
 mod drive;
 mod failure;
+mod hook;
 mod question;
 mod recording;
 mod screen;
@@ -38,6 +39,11 @@ pub fn main() -> ExitCode {
         return launch(daemon, rest);
     }
     let env = |name: &str| std::env::var(name).ok();
+    if let [_, command, words @ ..] = arguments.as_slice()
+        && command == hook::HOOK
+    {
+        return hook::main(words, env);
+    }
     let look = Look::of_terminal(env);
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,

@@ -5,7 +5,7 @@
 //! engine, no store, no terminal; the environment arrives as a lookup function.
 //!
 //! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`memories`] → [`error`] → [`events`] →
-//! [`start`] → [`stop`].
+//! [`start`] → [`stop`], and [`quick`] for who has no time.
 
 pub mod client;
 pub mod error;
@@ -13,6 +13,7 @@ pub mod events;
 pub mod memories;
 pub mod notes;
 pub mod places;
+pub mod quick;
 pub mod routes;
 pub mod start;
 pub mod stop;

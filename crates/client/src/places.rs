@@ -45,6 +45,19 @@ impl Places {
         Home::new(&self.home).token()
     }
 
+    pub fn socket(&self) -> PathBuf {
+        Home::new(&self.home).socket()
+    }
+
+    /// Events of clients that wait for the daemon.
+    pub fn hook_spool(&self) -> PathBuf {
+        Home::new(&self.home).hook_spool()
+    }
+
+    pub fn hook_faults(&self) -> PathBuf {
+        Home::new(&self.home).hook_faults()
+    }
+
     pub fn log_file(&self) -> PathBuf {
         Home::new(&self.home).log_file()
     }

@@ -91,6 +91,12 @@ impl Starter {
         started
     }
 
+    /// Has a daemon started, and waits for nothing: two that are started so settle it over the home's lock.
+    pub fn launch(&self, places: &Places) -> Result<(), StartError> {
+        make_home(&places.home)?;
+        self.spawn(places).map(drop)
+    }
+
     fn spawn(&self, places: &Places) -> Result<Child, StartError> {
         let log = open_log(places)?;
         let mut command = Command::new(&self.launcher);

@@ -65,6 +65,16 @@ impl Home {
         self.notes().join("config").join("prompt.md")
     }
 
+    /// Events of clients that the daemon has not taken yet, one file each, 0700.
+    pub fn hook_spool(&self) -> PathBuf {
+        self.0.join("spool").join("hooks")
+    }
+
+    /// What went wrong with hooks, a line each.
+    pub fn hook_faults(&self) -> PathBuf {
+        self.0.join("hooks.log")
+    }
+
     /// Memories of projects, in bethink's own layout.
     pub fn memory(&self) -> PathBuf {
         self.0.join("memory")
@@ -117,6 +127,8 @@ mod tests {
             home.notes_template(),
             home.notes_prompt(),
             home.memory(),
+            home.hook_spool(),
+            home.hook_faults(),
         ];
         assert!(files.iter().chain([&home.database()]).all(|file| file.starts_with("/b")));
     }

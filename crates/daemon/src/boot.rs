@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bethink_config::Settings;
+use bethink_config::{Home, Settings};
 use bethink_store::StoreError;
 use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
 use bethink_transcript::UnixMicros;
@@ -71,6 +71,7 @@ impl Daemon {
                 approvals: crate::instructions::Approvals::default(),
                 dreams: crate::memory::DreamDesk::default(),
                 extractions: crate::extract::ExtractionDesk::default(),
+                hooks: crate::hooks::HookDesk::new(&Home::new(&settings.home)),
                 gateway: crate::gateway::GatewayDesk::default(),
                 forks: tokio::sync::RwLock::default(),
                 registry: Registry::default(),
@@ -88,6 +89,7 @@ impl Daemon {
         daemon.outline().await;
         daemon.index_what_lags().await?;
         daemon.spawn(daemon.clone().work(Arc::clone(&daemon.inner.wake)));
+        daemon.deliver_what_waits();
         if opened.check_due {
             daemon.check_in_background(store);
         }

@@ -8,6 +8,7 @@ mod reading;
 use std::path::{Path, PathBuf};
 
 use bethink_api as api;
+use bethink_session_file::RecordedCompaction;
 use bethink_store::{
     Compaction, ImportBatch, Job, NewSession, Progress, SessionChange, StoreError,
 };
@@ -20,6 +21,7 @@ use uuid::Uuid;
 
 use crate::jobs;
 use crate::{Daemon, Kind, Refusal, Result};
+pub(crate) use reading::child_of;
 use reading::{Chunk, ReadFile, read_file};
 
 /// Chunks that may wait between reader and writer. All that wait are written in one transaction: on a
@@ -261,29 +263,38 @@ impl Daemon {
 }
 
 fn recorded_compactions(session: SessionId, read: &ReadFile) -> Vec<Compaction> {
-    let recorded = read.facts.compactions.iter().filter_map(|compaction| {
+    let all = read.facts.compactions.iter().filter_map(|compaction| {
         let summary_seq = *read.summaries.get(&compaction.summary_id)?;
-        let summary_tokens = u64::from(crate::hot::tokens(&compaction.summary));
-        Some(Compaction {
-            id: CompactionId(Uuid::now_v7()),
-            session,
-            trigger: compaction.trigger.clone(),
-            level: "recorded".to_owned(),
-            first_seq: Seq(1),
-            last_seq: Seq(summary_seq.0.saturating_sub(1)),
-            kept_from: summary_seq.next(),
-            made_after: summary_seq,
-            tokens_before: compaction.pre_tokens,
-            tokens_after: summary_tokens,
-            summary_tokens,
-            summary: compaction.summary.clone(),
-            fidelity: 0.0,
-            detail: "{}".to_owned(),
-            created_at: compaction.created_at,
-            undone_at: None,
-        })
+        Some(recorded(session, compaction, summary_seq))
     });
-    recorded.collect()
+    all.collect()
+}
+
+/// A compaction as its recorder made it; its summary is the message at `summary_seq`.
+pub(crate) fn recorded(
+    session: SessionId,
+    compaction: &RecordedCompaction,
+    summary_seq: Seq,
+) -> Compaction {
+    let summary_tokens = u64::from(crate::hot::tokens(&compaction.summary));
+    Compaction {
+        id: CompactionId(Uuid::now_v7()),
+        session,
+        trigger: compaction.trigger.clone(),
+        level: "recorded".to_owned(),
+        first_seq: Seq(1),
+        last_seq: Seq(summary_seq.0.saturating_sub(1)),
+        kept_from: summary_seq.next(),
+        made_after: summary_seq,
+        tokens_before: compaction.pre_tokens,
+        tokens_after: summary_tokens,
+        summary_tokens,
+        summary: compaction.summary.clone(),
+        fidelity: 0.0,
+        detail: "{}".to_owned(),
+        created_at: compaction.created_at,
+        undone_at: None,
+    }
 }
 
 /// The chunk with those that came while the last one was written.

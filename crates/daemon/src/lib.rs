@@ -5,7 +5,7 @@
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` (`added`) → `report` →
 //! `collapse` → `models` → `compactions` → `recover` → `state` → `events` → `jobs` → `import` → `index` →
-//! `search` (`hit`) → `notes` → `memory` → `instructions` → `recall` → `extract` → `export` → `ledger`.
+//! `search` (`hit`) → `notes` → `memory` → `instructions` → `recall` → `extract` → `hooks` → `export` → `ledger`.
 
 mod added;
 mod boot;
@@ -21,6 +21,7 @@ mod forks;
 mod frame;
 mod gateway;
 mod hit;
+mod hooks;
 mod hot;
 mod import;
 mod index;
@@ -100,6 +101,7 @@ struct Inner {
     approvals: instructions::Approvals,
     dreams: memory::DreamDesk,
     extractions: extract::ExtractionDesk,
+    hooks: hooks::HookDesk,
     gateway: gateway::GatewayDesk,
     /// Held for reading while a fork is copied.
     forks: tokio::sync::RwLock<()>,
@@ -203,6 +205,10 @@ impl Daemon {
 
     fn extractions(&self) -> &extract::ExtractionDesk {
         &self.inner.extractions
+    }
+
+    fn hook_desk(&self) -> &hooks::HookDesk {
+        &self.inner.hooks
     }
 
     fn forks(&self) -> &tokio::sync::RwLock<()> {

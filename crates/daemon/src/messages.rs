@@ -52,14 +52,16 @@ impl Daemon {
         // A client that hangs up takes nothing back: what is stored is also told and shown.
         let daemon = self.clone();
         let work = async move { daemon.store_and_tell(append, messages).await };
-        self.inner.tracker.spawn(work).await.map_err(Refusal::internal)?
+        let (appended, _) = self.inner.tracker.spawn(work).await.map_err(Refusal::internal)??;
+        Ok(appended)
     }
 
-    async fn store_and_tell(
+    /// With the place of each message, and whether it is new there.
+    pub(crate) async fn store_and_tell(
         &self,
         append: Append,
         messages: Vec<Message>,
-    ) -> Result<api::Appended> {
+    ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
         let id = append.session;
         let stored = self.store().append(append).await.map_err(keyed)?;
         let mut fresh = Vec::with_capacity(messages.len());
@@ -96,12 +98,13 @@ impl Daemon {
             slot.deliver(messages?);
         }
         let seqs = || stored.places.iter().map(|(seq, _)| seq.0);
-        Ok(api::Appended {
+        let told = api::Appended {
             appended,
             first_seq: seqs().min().unwrap_or(0),
             last_seq: seqs().max().unwrap_or(0),
             context: self.level_after_append(&slot).await,
-        })
+        };
+        Ok((told, stored.places))
     }
 
     /// How full the window is, without waiting for a prompt that is being made.

@@ -22,7 +22,7 @@ use bethink_memdir::{Name, Scope};
 /// Memories for one thing that the user said (specification, section 7).
 const MOST: usize = bethink_recall::topics::manifest::MOST_PICKS;
 /// Bytes of recalled memories in a session since its last boundary (specification, section 7).
-const SESSION_BYTES: usize = 61_440;
+pub(crate) const SESSION_BYTES: usize = 61_440;
 
 /// A topic's place.
 type Key = (Scope, Name);

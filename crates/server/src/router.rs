@@ -20,7 +20,7 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    collapses, compactions, context, dashboard, dream, events, export, extract, import,
+    collapses, compactions, context, dashboard, dream, events, export, extract, hooks, import,
     instructions, jobs, memories, memory_care, messages, notes, projects, recall, search, sessions,
     state, system, team, usage,
 };
@@ -107,6 +107,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(events::all))
         .routes(routes!(events::events))
         .routes(routes!(projects::list))
+        .routes(routes!(hooks::hook))
         .routes(routes!(import::import))
         .routes(routes!(export::export))
         .routes(routes!(jobs::get))
@@ -193,6 +194,7 @@ mod tests {
         ("get", "/v1/events"),
         ("get", "/v1/sessions/{id}/events"),
         ("get", "/v1/projects"),
+        ("post", "/v1/hooks/{event}"),
         ("post", "/v1/import"),
         ("get", "/v1/sessions/{id}/export"),
         ("get", "/v1/jobs/{id}"),

@@ -120,16 +120,19 @@ impl Facts {
     }
 
     pub(crate) fn settle_title(&mut self, chains: &Chains) {
-        let named = |title: &mut Option<String>| title.take().filter(|title| !title.is_empty());
-        let custom = named(&mut self.custom_title);
-        self.titled = custom.is_some();
-        self.title = custom
-            .or_else(|| named(&mut self.ai_title))
+        self.titled = self.custom_title.as_ref().is_some_and(|title| !title.is_empty());
+        self.title = self.title_so_far(chains);
+    }
+
+    pub(crate) fn title_so_far(&self, chains: &Chains) -> Option<String> {
+        let named = |title: &Option<String>| title.clone().filter(|title| !title.is_empty());
+        named(&self.custom_title)
+            .or_else(|| named(&self.ai_title))
             .or_else(|| {
-                let own = self.summaries.drain(..).rev().find(|(leaf, _)| chains.knows(leaf));
-                own.map(|(_, summary)| summary)
+                let own = self.summaries.iter().rev().find(|(leaf, _)| chains.knows(leaf));
+                own.map(|(_, summary)| summary.clone())
             })
-            .or_else(|| self.first_prompt.take());
+            .or_else(|| self.first_prompt.clone())
     }
 }
 

@@ -67,6 +67,16 @@ impl Reader {
         &self.facts
     }
 
+    /// Whether a record of this uuid was read.
+    pub fn knows(&self, uuid: &str) -> bool {
+        self.chains.knows(uuid)
+    }
+
+    /// What the session is called by what was read so far; as in [`Facts::title`].
+    pub fn title(&self) -> Option<String> {
+        self.facts.title_so_far(&self.chains)
+    }
+
     /// Hands out the last line where it has no end, and tells what was learnt of the whole file.
     pub fn finish(mut self, mut each: impl FnMut(Line)) -> Facts {
         if !self.rest.is_empty() {

@@ -64,6 +64,11 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Import(what) => Box::pin(import::import(app, &what)).await,
         Command::Export(what) => export::export(app, &what).await,
         Command::Replay(how) => Box::pin(replay::replay(app, &how)).await,
+        // Only behind global options, such as in `bethink --quiet hook stop`.
+        Command::Hook { words } => {
+            crate::hook::main(&words, |name| std::env::var(name).ok());
+            Ok(())
+        }
         Command::Completions { shell } => completions(app, shell),
     }
 }

@@ -38,8 +38,14 @@ impl Daemon {
     /// Leaves an extraction to the worker where a turn ended. What is lost in a crash is asked for at the end of the
     /// next turn: the session's mark has not moved.
     pub(crate) fn ask_extraction_gate(&self, slot: &Slot, newest: Option<&Message>) {
-        let is_on = self.settings().memory.extraction != "off";
-        if !is_on || !newest.is_some_and(ends_turn) || !slot.extracting.ask() {
+        if newest.is_some_and(ends_turn) {
+            self.ask_for_extraction(slot);
+        }
+    }
+
+    /// Leaves an extraction to the worker: a turn ended, or nothing will follow.
+    pub(crate) fn ask_for_extraction(&self, slot: &Slot) {
+        if self.settings().memory.extraction == "off" || !slot.extracting.ask() {
             return;
         }
         let (daemon, id) = (self.clone(), slot.id);

@@ -39,6 +39,8 @@ impl Daemon {
             Since::Beginning => Seq::ZERO,
             Since::Mark => self.mark(session.id).await?.or(session.forked_at).unwrap_or(Seq::ZERO),
         };
+        // What a transcript brings as it grows was said now, though it came in a file.
+        let is_live = self.is_followed(session.id).await?;
         let mut listener = Listener { dir, start, since, ..Listener::new() };
         let mut after = Seq(start.0.saturating_sub(BEFORE));
         loop {
@@ -47,7 +49,7 @@ impl Daemon {
             let Some(last) = stretch.last() else { break };
             after = last.seq;
             for stored in stretch {
-                let recorded = stored.recorded;
+                let recorded = stored.recorded && !is_live;
                 listener.hear(parsed(stored)?, recorded);
             }
         }

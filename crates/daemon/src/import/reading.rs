@@ -140,12 +140,7 @@ impl Collector {
         if let Some(child) = self.children.get(key) {
             return *child;
         }
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(self.session.0.as_bytes());
-        hasher.update(key.as_str().as_bytes());
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        let child = SessionId(uuid::Builder::from_custom_bytes(bytes).into_uuid());
+        let child = child_of(self.session, key.as_str());
         self.children.insert(key.clone(), child);
         self.order.push(child);
         child
@@ -166,4 +161,14 @@ impl Collector {
         let records = std::mem::take(&mut self.records);
         send.blocking_send(Chunk { records, new_children, cwd, read, total }).is_ok()
     }
+}
+
+/// The id of a sidechain's session.
+pub(crate) fn child_of(session: SessionId, key: &str) -> SessionId {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(session.0.as_bytes());
+    hasher.update(key.as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    SessionId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
 }

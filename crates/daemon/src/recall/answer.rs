@@ -1,12 +1,14 @@
 //! Recall for whoever asks for it, outside of a prompt.
 
+use std::collections::BTreeSet;
+
 use bethink_api as api;
 use bethink_memdir::age::age;
 use bethink_memdir::prompt::excerpt;
 use bethink_transcript::SessionId;
 
 use super::MOST;
-use super::attach::{recent_tools, surfaced};
+use super::attach::{key_of, name_of, recent_tools, surfaced};
 use super::choose::{Found, Wanted};
 use crate::clock::rfc3339;
 use crate::memory::Project;
@@ -45,6 +47,30 @@ impl Daemon {
             memories.extend(self.told(&project, found).await);
         }
         Ok(api::RecallAnswer { memories, searched, strategy: strategy.to_owned() })
+    }
+
+    /// Memories for a prompt that stands elsewhere, each with its name and as a prompt says it. No model is asked:
+    /// a person waits. `told` are those that stand there already.
+    pub(crate) async fn recall_for_hook(
+        &self,
+        dir: &str,
+        query: &str,
+        told: &BTreeSet<String>,
+    ) -> Result<Vec<(String, String)>> {
+        let query = query.trim().to_owned();
+        if query.is_empty() || self.settings().memory.recall == "off" {
+            return Ok(Vec::new());
+        }
+        let project = self.project(dir).await?;
+        project.library.follow(&project, self).await?;
+        let exclude = told.iter().filter_map(|name| key_of(name)).collect();
+        let wanted = Wanted { query, limit: MOST, exclude, ..Wanted::default() };
+        let mut texts = Vec::new();
+        for found in project.library.choose(wanted).await? {
+            let text = self.reminder(&project, &found).await;
+            texts.extend(text.map(|text| (name_of(&found.key()), text)));
+        }
+        Ok(texts)
     }
 
     /// `None` where the file has gone meanwhile.

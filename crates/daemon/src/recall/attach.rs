@@ -107,7 +107,7 @@ impl Daemon {
     }
 
     /// As the prompt says it. `None` where the file has gone or can't be read.
-    async fn reminder(&self, project: &Project, found: &Found) -> Option<String> {
+    pub(super) async fn reminder(&self, project: &Project, found: &Found) -> Option<String> {
         let (shelf, name) = (project.shelf(found.scope), &found.topic.name);
         let (text, _) = shelf.read(self, name).await.ok()??;
         Some(recalled(&Told {
@@ -168,11 +168,11 @@ fn is_own(hot: &HotSession, found: &Found) -> bool {
         && since.is_none_or(|compaction| found.topic.modified >= compaction.created_at)
 }
 
-fn name_of((scope, name): &Key) -> String {
+pub(super) fn name_of((scope, name): &Key) -> String {
     format!("{scope}/{name}")
 }
 
-fn key_of(name: &str) -> Option<Key> {
+pub(super) fn key_of(name: &str) -> Option<Key> {
     let (scope, name) = name.split_once('/')?;
     Some((scope.parse::<Scope>().ok()?, Name::parse(name).ok()?))
 }

@@ -8,6 +8,7 @@ pub(crate) mod dream;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod extract;
+pub(crate) mod hooks;
 pub(crate) mod import;
 pub(crate) mod instructions;
 pub(crate) mod jobs;

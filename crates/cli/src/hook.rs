@@ -1,0 +1,261 @@
+//! `bethink hook EVENT`: hands a client's event to the daemon, and the daemon's answer to the client.
+//!
+//! It runs on each prompt and after each tool, so it stands beside the other commands: no runtime, no argument
+//! parser, no daemon started on the way, one exchange with a deadline. Whatever goes wrong, the client goes on: the
+//! exit code is 0 and nothing is printed, since Claude Code takes a 2 for "block this" and others show what they
+//! read. What the daemon could not take waits in the spool; why something could not be done stands where
+//! `bethink doctor` finds it. With `--strict`, for people who try it, it is said aloud.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::ExitCode;
+
+use bethink_client::quick::{self, QuickError};
+use bethink_client::{Places, Starter};
+use bethink_hooks::answer::NOTHING;
+use bethink_hooks::input::MOST_INPUT_BYTES;
+use bethink_hooks::{Client, Delivery, Event, Input, Unreadable};
+use bethink_spool::{Faults, Spool};
+use jiff::Timestamp;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use uuid::Uuid;
+
+use crate::screen::{Look, Screen};
+
+/// The longest silence on stdin: clients write what they have at once.
+const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+
+/// The command's word.
+pub(crate) const HOOK: &str = "hook";
+
+const HELP: &str = "\
+Hand a coding agent's hook to the daemon: JSON on stdin, the answer on stdout
+
+Usage: bethink hook EVENT [--client NAME] [--strict]
+
+  EVENT     session-start, prompt-submit, post-tool-use, pre-compact, stop, subagent-stop or
+            session-end, also in the agent's own spelling (SessionStart, UserPromptSubmit, …)
+  --client  claude-code (default), codex, gemini or cursor
+  --strict  say what went wrong, with exit code 1; without it a hook never stands in the way
+
+`bethink install claude-code` writes it into the agent's settings.";
+
+/// Why an event was not handed over as it should be.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error("{0}")]
+    Use(String),
+    #[error("the hook's input: {0}")]
+    Input(#[from] Unreadable),
+    #[error("the hook's input could not be read: {0}")]
+    Stdin(#[source] io::Error),
+    #[error("{event} was refused with {status}: {body}")]
+    Refused { event: Event, status: u16, body: String },
+    #[error("{event} waits in the spool: {why}")]
+    Waits { event: Event, why: String, because: Because },
+    #[error("{event} is lost ({why}): it could not be put into {place}: {source}")]
+    Lost { event: Event, why: String, place: String, source: io::Error },
+    #[error("we could not tell where bethink keeps its state; set BETHINK_HOME")]
+    Home,
+}
+
+impl Fault {
+    /// Events wait whenever no daemon runs, and the spool says so itself.
+    fn is_worth_a_note(&self) -> bool {
+        !matches!(self, Self::Waits { because: Because::NotRunning, .. })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Because {
+    NotRunning,
+    Trouble,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Words {
+    event: Event,
+    client: Client,
+}
+
+/// Runs the command with the words that follow it.
+pub(crate) fn main(words: &[OsString], env: impl Fn(&str) -> Option<String>) -> ExitCode {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        drop(writeln!(io::stdout(), "{HELP}"));
+        return ExitCode::SUCCESS;
+    }
+    let is_strict = words.iter().any(|word| word == "--strict");
+    let Err(fault) = run(&words, &env) else { return ExitCode::SUCCESS };
+    if let Ok(places) = Places::from_env(&env)
+        && fault.is_worth_a_note()
+    {
+        let when = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        // Where even that fails there is nobody left to tell.
+        drop(Faults::at(places.hook_faults()).note(&when, &fault.to_string()));
+    }
+    if is_strict || io::stdin().is_terminal() {
+        let mut screen = Screen::new(Look::of_terminal(&env), false, false);
+        drop(screen.complain(format!("bethink hook: {fault}")));
+    }
+    if is_strict { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn run(words: &[String], env: &impl Fn(&str) -> Option<String>) -> Result<(), Fault> {
+    let Words { event, client } = read_words(words)?;
+    let places = Places::from_env(env).map_err(|_| Fault::Home)?;
+    let input = Input::read(&stdin()?)?;
+    let delivery = Delivery::new(Uuid::now_v7(), client, event, input);
+    match hand_over(&places, &delivery) {
+        Ok(answer) if answer.status < 300 => {
+            if answer.body != NOTHING {
+                // A client that no longer reads wants no answer.
+                drop(writeln!(io::stdout(), "{}", answer.body));
+            }
+            Ok(())
+        }
+        // It will not be liked better later.
+        Ok(answer) if answer.status < 500 => {
+            Err(Fault::Refused { event, status: answer.status, body: answer.body })
+        }
+        Ok(answer) => wait(
+            &places,
+            &delivery,
+            format!("the daemon answered {}", answer.status),
+            Because::Trouble,
+        ),
+        Err(error @ QuickError::NotRunning { .. }) => {
+            if event == Event::SessionStart {
+                launch(&places);
+            }
+            wait(&places, &delivery, error.to_string(), Because::NotRunning)
+        }
+        Err(error) => wait(&places, &delivery, error.to_string(), Because::Trouble),
+    }
+}
+
+fn hand_over(places: &Places, delivery: &Delivery) -> Result<quick::Answer, QuickError> {
+    let Delivery { id, client, event, .. } = delivery;
+    let path = format!("/v1/hooks/{event}?client={client}&id={id}");
+    quick::post(places, &path, &delivery.input.to_json(), event.deadline())
+}
+
+/// Puts the event where the daemon will find it.
+fn wait(places: &Places, delivery: &Delivery, why: String, because: Because) -> Result<(), Fault> {
+    let (event, place) = (delivery.event, places.hook_spool());
+    match Spool::at(&place).put(delivery) {
+        Ok(0) => Err(Fault::Waits { event, why, because }),
+        Ok(dropped) => {
+            let why = format!("{why}; {dropped} older ones had to go, as too many wait");
+            Err(Fault::Waits { event, why, because: Because::Trouble })
+        }
+        Err(source) => Err(Fault::Lost { event, why, place: place.display().to_string(), source }),
+    }
+}
+
+/// The next hooks will find a daemon; this one does not wait for it. One that somebody else looks after is theirs
+/// to start.
+fn launch(places: &Places) {
+    if places.url.is_some() {
+        return;
+    }
+    let Ok(program) = std::env::current_exe() else { return };
+    let path = std::env::var_os("PATH");
+    // Where it can't be started the event waits all the same, and doctor says why no daemon runs.
+    drop(Starter::beside(program, path.as_deref()).and_then(|starter| starter.launch(places)));
+}
+
+fn read_words(words: &[String]) -> Result<Words, Fault> {
+    let (mut event, mut client) = (None, Client::default());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--strict" => {}
+            "--client" => {
+                let name = words.next().map(String::as_str).unwrap_or_default();
+                let names: Vec<_> = Client::ALL.iter().map(|client| client.as_str()).collect();
+                client = Client::named(name).ok_or_else(|| {
+                    Fault::Use(format!("--client {name:?} is none of {}", names.join(", ")))
+                })?;
+            }
+            name if event.is_none() => {
+                event = Some(Event::named(name).ok_or_else(|| unknown(name))?);
+            }
+            more => return Err(Fault::Use(format!("{more:?} is one word too many"))),
+        }
+    }
+    event.map(|event| Words { event, client }).ok_or_else(|| unknown(""))
+}
+
+fn unknown(name: &str) -> Fault {
+    let names: Vec<_> = Event::ALL.iter().map(|event| event.as_str()).collect();
+    Fault::Use(format!("{name:?} is no event; these are: {}", names.join(", ")))
+}
+
+fn stdin() -> Result<Vec<u8>, Fault> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        return Err(Fault::Use(format!(
+            "a coding agent runs this and gives it JSON on stdin.\n\n{HELP}"
+        )));
+    }
+    let (mut bytes, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
+    let mut lock = stdin.lock();
+    // Beyond the cap nothing is read; the reader of the JSON says so.
+    while bytes.len() <= MOST_INPUT_BYTES && is_ready(&stdin).map_err(Fault::Stdin)? {
+        match lock.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => bytes.extend_from_slice(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Fault::Stdin(error)),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Whether something came, or the end. A client that forgets to close the pipe has said what it has to say.
+fn is_ready(stdin: &io::Stdin) -> io::Result<bool> {
+    let mut wanted = [PollFd::new(stdin, PollFlags::IN)];
+    loop {
+        match poll(&mut wanted, Some(&SILENCE)) {
+            Err(rustix::io::Errno::INTR) => {}
+            ready => return Ok(ready? > 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Words, Fault> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        read_words(&words)
+    }
+
+    #[test]
+    fn words_are_an_event_and_a_client_in_any_order() {
+        let expect = |event, client| Words { event, client };
+        let (stop, claude) = (Event::Stop, Client::ClaudeCode);
+        assert_eq!(read("Stop").unwrap(), expect(stop, claude));
+        assert_eq!(read("--strict stop").unwrap(), expect(stop, claude));
+        assert_eq!(
+            read("--client gemini BeforeAgent").unwrap(),
+            expect(Event::PromptSubmit, Client::Gemini)
+        );
+    }
+
+    #[test]
+    fn a_wrong_word_is_named_with_what_is_allowed() {
+        for (line, told) in [
+            ("", "session-start"),
+            ("PreToolUse", "prompt-submit"),
+            ("stop --client emacs", "claude-code, codex"),
+            ("stop --client", "\"\""),
+            ("stop stop", "too many"),
+        ] {
+            let fault = read(line).unwrap_err().to_string();
+            assert!(fault.contains(told), "{line}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! One request with a deadline, for a process that lives some milliseconds.
+//!
+//! A hook runs on each prompt and each tool's end. Setting up a runtime and a pool for one exchange over a Unix
+//! socket costs more than the exchange, so this is the system's own socket and the little of HTTP/1.1 that our own
+//! daemon speaks. Whoever has time uses [`Client`](crate::Client).
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use crate::places::Places;
+
+/// Largest answer: the longest text of a hook, escaped, some times over.
+const MOST_ANSWER_BYTES: u64 = 256 << 10;
+
+/// What the daemon said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub status: u16,
+    pub body: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum QuickError {
+    #[error("no daemon runs in {home}")]
+    NotRunning { home: String },
+    #[error("the daemon did not answer within {} ms", .0.as_millis())]
+    Late(Duration),
+    #[error("the exchange with the daemon broke off")]
+    Broken(#[source] io::Error),
+    #[error("the daemon's answer could not be read")]
+    Garbled,
+}
+
+/// Posts JSON, and waits at most `patience` for all of it.
+pub fn post(
+    places: &Places,
+    path: &str,
+    body: &str,
+    patience: Duration,
+) -> Result<Answer, QuickError> {
+    let until = Instant::now() + patience;
+    let told = |error: io::Error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => QuickError::Late(patience),
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            QuickError::NotRunning { home: places.home.display().to_string() }
+        }
+        _ => QuickError::Broken(error),
+    };
+    let (mut stream, host, token) = connect(places, until).map_err(told)?;
+    let request = request(path, body, &host, token.as_deref());
+    send(&mut *stream, request.as_bytes(), until).map_err(told)?;
+    let answer = receive(&mut *stream, until).map_err(told)?;
+    parse(&answer).ok_or(QuickError::Garbled)
+}
+
+/// A stream whose waits can be bounded.
+trait Timed: Read + Write {
+    fn wait_at_most(&self, wait: Duration) -> io::Result<()>;
+}
+
+impl Timed for UnixStream {
+    fn wait_at_most(&self, wait: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(wait)).and_then(|()| self.set_write_timeout(Some(wait)))
+    }
+}
+
+impl Timed for TcpStream {
+    fn wait_at_most(&self, wait: Duration) -> io::Result<()> {
+        self.set_read_timeout(Some(wait)).and_then(|()| self.set_write_timeout(Some(wait)))
+    }
+}
+
+type Connected = (Box<dyn Timed>, String, Option<String>);
+
+/// By the socket, whose other end can only be our own user's; by TCP where the daemon is somebody else's or the
+/// home has no socket.
+fn connect(places: &Places, until: Instant) -> io::Result<Connected> {
+    if places.url.is_none() {
+        match unix(&places.socket()) {
+            Ok(stream) => return Ok((Box::new(stream), "localhost".to_owned(), None)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+            Err(_) => {}
+        }
+    }
+    let url = match &places.url {
+        Some(url) => url.clone(),
+        None => places.daemon().map(|daemon| daemon.url).ok_or(io::ErrorKind::NotFound)?,
+    };
+    let host = url.strip_prefix("http://").unwrap_or(&url).trim_end_matches('/').to_owned();
+    let address: SocketAddr = match host.parse() {
+        Ok(address) => address,
+        Err(_) => host.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?,
+    };
+    let stream = TcpStream::connect_timeout(&address, left(until)?)?;
+    stream.set_nodelay(true)?;
+    Ok((Box::new(stream), host, places.token()))
+}
+
+/// Without waiting: a daemon that is stopped has a queue of connections that fills up, and connecting to it would
+/// then hang without end.
+fn unix(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    // A timeout of zero would mean none.
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+fn request(path: &str, body: &str, host: &str, token: Option<&str>) -> String {
+    let access =
+        token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\n{access}Content-Type: application/json\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn send(stream: &mut dyn Timed, mut bytes: &[u8], until: Instant) -> io::Result<()> {
+    while !bytes.is_empty() {
+        stream.wait_at_most(left(until)?)?;
+        match stream.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Until the connection ends, as was asked for, or all that was announced is there.
+fn receive(stream: &mut dyn Timed, until: Instant) -> io::Result<Vec<u8>> {
+    let (mut answer, mut buffer) = (Vec::new(), [0; 16 << 10]);
+    loop {
+        if is_whole(&answer) {
+            return Ok(answer);
+        }
+        stream.wait_at_most(left(until)?)?;
+        match stream.read(&mut buffer) {
+            Ok(0) => return Ok(answer),
+            Ok(read) => answer.extend_from_slice(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if answer.len() as u64 > MOST_ANSWER_BYTES {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+}
+
+fn is_whole(answer: &[u8]) -> bool {
+    split(answer)
+        .is_some_and(|(head, body)| length(head).is_some_and(|length| body.len() >= length))
+}
+
+fn split(answer: &[u8]) -> Option<(&str, &[u8])> {
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
+    Some((std::str::from_utf8(&answer[..end]).ok()?, &answer[end + 4..]))
+}
+
+fn length(head: &str) -> Option<usize> {
+    let mut headers = head.lines().filter_map(|line| line.split_once(':'));
+    let (_, length) = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-length"))?;
+    length.trim().parse().ok()
+}
+
+/// Our daemon announces the length of every answer that is not a stream.
+fn parse(answer: &[u8]) -> Option<Answer> {
+    let (head, body) = split(answer)?;
+    let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+    let body = body.get(..length(head)?)?;
+    Some(Answer { status, body: std::str::from_utf8(body).ok()?.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::thread::spawn;
+
+    use super::*;
+
+    fn home() -> (tempfile::TempDir, Places) {
+        let dir = tempfile::tempdir().unwrap();
+        let places = Places::at(dir.path().to_owned());
+        (dir, places)
+    }
+
+    /// A daemon that reads a request and answers with these bytes.
+    fn answering(places: &Places, answer: &'static [u8]) -> std::thread::JoinHandle<String> {
+        let listener = UnixListener::bind(places.socket()).unwrap();
+        spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
+            while !request.ends_with(b"{\"a\":1}") {
+                let read = stream.read(&mut buffer).unwrap();
+                request.extend_from_slice(&buffer[..read]);
+            }
+            stream.write_all(answer).unwrap();
+            String::from_utf8(request).unwrap()
+        })
+    }
+
+    fn ask(places: &Places, patience: u64) -> Result<Answer, QuickError> {
+        post(places, "/v1/hooks/stop", r#"{"a":1}"#, Duration::from_millis(patience))
+    }
+
+    #[test]
+    fn an_answer_is_read_whole_and_no_further() {
+        let (_dir, places) = home();
+        let daemon = answering(
+            &places,
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nContent-Length: 2\r\n\r\n{}more",
+        );
+        let answer = ask(&places, 5_000).unwrap();
+        assert_eq!(answer, Answer { status: 200, body: "{}".to_owned() });
+        let request = daemon.join().unwrap();
+        assert!(request.starts_with("POST /v1/hooks/stop HTTP/1.1\r\nHost: localhost\r\n"));
+        assert!(request.contains("Content-Length: 7\r\n") && !request.contains("Authorization"));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_garbled() {
+        for answer in
+            [&b"nonsense\r\n\r\n"[..], b"", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}"]
+        {
+            let (_dir, places) = home();
+            let daemon = answering(&places, answer);
+            let error = ask(&places, 5_000).unwrap_err();
+            assert!(matches!(error, QuickError::Garbled), "{error:?}");
+            daemon.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn nobody_there_is_told_at_once() {
+        let (_dir, places) = home();
+        assert!(matches!(ask(&places, 5_000), Err(QuickError::NotRunning { .. })));
+        // A dead daemon's socket, and the file that says where it was.
+        drop(UnixListener::bind(places.socket()).unwrap());
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let file = format!(r#"{{"url":"http://{free}","pid":1,"version":"0"}}"#);
+        std::fs::write(places.daemon_file(), file).unwrap();
+        assert!(matches!(ask(&places, 5_000), Err(QuickError::NotRunning { .. })));
+    }
+
+    #[test]
+    fn one_that_hangs_is_given_up_in_time() {
+        let (_dir, places) = home();
+        let _hangs = UnixListener::bind(places.socket()).unwrap();
+        let begun = Instant::now();
+        assert!(matches!(ask(&places, 30), Err(QuickError::Late(_))));
+        assert!(begun.elapsed() >= Duration::from_millis(30));
+    }
+
+    #[test]
+    fn one_whose_queue_is_full_is_not_waited_for() {
+        let (_dir, places) = home();
+        let flags = SocketFlags::CLOEXEC;
+        let socket =
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        rustix::net::bind(&socket, &SocketAddrUnix::new(places.socket()).unwrap()).unwrap();
+        rustix::net::listen(&socket, 0).unwrap();
+        let _waits: Vec<_> = (0..3).map_while(|_| unix(&places.socket()).ok()).collect();
+        let begun = Instant::now();
+        assert!(matches!(ask(&places, 60_000), Err(QuickError::Late(_))));
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
+}

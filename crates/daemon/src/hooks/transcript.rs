@@ -1,0 +1,219 @@
+//! A transcript on disk that grows while it is read: new lines from where it was left, whatever happened to the file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bethink_session_file::{Kind, Line, Reader, Thread};
+use bethink_transcript::Message;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Bytes that are read before what they hold is stored.
+const STRETCH: u64 = 4 << 20;
+/// Bytes before the place where reading goes on that must still be there.
+const ENDING: usize = 256;
+
+/// How far a file was read, and stored. Of a file whose beginning is no longer that one all is read again: messages
+/// have ids, and none is stored twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Mark {
+    /// Through the end of a line.
+    pub(super) bytes: u64,
+    /// Hash of all before.
+    pub(super) hash: String,
+    /// The newest message of the session that came from here.
+    pub(super) through: u64,
+    /// Somebody else writes the session's messages, such as the gateway.
+    #[serde(default)]
+    pub(super) elsewhere: bool,
+}
+
+/// A message, and whether it belongs to a sub-agent.
+#[derive(Debug)]
+pub(super) struct FoundMessage {
+    pub(super) agent: Option<String>,
+    pub(super) message: Message,
+}
+
+/// What one reading brought.
+#[derive(Debug, Default)]
+pub(super) struct Stretch {
+    pub(super) found: Vec<FoundMessage>,
+    /// There is more to read at once.
+    pub(super) more: bool,
+}
+
+/// Why a transcript can't be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unreadable {
+    #[error("the transcript {} is gone", .0.display())]
+    Gone(PathBuf),
+    #[error("the transcript {} is no regular file", .0.display())]
+    NotAFile(PathBuf),
+    #[error("the transcript {} has {actual} bytes; at most {most} are read", path.display())]
+    TooLarge { path: PathBuf, most: u64, actual: u64 },
+    #[error("we could not read the transcript {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// A file that is read on.
+#[derive(Debug)]
+pub(super) struct Tail {
+    path: PathBuf,
+    /// Whose all messages are, where the file is a sub-agent's own.
+    agent: Option<String>,
+    reader: Reader,
+    identity: Option<(u64, u64)>,
+    /// Bytes fed to the reader.
+    read: u64,
+    /// The last of them.
+    ending: Vec<u8>,
+    /// Hash of whole lines, and the line that is not whole yet.
+    hasher: blake3::Hasher,
+    rest: Vec<u8>,
+    settled: u64,
+    /// Bytes at the beginning that were stored before.
+    skip: u64,
+}
+
+impl Tail {
+    pub(super) fn new(path: &Path, agent: Option<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            agent,
+            reader: Reader::new(),
+            identity: None,
+            read: 0,
+            ending: Vec::new(),
+            hasher: blake3::Hasher::new(),
+            rest: Vec::new(),
+            settled: 0,
+            skip: 0,
+        }
+    }
+
+    pub(super) fn is_agents(&self) -> bool {
+        self.agent.is_some()
+    }
+
+    pub(super) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Where a later daemon may go on.
+    pub(super) fn settled(&self) -> (u64, String) {
+        (self.settled, self.hasher.finalize().to_hex().to_string())
+    }
+
+    /// The next stretch. What lies before the mark is read for what it means to later lines, and not given out
+    /// where it is what was stored.
+    pub(super) fn read_on(&mut self, mark: &Mark, most: u64) -> Result<Stretch, Unreadable> {
+        let mut file = self.open(most)?;
+        self.check(&mut file).map_err(|source| self.io(source))?;
+        if self.read == 0 {
+            self.skip = self.stored(&mut file, mark).map_err(|source| self.io(source))?;
+        }
+        file.seek(SeekFrom::Start(self.read)).map_err(|source| self.io(source))?;
+        let length = file.metadata().map_err(|source| self.io(source))?.len();
+        let mut stretch = Stretch::default();
+        let mut bytes = Vec::new();
+        file.take(STRETCH).read_to_end(&mut bytes).map_err(|source| self.io(source))?;
+        self.feed(Bytes::from(bytes), &mut stretch.found);
+        stretch.more = self.read < length;
+        Ok(stretch)
+    }
+
+    fn open(&self, most: u64) -> Result<File, Unreadable> {
+        // Opening a FIFO would wait for its writer, and reading a device never ends.
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        let flags = i32::try_from(flags.bits()).unwrap_or_default();
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(&self.path);
+        let file = opened.map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                Unreadable::Gone(self.path.clone())
+            }
+            _ => self.io(source),
+        })?;
+        let meta = file.metadata().map_err(|source| self.io(source))?;
+        if !meta.is_file() {
+            return Err(Unreadable::NotAFile(self.path.clone()));
+        }
+        if meta.len() > most {
+            let path = self.path.clone();
+            return Err(Unreadable::TooLarge { path, most, actual: meta.len() });
+        }
+        Ok(file)
+    }
+
+    /// Begins anew where the file is another one, was cut, or says something else before our place.
+    fn check(&mut self, file: &mut File) -> io::Result<()> {
+        let meta = file.metadata()?;
+        let identity = Some((meta.dev(), meta.ino()));
+        let is_same = self.identity == identity && meta.len() >= self.read && {
+            let mut before = vec![0; self.ending.len()];
+            file.seek(SeekFrom::Start(self.read - self.ending.len() as u64))?;
+            file.read_exact(&mut before)?;
+            before == self.ending
+        };
+        if !is_same {
+            *self = Self::new(&self.path.clone(), self.agent.take());
+            self.identity = identity;
+        }
+        Ok(())
+    }
+
+    /// Bytes at the beginning that were stored: all before the mark, if the file still begins so.
+    fn stored(&self, file: &mut File, mark: &Mark) -> io::Result<u64> {
+        if mark.bytes == 0 || file.metadata()?.len() < mark.bytes {
+            return Ok(0);
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(file.by_ref().take(mark.bytes))?;
+        let is_same = hasher.finalize().to_hex().as_str() == mark.hash;
+        Ok(if is_same { mark.bytes } else { 0 })
+    }
+
+    fn feed(&mut self, chunk: Bytes, found: &mut Vec<FoundMessage>) {
+        // Lines that end in this chunk begin where the last whole one ended.
+        let mut at = self.settled;
+        self.settle(&chunk);
+        self.read += chunk.len() as u64;
+        self.ending.extend_from_slice(&chunk[chunk.len().saturating_sub(ENDING)..]);
+        self.ending.drain(..self.ending.len().saturating_sub(ENDING));
+        let (agent, skip) = (self.agent.clone(), self.skip);
+        self.reader.feed(chunk, |line| {
+            at += (line.head.len() + line.raw().len() + line.tail.len()) as u64;
+            if at > skip {
+                found.extend(message(line, agent.as_deref()));
+            }
+        });
+    }
+
+    fn settle(&mut self, chunk: &[u8]) {
+        match chunk.iter().rposition(|byte| *byte == b'\n') {
+            None => self.rest.extend_from_slice(chunk),
+            Some(end) => {
+                let (whole, rest) = chunk.split_at(end + 1);
+                self.hasher.update(&self.rest).update(whole);
+                self.settled += (self.rest.len() + whole.len()) as u64;
+                self.rest = rest.to_vec();
+            }
+        }
+    }
+
+    fn io(&self, source: io::Error) -> Unreadable {
+        Unreadable::Io { path: self.path.clone(), source }
+    }
+}
+
+fn message(line: Line, agent: Option<&str>) -> Option<FoundMessage> {
+    let Kind::Message(line) = line.kind else { return None };
+    let agent = match (agent, line.thread) {
+        (Some(agent), _) => Some(agent.to_owned()),
+        (None, Thread::Sidechain(key)) => Some(key.as_str().to_owned()),
+        (None, Thread::Main) => None,
+    };
+    Some(FoundMessage { agent, message: line.message })
+}

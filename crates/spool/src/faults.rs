@@ -1,0 +1,69 @@
+//! What went wrong with hooks, kept for whoever asks: a hook that fails says nothing to the person at work.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+/// The file begins anew at this size; `doctor` shows the last line and how many there are.
+const MOST_BYTES: u64 = 64 << 10;
+/// Longest line: a reason, never what a client sent.
+const MOST_LINE_BYTES: usize = 400;
+
+/// The file in which they stand, one a line.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    path: PathBuf,
+}
+
+impl Faults {
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Adds one, on one line. `when` is the time as it is to be shown.
+    pub fn note(&self, when: &str, what: &str) -> io::Result<()> {
+        let clean: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let end = clean.floor_char_boundary(MOST_LINE_BYTES);
+        let full = fs::metadata(&self.path).is_ok_and(|file| file.len() > MOST_BYTES);
+        if let Some(home) = self.path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(home)?;
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).mode(0o600);
+        match full {
+            true => options.write(true).truncate(true),
+            false => options.append(true),
+        };
+        options.open(&self.path)?.write_all(format!("{when} {}\n", &clean[..end]).as_bytes())
+    }
+
+    /// How many there are, and the last.
+    pub fn read(&self) -> Option<(usize, String)> {
+        let text = fs::read_to_string(&self.path).ok()?;
+        let last = text.lines().last()?.to_owned();
+        Some((text.lines().count(), last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_one_line_and_the_file_stays_small() {
+        let dir = tempfile::tempdir().unwrap();
+        let faults = Faults::at(dir.path().join("home/hooks.log"));
+        assert_eq!(faults.read(), None);
+        faults.note("now", "first\nforged\u{1b}[2J").unwrap();
+        faults.note("later", &"ä".repeat(1_000)).unwrap();
+        let (count, last) = faults.read().unwrap();
+        assert_eq!((count, last.starts_with("later ää")), (2, true));
+        assert!(last.len() < MOST_LINE_BYTES + 20);
+        for _ in 0..400 {
+            faults.note("again", &"x".repeat(MOST_LINE_BYTES)).unwrap();
+        }
+        let size = fs::metadata(dir.path().join("home/hooks.log")).unwrap().len();
+        assert!(size <= MOST_BYTES + 1_000, "{size}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Where events of clients wait on disk until the daemon has taken them, and what went wrong with hooks.
+//!
+//! Owns the folder: one file an event, whole or not there, the owner's alone, bounded. Hooks put in what the daemon
+//! could not take; the daemon puts in what it has not finished, takes out what it has. Leaves the meaning of an
+//! event to the daemon and its form to `hooks`.
+//!
+//! A file is not forced to the disk: a hook has some milliseconds, and what a power cut takes of the last seconds
+//! comes again with the session's next event, since the transcript is read from where it was left.
+//!
+//! Reading order: [`Spool`] → [`faults`].
+
+pub mod faults;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bethink_hooks::Delivery;
+use bethink_hooks::delivery::{MOST_DELIVERY_BYTES, MOST_WAITING, MOST_WAITING_BYTES};
+
+pub use faults::Faults;
+
+/// The folder. Cheap to make; nothing is touched before it is asked for something.
+#[derive(Clone, Debug)]
+pub struct Spool {
+    dir: PathBuf,
+}
+
+/// What waits there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    pub events: usize,
+    pub bytes: u64,
+}
+
+impl Spool {
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// Puts an event in: whole, or not at all. Where the bounds are reached the oldest go, and are counted in the
+    /// answer.
+    pub fn put(&self, delivery: &Delivery) -> io::Result<usize> {
+        let json = delivery.to_json();
+        if json.len() as u64 > MOST_DELIVERY_BYTES {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the event is too large"));
+        }
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
+        let dropped = self.make_room(json.len() as u64)?;
+        let aside = self.dir.join(format!("{}.tmp", delivery.id));
+        let written = write(&aside, json.as_bytes())
+            .and_then(|()| fs::rename(&aside, self.dir.join(delivery.file_name())));
+        if written.is_err() {
+            // Gone or never there; the cause is the one to tell.
+            drop(fs::remove_file(&aside));
+        }
+        written.map(|()| dropped)
+    }
+
+    /// Names of the files that wait, in the order in which they happened.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| Delivery::is_file_name(name)).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// What one of them holds. `None` where it is gone, or is nothing that could be read, now or later.
+    pub fn read(&self, name: &str) -> io::Result<Option<Delivery>> {
+        let path = self.dir.join(name);
+        // A FIFO or a device that was put there would hang the reader.
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        let flags = i32::try_from(flags.bits()).unwrap_or_default();
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if !file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        file.take(MOST_DELIVERY_BYTES + 1).read_to_end(&mut bytes)?;
+        Ok(Delivery::read(&bytes))
+    }
+
+    /// Takes it out; done already is done.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.dir.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn waiting(&self) -> io::Result<Waiting> {
+        let names = self.names()?;
+        let bytes = names.iter().map(|name| self.size(name)).sum();
+        Ok(Waiting { events: names.len(), bytes })
+    }
+
+    /// Removes the oldest until one more of `size` bytes fits.
+    fn make_room(&self, size: u64) -> io::Result<usize> {
+        let names = self.names()?;
+        let most = usize::try_from(MOST_WAITING_BYTES / MOST_DELIVERY_BYTES).unwrap_or(0);
+        if names.len() < most.min(MOST_WAITING) {
+            // Even the largest would fit: nobody's size need be looked at.
+            return Ok(0);
+        }
+        let mut bytes: u64 = names.iter().map(|name| self.size(name)).sum();
+        let mut dropped = 0;
+        for name in &names {
+            if names.len() - dropped < MOST_WAITING && bytes + size <= MOST_WAITING_BYTES {
+                break;
+            }
+            bytes = bytes.saturating_sub(self.size(name));
+            self.remove(name)?;
+            dropped += 1;
+        }
+        Ok(dropped)
+    }
+
+    fn size(&self, name: &str) -> u64 {
+        fs::symlink_metadata(self.dir.join(name)).map_or(0, |metadata| metadata.len())
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file: File =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use bethink_hooks::{Client, Event, Input};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn delivery(id: u128) -> Delivery {
+        let input = Input { prompt: Some("p".repeat(100)), ..Input::default() };
+        Delivery::new(Uuid::from_u128(id), Client::ClaudeCode, Event::Stop, input)
+    }
+
+    fn spool() -> (tempfile::TempDir, Spool) {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = Spool::at(dir.path().join("spool/hooks"));
+        (dir, spool)
+    }
+
+    fn ids(spool: &Spool) -> Vec<u128> {
+        let names = spool.names().unwrap();
+        names.iter().map(|name| spool.read(name).unwrap().unwrap().id.as_u128()).collect()
+    }
+
+    #[test]
+    fn events_wait_in_order_and_only_their_owner_reads_them() {
+        let (dir, spool) = spool();
+        assert_eq!(spool.waiting().unwrap(), Waiting::default());
+        for id in [3, 1, 2] {
+            assert_eq!(spool.put(&delivery(id)).unwrap(), 0);
+        }
+        assert_eq!(ids(&spool), [1, 2, 3]);
+        let folder = dir.path().join("spool/hooks");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&folder.join(delivery(1).file_name()))), (0o700, 0o600));
+        spool.remove(&delivery(2).file_name()).unwrap();
+        spool.remove(&delivery(2).file_name()).unwrap();
+        assert_eq!(ids(&spool), [1, 3]);
+    }
+
+    #[test]
+    fn the_same_event_waits_once() {
+        let (_dir, spool) = spool();
+        spool.put(&delivery(1)).unwrap();
+        spool.put(&delivery(1)).unwrap();
+        assert_eq!(ids(&spool), [1]);
+    }
+
+    #[test]
+    fn the_oldest_go_when_too_many_wait() {
+        let (_dir, spool) = spool();
+        for id in 1..=MOST_WAITING as u128 {
+            assert_eq!(spool.put(&delivery(id)).unwrap(), 0, "{id}");
+        }
+        assert_eq!(spool.put(&delivery(5_000)).unwrap(), 1);
+        let left = ids(&spool);
+        assert_eq!((left.len(), left.first(), left.last()), (MOST_WAITING, Some(&2), Some(&5_000)));
+    }
+
+    #[test]
+    fn what_is_no_event_is_left_alone_and_never_waited_for() {
+        let (dir, spool) = spool();
+        spool.put(&delivery(1)).unwrap();
+        let folder = dir.path().join("spool/hooks");
+        fs::write(folder.join("0190-import.jsonl"), "{}").unwrap();
+        fs::write(folder.join(delivery(2).file_name()), "damaged").unwrap();
+        let fifo = folder.join(delivery(3).file_name());
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.join(delivery(4).file_name())).unwrap();
+        let names = spool.names().unwrap();
+        assert_eq!(names.len(), 4);
+        assert_eq!(spool.read(&names[1]).unwrap(), None);
+        assert_eq!(spool.read(&names[2]).unwrap(), None);
+        assert!(spool.read(&names[3]).is_err());
+    }
+}

@@ -1,0 +1,186 @@
+//! Transcripts that grow, and what else may happen to them.
+
+use bethink_harness::{Daemon, Home, until};
+use serde_json::json;
+
+use crate::agent::{Agent, PATIENCE, fixture, followed, ids, sessions};
+
+/// What an import of the whole file makes of it: ids of the session, and of each child.
+fn imported(daemon: &Daemon, text: &[u8]) -> Vec<Vec<String>> {
+    let file = daemon.home.scratch().join("whole.jsonl");
+    std::fs::write(&file, text).unwrap();
+    let mut client = daemon.client();
+    let job = client.post("/v1/import", &json!({ "path": file })).json();
+    let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
+    let done = until(PATIENCE, || {
+        let job = client.get(&path).ok();
+        (job["state"] == "done").then(|| job["result"][0].clone())
+    });
+    let done = done.expect("an import");
+    let children = done["children"].as_array().unwrap().iter();
+    let all = [&done["session_id"]].into_iter().chain(children);
+    all.map(|id| ids(&mut client, id.as_str().unwrap())).collect()
+}
+
+/// Grows a transcript line by line with a hook after each, and says what came of it, as above.
+fn grown(daemon: &Daemon, text: &[u8]) -> Vec<Vec<String>> {
+    let agent = Agent::new(&daemon.home, "growing");
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        agent.write(line);
+        agent.hook("Stop").is_silent();
+    }
+    let mut client = daemon.client();
+    let all = sessions(&mut client);
+    let (own, children): (Vec<_>, Vec<_>) = all.iter().partition(|one| one["parent"].is_null());
+    let children = children.into_iter().rev();
+    own.into_iter()
+        .chain(children)
+        .map(|one| ids(&mut client, one["id"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_transcript_that_grows_line_by_line_is_what_an_import_of_the_whole_is() {
+    for name in
+        ["plain.jsonl", "sidechain.jsonl", "boundary.jsonl", "parallel.jsonl", "damaged.jsonl"]
+    {
+        let text = fixture(name);
+        let (grown, imported) = (grown(&Daemon::fresh(), &text), imported(&Daemon::fresh(), &text));
+        assert_eq!(grown, imported, "{name}");
+        assert!(!grown[0].is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_line_that_is_half_written_waits_for_its_other_half() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "halves");
+    agent.say("user", "u1", "first");
+    agent.write(r#"{"type":"assistant","uuid":"a1","message":{"role":"assistant","con"#);
+    agent.hook("Stop").is_silent();
+    followed(&daemon, 1);
+    agent.write("tent\":\"second\"}}\n");
+    agent.hook("Stop").is_silent();
+    assert_eq!(followed(&daemon, 2).1, ["u1", "a1"]);
+}
+
+#[test]
+fn a_daemon_that_was_killed_goes_on_where_it_was() {
+    let mut daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "restart");
+    for (n, id) in ["u1", "u2", "u3", "u4"].into_iter().enumerate() {
+        agent.say("user", id, "something");
+        agent.hook("Stop").is_silent();
+        followed(&daemon, n + 1);
+        daemon.kill9();
+        daemon.start();
+    }
+    assert_eq!(followed(&daemon, 4).1, ["u1", "u2", "u3", "u4"]);
+}
+
+#[test]
+fn a_file_that_was_rewritten_cut_or_taken_away_costs_nothing() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "rewritten");
+    for id in ["u1", "u2", "u3"] {
+        agent.say("user", id, "something");
+    }
+    agent.hook("Stop").is_silent();
+    followed(&daemon, 3);
+    // Cut, and grown again in another way.
+    std::fs::write(&agent.transcript, "").unwrap();
+    agent.say("user", "u1", "something");
+    agent.say("user", "u4", "something else");
+    agent.hook("Stop").is_silent();
+    followed(&daemon, 4);
+    // Another file of the same name, as long as the old one.
+    let text = std::fs::read_to_string(&agent.transcript).unwrap();
+    std::fs::remove_file(&agent.transcript).unwrap();
+    agent.write(text.replace("u4", "u5"));
+    agent.hook("Stop").is_silent();
+    followed(&daemon, 5);
+    // Gone.
+    std::fs::remove_file(&agent.transcript).unwrap();
+    agent.hook("Stop").is_silent();
+    agent.say("user", "u6", "back again");
+    agent.hook("Stop").is_silent();
+    assert_eq!(followed(&daemon, 6).1, ["u1", "u2", "u3", "u4", "u5", "u6"]);
+}
+
+#[test]
+fn a_sub_agents_own_file_is_a_child() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "parent");
+    agent.say("user", "u1", "send somebody");
+    agent.hook("PostToolUse").is_silent();
+    let own = Agent {
+        transcript: daemon.home.scratch().join("agent-a7.jsonl"),
+        ..Agent::new(&daemon.home, "parent")
+    };
+    own.say("user", "s1", "look it up");
+    own.say("assistant", "s2", "found");
+    let mut input = agent.input();
+    input["agent_transcript_path"] = json!(own.transcript);
+    agent.hook_with(&["SubagentStop"], &input.to_string()).is_silent();
+    let (parent, messages) = followed(&daemon, 1);
+    assert_eq!(messages, ["u1"]);
+    let mut client = daemon.client();
+    let child = sessions(&mut client).into_iter().find(|one| one["parent"] == parent.as_str());
+    let child = child.expect("a child");
+    assert_eq!(ids(&mut client, child["id"].as_str().unwrap()), ["s1", "s2"]);
+}
+
+#[test]
+fn a_session_that_somebody_else_feeds_is_left_to_them() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "shared");
+    agent.say("user", "u1", "hello");
+    agent.hook("Stop").is_silent();
+    let (session, _) = followed(&daemon, 1);
+    // What a gateway does.
+    let said = json!({ "id": "g1", "role": "assistant", "content": "hello yourself" });
+    daemon.append(&session, &[said]);
+    agent.say("assistant", "a1", "hello yourself");
+    agent.hook("Stop").is_silent();
+    agent.say("user", "u2", "more");
+    agent.hook("SessionEnd").is_silent();
+    assert_eq!(followed(&daemon, 2).1, ["u1", "g1"]);
+}
+
+#[test]
+fn the_session_is_called_as_the_client_calls_it_and_knows_its_model() {
+    let daemon = Daemon::fresh();
+    let agent = Agent::new(&daemon.home, "named");
+    agent.say("user", "u1", "please mend the tide job");
+    agent.hook("Stop").is_silent();
+    let (session, _) = followed(&daemon, 1);
+    let path = format!("/v1/sessions/{session}");
+    let told = daemon.client().get(&path).ok();
+    assert_eq!(told["title"], "please mend the tide job");
+    assert_eq!(told["project_dir"], agent.project.to_str().unwrap());
+    agent.write("{\"type\":\"custom-title\",\"customTitle\":\"Tides\",\"sessionId\":\"named\"}\n");
+    agent.write(
+        "{\"type\":\"assistant\",\"uuid\":\"a1\",\"message\":{\"role\":\"assistant\",\"model\":\"claude-x\",\"id\":\"msg_1\",\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}\n",
+    );
+    agent.hook("Stop").is_silent();
+    followed(&daemon, 2);
+    let told = daemon.client().get(&path).ok();
+    assert_eq!((&told["title"], &told["model"]["name"]), (&json!("Tides"), &json!("claude-x")));
+}
+
+#[test]
+fn what_a_transcript_teaches_is_learnt() {
+    let daemon = Home::new().start();
+    let agent = Agent::new(&daemon.home, "teaches");
+    agent.say("user", "u1", "Always run the linter before you commit.");
+    agent.say("assistant", "a1", "I will.");
+    agent.hook("Stop").is_silent();
+    followed(&daemon, 2);
+    let path = format!("/v1/memories?project_dir={}", agent.project.display());
+    let mut client = daemon.client();
+    let learnt = until(PATIENCE, || {
+        let memories = client.get(&path).ok();
+        memories["memories"].as_array().filter(|all| !all.is_empty()).cloned()
+    });
+    assert!(learnt.is_some(), "nothing was learnt");
+}
