@@ -15,8 +15,6 @@ mod follow;
 mod session;
 mod spooled;
 mod take;
-#[cfg(test)]
-mod tests;
 mod told;
 mod transcript;
 mod words;

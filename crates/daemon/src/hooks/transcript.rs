@@ -217,3 +217,149 @@ fn message(line: Line, agent: Option<&str>) -> Option<FoundMessage> {
     };
     Some(FoundMessage { agent, message: line.message })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    const MOST: u64 = 64 << 20;
+
+    struct Grown {
+        dir: tempfile::TempDir,
+    }
+
+    impl Grown {
+        fn new() -> Self {
+            Self { dir: tempfile::tempdir().unwrap() }
+        }
+
+        fn path(&self) -> PathBuf {
+            self.dir.path().join("t.jsonl")
+        }
+
+        fn write(&self, bytes: &str) {
+            let mut options = OpenOptions::new();
+            let mut file = options.create(true).append(true).open(self.path()).unwrap();
+            file.write_all(bytes.as_bytes()).unwrap();
+        }
+    }
+
+    fn line(id: &str, text: &str) -> String {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"{id}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+        )
+    }
+
+    fn read(tail: &mut Tail, mark: &Mark) -> Vec<String> {
+        let mut ids = Vec::new();
+        loop {
+            let stretch = tail.read_on(mark, MOST).unwrap();
+            ids.extend(stretch.found.iter().map(|found| found.message.id.to_string()));
+            if !stretch.more {
+                return ids;
+            }
+        }
+    }
+
+    fn mark(tail: &Tail) -> Mark {
+        let (bytes, hash) = tail.settled();
+        Mark { bytes, hash, ..Mark::default() }
+    }
+
+    #[test]
+    fn it_is_read_from_where_it_was_left_however_it_was_written() {
+        let file = Grown::new();
+        let mut tail = Tail::new(&file.path(), None);
+        let text = line("a", "ä") + &line("b", "x") + &line("c", "y");
+        let mut ids = Vec::new();
+        for piece in text.as_bytes().chunks(7) {
+            let mut grown = OpenOptions::new().create(true).append(true).open(file.path()).unwrap();
+            grown.write_all(piece).unwrap();
+            ids.extend(read(&mut tail, &Mark::default()));
+        }
+        assert_eq!(ids, ["a", "b", "c"]);
+        assert_eq!(tail.settled().0, text.len() as u64);
+        assert_eq!(tail.settled().1, blake3::hash(text.as_bytes()).to_hex().to_string());
+    }
+
+    #[test]
+    fn a_later_reader_goes_on_behind_the_mark() {
+        let file = Grown::new();
+        file.write(&(line("a", "x") + &line("b", "x") + "{\"type\":\"us"));
+        let mut tail = Tail::new(&file.path(), None);
+        assert_eq!(read(&mut tail, &Mark::default()), ["a", "b"]);
+        let mark = mark(&tail);
+        file.write("er\"}\n");
+        file.write(&line("c", "x"));
+        let mut later = Tail::new(&file.path(), None);
+        assert_eq!(read(&mut later, &mark), ["c"]);
+        assert!(later.reader().knows("a"));
+    }
+
+    #[test]
+    fn a_file_that_begins_otherwise_is_read_again() {
+        let check = |change: &dyn Fn(&Grown), expect: &[&str]| {
+            for is_hot in [true, false] {
+                let file = Grown::new();
+                file.write(&(line("a", "x") + &line("b", "x")));
+                let mut tail = Tail::new(&file.path(), None);
+                read(&mut tail, &Mark::default());
+                let mark = mark(&tail);
+                change(&file);
+                let mut tail = if is_hot { tail } else { Tail::new(&file.path(), None) };
+                assert_eq!(read(&mut tail, &mark), expect, "hot: {is_hot}");
+            }
+        };
+        let put = |file: &Grown, text: &str| std::fs::write(file.path(), text).unwrap();
+        check(&|_| {}, &[]);
+        check(&|file| file.write(&line("c", "x")), &["c"]);
+        check(&|file| put(file, &line("c", "x")), &["c"]);
+        check(
+            &|file| put(file, &(line("a", "x") + &line("d", "x") + &line("e", "x"))),
+            &["a", "d", "e"],
+        );
+        check(
+            &|file| {
+                // Another file in its place, that begins the same.
+                let text = std::fs::read_to_string(file.path()).unwrap() + &line("c", "x");
+                let other = file.dir.path().join("other");
+                std::fs::write(&other, text).unwrap();
+                std::fs::rename(other, file.path()).unwrap();
+            },
+            &["c"],
+        );
+    }
+
+    #[test]
+    fn a_long_file_is_read_in_stretches() {
+        let file = Grown::new();
+        let long = "x".repeat(1 << 20);
+        for n in 0..10 {
+            file.write(&line(&format!("m{n}"), &long));
+        }
+        let mut tail = Tail::new(&file.path(), None);
+        let first = tail.read_on(&Mark::default(), MOST).unwrap();
+        assert!(first.more && first.found.len() == 3, "{}", first.found.len());
+        assert_eq!(read(&mut tail, &Mark::default()).len(), 7);
+        let mark = mark(&tail);
+        assert!(read(&mut Tail::new(&file.path(), None), &mark).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_without_reading_it() {
+        let file = Grown::new();
+        let refused =
+            |path: &Path, most| Tail::new(path, None).read_on(&Mark::default(), most).unwrap_err();
+        assert!(matches!(refused(&file.path(), MOST), Unreadable::Gone(_)));
+        assert!(matches!(refused(Path::new("/dev/zero"), MOST), Unreadable::NotAFile(_)));
+        assert!(matches!(refused(file.dir.path(), MOST), Unreadable::NotAFile(_)));
+        file.write("0123456789");
+        assert!(matches!(
+            refused(&file.path(), 9),
+            Unreadable::TooLarge { most: 9, actual: 10, .. }
+        ));
+    }
+}
