@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::settings::{
-    CompactSettings, ContextSettings, DaemonSettings, MemorySettings, ModelSettings,
-    SessionMemorySettings, Settings, TeamSettings,
+    CompactSettings, ContextSettings, DaemonSettings, GatewaySettings, MemorySettings,
+    ModelSettings, SessionMemorySettings, Settings, TeamSettings,
 };
 
 /// Loopback only; the port that clients try when no `daemon.json` says otherwise.
@@ -113,6 +113,13 @@ pub const DREAM_SESSIONS: u64 = 5;
 pub const TEAM_TIMEOUT_MS: u64 = 60_000;
 /// Who configures a model wants it used.
 pub const STRATEGY: &str = "model";
+/// A request says what the client said, and nothing else, until a person wants more.
+pub const INJECT: &str = "off";
+/// As long as the official clients wait for an answer by themselves.
+pub const GATEWAY_IDLE_TIMEOUT_MS: u64 = 600_000;
+/// The largest request that a provider takes has 32 MB; what is over it is better refused by the provider, in its
+/// own words.
+pub const GATEWAY_MAX_BODY_BYTES: u64 = 40 << 20;
 
 impl Settings {
     /// All defaults, with its state below `home`.
@@ -126,6 +133,7 @@ impl Settings {
             model: ModelSettings::default(),
             memory: MemorySettings::default(),
             team: TeamSettings::default(),
+            gateway: GatewaySettings::default(),
             person: None,
         }
     }
@@ -134,6 +142,23 @@ impl Settings {
 impl Default for TeamSettings {
     fn default() -> Self {
         Self { dir: String::new(), remote: String::new(), timeout_ms: TEAM_TIMEOUT_MS }
+    }
+}
+
+impl Default for GatewaySettings {
+    fn default() -> Self {
+        Self {
+            inject: INJECT.to_owned(),
+            anthropic_url: String::new(),
+            anthropic_key_env: String::new(),
+            anthropic_key_command: String::new(),
+            openai_url: String::new(),
+            openai_key_env: String::new(),
+            openai_key_command: String::new(),
+            allow_plain_http: false,
+            idle_timeout_ms: GATEWAY_IDLE_TIMEOUT_MS,
+            max_body_bytes: GATEWAY_MAX_BODY_BYTES,
+        }
     }
 }
 

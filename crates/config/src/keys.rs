@@ -2,12 +2,9 @@
 
 use crate::settings::Settings;
 
-/// Sections of later crates; a file that has them is right.
-pub(crate) const LATER_SECTIONS: [&str; 1] = ["gateway"];
-
 /// The sections that are read here.
-pub(crate) const SECTIONS: [&str; 7] =
-    ["daemon", "context", "compact", "session_memory", "model", "memory", "team"];
+pub(crate) const SECTIONS: [&str; 8] =
+    ["daemon", "context", "compact", "session_memory", "model", "memory", "team", "gateway"];
 
 pub(crate) struct Key {
     pub(crate) section: &'static str,
@@ -268,5 +265,17 @@ keys! {
         dir: Text,
         remote: Text,
         timeout_ms: Whole(100, DAY_MS),
+    }
+    gateway {
+        inject: Either(&["off", "recall", "full"]),
+        anthropic_url: Hidden,
+        anthropic_key_env: Variable,
+        anthropic_key_command: Hidden,
+        openai_url: Hidden,
+        openai_key_env: Variable,
+        openai_key_command: Hidden,
+        allow_plain_http: Flag,
+        idle_timeout_ms: Whole(100, DAY_MS),
+        max_body_bytes: Whole(1_024, 1 << 32),
     }
 }

@@ -1,8 +1,7 @@
 //! Settings of the daemon: defaults, then the config file, then the environment, then arguments.
 //!
 //! Owns the names, defaults and bounds of every setting, and where the files of a home lie. Leaves
-//! the meaning of a setting to the crate that obeys it, and later sections to later crates: they
-//! are known here only so that a file that has them is not complained about.
+//! the meaning of a setting to the crate that obeys it.
 //!
 //! A project's own files are never read: only the user's config file, the environment and the
 //! arguments decide.
@@ -18,6 +17,6 @@ pub mod settings;
 pub use home::Home;
 pub use load::{ConfigError, Loaded, Origin, Overrides, Warning};
 pub use settings::{
-    CompactSettings, ContextSettings, DaemonSettings, MemorySettings, ModelSettings,
-    SessionMemorySettings, Settings, TeamSettings,
+    CompactSettings, ContextSettings, DaemonSettings, GatewaySettings, MemorySettings,
+    ModelSettings, SessionMemorySettings, Settings, TeamSettings,
 };

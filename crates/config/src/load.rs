@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::home::Home;
-use crate::keys::{KEYS, Key, LATER_SECTIONS, SECTIONS};
+use crate::keys::{KEYS, Key, SECTIONS};
 use crate::settings::Settings;
 
 /// What the command line says; it wins over everything else.
@@ -130,9 +130,6 @@ fn read_file(
     let mut warnings = Vec::new();
     let mut warn = |key: String| warnings.push(Warning { file: file.to_path_buf(), key });
     for (section, value) in &table {
-        if LATER_SECTIONS.contains(&section.as_str()) {
-            continue;
-        }
         if !SECTIONS.contains(&section.as_str()) {
             warn(section.clone());
             continue;
@@ -288,13 +285,14 @@ mod tests {
     fn every_key_goes_to_its_own_place_and_back() {
         for key in KEYS {
             let mut settings = Settings::at("/home");
-            let taken = ["77777", "50", "false", "true", "frugal", "openai", "embedded", "claude"]
-                .iter()
-                .filter(|text| {
-                    let before = settings.clone();
-                    key.put_text(&mut settings, text) && settings != before
-                })
-                .count();
+            let taken =
+                ["77777", "50", "false", "true", "frugal", "openai", "embedded", "claude", "full"]
+                    .iter()
+                    .filter(|text| {
+                        let before = settings.clone();
+                        key.put_text(&mut settings, text) && settings != before
+                    })
+                    .count();
             assert!(taken > 0, "{}", key.variable());
         }
     }
@@ -366,11 +364,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_warns_and_later_sections_do_not() {
-        let case = Case::new("[daemon]\nlisen = 'x'\n[gateway]\non = true\n[colour]\na = 1");
+    fn what_is_unknown_warns() {
+        let case = Case::new(
+            "[daemon]\nlisen = 'x'\n[gateway]\ninject = 'full'\non = true\n[colour]\na = 1",
+        );
         let warnings = case.load(&Overrides::default()).unwrap().warnings;
         let keys: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
-        assert_eq!(keys, ["colour", "daemon.lisen"]);
+        assert_eq!(keys, ["colour", "daemon.lisen", "gateway.on"]);
     }
 
     #[test]

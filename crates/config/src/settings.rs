@@ -14,6 +14,7 @@ pub struct Settings {
     pub model: ModelSettings,
     pub memory: MemorySettings,
     pub team: TeamSettings,
+    pub gateway: GatewaySettings,
     /// The person's home directory, where other agents keep their files; `None` where the environment
     /// names none.
     pub person: Option<PathBuf>,
@@ -178,6 +179,27 @@ pub struct TeamSettings {
     pub timeout_ms: u64,
 }
 
+/// Where the requests of clients go that ask their model through the daemon. Keys are never settings here either.
+#[derive(Clone, PartialEq)]
+pub struct GatewaySettings {
+    /// What of the memory is put into prompts: `off`, `recall` or `full`.
+    pub inject: String,
+    /// Scheme, host and port of another server than the provider's own; empty for that one.
+    pub anthropic_url: String,
+    /// The environment variable that holds the key, and the command that prints it; both empty: the client's own
+    /// credential goes up.
+    pub anthropic_key_env: String,
+    pub anthropic_key_command: String,
+    pub openai_url: String,
+    pub openai_key_env: String,
+    pub openai_key_command: String,
+    /// Lets keys and conversations go unencrypted to another machine.
+    pub allow_plain_http: bool,
+    /// The longest silence of a server, before and within an answer.
+    pub idle_timeout_ms: u64,
+    pub max_body_bytes: u64,
+}
+
 /// A command can hold a secret in its arguments, and a URL one in its credentials.
 impl fmt::Debug for ModelSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -188,5 +210,11 @@ impl fmt::Debug for ModelSettings {
             .field("summary", &self.summary)
             .field("notes", &self.notes)
             .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for GatewaySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewaySettings").field("inject", &self.inject).finish_non_exhaustive()
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn blocks(content: &str) -> Result<Vec<Block>, Trouble> {
 /// A tool's input from the text that the model wrote for it. One that is no JSON object, since the model
 /// erred or was cut off, becomes `{"_raw": "…"}`: the answer stays whole, and whoever carries the call out
 /// can tell the model what it wrote. Nothing at all is an empty object.
-pub(crate) fn input(text: &str) -> Cow<'_, str> {
+pub fn input(text: &str) -> Cow<'_, str> {
     let bare = text.trim();
     if bare.is_empty() {
         return Cow::Borrowed("{}");

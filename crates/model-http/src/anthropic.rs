@@ -11,6 +11,7 @@ use crate::answer;
 use crate::call::{Dialect, Parcel};
 use crate::trouble::{Refusal, Trouble};
 use crate::usage::Tally;
+use bethink_sse::Event;
 use stream::Events;
 
 /// The only version there is; what came since is asked for by beta headers.
@@ -70,6 +71,10 @@ impl Dialect for Anthropic {
 
     fn stream(&self) -> Events {
         Events::default()
+    }
+
+    fn is_last(&self, event: &Event) -> bool {
+        event.kind == "message_stop"
     }
 }
 

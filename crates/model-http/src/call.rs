@@ -8,6 +8,7 @@ use bethink_model::{Answer, Class, Counted, Hearer, Model, ModelError, Reply, Re
 use crate::head::{Head, Kind};
 use crate::limits::MAX_FIGURE;
 use crate::line::{Incoming, Line};
+use crate::tee::Begun;
 use crate::trouble::Trouble;
 use bethink_sse::{Decoder, Event};
 
@@ -35,6 +36,8 @@ pub(crate) trait Dialect: Send + Sync + fmt::Debug {
     fn count(&self, request: &Request) -> Option<Parcel>;
     fn read_whole(&self, json: &str) -> Result<Reply, Trouble>;
     fn stream(&self) -> Self::Stream;
+    /// The event says that nothing of worth follows, whatever came before it.
+    fn is_last(&self, event: &Event) -> bool;
 }
 
 /// Puts an answer together from its events.
@@ -43,6 +46,8 @@ pub(crate) trait Stream: Send {
     /// After the last event, also where the stream just ended: whether that is an answer is for the
     /// dialect to say.
     fn end(self) -> Result<Reply, Trouble>;
+    /// What is known before the end.
+    fn begun(&self) -> Begun;
 }
 
 #[derive(Debug, PartialEq, Eq)]

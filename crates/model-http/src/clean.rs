@@ -26,6 +26,13 @@ pub(crate) fn clean(text: &str, key: Option<&Key>) -> String {
     cut(&line, MAX_MESSAGE)
 }
 
+/// `body` without the key; `None` where it holds none.
+pub(crate) fn scrubbed(body: &[u8], key: &Key) -> Option<String> {
+    let text = String::from_utf8_lossy(body);
+    let clean = without_key(&text, key);
+    (clean != text).then_some(clean)
+}
+
 fn cut(line: &str, most: usize) -> String {
     match line.char_indices().nth(most) {
         None => line.to_owned(),

@@ -5,7 +5,10 @@
 //! address may be, and the time and bytes that one answer may take. Leaves to others whether a call is
 //! made, repeated, paid or recorded. A call is sent once.
 //!
-//! Reading order: [`endpoint`] → [`base`] → [`key`] → `line` → `anthropic`, `openai`.
+//! Beside calls of our own it passes on those of other clients ([`Forwarder`]), under the same rules of where a
+//! request may go, and reads the answers that pass by ([`Tee`]).
+//!
+//! Reading order: [`endpoint`] → [`base`] → [`key`] → `connect` → `line` → `anthropic`, `openai` → `forward` → `tee`.
 
 mod answer;
 mod anthropic;
@@ -13,18 +16,25 @@ pub mod base;
 mod call;
 mod clean;
 mod command;
+mod connect;
 pub mod endpoint;
+mod forward;
 mod head;
 pub mod key;
 pub mod limits;
 mod line;
 mod openai;
 mod resolve;
+mod tee;
 mod trouble;
 mod usage;
 
+pub use answer::input as tool_input;
 pub use base::Base;
 pub use endpoint::{Endpoint, EndpointError, Provider, open};
+pub use forward::{Forwarder, Letter, Passing};
 pub use key::KeySource;
 pub use limits::Limits;
+pub use openai::chat_messages;
+pub use tee::{Begun, Overheard, Tee};
 pub use trouble::read_error;

@@ -21,6 +21,9 @@ pub const MAX_EVENT: usize = 8 * 1024 * 1024;
 /// are 25 MiB.
 pub const MAX_ANSWER: usize = 64 * 1024 * 1024;
 
+/// Bytes of an answer that passes by, kept until there is time to read them: about a millisecond's work.
+pub(crate) const MAX_UNREAD: usize = 256 * 1024;
+
 /// Read of the body of a refusal; error texts are a few hundred bytes.
 pub(crate) const MAX_REFUSAL: usize = 64 * 1024;
 

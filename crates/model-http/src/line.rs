@@ -1,21 +1,21 @@
 //! The line to one server: a request goes out once, with its key and within its limits, and what comes back
 //! is read piece by piece.
 
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_model::{Class, ModelError};
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap};
+use reqwest::{Response, StatusCode, Url};
 use tokio::time::timeout;
 
 use crate::base::Base;
 use crate::call::{Dialect, Parcel};
+use crate::connect::Connector;
 use crate::head::{self, Head, Kind};
 use crate::key::{Keeper, Key};
-use crate::limits::{Limits, MAX_REFUSAL, POOL_IDLE};
-use crate::resolve::{Guarded, Lookup, system};
+use crate::limits::{Limits, MAX_REFUSAL};
 use crate::trouble::{Refusal, Trouble};
 
 #[derive(Debug)]
@@ -23,13 +23,12 @@ pub(crate) struct Line {
     base: Base,
     keeper: Keeper,
     limits: Limits,
-    client: OnceLock<Client>,
-    lookup: Lookup,
+    client: Connector,
 }
 
 impl Line {
     pub(crate) fn new(base: Base, keeper: Keeper, limits: Limits) -> Self {
-        Self { base, keeper, limits, client: OnceLock::new(), lookup: system }
+        Self { base, keeper, limits, client: Connector::new() }
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -68,7 +67,8 @@ impl Line {
     ) -> Result<Response, Trouble> {
         let accept = if parcel.streamed { "text/event-stream" } else { "application/json" };
         let mut request = self
-            .client()?
+            .client
+            .get(&self.base, &self.limits)?
             .post(url)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, accept)
@@ -84,62 +84,9 @@ impl Line {
         let sent = sent.map_err(|_| silence(self.limits.idle, "the head of an answer"))?;
         sent.map_err(|e| Trouble::of_transport(&e, &self.base.origin()))
     }
-
-    /// Built at the first call, so that a daemon without a model needs no store of certificates.
-    fn client(&self) -> Result<&Client, Trouble> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let built = self.build().map_err(|e| {
-            let cause =
-                std::error::Error::source(&e).map_or_else(String::new, |c| format!(": {c}"));
-            let what = format!("TLS could not be set up; are CA certificates installed?{cause}");
-            Trouble::Found(Class::Unreachable, what)
-        })?;
-        Ok(self.client.get_or_init(|| built))
-    }
-
-    fn build(&self) -> Result<Client, reqwest::Error> {
-        install_tls();
-        let guarded = Guarded { loopback_only: self.base.is_loopback(), lookup: self.lookup };
-        let encrypted = self.base.url().scheme() == "https";
-        let builder = Client::builder()
-            .user_agent(concat!("bethink/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .https_only(encrypted)
-            .connect_timeout(self.limits.connect)
-            .pool_idle_timeout(POOL_IDLE)
-            .dns_resolver(Arc::new(guarded));
-        // A proxy would read what goes unencrypted, and has no business between two ends of one machine.
-        let builder =
-            if encrypted && !self.base.is_loopback() { builder } else { builder.no_proxy() };
-        if encrypted {
-            builder.build()
-        } else {
-            builder.tls_backend_preconfigured(no_trust()).build()
-        }
-    }
 }
 
-/// `ring` for the whole process; whoever was first has decided.
-fn install_tls() {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
-}
-
-/// For connections that are never encrypted: without it the system's certificates would be read, and none
-/// may be there.
-fn no_trust() -> rustls::ClientConfig {
-    rustls::ClientConfig::builder()
-        .with_root_certificates(rustls::RootCertStore::empty())
-        .with_no_client_auth()
-}
-
-fn silence(limit: Duration, of: &str) -> Trouble {
+pub(crate) fn silence(limit: Duration, of: &str) -> Trouble {
     Trouble::Found(Class::TimedOut, format!("nothing of {of} came for {} ms", limit.as_millis()))
 }
 
@@ -187,7 +134,7 @@ impl Incoming {
     async fn admitted(mut self, base: &Url) -> Result<Self, Box<ModelError>> {
         let status = self.response.status();
         if status.is_redirection() {
-            let trouble = self.redirection(base);
+            let trouble = redirection(self.response.headers(), base);
             return Err(self.explained(trouble, false));
         }
         if let Some(encoding) = head::encoding(self.response.headers()) {
@@ -199,16 +146,6 @@ impl Incoming {
             return Err(self.explained(Trouble::Refused(Refusal::of_body(&body)), false));
         }
         Ok(self)
-    }
-
-    /// Only the origin is told: the rest of an address may hold anything.
-    fn redirection(&self, base: &Url) -> Trouble {
-        let target = head::location(self.response.headers()).and_then(|to| base.join(to).ok());
-        let origin = target.map(|url| url.origin().ascii_serialization());
-        let origin = origin.unwrap_or_else(|| "nowhere".to_owned());
-        let what =
-            format!("the server redirects to {origin}; redirects are never followed, set base_url");
-        Trouble::Found(Class::Forbidden, what)
     }
 
     fn compressed(&self, status: StatusCode, encoding: &str) -> Trouble {
@@ -231,6 +168,16 @@ impl Incoming {
         body.truncate(MAX_REFUSAL);
         body
     }
+}
+
+/// Only the origin is told: the rest of an address may hold anything.
+pub(crate) fn redirection(headers: &HeaderMap, base: &Url) -> Trouble {
+    let target = head::location(headers).and_then(|to| base.join(to).ok());
+    let origin = target.map(|url| url.origin().ascii_serialization());
+    let origin = origin.unwrap_or_else(|| "nowhere".to_owned());
+    let what =
+        format!("the server redirects to {origin}; redirects are never followed, set base_url");
+    Trouble::Found(Class::Forbidden, what)
 }
 
 #[cfg(test)]

@@ -4,11 +4,18 @@ mod body;
 mod gather;
 
 use bethink_model::{Reply, Request};
+use bethink_transcript::message::Source;
+use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
+use bytes::Bytes;
 
 use crate::call::{Dialect, Parcel, Stream, Taken};
+use crate::tee::Begun;
 use crate::trouble::{Refusal, Trouble};
 use bethink_sse::Event;
 use gather::{Chunk, Gathered};
+
+/// The data of the event that ends a stream.
+const DONE: &str = "[DONE]";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenAi {
@@ -61,6 +68,10 @@ impl Dialect for OpenAi {
     fn stream(&self) -> Chunks {
         Chunks::default()
     }
+
+    fn is_last(&self, event: &Event) -> bool {
+        event.data.trim() == DONE
+    }
 }
 
 #[derive(Debug, Default)]
@@ -68,7 +79,7 @@ pub(crate) struct Chunks(Gathered);
 
 impl Stream for Chunks {
     fn take<'a>(&mut self, event: &'a Event) -> Result<Taken<'a>, Trouble> {
-        if event.data.trim() == "[DONE]" {
+        if event.data.trim() == DONE {
             return Ok(Taken::Last);
         }
         let text = self.0.take(read(&event.data)?)?;
@@ -80,6 +91,19 @@ impl Stream for Chunks {
     fn end(self) -> Result<Reply, Trouble> {
         self.0.end()
     }
+
+    fn begun(&self) -> Begun {
+        self.0.begun()
+    }
+}
+
+/// A message `{role, content}` of the Messages API as messages of chat completions, joined by commas; `None` where
+/// it is none.
+pub fn chat_messages(message: &Bytes) -> Option<String> {
+    let id = MessageId::new("message").ok()?;
+    let meta = MessageMeta { seq: Seq::ZERO, id, created_at: UnixMicros(0) };
+    let message = Message::parse(meta, message.clone(), Source::Client).ok()?;
+    Some(body::messages(message))
 }
 
 fn read(json: &str) -> Result<Chunk<'_>, Trouble> {

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::{Whole, stop, text};
 use crate::answer::{self, Literal};
 use crate::call::{Stream, Taken};
+use crate::tee::Begun;
 use crate::trouble::{Refusal, Trouble};
 use crate::usage::Tally;
 use bethink_sse::Event;
@@ -124,6 +125,11 @@ impl Stream for Events {
             usage,
             usage_doubtful,
         })
+    }
+
+    fn begun(&self) -> Begun {
+        let (id, model) = self.started.clone().unwrap_or_default();
+        Begun::new(id, model, self.tally)
     }
 }
 

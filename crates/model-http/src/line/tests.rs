@@ -7,12 +7,14 @@ use super::*;
 use crate::anthropic::Anthropic;
 use crate::endpoint::Provider;
 use crate::key::KeySource;
+use crate::resolve::{Lookup, system};
 
 fn line(base: &str, lookup: Lookup) -> Line {
     let base = Base::parse(Provider::Anthropic, base, true).unwrap();
     let origin = base.url().origin();
     let command = KeySource::Command("echo sk-canary".into());
-    Line { lookup, ..Line::new(base, Keeper::new(command, origin), Limits::default()) }
+    let client = Connector::looking_up(lookup);
+    Line { client, ..Line::new(base, Keeper::new(command, origin), Limits::default()) }
 }
 
 async fn refused(line: &Line) -> ModelError {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use bethink_model::Request;
 use bethink_transcript::json::encode_string;
 use bethink_transcript::prompt::{PromptBlock, PromptMessage};
-use bethink_transcript::{BlockKind, Role};
+use bethink_transcript::{BlockKind, Message, Origin, Role, Seq};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -68,10 +68,7 @@ pub(super) fn body(request: &Request, limit: &str, streamed: bool) -> Result<Vec
     let mut turned = Messages { out: &mut out, first: true };
     turned.system(&request.system)?;
     for message in request.prompt.messages() {
-        match message.role {
-            Role::User => turned.user(message),
-            Role::Assistant => turned.assistant(message),
-        }
+        turned.message(message);
     }
     out.push_str(&format!("],\"{limit}\":{}", request.max_tokens));
     out.push_str(if streamed {
@@ -80,6 +77,22 @@ pub(super) fn body(request: &Request, limit: &str, streamed: bool) -> Result<Vec
         "}"
     });
     Ok(out.into_bytes())
+}
+
+/// One message, which may become several.
+pub(super) fn messages(message: Message) -> String {
+    let blocks = message.blocks.into_vec().into_iter().map(|block| PromptBlock {
+        json: block.json,
+        kind: block.kind,
+        origin: Origin::Written { after: Seq::ZERO, hash: 0 },
+        tokens: 0,
+        media: block.media,
+        blank: false,
+    });
+    let message = PromptMessage { role: message.role, blocks: blocks.collect() };
+    let mut out = String::new();
+    Messages { out: &mut out, first: true }.message(&message);
+    out
 }
 
 /// Tools that the provider itself would carry out have no schema, and are left out.
@@ -125,6 +138,13 @@ impl Messages<'_> {
             self.push(&format!(r#"{{"role":"system","content":"{text}"}}"#));
         }
         Ok(())
+    }
+
+    fn message(&mut self, message: &PromptMessage) {
+        match message.role {
+            Role::User => self.user(message),
+            Role::Assistant => self.assistant(message),
+        }
     }
 
     /// Results come first, each a message of its own, and then what the user said beside them. Images of

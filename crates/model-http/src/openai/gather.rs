@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::answer::{self, Literal};
+use crate::tee::Begun;
 use crate::trouble::Trouble;
 use crate::usage::Tally;
 
@@ -161,6 +162,10 @@ impl Gathered {
             }
         };
         self.calls.get_mut(at).ok_or_else(|| Trouble::broken("a call of a tool is lost"))
+    }
+
+    pub(super) fn begun(&self) -> Begun {
+        Begun::new(self.id.clone(), self.model.clone(), self.tally)
     }
 
     pub(super) fn end(self) -> Result<Reply, Trouble> {

@@ -1,0 +1,208 @@
+//! Who asks: what a client says of its session, its project and its wishes, in headers and metadata.
+
+use bethink_daemon::ClientKey;
+use bethink_transcript::SessionId;
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::fault::Fault;
+use crate::limits::{MAX_CLIENT_KEY, MAX_PROJECT};
+use crate::wire::Wire;
+
+const CLAUDE_CODE: &str = "claude-code";
+const CLAUDE_CODE_SESSION: &str = "x-claude-code-session-id";
+/// What stands before the session's id in Claude Code's `metadata.user_id`.
+const IN_USER_ID: &str = "_session_";
+/// Where clients of chat completions put their session's id.
+const OPENAI_SESSION: [&str; 3] = ["session_id", "conversation_id", "x-session-id"];
+const INJECTIONS: [&str; 3] = ["off", "recall", "full"];
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asker {
+    pub(crate) session: Option<SessionId>,
+    pub(crate) client: Option<ClientKey>,
+    pub(crate) project_dir: Option<String>,
+    pub(crate) inject: Option<String>,
+}
+
+/// Members of a body that may name a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Named<'a> {
+    pub(crate) metadata: Option<&'a RawValue>,
+    pub(crate) prompt_cache_key: Option<&'a RawValue>,
+}
+
+impl Asker {
+    /// What is said in our own headers has to hold; what is said for others is taken where it can be read.
+    pub(crate) fn read(wire: Wire, headers: &HeaderMap, named: Named<'_>) -> Result<Self, Fault> {
+        let client = match wire {
+            Wire::Anthropic => of_claude_code(headers, named),
+            Wire::OpenAi => of_chat(headers, named),
+        };
+        Ok(Self {
+            session: session(headers)?,
+            client,
+            project_dir: project(headers)?,
+            inject: inject(headers)?,
+        })
+    }
+}
+
+fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Fault> {
+    let Some(said) = headers.get("x-bethink-session") else { return Ok(None) };
+    let id = said.to_str().ok().and_then(|text| text.trim().parse().ok());
+    let wrong = || {
+        Fault::invalid(
+            "x-bethink-session is no id of a session: give a UUID, as `bethink session ls` shows it",
+        )
+    };
+    id.map(Some).ok_or_else(wrong)
+}
+
+fn project(headers: &HeaderMap) -> Result<Option<String>, Fault> {
+    let Some(said) = headers.get("x-bethink-project") else { return Ok(None) };
+    let path = std::str::from_utf8(said.as_bytes()).ok().map(str::trim);
+    match path.filter(|path| path.starts_with('/') && path.len() <= MAX_PROJECT) {
+        Some(path) => Ok(Some(path.to_owned())),
+        None => Err(Fault::invalid("x-bethink-project is no absolute path, such as /home/me/work")),
+    }
+}
+
+fn inject(headers: &HeaderMap) -> Result<Option<String>, Fault> {
+    let Some(said) = headers.get("x-bethink-inject") else { return Ok(None) };
+    match said.to_str().ok().map(str::trim).filter(|word| INJECTIONS.contains(word)) {
+        Some(word) => Ok(Some(word.to_owned())),
+        None => Err(Fault::invalid("x-bethink-inject is none of off, recall, full")),
+    }
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    user_id: Option<String>,
+    #[serde(default)]
+    session_id: Option<String>,
+}
+
+fn metadata(named: Named<'_>) -> Metadata {
+    let read = named.metadata.and_then(|raw| serde_json::from_str(raw.get()).ok());
+    read.unwrap_or_default()
+}
+
+/// Claude Code names its session in a header, and in a user's id of two forms:
+/// `user_…_account_…_session_<uuid>`, and a JSON text with a `session_id`.
+fn of_claude_code(headers: &HeaderMap, named: Named<'_>) -> Option<ClientKey> {
+    let header = headers.get(CLAUDE_CODE_SESSION).and_then(|value| value.to_str().ok());
+    let found = header.map(str::to_owned).or_else(|| {
+        let user_id = metadata(named).user_id?;
+        match user_id.rsplit_once(IN_USER_ID) {
+            Some((user, session)) if user.starts_with("user_") => Some(session.to_owned()),
+            _ => serde_json::from_str::<Metadata>(&user_id).ok()?.session_id,
+        }
+    });
+    key(CLAUDE_CODE, &found?)
+}
+
+fn of_chat(headers: &HeaderMap, named: Named<'_>) -> Option<ClientKey> {
+    let in_header = || {
+        OPENAI_SESSION.iter().find_map(|name| headers.get(*name)?.to_str().ok().map(str::to_owned))
+    };
+    let cache_key = || serde_json::from_str::<String>(named.prompt_cache_key?.get()).ok();
+    let found = metadata(named).session_id.or_else(in_header).or_else(cache_key);
+    key(Wire::OpenAi.name(), &found?)
+}
+
+fn key(entrance: &str, found: &str) -> Option<ClientKey> {
+    let found = found.trim();
+    let fits = !found.is_empty()
+        && found.len() <= MAX_CLIENT_KEY
+        && found.bytes().all(|b| b.is_ascii_graphic());
+    fits.then(|| ClientKey { entrance: entrance.to_owned(), key: found.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const ID: &str = "0197f3c2-7d1e-7c55-9d0e-2a4f6c8e0b13";
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    fn client(
+        wire: Wire,
+        pairs: &[(&'static str, &str)],
+        body: &serde_json::Value,
+    ) -> Option<String> {
+        let raw = |name: &str| {
+            body.get(name).map(|value| RawValue::from_string(value.to_string()).unwrap())
+        };
+        let (metadata, cache_key) = (raw("metadata"), raw("prompt_cache_key"));
+        let named = Named { metadata: metadata.as_deref(), prompt_cache_key: cache_key.as_deref() };
+        let asker = Asker::read(wire, &headers(pairs), named).unwrap();
+        asker.client.map(|client| format!("{} {}", client.entrance, client.key))
+    }
+
+    #[test]
+    fn claude_code_is_known_in_every_form() {
+        let long = format!("user_{}_account_{ID}_session_{ID}", "a".repeat(64));
+        let text = json!({"device_id": "d", "session_id": ID}).to_string();
+        let known = Some(format!("claude-code {ID}"));
+        for user_id in [long.as_str(), text.as_str()] {
+            let body = json!({"metadata": {"user_id": user_id}});
+            assert_eq!(client(Wire::Anthropic, &[], &body), known, "{user_id}");
+        }
+        let body = json!({});
+        assert_eq!(client(Wire::Anthropic, &[(CLAUDE_CODE_SESSION, ID)], &body), known);
+        for user_id in ["alice", "team_session_5", "{}", r#"{"session_id":7}"#, ""] {
+            let body = json!({"metadata": {"user_id": user_id}});
+            assert_eq!(client(Wire::Anthropic, &[], &body), None, "{user_id}");
+        }
+        for odd in
+            [json!({"metadata": 5}), json!({"metadata": {"user_id": 5}}), json!({"metadata": null})]
+        {
+            assert_eq!(client(Wire::Anthropic, &[], &odd), None);
+        }
+    }
+
+    #[test]
+    fn chat_clients_name_theirs_in_many_places() {
+        let bodies = [json!({"metadata": {"session_id": "s1"}}), json!({"prompt_cache_key": "s1"})];
+        for body in &bodies {
+            assert_eq!(client(Wire::OpenAi, &[], body).as_deref(), Some("openai s1"), "{body}");
+        }
+        for name in OPENAI_SESSION {
+            let found = client(Wire::OpenAi, &[(name, " s1 ")], &json!({}));
+            assert_eq!(found.as_deref(), Some("openai s1"), "{name}");
+        }
+        let long = "x".repeat(MAX_CLIENT_KEY + 1);
+        for odd in [
+            json!({"prompt_cache_key": long}),
+            json!({"prompt_cache_key": "a b"}),
+            json!({"prompt_cache_key": 1}),
+        ] {
+            assert_eq!(client(Wire::OpenAi, &[], &odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn our_own_headers_have_to_hold() {
+        let read = |name: &'static str, value: &str| {
+            Asker::read(Wire::Anthropic, &headers(&[(name, value)]), Named::default())
+        };
+        assert!(read("x-bethink-session", ID).unwrap().session.is_some());
+        assert_eq!(read("x-bethink-project", "/a b").unwrap().project_dir.as_deref(), Some("/a b"));
+        assert_eq!(read("x-bethink-inject", "full").unwrap().inject.as_deref(), Some("full"));
+        for (name, value) in [
+            ("x-bethink-session", "last"),
+            ("x-bethink-project", "work"),
+            ("x-bethink-inject", "all"),
+        ] {
+            assert_eq!(read(name, value).unwrap_err().status, 400, "{name}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Which headers pass: those that belong to the two ends, by a rule and not by a list of what is known today.
+
+use http::HeaderMap;
+use http::header::{CONNECTION, HeaderName};
+
+/// Of one connection (RFC 9110, section 7.6.1), or made anew for each.
+const HOP_BY_HOP: [&str; 11] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "expect",
+    "host",
+];
+
+/// Ours, or of no business upstream. Answers are read as they pass, so that none may come compressed.
+const NOT_UP: [&str; 3] = ["cookie", "accept-encoding", "content-length"];
+
+/// The gateway's own headers.
+const OURS: &str = "x-bethink-";
+
+/// What an upstream may say about its own origin, and not about this one: cookies, who may read answers, and how
+/// the host is to be reached.
+const NOT_DOWN: [&str; 5] = [
+    "set-cookie",
+    "alt-svc",
+    "strict-transport-security",
+    "clear-site-data",
+    "service-worker-allowed",
+];
+const NOT_DOWN_BELOW: &str = "access-control-";
+
+/// A client's headers as they go up, without any in `credentials`.
+pub(crate) fn up(headers: &HeaderMap, credentials: &[&str]) -> HeaderMap {
+    passing(headers, |name| {
+        NOT_UP.contains(&name) || name.starts_with(OURS) || credentials.contains(&name)
+    })
+}
+
+/// An answer's headers as they come down. Its length still holds: no byte of it changes.
+pub(crate) fn down(headers: &HeaderMap) -> HeaderMap {
+    passing(headers, |name| NOT_DOWN.contains(&name) || name.starts_with(NOT_DOWN_BELOW))
+}
+
+fn passing(headers: &HeaderMap, stays: impl Fn(&str) -> bool) -> HeaderMap {
+    let named = named_by_connection(headers);
+    let mut out = HeaderMap::with_capacity(headers.len());
+    for (name, value) in headers {
+        let known = HOP_BY_HOP.contains(&name.as_str()) || stays(name.as_str());
+        if !known && !named.contains(name) {
+            out.append(name, value.clone());
+        }
+    }
+    out
+}
+
+/// `Connection` names further headers that end here.
+fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse().unwrap()))
+            .collect()
+    }
+
+    fn names(headers: &HeaderMap) -> Vec<&str> {
+        headers.keys().map(HeaderName::as_str).collect()
+    }
+
+    #[test]
+    fn what_belongs_to_the_two_ends_goes_up() {
+        let all = headers(&[
+            ("host", "127.0.0.1:1"),
+            ("connection", "keep-alive, x-private"),
+            ("keep-alive", "5"),
+            ("x-private", "1"),
+            ("transfer-encoding", "chunked"),
+            ("content-length", "5"),
+            ("cookie", "a=b"),
+            ("accept-encoding", "gzip"),
+            ("authorization", "Bearer x"),
+            ("x-bethink-session", "s"),
+            ("anthropic-beta", "a"),
+            ("anthropic-beta", "b"),
+            ("x-stainless-lang", "python"),
+            ("x-never-heard-of", "1"),
+            ("content-type", "application/json"),
+        ]);
+        let up = up(&all, &["authorization"]);
+        assert_eq!(
+            names(&up),
+            ["anthropic-beta", "x-stainless-lang", "x-never-heard-of", "content-type"]
+        );
+        assert_eq!(up.get_all("anthropic-beta").iter().count(), 2);
+    }
+
+    #[test]
+    fn an_upstream_says_nothing_about_this_origin() {
+        let all = headers(&[
+            ("request-id", "req_1"),
+            ("anthropic-ratelimit-tokens-remaining", "5"),
+            ("retry-after", "3"),
+            ("content-length", "10"),
+            ("set-cookie", "a=b"),
+            ("access-control-allow-origin", "*"),
+            ("alt-svc", "h3"),
+            ("connection", "close"),
+        ]);
+        let expect =
+            ["request-id", "anthropic-ratelimit-tokens-remaining", "retry-after", "content-length"];
+        assert_eq!(names(&down(&all)), expect);
+    }
+}

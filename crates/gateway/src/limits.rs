@@ -1,0 +1,28 @@
+//! Every bound of this crate, with its reason.
+
+use std::time::Duration;
+
+/// Longest pause within a request's body. A local client has what it sends; half a minute is a stuck one.
+pub(crate) const BODY_PAUSE: Duration = Duration::from_secs(30);
+
+/// Time for reading the rest of a body that was refused; a gigabyte over loopback.
+pub(crate) const DISCARD: Duration = Duration::from_secs(2);
+
+/// Reserved at most before the first byte came: a `Content-Length` is only a claim.
+pub(crate) const RESERVE: u64 = 1 << 20;
+
+/// Read of a refusal. Providers' are a few hundred bytes; a web page of a proxy has some ten thousand.
+pub(crate) const MAX_REFUSAL: usize = 1 << 20;
+
+/// Smaller prompts that are tried after a refused one. A first one fits where the refusal names a limit, a second one
+/// where it does not.
+pub(crate) const SMALLER_TRIES: usize = 2;
+
+/// Breakpoints that one request of the Messages API may have.
+pub(crate) const MAX_BREAKPOINTS: usize = 4;
+
+/// Bytes of a client's own session id; they are about 40.
+pub(crate) const MAX_CLIENT_KEY: usize = 200;
+
+/// Bytes of a path that a header names: the longest that systems take.
+pub(crate) const MAX_PROJECT: usize = 4096;

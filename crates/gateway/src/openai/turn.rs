@@ -1,0 +1,189 @@
+//! Messages of chat completions, turned into our vocabulary.
+//!
+//! Text keeps the bytes of its literal. Reasoning is left out: it isn't signed, no provider wants it back in
+//! another's words, and an answer's is not heard either, so that an answer that a client repeats stays the same
+//! message. A message that stays as it is goes up in its own bytes anyway.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bethink_model_http::tool_input;
+use bethink_transcript::json::{decode_string, encode_string};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::text_of;
+
+/// One message.
+#[derive(Deserialize)]
+pub(super) struct Said<'a> {
+    #[serde(borrow)]
+    role: Cow<'a, str>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    refusal: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<Call<'a>>>,
+    #[serde(borrow, default)]
+    tool_call_id: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(borrow)]
+    function: Function<'a>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    name: &'a RawValue,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    refusal: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    image_url: Option<Image<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Image<'a> {
+    #[serde(borrow)]
+    url: Cow<'a, str>,
+}
+
+impl<'a> Said<'a> {
+    /// `None` for a message of a kind that isn't known here.
+    pub(super) fn read(raw: &'a RawValue) -> Option<Self> {
+        let said: Self = serde_json::from_str(raw.get()).ok()?;
+        let known = ["system", "developer", "user", "assistant", "tool"];
+        known.contains(&said.role()).then_some(said)
+    }
+
+    pub(super) fn role(&self) -> &str {
+        &self.role
+    }
+
+    pub(super) fn is_head(&self) -> bool {
+        matches!(self.role(), "system" | "developer")
+    }
+
+    pub(super) fn text(&self) -> String {
+        text_of(self.content)
+    }
+}
+
+/// `said` in our vocabulary, each with its place among the client's messages, of which the first is `from`. Results of
+/// tools that follow each other are one message, as calls of tools are.
+pub(super) fn turned(said: &[Said<'_>], from: usize) -> Option<Vec<(Bytes, Range<usize>)>> {
+    let mut out = Vec::with_capacity(said.len());
+    let mut at = 0;
+    while let Some(one) = said.get(at) {
+        let (json, taken) = match one.role() {
+            "assistant" => (assistant(one)?, 1),
+            "tool" => results(said.get(at..)?)?,
+            // A system message among others is said to the model at its place.
+            _ => (message("user", &content(one.content)?), 1),
+        };
+        out.push((Bytes::from(json), from + at..from + at + taken));
+        at += taken;
+    }
+    Some(out)
+}
+
+fn message(role: &str, content: &str) -> String {
+    format!(r#"{{"role":"{role}","content":{content}}}"#)
+}
+
+fn results(said: &[Said<'_>]) -> Option<(String, usize)> {
+    let tools = said.iter().take_while(|said| said.role() == "tool");
+    let blocks: Vec<String> = tools.map(result).collect::<Option<_>>()?;
+    Some((message("user", &format!("[{}]", blocks.join(","))), blocks.len()))
+}
+
+fn result(said: &Said<'_>) -> Option<String> {
+    let id = said.tool_call_id?.get();
+    let content = content(said.content)?;
+    Some(format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{content}}}"#))
+}
+
+fn assistant(said: &Said<'_>) -> Option<String> {
+    let mut blocks = match said.content.map(RawValue::get) {
+        None => Vec::new(),
+        Some(literal) if literal.starts_with('"') => text_block(literal).into_iter().collect(),
+        Some(array) => parts(array)?,
+    };
+    let refusal = said.refusal.map(RawValue::get).filter(|raw| raw.starts_with('"'));
+    blocks.extend(refusal.and_then(text_block));
+    for call in said.tool_calls.iter().flatten() {
+        blocks.push(tool_use(call));
+    }
+    Some(message("assistant", &format!("[{}]", blocks.join(","))))
+}
+
+fn tool_use(call: &Call<'_>) -> String {
+    let arguments = match call.function.arguments.map(RawValue::get) {
+        None => Cow::Borrowed(""),
+        Some(literal) if literal.starts_with('"') => decode_string(literal),
+        // Some clients send the object itself.
+        Some(object) => Cow::Borrowed(object),
+    };
+    let (id, name) = (call.id.get(), call.function.name.get());
+    let input = tool_input(&arguments);
+    format!(r#"{{"type":"tool_use","id":{id},"name":{name},"input":{input}}}"#)
+}
+
+/// The content of a user's message or of a result.
+fn content(content: Option<&RawValue>) -> Option<String> {
+    match content.map(RawValue::get) {
+        None => Some("\"\"".to_owned()),
+        Some(literal) if literal.starts_with('"') => Some(literal.to_owned()),
+        Some(array) => Some(format!("[{}]", parts(array)?.join(","))),
+    }
+}
+
+/// Parts as blocks; those of other kinds stay as they are, as blocks of a kind that nobody knows.
+fn parts(array: &str) -> Option<Vec<String>> {
+    let parts: Vec<&RawValue> = serde_json::from_str(array).ok()?;
+    let mut blocks = Vec::with_capacity(parts.len());
+    for raw in parts {
+        let part: Part<'_> = serde_json::from_str(raw.get()).ok()?;
+        match (&*part.kind, part.text.or(part.refusal), part.image_url) {
+            ("text" | "refusal", Some(text), _) => blocks.extend(text_block(text.get())),
+            ("image_url", _, Some(image)) => blocks.push(image_block(&image.url)),
+            _ => blocks.push(raw.get().to_owned()),
+        }
+    }
+    Some(blocks)
+}
+
+/// An empty text is none.
+fn text_block(literal: &str) -> Option<String> {
+    let said = literal.starts_with('"') && literal != "\"\"";
+    said.then(|| format!(r#"{{"type":"text","text":{literal}}}"#))
+}
+
+fn image_block(url: &str) -> String {
+    let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let source = match inline {
+        Some((kind, data)) => format!(
+            r#"{{"type":"base64","media_type":{},"data":{}}}"#,
+            encode_string(kind),
+            encode_string(data)
+        ),
+        None => format!(r#"{{"type":"url","url":{}}}"#, encode_string(url)),
+    };
+    format!(r#"{{"type":"image","source":{source}}}"#)
+}

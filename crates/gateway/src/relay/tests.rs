@@ -1,0 +1,162 @@
+mod streams;
+
+use std::sync::{Arc, Mutex};
+
+use bethink_daemon::{Prompt, Result, Told};
+use bethink_model::Class;
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http_body_util::BodyExt;
+use serde_json::Value;
+
+use super::*;
+use crate::memory::Plan;
+use streams::{Stream, generate};
+
+/// As many as the promise names.
+const STREAMS: u64 = 200;
+
+/// A memory that notes what it hears.
+#[derive(Clone, Debug, Default)]
+struct Notebook(Arc<Mutex<Vec<Heard>>>);
+
+impl Memory for Notebook {
+    type Ticket = ();
+
+    async fn prepare(&self, _: Told) -> Result<Plan<()>> {
+        Ok(Plan { ticket: (), prompt: Prompt::Unchanged })
+    }
+
+    async fn count(&self, _: Told) -> Result<Prompt> {
+        Ok(Prompt::Unchanged)
+    }
+
+    async fn refused(&self, (): &(), _: u16, _: &str) -> Result<Option<Plan<()>>> {
+        Ok(None)
+    }
+
+    fn heard(&self, (): (), heard: Heard) {
+        self.0.lock().unwrap().push(heard);
+    }
+}
+
+/// Pieces of an answer, each after a moment of silence, and how it ends.
+struct Pieces {
+    left: Vec<Bytes>,
+    silent: bool,
+    breaks: bool,
+}
+
+impl Source for Pieces {
+    fn poll_data(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Bytes, Box<ModelError>>>> {
+        self.silent = !self.silent;
+        if self.silent {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        match self.left.pop() {
+            Some(piece) => Poll::Ready(Some(Ok(piece))),
+            None if self.breaks => {
+                Poll::Ready(Some(Err(Box::new(ModelError::new(Class::Broken, "reset")))))
+            }
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+fn relay(wire: Wire, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, Pieces>, Notebook) {
+    let kind = HeaderValue::from_static("text/event-stream");
+    let tee = Tee::new(wire.provider(), &HeaderMap::from_iter([(CONTENT_TYPE, kind)]));
+    let left = pieces.iter().rev().map(|piece| Bytes::copy_from_slice(piece)).collect();
+    let (notebook, source) = (Notebook::default(), Pieces { left, silent: false, breaks });
+    let turn = Turn::new(notebook.clone(), ());
+    (Relay { source, ear: Some((tee, turn)) }, notebook)
+}
+
+/// What the client gets, if the answer ends well, and what the memory hears.
+async fn run(wire: Wire, pieces: &[&[u8]], breaks: bool) -> (Option<Bytes>, Heard) {
+    let (relay, notebook) = relay(wire, pieces, breaks);
+    let came = relay.collect().await.ok().map(http_body_util::Collected::to_bytes);
+    let mut heard = std::mem::take(&mut *notebook.0.lock().unwrap());
+    assert_eq!(heard.len(), 1, "the memory is told once");
+    (came, heard.remove(0))
+}
+
+async fn every_split(seed: u64, stream: &Stream) {
+    for at in 0..=stream.bytes.len() {
+        let (a, b) = stream.bytes.split_at(at);
+        let (came, heard) = run(stream.wire, &[a, b], false).await;
+        assert!(came.is_some_and(|came| came == stream.bytes), "seed {seed} cut at {at}");
+        assert_eq!(heard.outcome, Outcome::Whole, "seed {seed} cut at {at}");
+        if at % 97 == 0 {
+            let message: Value = serde_json::from_slice(&heard.message.unwrap()).unwrap();
+            assert_eq!(message["content"], stream.content, "seed {seed} cut at {at}");
+        }
+    }
+    let single: Vec<&[u8]> = stream.bytes.chunks(1).collect();
+    let (came, heard) = run(stream.wire, &single, false).await;
+    assert!(came.is_some_and(|came| came == stream.bytes));
+    let message: Value = serde_json::from_slice(&heard.message.unwrap()).unwrap();
+    assert_eq!(message["content"], stream.content);
+}
+
+/// Every byte comes through, and what is heard is the whole answer, wherever the stream is cut. On both cores, as
+/// these are some hundred thousand runs.
+#[test]
+fn streams_pass_byte_for_byte_at_every_split() {
+    let half = |odd: u64| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        (0..STREAMS).filter(|seed| seed % 2 == odd).for_each(|seed| {
+            runtime.block_on(every_split(seed, &generate(seed)));
+        });
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(move || half(1));
+        half(0);
+        other.join().unwrap();
+    });
+}
+
+#[tokio::test]
+async fn a_stream_without_its_end_breaks_off_for_the_client_too() {
+    for seed in 0..20 {
+        let Stream { wire, bytes, .. } = generate(seed);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        // Without what says that it ends, whole events though they are.
+        let end = if wire == Wire::Anthropic { "event:" } else { "data:" };
+        let cut = match wire {
+            Wire::Anthropic => text.rfind(end).unwrap(),
+            Wire::OpenAi => {
+                text.find("finish_reason\":\"").and_then(|at| text[..at].rfind(end)).unwrap()
+            }
+        };
+        let (came, heard) = run(wire, &[&bytes[..cut]], false).await;
+        assert!(came.is_none() && heard.outcome == Outcome::Broken, "seed {seed}");
+        let (came, heard) = run(wire, &[&bytes[..cut]], true).await;
+        assert!(came.is_none() && heard.outcome == Outcome::Broken, "seed {seed}");
+        let (came, heard) = run(wire, &[&bytes], true).await;
+        assert!(came.is_none() && heard.outcome == Outcome::Whole, "seed {seed}: all was said");
+    }
+}
+
+#[test]
+fn a_client_that_goes_is_told_of_with_what_is_known() {
+    let Stream { wire, bytes, .. } =
+        (0..).map(generate).find(|s| s.wire == Wire::Anthropic).unwrap();
+    let (mut relay, notebook) = relay(wire, &[&bytes[..bytes.len() / 2]], false);
+    let waker = std::task::Waker::noop();
+    let mut context = Context::from_waker(waker);
+    while Pin::new(&mut relay).poll_frame(&mut context).is_pending() {}
+    drop(relay);
+    let heard = notebook.0.lock().unwrap().pop().unwrap();
+    assert_eq!(heard.outcome, Outcome::Cancelled);
+    let message: Value = serde_json::from_slice(&heard.message.unwrap()).unwrap();
+    assert_eq!(
+        (message["id"].as_str(), message["content"].as_array().map(Vec::len)),
+        (Some("msg_1"), Some(0))
+    );
+    assert_eq!(message["usage"]["input_tokens"], 9);
+}

@@ -1,0 +1,82 @@
+//! How connections are made: to whom, through what, and that nothing leads elsewhere. Decided here for our own calls
+//! and for those that pass through.
+
+use std::sync::{Arc, Once, OnceLock};
+
+use bethink_model::Class;
+use reqwest::Client;
+
+use crate::base::Base;
+use crate::limits::{Limits, POOL_IDLE};
+use crate::resolve::{Guarded, Lookup, system};
+use crate::trouble::Trouble;
+
+/// The client of one server. Built at its first use, so that a daemon without a model needs no store of
+/// certificates.
+#[derive(Debug)]
+pub(crate) struct Connector {
+    client: OnceLock<Client>,
+    lookup: Lookup,
+}
+
+impl Connector {
+    pub(crate) fn new() -> Self {
+        Self { client: OnceLock::new(), lookup: system }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn looking_up(lookup: Lookup) -> Self {
+        Self { lookup, ..Self::new() }
+    }
+
+    pub(crate) fn get(&self, base: &Base, limits: &Limits) -> Result<&Client, Trouble> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let built = self.build(base, limits).map_err(|e| {
+            let cause =
+                std::error::Error::source(&e).map_or_else(String::new, |c| format!(": {c}"));
+            let what = format!("TLS could not be set up; are CA certificates installed?{cause}");
+            Trouble::Found(Class::Unreachable, what)
+        })?;
+        Ok(self.client.get_or_init(|| built))
+    }
+
+    fn build(&self, base: &Base, limits: &Limits) -> Result<Client, reqwest::Error> {
+        install_tls();
+        let guarded = Guarded { loopback_only: base.is_loopback(), lookup: self.lookup };
+        let encrypted = base.url().scheme() == "https";
+        let builder = Client::builder()
+            .user_agent(concat!("bethink/", env!("CARGO_PKG_VERSION")))
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .https_only(encrypted)
+            .connect_timeout(limits.connect)
+            .pool_idle_timeout(POOL_IDLE)
+            .dns_resolver(Arc::new(guarded));
+        // A proxy would read what goes unencrypted, and has no business between two ends of one machine.
+        let builder = if encrypted && !base.is_loopback() { builder } else { builder.no_proxy() };
+        if encrypted {
+            builder.build()
+        } else {
+            builder.tls_backend_preconfigured(no_trust()).build()
+        }
+    }
+}
+
+/// `ring` for the whole process; whoever was first has decided.
+fn install_tls() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+/// For connections that are never encrypted: without it the system's certificates would be read, and none
+/// may be there.
+fn no_trust() -> rustls::ClientConfig {
+    rustls::ClientConfig::builder()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth()
+}
