@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use bethink_config::{Loaded, Overrides, Settings};
 use bethink_daemon::Daemon;
+use bethink_server::Entrance;
 use clap::Parser;
 use tokio_util::sync::CancellationToken;
 
@@ -85,7 +86,17 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
         booted = Daemon::boot(settings.clone()) => booted?,
         () = shutdown.cancelled() => return Ok(()),
     };
-    let served = bethink_server::serve(daemon.clone(), &settings, Vec::new(), shutdown).await;
+    let entrances = entrances(&daemon, &settings);
+    let served = bethink_server::serve(daemon.clone(), &settings, entrances, shutdown).await;
     daemon.shutdown().await;
     Ok(served?)
+}
+
+/// What is served beside the API.
+fn entrances(daemon: &Daemon, settings: &Settings) -> Vec<Entrance> {
+    vec![Entrance {
+        name: "gateway",
+        routes: bethink_gateway::ROUTES,
+        router: bethink_gateway::router(daemon.clone(), &settings.gateway),
+    }]
 }

@@ -56,6 +56,10 @@ impl Fault {
 
     /// What the daemon would not do; `None` where that is no reason to refuse the client.
     pub(crate) fn of_refusal(refusal: &Refusal) -> Option<Self> {
+        // Whether a message is right is for the provider to say.
+        if refusal.field.as_deref().is_some_and(|field| field.starts_with("messages")) {
+            return None;
+        }
         let (status, code) = match refusal.kind {
             Kind::Invalid => (StatusCode::BAD_REQUEST, "invalid_request"),
             Kind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
@@ -149,7 +153,9 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_no_reason_to_refuse() {
+    fn a_full_disk_is_no_reason_to_refuse_nor_is_a_strange_message() {
+        let strange = Refusal::invalid("messages[0].role", "no such role");
+        assert_eq!(Fault::of_refusal(&strange), None);
         for kind in [Kind::StorageFull, Kind::ReadOnly, Kind::Internal, Kind::ShuttingDown] {
             assert_eq!(Fault::of_refusal(&Refusal::new(kind, "x")), None);
         }

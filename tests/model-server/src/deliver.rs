@@ -24,6 +24,7 @@ pub(crate) struct Manner {
     pub(crate) fault: Option<Fault>,
     pub(crate) wire: Wire,
     pub(crate) split: Split,
+    pub(crate) pace: Duration,
     pub(crate) drip: Duration,
     /// The listener that must never hear of a redirect.
     pub(crate) elsewhere: String,
@@ -43,7 +44,7 @@ pub(crate) async fn deliver(
     payload: &Payload,
     manner: &Manner,
 ) -> io::Result<After> {
-    let Some(fault) = manner.fault else { return well(stream, payload, manner.split).await };
+    let Some(fault) = manner.fault else { return well(stream, payload, manner).await };
     let half = halves(payload);
     match fault {
         Fault::HangBeforeHeaders => {}
@@ -75,17 +76,17 @@ pub(crate) async fn deliver(
             stream.write_all(b"220 mail.example ESMTP ready\r\n250 OK\r\n").await?;
             return Ok(After::Closed);
         }
-        Fault::HtmlOk => return well(stream, &Payload::page(), Split::Whole).await,
+        Fault::HtmlOk => return well(stream, &Payload::page(), manner).await,
         Fault::Redirect => {
             let mut redirect = Payload::plain(307, "text/plain", "elsewhere".to_owned());
             redirect.headers.push(("location", manner.elsewhere.clone()));
-            return well(stream, &redirect, Split::Whole).await;
+            return well(stream, &redirect, manner).await;
         }
         Fault::HugeStream | Fault::HugeEvent => {
             return endless(stream, payload, manner, fault).await;
         }
         Fault::GzipBomb => return explode(stream, payload).await,
-        _ => return well(stream, payload, manner.split).await,
+        _ => return well(stream, payload, manner).await,
     }
     Ok(hold(stream).await)
 }
@@ -102,16 +103,24 @@ pub(crate) fn reset(stream: &TcpStream) -> io::Result<After> {
     Ok(After::Closed)
 }
 
-async fn well(stream: &mut TcpStream, payload: &Payload, split: Split) -> io::Result<After> {
-    let pieces = match split {
+async fn well(stream: &mut TcpStream, payload: &Payload, manner: &Manner) -> io::Result<After> {
+    let pieces = match manner.split {
         Split::Whole => vec![payload.bytes()],
         Split::Events => payload.pieces.clone(),
         Split::Bytes(n) => payload.bytes().chunks(n.max(1)).map(<[u8]>::to_vec).collect(),
+        Split::At(at) => {
+            let bytes = payload.bytes();
+            let (first, second) = bytes.split_at(at.min(bytes.len()));
+            vec![first.to_vec(), second.to_vec()]
+        }
     };
     if payload.stream {
         begin(stream, payload).await?;
         for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
             stream.write_all(&chunk(piece)).await?;
+            if !manner.pace.is_zero() && pause(stream, manner.pace).await {
+                return Ok(After::Left);
+            }
         }
         stream.write_all(END).await?;
     } else {
@@ -123,6 +132,15 @@ async fn well(stream: &mut TcpStream, payload: &Payload, split: Split) -> io::Re
         }
     }
     Ok(After::Kept)
+}
+
+/// Whether the client went meanwhile.
+async fn pause(stream: &mut TcpStream, pace: Duration) -> bool {
+    let mut sink = [0; 64];
+    tokio::select! {
+        () = tokio::time::sleep(pace) => false,
+        read = stream.peek(&mut sink) => matches!(read, Ok(0) | Err(_)),
+    }
 }
 
 async fn begin(stream: &mut TcpStream, payload: &Payload) -> io::Result<()> {

@@ -6,6 +6,7 @@ use crate::answer::{Answer, Content};
 use crate::ask::{Ask, Wire};
 use crate::fault::Fault;
 use crate::refusal::{self, Body, PAGE, Refusal};
+use crate::script::Recording;
 use crate::{anthropic, openai};
 
 /// Characters of one delta.
@@ -44,6 +45,14 @@ impl Payload {
     pub(crate) fn plain(status: u16, kind: &'static str, body: String) -> Self {
         let pieces = vec![body.into_bytes()];
         Self { status, kind, headers: Vec::new(), pieces, opening: 0, stream: false }
+    }
+
+    pub(crate) fn recorded(recording: &Recording) -> Self {
+        let stream = recording.kind.starts_with(EVENTS);
+        let kind = if stream { EVENTS } else { JSON };
+        let pieces = recording.body.split_inclusive("\n\n").map(|piece| piece.as_bytes().to_vec());
+        let pieces = pieces.collect();
+        Self { stream, pieces, ..Self::plain(200, kind, String::new()) }
     }
 
     pub(crate) fn page() -> Self {

@@ -28,6 +28,10 @@ pub struct Script {
     pub window: Option<u64>,
     /// How an answer is cut into writes.
     pub split: Split,
+    /// Between two writes of a stream; 0 is at once.
+    pub pace_ms: u64,
+    /// Every good answer is this one, whatever was asked.
+    pub recording: Option<Recording>,
     /// Between two bytes of [`Fault::OneByteASecond`].
     pub drip_ms: u64,
     /// Answers begin with thinking that is signed over all that came before it; what comes back with
@@ -57,6 +61,14 @@ enum PlanText {
     },
 }
 
+/// An answer as it was recorded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Recording {
+    /// The media type.
+    pub kind: String,
+    pub body: String,
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
@@ -67,6 +79,8 @@ pub enum Split {
     Events,
     /// So many bytes a write.
     Bytes(usize),
+    /// Two writes, cut here.
+    At(usize),
 }
 
 impl Default for Script {
@@ -80,6 +94,8 @@ impl Default for Script {
             seed: 1,
             window: None,
             split: Split::default(),
+            pace_ms: 0,
+            recording: None,
             drip_ms: DRIP_MS,
             thinking: false,
             keep: KEPT,

@@ -241,7 +241,10 @@ async fn ask(
     };
     let (payload, reason) = match refused {
         Some((refusal, reason)) => (Payload::refused(wire, &refusal, &request), Some(reason)),
-        None => (react(&asked, &decided, &request, key(incoming)), None),
+        None => match &decided.script.recording {
+            Some(recording) if decided.fault.is_none() => (Payload::recorded(recording), None),
+            _ => (react(&asked, &decided, &request, key(incoming)), None),
+        },
     };
     state.ended(&decided, &asked, reason.as_deref());
     let fault = decided.fault.filter(|_| reason.is_none());
@@ -290,6 +293,7 @@ fn manner(fault: Option<Fault>, wire: Wire, script: &Script, state: &State) -> M
         fault,
         wire,
         split: script.split,
+        pace: Duration::from_millis(script.pace_ms),
         drip: Duration::from_millis(script.drip_ms),
         elsewhere: state.elsewhere.clone(),
     }

@@ -1,0 +1,167 @@
+//! Bodies and answers that are wrong, large, or garbage.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use bethink_harness::Request;
+use bethink_harness::http::connect;
+use bethink_model_server::{Fault, Script};
+use serde_json::json;
+
+use crate::world::{World, body, read_until, streamed};
+
+#[test]
+fn a_body_of_100_mb_is_refused_at_once() {
+    let world = World::new(Script::good());
+    let (addr, token) = (world.daemon.addr(), world.daemon.token());
+    for (path, kind) in [
+        ("/anthropic/v1/messages", "request_too_large"),
+        ("/openai/v1/chat/completions", "invalid_request_error"),
+    ] {
+        let start = Instant::now();
+        let mut stream = connect(addr).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {token}\r\nContent-Length: 100000000\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let answer = read_until(&mut stream, "}");
+        assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+        assert!(answer.contains(kind) && answer.contains("max_body_bytes"), "{answer}");
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    }
+    // Sent to its end all the same, the answer still arrives.
+    let large = vec![b' '; 41 << 20];
+    let answer = world
+        .send(&Request::new("POST", "/anthropic/v1/messages").bytes("application/json", &large));
+    assert_eq!(answer.status, 413);
+    assert_eq!(world.server.counts().requests, 0);
+}
+
+#[test]
+fn wrong_headers_of_ours_are_told_in_the_provider_s_shape() {
+    let world = World::new(Script::good());
+    for (name, value) in
+        [("x-bethink-session", "last"), ("x-bethink-inject", "much"), ("x-bethink-project", "here")]
+    {
+        let request = Request::new("POST", "/anthropic/v1/messages").json(&body("hi"));
+        let answer = world.send(&request.header(name, value));
+        assert_eq!(answer.status, 400, "{name}");
+        assert_eq!(answer.json()["error"]["type"], "invalid_request_error");
+        assert!(answer.json()["error"]["message"].as_str().unwrap().contains(name));
+    }
+    let unknown = Request::new("POST", "/anthropic/v1/messages").json(&body("hi"));
+    let answer =
+        world.send(&unknown.header("x-bethink-session", "01900000-0000-7000-8000-000000000000"));
+    assert_eq!(
+        (answer.status, answer.json()["error"]["type"].as_str()),
+        (404, Some("not_found_error"))
+    );
+    assert_eq!(world.server.counts().requests, 0);
+}
+
+#[test]
+fn what_nobody_understands_is_for_the_provider_to_refuse() {
+    let world = World::new(Script::good());
+    for garbage in
+        ["", "{", "[]", "{\"messages\":7}", "\u{1}", "{\"messages\":[{\"role\":\"robot\"}]}"]
+    {
+        let request = Request::new("POST", "/anthropic/v1/messages");
+        let answer = world.send(&request.bytes("application/json", garbage.as_bytes()));
+        assert_eq!(String::from_utf8(world.seen().body).unwrap(), garbage);
+        assert!(answer.status < 500, "{garbage}: {}", answer.status);
+    }
+    assert!(world.histories(0).iter().all(Vec::is_empty), "nothing of that is kept");
+}
+
+/// The provider fails in every way that ends by itself: the client gets an error or what came, never a success that
+/// is none, and the next request is answered.
+#[test]
+fn a_provider_that_fails_fails_for_the_client_too() {
+    let world =
+        World::with(Script::good(), |home| home.with("BETHINK_GATEWAY__IDLE_TIMEOUT_MS", "300"));
+    for fault in [
+        Fault::CloseBeforeHeaders,
+        Fault::ResetBeforeHeaders,
+        Fault::ResetMidStream,
+        Fault::HalfClose,
+        Fault::NotHttp,
+        Fault::Redirect,
+        Fault::EofWithoutStop,
+        Fault::HangBeforeHeaders,
+        Fault::HangMidStream,
+        Fault::LengthTooLong,
+    ] {
+        world.server.set_script(Script::always(fault));
+        let sent = world
+            .daemon
+            .client()
+            .send(&Request::new("POST", "/anthropic/v1/messages").json(&streamed("hi")));
+        match (fault, sent) {
+            (
+                Fault::LengthTooLong
+                | Fault::EofWithoutStop
+                | Fault::ResetMidStream
+                | Fault::HalfClose
+                | Fault::HangMidStream,
+                sent,
+            ) => {
+                assert!(sent.is_err(), "{fault:?} ended well: {:?}", sent.map(|a| a.text()));
+            }
+            (_, sent) => {
+                let answer = sent.unwrap();
+                assert!(
+                    matches!(answer.status, 502 | 504),
+                    "{fault:?}: {} {}",
+                    answer.status,
+                    answer.brief()
+                );
+                assert_eq!(answer.json()["type"], "error", "{fault:?}");
+            }
+        }
+        world.server.set_script(Script::good());
+        assert_eq!(world.ask(&body("hi")).status, 200, "after {fault:?}");
+    }
+    let counts = world.server.counts();
+    assert_eq!(counts.elsewhere, 0, "a redirect was followed");
+    assert!(!world.daemon.home.log().contains("panicked"));
+}
+
+#[test]
+fn a_provider_that_is_not_there() {
+    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let daemon = crate::world::home(&format!("http://{nowhere}"), true).start();
+    let answer = daemon.client().post("/anthropic/v1/messages", &body("hi"));
+    assert_eq!(answer.status, 502, "{}", answer.brief());
+    assert_eq!(answer.json()["error"]["type"], "api_error");
+    let answer = daemon.client().post("/openai/v1/chat/completions", &body("hi"));
+    assert_eq!(answer.json()["error"]["code"], json!("upstream_unreachable"));
+}
+
+/// Errors of a provider come down as they are: status, body, headers.
+#[test]
+fn a_provider_s_errors_come_down_as_they_are() {
+    let world = World::new(Script::good());
+    for (fault, status) in [
+        (Fault::Overloaded, 529),
+        (Fault::RateLimitedLong, 429),
+        (Fault::Invalid, 400),
+        (Fault::Overflow, 400),
+    ] {
+        world.server.set_script(Script::always(fault));
+        let before = world.server.counts().requests;
+        let answer = world.ask(&streamed("hi"));
+        assert_eq!(answer.status, status, "{fault:?}");
+        assert_eq!(answer.json()["type"], "error");
+        assert!(answer.header("request-id").is_some());
+        let waits = matches!(fault, Fault::Overloaded | Fault::RateLimitedLong);
+        assert_eq!(answer.header("retry-after").is_some(), waits, "{fault:?}");
+        assert_eq!(
+            world.server.counts().requests,
+            before + 1,
+            "{fault:?}: nothing is repeated here"
+        );
+    }
+    world.server.set_script(Script::always(Fault::ErrorMidStream));
+    let answer = world.ask(&streamed("hi"));
+    assert!(answer.text().contains("event: error"), "{}", answer.brief());
+}

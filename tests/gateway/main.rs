@@ -1,0 +1,12 @@
+//! The gateway of the real daemon, between clients and a provider that does as it is told.
+
+// What is broken ends the test where it stands.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod auth;
+mod bad_input;
+mod cancel;
+mod chat;
+mod pass;
+mod streams;
+mod world;
