@@ -27,8 +27,8 @@ struct Framing {
 pub(super) fn generate(seed: u64) -> Stream {
     let rng = &mut Rng::new(seed);
     let framing = Framing {
-        line: *rng.pick(&["\n", "\n", "\r\n", "\r"]),
-        space: *rng.pick(&[" ", " ", ""]),
+        line: ["\n", "\n", "\r\n", "\r"][rng.below(4)],
+        space: [" ", " ", ""][rng.below(3)],
         mark: rng.one_in(4),
         noise: rng.one_in(2),
     };
