@@ -215,7 +215,7 @@ fn object(out: &mut Vec<u8>, at: &mut Cursor<'_>) -> Result<(), Unreadable> {
     let written = |range: &std::ops::Range<usize>| out.get(range.clone()).unwrap_or_default();
     if !ranges.is_sorted_by(|a, b| written(a) <= written(b)) {
         ranges.sort_by(|a, b| written(a).cmp(written(b)));
-        let sorted: Vec<u8> = ranges.iter().flat_map(|range| written(range)).copied().collect();
+        let sorted: Vec<u8> = ranges.iter().flat_map(written).copied().collect();
         out.truncate(from);
         out.extend_from_slice(&sorted);
     }

@@ -27,6 +27,7 @@ mod import;
 mod index;
 mod jobs;
 mod leaves;
+mod lineage;
 mod memory;
 mod messages;
 mod notes;

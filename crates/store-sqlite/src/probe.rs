@@ -12,7 +12,7 @@ use crate::open::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
 
 /// Tables in which rows are kept, each with its key.
-pub(crate) const TABLES: [&str; 13] = [
+pub(crate) const TABLES: [&str; 14] = [
     "sessions",
     "messages",
     "records",
@@ -20,6 +20,7 @@ pub(crate) const TABLES: [&str; 13] = [
     "compactions",
     "collapses",
     "client_sessions",
+    "lineage",
     "notes",
     "model_calls",
     "memory_versions",
@@ -59,6 +60,7 @@ const ENDS: &str = "
            (SELECT max(number) FROM compactions),
            (SELECT max(number) FROM collapses),
            (SELECT max(number) FROM client_sessions),
+           (SELECT max(number) FROM lineage),
            (SELECT max(number) FROM notes),
            (SELECT max(number) FROM model_calls),
            (SELECT max(number) FROM memory_versions),

@@ -65,7 +65,7 @@ const IMPORTED: &str = "
     LIMIT 1";
 
 /// In this order: lines of other sessions' files take the bytes of messages that go with them.
-const DELETE: [&str; 11] = [
+const DELETE: [&str; 12] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -80,6 +80,7 @@ const DELETE: [&str; 11] = [
     "DELETE FROM compactions WHERE session = ?",
     "DELETE FROM collapses WHERE session = ?",
     "DELETE FROM client_sessions WHERE session = ?",
+    "DELETE FROM lineage WHERE session = ?",
     "DELETE FROM notes WHERE session = ?",
     "DELETE FROM messages WHERE session = ?",
     "DELETE FROM sessions WHERE id = ?",

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use bethink_store::{
     Append, Appended, ClientSession, Collapse, Compaction, Created, Decision, Found, ImportBatch,
-    IndexBatch, Job, JobOutcome, Kept, Lease, Lookup, MemoryVersion, MemoryVersionFilter,
+    IndexBatch, Job, JobOutcome, Kept, Lease, Lineage, Lookup, MemoryVersion, MemoryVersionFilter,
     ModelCall, NewDecision, NewJob, NewMemoryVersion, NewSession, Notes, Page, Progress, Receipt,
-    Record, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store, StoreError,
-    StoredMessage, StoredReceipt, UsageFilter, UsageSum,
+    Record, Relative, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store,
+    StoreError, StoredMessage, StoredReceipt, UsageFilter, UsageSum,
 };
 use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
 use sqlx::SqlitePool;
@@ -17,8 +17,8 @@ use tokio::sync::{Mutex, oneshot};
 use crate::queue::Queue;
 use crate::writer::{Desk, Request, Task, Working};
 use crate::{
-    calls, clients, collapses, compactions, decisions, import, index, jobs, memory, messages,
-    notes, receipts, search, sessions, tidy,
+    calls, clients, collapses, compactions, decisions, import, index, jobs, lineage, memory,
+    messages, notes, receipts, search, sessions, tidy,
 };
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
@@ -148,6 +148,18 @@ impl Store for SqliteStore {
 
     fn put_client_session(&self, known: ClientSession) -> Reply<'_, ()> {
         self.write(move |desk| Box::pin(clients::put(desk, known)))
+    }
+
+    fn put_lineage(&self, lineage: Lineage, after: Seq) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(lineage::put(desk, lineage, after)))
+    }
+
+    fn lineage(&self, id: SessionId) -> Reply<'_, Option<Lineage>> {
+        Box::pin(lineage::read(&self.readers, id))
+    }
+
+    fn relatives(&self, scope: u64, marks: Vec<u128>) -> Reply<'_, Vec<Relative>> {
+        Box::pin(lineage::find(&self.readers, scope, marks))
     }
 
     fn notes(&self, id: SessionId) -> Reply<'_, Option<Notes>> {

@@ -27,6 +27,8 @@ pub mod imports;
 pub mod index;
 #[path = "conformance_jobs.rs"]
 pub mod jobs;
+#[path = "conformance_lineage.rs"]
+pub mod lineage;
 #[path = "conformance_memory.rs"]
 pub mod memory;
 #[path = "conformance_notes.rs"]
@@ -97,6 +99,11 @@ macro_rules! store_conformance {
             collapses: spans_go_with_their_session,
             clients: a_client_means_one_session,
             clients: what_a_client_meant_goes_with_the_session,
+            lineage: the_longest_beginning_is_found,
+            lineage: a_whole_history_goes_before_a_part,
+            lineage: marks_are_replaced_from_a_message_on,
+            lineage: scopes_are_apart,
+            lineage: marks_go_with_their_session,
             notes: notes_come_back_as_put,
             notes: notes_go_with_their_session,
             memory: versions_come_back_newest_first,

@@ -18,6 +18,7 @@ mod collapse;
 mod error;
 mod index;
 mod job;
+mod lineage;
 mod memory;
 mod message;
 mod notes;
@@ -38,6 +39,7 @@ pub use collapse::Collapse;
 pub use error::StoreError;
 pub use index::IndexBatch;
 pub use job::{Job, JobOutcome, JobState, Lease, NewJob, Progress};
+pub use lineage::{Lineage, Relative};
 pub use memory::{Kept, MemoryVersion, MemoryVersionFilter, NewMemoryVersion, VERSIONS_OF_A_FILE};
 pub use message::{Append, Appended, NewMessage, SeqRange, StoredMessage, Terms};
 pub use notes::Notes;
@@ -115,6 +117,16 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn client_session(&self, client: String, key: String) -> Reply<'_, Option<SessionId>>;
     /// Replaces what the client meant by it before.
     fn put_client_session(&self, known: ClientSession) -> Reply<'_, ()>;
+
+    // what clients send again
+    /// Writes down the marks of a session's beginnings that are longer than `after`, in place of those that
+    /// stand there.
+    fn put_lineage(&self, lineage: Lineage, after: Seq) -> Reply<'_, ()>;
+    /// All of them; `None` where there is none.
+    fn lineage(&self, id: SessionId) -> Reply<'_, Option<Lineage>>;
+    /// Sessions of the scope that have the longest of these beginnings, given from the shortest on: whole
+    /// histories first, then the newest; some of them, where they are many.
+    fn relatives(&self, scope: u64, marks: Vec<u128>) -> Reply<'_, Vec<Relative>>;
 
     // notes
     /// What is known of a session's notes; `None` before the first.
