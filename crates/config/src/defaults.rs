@@ -240,6 +240,7 @@ impl Default for ContextSettings {
     fn default() -> Self {
         Self {
             window: WINDOW,
+            windows: Vec::new(),
             max_output: MAX_OUTPUT,
             result_chars: RESULT_CHARS,
             results_chars: RESULTS_CHARS,

@@ -31,6 +31,8 @@ enum Place {
     /// US dollars, up to a million.
     Money(fn(&mut Settings) -> &mut f64),
     Names(fn(&mut Settings) -> &mut Vec<String>),
+    /// Tokens by the beginning of a model's name.
+    Windows(fn(&mut Settings) -> &mut Vec<(String, u64)>),
 }
 
 impl Key {
@@ -56,6 +58,10 @@ impl Key {
             }
             Place::Money(_) => format!("a number of US dollars from 0 to {MOST_MONEY}"),
             Place::Names(_) => "a list of texts (in the environment: joined by commas)".into(),
+            Place::Windows(_) => format!(
+                "a list of \"model=tokens\" with {} to {} tokens (in the environment: joined by commas)",
+                WINDOW.0, WINDOW.1
+            ),
         }
     }
 
@@ -95,6 +101,7 @@ impl Key {
                 set(place(settings), number)
             }
             Place::Names(place) => set(place(settings), names(value)),
+            Place::Windows(place) => set(place(settings), windows(value)),
         }
     }
 
@@ -112,7 +119,7 @@ impl Key {
             Place::Text(_) | Place::Hidden(_) | Place::Either(..) | Place::Variable(_) => {
                 Some(toml::Value::String(text.to_owned()))
             }
-            Place::Names(_) => {
+            Place::Names(_) | Place::Windows(_) => {
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Some(toml::Value::Array(names.map(Into::into).collect()))
             }
@@ -154,6 +161,16 @@ fn names(value: &toml::Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
+fn windows(value: &toml::Value) -> Option<Vec<(String, u64)>> {
+    let window = |text: String| {
+        let (model, tokens) = text.split_once('=')?;
+        let tokens = tokens.trim().parse().ok().filter(|n| (WINDOW.0..=WINDOW.1).contains(n))?;
+        let model = model.trim().to_owned();
+        (!model.is_empty()).then_some((model, tokens))
+    };
+    names(value)?.into_iter().map(window).collect()
+}
+
 macro_rules! keys {
     ($($section:ident { $($name:ident: $kind:ident $(($($bound:expr),+))?,)* })*) => {
         /// In the order of the settings.
@@ -167,6 +184,8 @@ macro_rules! keys {
 
 /// No prompt is smaller, none larger is sold; keeps sums of a few of them far from overflow.
 const TOKENS: (u64, u64) = (0, 100_000_000);
+/// The windows that sessions can have.
+const WINDOW: (u64, u64) = (8_000, TOKENS.1);
 /// Counts of things that a person configures.
 const MANY: u64 = 1_000_000;
 /// A day: longer waits are a misplaced unit.
@@ -195,6 +214,7 @@ keys! {
     }
     context {
         window: Whole(1_000, TOKENS.1),
+        windows: Windows,
         max_output: Whole(1, TOKENS.1),
         result_chars: Whole(100, TOKENS.1),
         results_chars: Whole(100, TOKENS.1),

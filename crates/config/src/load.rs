@@ -285,14 +285,16 @@ mod tests {
     fn every_key_goes_to_its_own_place_and_back() {
         for key in KEYS {
             let mut settings = Settings::at("/home");
-            let taken =
-                ["77777", "50", "false", "true", "frugal", "openai", "embedded", "claude", "full"]
-                    .iter()
-                    .filter(|text| {
-                        let before = settings.clone();
-                        key.put_text(&mut settings, text) && settings != before
-                    })
-                    .count();
+            let taken = [
+                "77777", "50", "m=77777", "false", "true", "frugal", "openai", "embedded",
+                "claude", "full",
+            ]
+            .iter()
+            .filter(|text| {
+                let before = settings.clone();
+                key.put_text(&mut settings, text) && settings != before
+            })
+            .count();
             assert!(taken > 0, "{}", key.variable());
         }
     }

@@ -45,6 +45,8 @@ pub struct ContextSettings {
     /// Window and output of a session that names none.
     pub window: u64,
     pub max_output: u64,
+    /// Windows by the beginning of a model's name, for clients that don't tell theirs; the longest name counts.
+    pub windows: Vec<(String, u64)>,
     pub result_chars: u64,
     pub results_chars: u64,
     pub snip: bool,

@@ -78,7 +78,9 @@ pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bo
     Body { system: system_json(system), messages, marks }
 }
 
-fn system_json(system: &[SystemBlock]) -> String {
+/// The system prompt as an array of texts, with breakpoints at the end of what every project shares, and at its
+/// own end.
+pub fn system_json(system: &[SystemBlock]) -> String {
     let dynamic = |block: &SystemBlock| {
         PARTS.iter().position(|p| *p == block.part).is_some_and(|place| place >= DYNAMIC_FROM)
     };

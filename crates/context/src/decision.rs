@@ -277,6 +277,15 @@ impl Decisions {
         rebased
     }
 
+    /// A prompt shows the history as it is.
+    pub fn is_plain(&self) -> bool {
+        self.boundary.is_none()
+            && self.results.is_empty()
+            && self.attachments.is_empty()
+            && self.spans.is_empty()
+            && self.stripped.is_empty()
+    }
+
     /// The view does without this kind of block in this message.
     pub fn is_stripped(&self, what: Stripped, seq: Seq) -> bool {
         self.stripped.iter().any(|(kind, messages)| *kind == what && messages.contains(&seq))

@@ -29,7 +29,7 @@ pub mod todos;
 pub mod usage;
 pub mod view;
 
-pub use assemble::{Body, SystemBlock, UnknownPart, assemble, order_system};
+pub use assemble::{Body, SystemBlock, UnknownPart, assemble, order_system, system_json};
 pub use collapse::{Collapsed, in_view};
 pub use decision::{Attachment, Boundary, Decision, Decisions, INSTRUCTIONS, Stripped};
 pub use history::{Call, Entry, History};

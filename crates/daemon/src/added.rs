@@ -61,13 +61,21 @@ impl Daemon {
     ) -> Result<Vec<Attachment>> {
         let mut reminders = Vec::new();
         reminders.extend(self.notes_to_bring_back(hot, self.now()).await?);
-        if let Some(project) = project {
-            reminders.extend(self.index_news(hot, slot, project));
-        }
+        reminders.extend(self.memory_news(hot, slot, project));
         if inject == Inject::Full {
             reminders.extend(self.instruction_news(hot, slot));
         }
         Ok(reminders)
+    }
+
+    /// Of these the news of the memory's index.
+    pub(crate) fn memory_news(
+        &self,
+        hot: &HotSession,
+        slot: &Slot,
+        project: Option<&Project>,
+    ) -> Vec<Attachment> {
+        project.and_then(|project| self.index_news(hot, slot, project)).into_iter().collect()
     }
 }
 

@@ -187,6 +187,7 @@ impl Daemon {
         for record in &commit.records {
             decisions.apply(record, &hot.history, &tokens);
         }
+        self.gateway().edited(id);
         hot.decided(decisions);
         hot.spans = self.store().collapses(id).await?;
         // The list is news again: the calls that showed it may have left the view.

@@ -3,12 +3,13 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bethink_api as api;
-use bethink_context::{SystemBlock, order_system};
+use bethink_context::{SystemBlock, order_system, system_json};
 use bethink_tokens::Estimator;
 use bytes::Bytes;
 
 use crate::hot::{ESTIMATOR, tokens};
 use crate::memory::ProjectPart;
+use crate::models::Sent;
 use crate::{Kind, Refusal, Result};
 
 /// The part of the system prompt that is about the project.
@@ -80,6 +81,19 @@ impl Frame {
             system,
             tools,
         })
+    }
+
+    /// What bethink adds to the client's own.
+    pub(crate) fn added(&self) -> Option<String> {
+        let added = self.system.iter().filter(|block| block.part == PROJECT);
+        let added: Vec<&str> = added.map(|block| block.text.as_str()).collect();
+        (!added.is_empty()).then(|| added.join("\n\n"))
+    }
+
+    /// As a request holds it that places no breakpoints of its own.
+    pub(crate) fn sent(&self) -> Sent {
+        let system = Bytes::from(system_json(&self.system));
+        Sent { system, tools: Bytes::from(self.tools.clone()), marks: Vec::new() }
     }
 
     pub(crate) fn tokens(&self) -> u64 {

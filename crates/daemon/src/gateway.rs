@@ -1,16 +1,45 @@
 //! The memory side of the gateway: clients that have no memory of their own resend their whole history with
 //! each request. Which session that is, what of it is new, and what goes up instead is decided here; the wire
 //! is the entrance's.
+//!
+//! A client that resends everything acknowledges nothing: what is lost in a crash comes again with its next
+//! request. So a request that surely fits goes up at once, and what is new of it is stored behind its back, in
+//! order (`line`). Only a prompt that is made from decisions waits for the disk.
+//!
+//! Reading order: here → `asked` (`window`, `place`) → `desk` → `find` (`begin`, `load`) → `line` → `turn`
+//! (`pieces`) → `heard` → `refused`.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+mod asked;
+mod begin;
+mod desk;
+mod find;
+mod heard;
+mod line;
+mod load;
+mod pieces;
+mod place;
+mod refused;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod window;
 
-use bethink_api as api;
-use bethink_transcript::{SessionId, json};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bethink_lineage::{Chain, Scope};
+use bethink_transcript::SessionId;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use crate::{Daemon, Refusal, Result};
+use crate::{Daemon, Result};
+
+use asked::Asked;
+pub(crate) use desk::GatewayDesk;
+use find::Place;
+use line::Work;
+
+/// Bytes of one conversation that may wait to be stored; a request that brings more waits itself.
+const MAX_WAITING: usize = 16 * 1024 * 1024;
 
 /// What a client says of itself when it names its own session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +61,7 @@ pub struct Told {
     pub session: Option<SessionId>,
     pub client: Option<ClientKey>,
     pub project_dir: Option<String>,
-    /// The system prompt, text or JSON: to be counted, and to find the working directory in.
+    /// The system prompt's text: to be counted, and to find the working directory in.
     pub system: Option<String>,
     /// The array of tools.
     pub tools: Option<Box<RawValue>>,
@@ -40,7 +69,7 @@ pub struct Told {
     pub messages: Vec<Bytes>,
     /// Bytes of the whole request.
     pub body_bytes: usize,
-    /// `off`, `recall` or `full`; none: as the settings have it.
+    /// `off`, `recall` or `full`; none is `off`.
     pub inject: Option<String>,
 }
 
@@ -62,10 +91,28 @@ pub enum Prompt {
     Changed { system_added: Option<String>, messages: Vec<Piece> },
 }
 
-/// What an answer is heard under.
+/// What an answer is heard under; clones are of one request.
 #[derive(Clone, Debug)]
-pub struct Ticket {
+pub struct Ticket(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
     session: SessionId,
+    scope: Scope,
+    entrance: &'static str,
+    /// Messages of the conversation that was sent, and the mark of them all.
+    length: usize,
+    chain: Chain,
+    mark: u128,
+    /// Bytes of the messages that went up, and the request, until the upstream has taken it.
+    request: Mutex<Option<(usize, Arc<Asked>)>>,
+}
+
+impl Ticket {
+    /// The upstream took the prompt: what was held for another try is let go.
+    pub fn accepted(&self) {
+        self.0.request.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -94,85 +141,42 @@ pub struct Heard {
     pub outcome: Outcome,
 }
 
-/// Sessions by the client's own key.
-#[derive(Debug, Default)]
-pub(crate) struct GatewayDesk {
-    sessions: Mutex<HashMap<ClientKey, SessionId>>,
-}
-
 impl Daemon {
     /// Recognises the session, keeps what is new, and says what goes up.
     pub async fn gateway_prepare(&self, told: Told) -> Result<Prepared> {
-        let session = match (told.session, &told.client) {
-            (Some(named), _) => self.store().session(named).await?.id,
-            (None, Some(key)) => match self.keyed_session(key) {
-                Some(known) => known,
-                None => self.gateway_session(&told).await?,
-            },
-            (None, None) => self.gateway_session(&told).await?,
-        };
-        if let Some(key) = told.client {
-            self.gateway_keys().insert(key, session);
+        let asked = Arc::new(self.asked(told)?);
+        let place = self.recognise(&asked).await?;
+        if place.is_simple && asked.surely_fits {
+            metrics::counter!("bethink_gateway_requests_total", "way" => "unchanged").increment(1);
+            self.note_behind(&asked, &place).await?;
+            return Ok(asked.prepared(&place, Prompt::Unchanged));
         }
-        let stored = self.store().session(session).await?.last_seq.0;
-        let new = told.messages.iter().skip(usize::try_from(stored).unwrap_or(usize::MAX));
-        let new: Vec<&[u8]> = new.map(AsRef::as_ref).collect();
-        if !new.is_empty() {
-            let body = [&b"{\"messages\":["[..], &new.join(&b","[..]), b"]}"].concat();
-            self.append(session, Bytes::from(body), None).await?;
+        metrics::counter!("bethink_gateway_requests_total", "way" => "turn").increment(1);
+        self.turn_for(&asked, place).await
+    }
+
+    /// What of an unchanged request is noted behind its back; waits only where too much waits already.
+    async fn note_behind(&self, asked: &Arc<Asked>, place: &Place) -> Result<()> {
+        let session = place.session;
+        let Some(line) = self.gateway().line(session) else { return Ok(()) };
+        if self.gateway().framed(session, asked.frame) {
+            line.push(Work::Frame(Arc::clone(asked)));
+            self.go_on(session);
         }
-        Ok(Prepared { ticket: Ticket { session }, session, prompt: Prompt::Unchanged })
+        if line.bytes() > MAX_WAITING { self.stored_all(session).await } else { Ok(()) }
     }
 
-    /// The prompt that such a request would get. Keeps nothing.
-    #[allow(clippy::unused_async, reason = "a full window will be counted through the pipeline")]
-    pub async fn gateway_count(&self, _told: Told) -> Result<Prompt> {
-        Ok(Prompt::Unchanged)
+    /// The prompt that such a request would get, but for a compaction. Keeps nothing.
+    pub async fn gateway_count(&self, told: Told) -> Result<Prompt> {
+        let asked = self.asked(told)?;
+        match self.known_place(&asked).await? {
+            Some(place) if !place.is_simple => self.foreseen_for(&asked, &place).await,
+            _ => Ok(Prompt::Unchanged),
+        }
     }
 
-    /// Takes an answer in. Returns at once; what it starts is waited for at shutdown.
-    pub fn gateway_heard(&self, ticket: Ticket, heard: Heard) {
-        let daemon = self.clone();
-        self.spawn(async move {
-            if let Err(refusal) = daemon.hear(&ticket, heard).await {
-                tracing::warn!(session = %ticket.session, %refusal, "an answer was not kept");
-            }
-        });
-    }
-
-    async fn hear(&self, ticket: &Ticket, heard: Heard) -> Result<()> {
-        let (Some(message), Outcome::Whole) = (heard.message, heard.outcome) else { return Ok(()) };
-        let body = [&b"{\"messages\":["[..], &message, b"]}"].concat();
-        self.append(ticket.session, Bytes::from(body), None).await?;
-        Ok(())
-    }
-
-    /// The upstream refused the prompt before its first byte: a smaller one to try, or none.
-    #[allow(clippy::unused_async, reason = "a compaction is awaited here")]
-    pub async fn gateway_refused(
-        &self,
-        _ticket: &Ticket,
-        _status: u16,
-        _body: &str,
-    ) -> Result<Option<Prepared>> {
-        Ok(None)
-    }
-
-    fn keyed_session(&self, key: &ClientKey) -> Option<SessionId> {
-        self.gateway_keys().get(key).copied()
-    }
-
-    fn gateway_keys(&self) -> std::sync::MutexGuard<'_, HashMap<ClientKey, SessionId>> {
-        self.inner.gateway.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn gateway_session(&self, told: &Told) -> Result<SessionId> {
-        let person = self.settings().person.as_ref().map(|dir| dir.display().to_string());
-        let project_dir = told.project_dir.clone().or(person).unwrap_or_else(|| "/".to_owned());
-        let project = json::encode_string(&project_dir);
-        let request: api::CreateSession =
-            serde_json::from_str(&format!(r#"{{"project_dir":{project}}}"#))
-                .map_err(Refusal::internal)?;
-        Ok(SessionId(self.create_session(request, None).await?.id))
+    /// Whether the session's messages come by the gateway; who imports them elsewhere would have them twice.
+    pub async fn fed_by_gateway(&self, session: SessionId) -> Result<bool> {
+        Ok(self.gateway().knows(session) || self.store().lineage(session).await?.is_some())
     }
 }

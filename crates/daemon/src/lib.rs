@@ -211,6 +211,10 @@ impl Daemon {
         &self.inner.hooks
     }
 
+    fn gateway(&self) -> &gateway::GatewayDesk {
+        &self.inner.gateway
+    }
+
     fn forks(&self) -> &tokio::sync::RwLock<()> {
         &self.inner.forks
     }

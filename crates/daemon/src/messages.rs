@@ -51,7 +51,12 @@ impl Daemon {
         };
         // A client that hangs up takes nothing back: what is stored is also told and shown.
         let daemon = self.clone();
-        let work = async move { daemon.store_and_tell(append, messages).await };
+        let work = async move {
+            let appended = daemon.store_and_tell(append, messages).await;
+            // What a client resends through the gateway is no longer all that the session has.
+            daemon.gateway().forget(id);
+            appended
+        };
         let (appended, _) = self.inner.tracker.spawn(work).await.map_err(Refusal::internal)??;
         Ok(appended)
     }

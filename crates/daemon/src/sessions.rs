@@ -105,6 +105,7 @@ impl Daemon {
         self.remove_notes_file(id).await?;
         self.store().delete_session(id).await?;
         self.registry().remove(id);
+        self.gateway().deleted(id);
         self.hub().forget(id);
         self.tell_session(id, "deleted");
         Ok(())

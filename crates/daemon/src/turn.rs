@@ -46,6 +46,31 @@ impl Made {
     }
 }
 
+/// What is asked of a turn.
+pub(crate) struct Wanted<'a> {
+    pub(crate) given: &'a Given,
+    pub(crate) inject: Inject,
+    pub(crate) asked: Asked,
+    pub(crate) may_compact: bool,
+    /// Todos and notes are brought to the model's mind.
+    pub(crate) reminds: bool,
+}
+
+/// What a turn is made with when it begins anew after a compaction.
+struct Around<'a> {
+    project: Option<&'a Project>,
+    given: &'a Given,
+    inject: Inject,
+    reminds: bool,
+}
+
+/// A prompt that may go out.
+pub(crate) struct Ready {
+    pub(crate) hot: HotGuard,
+    pub(crate) made: Made,
+    pub(crate) frame: Frame,
+}
+
 /// A prompt with the decisions that made it, not kept yet.
 struct Turn {
     made: Made,
@@ -70,25 +95,49 @@ impl Daemon {
         let given = Given::new(request.system.take(), tools, request.touched_paths.take())?;
         let inject = Inject::of(request.inject.as_deref())?;
         let slot = self.hot(id).await?;
-        let mut hot = slot.lock(self).await?;
+        let hot = slot.lock(self).await?;
         if hot.session.last_seq == Seq::ZERO {
             return Err(Refusal::new(Kind::Conflict, "the session has no messages yet")
                 .hint("append the user's first message, then ask for the context"));
         }
+        let asked = Asked::of(request.query, request.recent_tools);
+        let wanted = Wanted { given: &given, inject, asked, may_compact, reminds: true };
+        let Ready { mut hot, made, frame } = self.ready(&slot, hot, wanted).await?;
+        let after_boundary = hot.decisions.boundary.is_some();
+        let body = assemble(&made.prompt, &frame.system, after_boundary);
+        let (system, tools) = (Bytes::from(body.system), Bytes::from(frame.tools));
+        let sent = Sent { system: system.clone(), tools: tools.clone(), marks: body.marks };
+        let report = self.handed_out(&slot, &mut hot, made, sent);
+        drop(hot);
+        self.registry().trim(self.hot_budget());
+        join(&system, &body.messages, &tools, &report)
+    }
+
+    /// A prompt that fits, its decisions durable.
+    pub(crate) async fn ready(
+        &self,
+        slot: &Arc<Slot>,
+        mut hot: HotGuard,
+        wanted: Wanted<'_>,
+    ) -> Result<Ready> {
+        let Wanted { given, inject, asked, may_compact, reminds } = wanted;
         let project = self.project_of(&hot, inject).await?;
-        let mut frame = self.frame(&hot, &slot, project.as_deref(), &given, inject).await?;
+        let mut frame = self.frame(&hot, slot, project.as_deref(), given, inject).await?;
         hot.fixed_tokens = frame.tokens();
         hot.breakers.turn();
-        let mut reminders = self.reminders(&hot, &slot, project.as_deref(), inject).await?;
+        let mut reminders = match reminds {
+            true => self.reminders(&hot, slot, project.as_deref(), inject).await?,
+            false => self.memory_news(&hot, slot, project.as_deref()),
+        };
         let recalled = match &project {
-            Some(project) => {
-                let asked = Asked::of(request.query, request.recent_tools);
-                self.recalled(&hot, &slot, project, asked).await
-            }
+            Some(project) => self.recalled(&hot, slot, project, asked).await,
             None => Vec::new(),
         };
         reminders.extend(recalled.iter().map(|recalled| recalled.attachment.clone()));
-        let mut turn = self.turn(&mut hot, &frame, reminders)?;
+        if reminds {
+            reminders.extend(todo_reminder(&mut hot));
+        }
+        let mut turn = self.turn(&hot, &frame, reminders)?;
         let effective = hot.thresholds.effective;
         hot.learner.compare(turn.made.estimated, &turn.made.size, effective);
         let fill = turn.made.fill();
@@ -97,42 +146,49 @@ impl Daemon {
             turn.made = self.make(&hot, &turn.decisions, &frame, &turn.made.stages)?;
         }
         if may_compact {
-            match self.policy(&slot, &hot, turn.made.report.tokens) {
+            match self.policy(slot, &hot, turn.made.report.tokens) {
                 Policy::Nothing => {}
                 Policy::Held(reason) => turn.made.report.notices.push(reason),
                 Policy::Compact => {
-                    let wanted = (project.as_deref(), &given, inject);
-                    (hot, turn, frame) = self.compact_in_turn(&slot, hot, turn, wanted).await?;
+                    let around = Around { project: project.as_deref(), given, inject, reminds };
+                    (hot, turn, frame) = self.compact_in_turn(slot, hot, turn, around).await?;
                 }
             }
         }
         let Turn { made, decisions, records } = turn;
         self.keep(&mut hot, decisions, records, self.now()).await?;
-        self.tell_recalled(id, &recalled);
+        self.tell_recalled(hot.session.id, &recalled);
         if made.report.tokens >= hot.thresholds.blocking {
             return Err(overflow(&made.report));
         }
-        let after_boundary = hot.decisions.boundary.is_some();
-        let body = assemble(&made.prompt, &frame.system, after_boundary);
-        hot.cache.handed_out(&made.shape, made.report.changed_by.as_deref());
-        let (system, tools) = (Bytes::from(body.system), Bytes::from(frame.tools));
-        hot.shape = Some(made.shape);
+        Ok(Ready { hot, made, frame })
+    }
+
+    /// Notes what goes out, and wakes what waits for it.
+    pub(crate) fn handed_out(
+        &self,
+        slot: &Arc<Slot>,
+        hot: &mut HotGuard,
+        made: Made,
+        sent: Sent,
+    ) -> api::ContextReport {
+        let Made { prompt, shape, report, .. } = made;
+        hot.cache.handed_out(&shape, report.changed_by.as_deref());
+        hot.shape = Some(shape);
         hot.last_prompt = Some(self.now());
-        hot.view_tokens = made.prompt.tokens();
-        hot.sent = Some(Sent { system: system.clone(), tools: tools.clone(), marks: body.marks });
-        self.ask_notes_gate(&slot, &hot);
-        self.ask_collapse_gate(&slot, &hot);
-        self.ask_dream_gate(&slot, &hot);
+        hot.view_tokens = prompt.tokens();
+        hot.sent = Some(sent);
+        self.ask_notes_gate(slot, hot);
+        self.ask_collapse_gate(slot, hot);
+        self.ask_dream_gate(slot, hot);
         slot.note(&api::ContextLevel {
-            tokens: made.report.tokens,
-            level: made.report.level.clone(),
-            remaining: made.report.remaining,
+            tokens: report.tokens,
+            level: report.level.clone(),
+            remaining: report.remaining,
         });
-        self.tell_context(&hot, &made.report);
-        drop(hot);
+        self.tell_context(hot, &report);
         metrics::counter!("bethink_prompts_total").increment(1);
-        self.registry().trim(self.hot_budget());
-        join(&system, &body.messages, &tools, &made.report)
+        report
     }
 
     /// The window as the newest prompt fills it.
@@ -148,16 +204,16 @@ impl Daemon {
     }
 
     /// Decides and looks; nothing is kept yet.
-    fn turn(
-        &self,
-        hot: &mut HotSession,
-        frame: &Frame,
-        reminders: Vec<Attachment>,
-    ) -> Result<Turn> {
+    fn turn(&self, hot: &HotSession, frame: &Frame, reminders: Vec<Attachment>) -> Result<Turn> {
         let now = self.now();
         let (decisions, records, stages) = self.decide(hot, reminders, now);
         let made = self.make(hot, &decisions, frame, &stages)?;
         Ok(Turn { made, decisions, records })
+    }
+
+    /// The prompt of the session as it stands here. Nothing is kept.
+    pub(crate) fn foreseen(&self, hot: &HotSession, frame: &Frame) -> Result<Made> {
+        Ok(self.turn(hot, frame, Vec::new())?.made)
     }
 
     fn policy(&self, slot: &Slot, hot: &HotSession, tokens: u64) -> Policy {
@@ -180,7 +236,7 @@ impl Daemon {
         slot: &Arc<Slot>,
         mut hot: HotGuard,
         before: Turn,
-        (project, given, inject): (Option<&Project>, &Given, Inject),
+        Around { project, given, inject, reminds }: Around<'_>,
     ) -> Result<(HotGuard, Turn, Frame)> {
         let Turn { made, decisions, records } = before;
         self.keep(&mut hot, decisions, records, self.now()).await?;
@@ -191,11 +247,14 @@ impl Daemon {
         let frame = self.frame(&hot, slot, project, given, inject).await?;
         hot.fixed_tokens = frame.tokens();
         let now = self.now();
-        let news = match inject {
+        let mut news = match inject {
             Inject::Full => self.instruction_news(&hot, slot),
             Inject::Recall | Inject::Off => Vec::new(),
         };
-        let (decisions, records, mut stages) = self.decide(&mut hot, news, now);
+        if reminds {
+            news.extend(todo_reminder(&mut hot));
+        }
+        let (decisions, records, mut stages) = self.decide(&hot, news, now);
         let (size, compacted) = (made.report.tokens, done.is_ok());
         stages.splice(0..0, made.stages);
         stages.push(report::compaction_stage(size, &hot, compacted));
@@ -226,8 +285,9 @@ impl Daemon {
             return Ok(report::empty(&hot));
         }
         let todos = hot.todos.clone();
-        let (mut decisions, _, mut stages) = self.decide(&mut hot, Vec::new(), self.now());
+        let reminders = todo_reminder(&mut hot).into_iter().collect();
         hot.todos = todos;
+        let (mut decisions, _, mut stages) = self.decide(&hot, reminders, self.now());
         let frame = Frame {
             system: Vec::new(),
             tools: "[]".to_owned(),
@@ -251,18 +311,16 @@ impl Daemon {
     /// Runs the stages that decide, on a copy of the session's decisions.
     fn decide(
         &self,
-        hot: &mut HotSession,
+        hot: &HotSession,
         reminders: Vec<Attachment>,
         now: UnixMicros,
     ) -> (Decisions, Vec<Decision>, Vec<StageReport>) {
-        let todos = todo_reminder(hot);
-        let hot = &*hot;
         let (mut decisions, mut records, stages) = self.clear(hot, now);
         let mut take = |decisions: &mut Decisions, record: Decision| {
             decisions.apply(&record, &hot.history, &tokens);
             records.push(record);
         };
-        for reminder in reminders.into_iter().chain(todos) {
+        for reminder in reminders {
             let record = decisions.attaching(reminder);
             take(&mut decisions, record);
         }
@@ -389,6 +447,9 @@ impl Daemon {
             });
         } else if !new.is_empty() {
             self.store().add_decisions(hot.session.id, new).await?;
+        }
+        if !watermark_only {
+            self.gateway().edited(hot.session.id);
         }
         hot.decided(decisions);
         Ok(())

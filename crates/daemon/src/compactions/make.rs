@@ -212,6 +212,7 @@ impl Daemon {
             hot.thresholds = thresholds(&hot.thresholds, wish.refused, limit);
         }
         hot.history = hot.history.without_before(outcome.boundary.kept_from);
+        self.gateway().edited(done.session);
         hot.decided(outcome.decisions);
         hot.undone = false;
         hot.view_tokens = outcome.tokens_after.saturating_sub(hot.fixed_tokens);

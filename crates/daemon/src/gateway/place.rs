@@ -1,0 +1,89 @@
+//! Where a client works, in its own words.
+
+use std::path::Path;
+
+use bethink_transcript::json;
+use bytes::Bytes;
+use memchr::memmem;
+
+/// What known clients write before the directory, in a system prompt or a first message, with what ends it:
+/// Claude Code and opencode; Codex; Cline and Roo Code; Gemini CLI.
+const SPOKEN: [(&str, &[char]); 6] = [
+    ("orking directory: ", &['\n', '<']),
+    ("<cwd>", &['\n', '<']),
+    ("Current Working Directory (", &['\n', ')']),
+    ("Current Workspace Directory (", &['\n', ')']),
+    ("Current Working Directory: ", &['\n', '<']),
+    ("working in the directory: ", &['\n', '<']),
+];
+
+/// So much of a first message is looked through.
+const FIRST_BYTES: usize = 64 * 1024;
+const MAX_DIR: usize = 4_096;
+
+/// The absolute directory that the client speaks of; whether there is one is not asked.
+pub(super) fn spoken_dir(system: &str, first: Option<&Bytes>) -> Option<String> {
+    spoken_in(system).or_else(|| {
+        let first = first?;
+        let head = first.get(..first.len().min(FIRST_BYTES))?;
+        // In the JSON of a message a line ends with an escape.
+        let text = String::from_utf8_lossy(head).replace("\\n", "\n");
+        spoken_in(&text).map(|dir| json::decode_string(&format!("\"{dir}\"")).into_owned())
+    })
+}
+
+fn spoken_in(text: &str) -> Option<String> {
+    SPOKEN.iter().find_map(|(before, ends)| {
+        let mut places = memmem::find_iter(text.as_bytes(), before);
+        places.find_map(|at| {
+            let rest = text.get(at + before.len()..)?;
+            let dir = rest.split(|c| ends.contains(&c)).next()?.trim();
+            let is_one = dir.starts_with('/') && dir.len() <= MAX_DIR && !dir.contains('"');
+            is_one.then(|| dir.to_owned())
+        })
+    })
+}
+
+/// The directory, if there is one.
+pub(super) async fn existing(dir: Option<&str>) -> Option<String> {
+    let dir = dir.filter(|dir| Path::new(dir).is_absolute())?;
+    let found = tokio::fs::metadata(dir).await.ok()?;
+    found.is_dir().then(|| dir.to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_say_where_they_work() {
+        for (text, expect) in [
+            ("<env>\nWorking directory: /home/p/x\nIs it a git repository: yes", Some("/home/p/x")),
+            (" - Primary working directory: /home/p/x\n", Some("/home/p/x")),
+            ("<cwd>/home/p/x</cwd>", Some("/home/p/x")),
+            ("# Current Working Directory (/home/p/x) Files\na.rs", Some("/home/p/x")),
+            ("# Current Workspace Directory (/home/p/x y) Files", Some("/home/p/x y")),
+            ("I'm currently working in the directory: /home/p/x\n", Some("/home/p/x")),
+            ("Working directory: unknown\nWorking directory: /b", Some("/b")),
+            ("Working directory: relative/path", None),
+            ("You are helpful.", None),
+        ] {
+            assert_eq!(spoken_dir(text, None).as_deref(), expect, "{text}");
+        }
+        let first = Bytes::from_static(
+            br#"{"role":"user","content":[{"type":"text","text":"<environment_context>\n  <cwd>/home/p/x</cwd>\n"}]}"#,
+        );
+        assert_eq!(spoken_dir("", Some(&first)).as_deref(), Some("/home/p/x"));
+    }
+
+    #[tokio::test]
+    async fn only_what_is_there_counts() {
+        let home = tempfile::tempdir().unwrap();
+        let here = home.path().display().to_string();
+        assert_eq!(existing(Some(&here)).await, Some(here.clone()));
+        assert_eq!(existing(Some(&format!("{here}/gone"))).await, None);
+        assert_eq!(existing(Some("relative")).await, None);
+        assert_eq!(existing(None).await, None);
+    }
+}
