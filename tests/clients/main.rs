@@ -5,3 +5,4 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod schema;
+mod sdks;

@@ -1,0 +1,80 @@
+//! The official SDKs through the gateway, each against the scripted model server, straight and through.
+
+use std::path::Path;
+
+use bethink_harness::{Daemon, Home};
+use bethink_model_server::{Script, Server};
+use bethink_test_clients::{Kit, Ran, Script as Run, kit};
+
+/// A daemon whose gateway leads to a scripted server.
+struct House {
+    daemon: Daemon,
+    server: Server,
+}
+
+impl House {
+    fn new() -> Self {
+        let server = Server::start(Script::default()).unwrap();
+        let home = Home::new()
+            .with("BETHINK_GATEWAY__ANTHROPIC_URL", &server.url())
+            .with("BETHINK_GATEWAY__OPENAI_URL", &format!("{}/v1", server.url()))
+            // What the server's own window is: the gateway learns of it from a refusal otherwise.
+            .with("BETHINK_CONTEXT__WINDOW", "200000");
+        Self { daemon: home.start(), server }
+    }
+
+    /// The address that a client is pointed to, as `install --gateway` writes it.
+    fn address(&self, wire: &str) -> String {
+        let addresses = self.daemon.client().get("/v1/gateway").ok();
+        addresses[wire].as_str().unwrap().trim_end_matches("/v1").to_owned()
+    }
+
+    fn run(&self, script: Run, wire: &str) -> Ran {
+        let ran = script
+            .env("UPSTREAM_URL", self.server.url())
+            .env("GATEWAY_URL", self.address(wire))
+            // That a model is old is no news about the gateway.
+            .env("PYTHONWARNINGS", "ignore")
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .dir(self.daemon.home.scratch())
+            .run();
+        print!("{}", ran.stdout);
+        ran.good()
+    }
+
+    /// What went through is kept: sessions with their messages.
+    fn kept(&self) -> u64 {
+        let sessions = self.daemon.client().get("/v1/sessions?limit=1000").ok();
+        let sessions = sessions["sessions"].as_array().unwrap();
+        sessions.iter().map(|session| session["messages"].as_u64().unwrap()).sum()
+    }
+}
+
+fn file(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients").join(name)
+}
+
+#[test]
+fn anthropic_for_python() {
+    let Some(python) = kit(Kit::Python) else { return };
+    let house = House::new();
+    house.run(python.script("python").arg(file("python/anthropic_sdk.py")), "anthropic");
+    assert!(house.kept() > 80, "{}", house.kept());
+}
+
+#[test]
+fn openai_for_python() {
+    let Some(python) = kit(Kit::Python) else { return };
+    let house = House::new();
+    house.run(python.script("python").arg(file("python/openai_sdk.py")), "openai");
+    assert!(house.kept() > 80, "{}", house.kept());
+}
+
+#[test]
+fn anthropic_for_typescript() {
+    let Some(node) = kit(Kit::Node) else { return };
+    let house = House::new();
+    let script = node.script("node").arg(file("node/anthropic-sdk.mjs")).env("KIT", node.place());
+    house.run(script, "anthropic");
+    assert!(house.kept() > 10, "{}", house.kept());
+}
