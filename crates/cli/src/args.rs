@@ -63,6 +63,8 @@ pub(crate) enum Command {
         #[arg(long)]
         print: bool,
     },
+    /// Show where to point a client of Anthropic's or OpenAI's, so that its sessions are remembered
+    Gateway,
     /// Show the daemon's log
     Logs(Logs),
     /// Make, list and change sessions

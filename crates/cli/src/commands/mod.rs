@@ -10,6 +10,7 @@ mod doctor;
 mod dream;
 mod editor;
 mod export;
+mod gateway;
 mod history;
 mod import;
 mod instructions;
@@ -42,6 +43,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Status => daemon::status(app).await,
         Command::Doctor => doctor::doctor(app).await,
         Command::Dashboard { print } => dashboard::open(app, print).await,
+        Command::Gateway => gateway::gateway(app).await,
         Command::Logs(how) => daemon::logs(app, &how).await,
         Command::Session(command) => Box::pin(session::run(app, command)).await,
         Command::Context { count } => context::context(app, count).await,
