@@ -10,13 +10,13 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, extraction, histories, imports, memdir, memory, model_drive, model_notes,
-    model_prefix, needs, notes, prompts, ranking, recall, recording, search, secrets, starts,
-    tokens,
+    appends, drive, extraction, gateway, gateway_streams, histories, imports, memdir, memory,
+    model_drive, model_notes, model_prefix, needs, notes, prompts, ranking, recall, recording,
+    search, secrets, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 22] = [
+const PARTS: [&str; 24] = [
     "needs",
     "prompts",
     "histories",
@@ -39,6 +39,8 @@ const PARTS: [&str; 22] = [
     "memdir-race",
     "memdir-saves",
     "secrets",
+    "gateway",
+    "gateway-streams",
 ];
 
 struct Wanted {
@@ -108,6 +110,8 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "memdir-race" => memdir::race(wanted.seed),
         "memdir-saves" => memdir::saves(wanted.seed),
         "secrets" => secrets::rows(wanted.seed),
+        "gateway" => gateway::rows(),
+        "gateway-streams" => gateway_streams::rows(),
         _ => kills(wanted),
     }
 }
