@@ -23,7 +23,7 @@ pub(crate) fn home(url: &str, key: bool) -> Home {
     let home = Home::new()
         .with("BETHINK_GATEWAY__ANTHROPIC_URL", url)
         .with("BETHINK_GATEWAY__OPENAI_URL", url)
-        .with("BETHINK_LOG", "debug");
+        .with("BETHINK_LOG", "trace");
     if !key {
         return home;
     }

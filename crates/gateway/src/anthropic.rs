@@ -76,7 +76,8 @@ impl Envelope for Anthropic {
     fn told(&self, asker: Asker) -> Told {
         Told {
             entrance: Wire::Anthropic.name(),
-            model: self.model.clone(),
+            // As clients of that window write it themselves.
+            model: if asker.wide { format!("{}[1m]", self.model) } else { self.model.clone() },
             max_output: self.max_output,
             session: asker.session,
             client: asker.client,

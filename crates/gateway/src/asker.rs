@@ -16,6 +16,8 @@ const CLAUDE_CODE_SESSION: &str = "x-claude-code-session-id";
 const IN_USER_ID: &str = "_session_";
 /// Where clients of chat completions put their session's id.
 const OPENAI_SESSION: [&str; 3] = ["session_id", "conversation_id", "x-session-id"];
+/// What asks for a window of a million tokens.
+const WIDE_WINDOW: &str = "context-1m-";
 const INJECTIONS: [&str; 3] = ["off", "recall", "full"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub(crate) struct Asker {
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
     pub(crate) inject: Option<String>,
+    /// The client asks for the window of a million tokens.
+    pub(crate) wide: bool,
 }
 
 /// Members of a body that may name a session.
@@ -45,6 +49,7 @@ impl Asker {
             client,
             project_dir: project(headers)?,
             inject: inject(headers)?,
+            wide: wire == Wire::Anthropic && is_wide(headers),
         })
     }
 }
@@ -75,6 +80,12 @@ fn inject(headers: &HeaderMap) -> Result<Option<String>, Fault> {
         Some(word) => Ok(Some(word.to_owned())),
         None => Err(Fault::invalid("x-bethink-inject is none of off, recall, full")),
     }
+}
+
+/// The name of the beta goes on with its date.
+fn is_wide(headers: &HeaderMap) -> bool {
+    let values = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|beta| beta.trim().starts_with(WIDE_WINDOW))
 }
 
 #[derive(Default, Deserialize)]
@@ -197,6 +208,8 @@ mod tests {
         assert!(read("x-bethink-session", ID).unwrap().session.is_some());
         assert_eq!(read("x-bethink-project", "/a b").unwrap().project_dir.as_deref(), Some("/a b"));
         assert_eq!(read("x-bethink-inject", "full").unwrap().inject.as_deref(), Some("full"));
+        assert!(read("anthropic-beta", "a, context-1m-2025-08-07").unwrap().wide);
+        assert!(!read("anthropic-beta", "a,b").unwrap().wide);
         for (name, value) in [
             ("x-bethink-session", "last"),
             ("x-bethink-project", "work"),

@@ -27,6 +27,8 @@ pub(crate) struct Gateway<M> {
     anthropic: Upstream,
     openai: Upstream,
     max_body_bytes: u64,
+    /// For clients that say nothing of it.
+    inject: String,
 }
 
 impl<M: Memory> Gateway<M> {
@@ -36,6 +38,7 @@ impl<M: Memory> Gateway<M> {
             anthropic: Upstream::new(Wire::Anthropic, settings),
             openai: Upstream::new(Wire::OpenAi, settings),
             max_body_bytes: settings.max_body_bytes,
+            inject: settings.inject.clone(),
         })
     }
 
@@ -128,7 +131,8 @@ impl<M: Memory> Gateway<M> {
         letter.body = body.clone();
         let told = match E::read(&body) {
             Some(asked) => {
-                let told = asked.told(Asker::read(E::WIRE, &parts.headers, asked.named())?);
+                let mut told = asked.told(Asker::read(E::WIRE, &parts.headers, asked.named())?);
+                told.inject.get_or_insert_with(|| self.inject.clone());
                 (!told.messages.is_empty()).then_some((asked, told))
             }
             None => None,
@@ -240,3 +244,6 @@ impl<M: Memory> Drop for Turn<M> {
         self.heard(Heard { message: None, outcome: Outcome::Cancelled });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! A memory that says what it is told to, behind the routes and before a provider that does the same.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use bethink_daemon::{Heard, Outcome, Prompt, Refusal, Result, Told};
+use bethink_harness::http::connect;
+use bethink_harness::{Answer, Client, Request, until};
+use bethink_model_server::{Script, Seen, Server};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tower::ServiceExt;
+
+use crate::memory::{Memory, Plan};
+use crate::router::router;
+
+/// What a memory is to say, and what it heard.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    pub(super) prompts: Mutex<VecDeque<Prompt>>,
+    pub(super) smaller: Smaller,
+    pub(super) fails: Option<Refusal>,
+    pub(super) hangs: bool,
+    pub(super) thinking: AtomicBool,
+    pub(super) tickets: AtomicU32,
+    pub(super) heard: Mutex<Vec<(u32, Outcome)>>,
+}
+
+/// Prompts in place of refused ones.
+#[derive(Debug, Default)]
+pub(super) struct Smaller(Mutex<VecDeque<Prompt>>);
+
+impl<const N: usize> From<[Prompt; N]> for Smaller {
+    fn from(prompts: [Prompt; N]) -> Self {
+        Self(Mutex::new(prompts.into()))
+    }
+}
+
+/// Set as long as it lives.
+struct Thinking<'a>(&'a AtomicBool);
+
+impl Drop for Thinking<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Memo {
+    pub(super) fn saying<const N: usize>(prompts: [Prompt; N]) -> Self {
+        Self { prompts: Mutex::new(prompts.into()), ..Self::default() }
+    }
+
+    pub(super) fn thinks(&self) -> bool {
+        self.thinking.load(Ordering::SeqCst)
+    }
+
+    /// Ticket and end of each answer; waits for so many.
+    pub(super) fn ends(&self, count: usize) -> Vec<(u32, Outcome)> {
+        let all = || self.heard.lock().unwrap().clone();
+        until(Duration::from_secs(5), || Some(all()).filter(|all| all.len() >= count));
+        all()
+    }
+
+    fn next(&self) -> Prompt {
+        self.prompts.lock().unwrap().pop_front().unwrap_or(Prompt::Unchanged)
+    }
+
+    fn ticket(&self) -> u32 {
+        self.tickets.fetch_add(1, Ordering::SeqCst) + 1
+    }
+}
+
+impl Memory for Arc<Memo> {
+    type Ticket = u32;
+
+    async fn prepare(&self, _: Told) -> Result<Plan<u32>> {
+        self.thinking.store(true, Ordering::SeqCst);
+        let thinking = Thinking(&self.thinking);
+        if self.hangs {
+            std::future::pending::<()>().await;
+        }
+        drop(thinking);
+        match &self.fails {
+            Some(refusal) => Err(refusal.clone()),
+            None => Ok(Plan { ticket: self.ticket(), prompt: self.next() }),
+        }
+    }
+
+    async fn count(&self, _: Told) -> Result<Prompt> {
+        Ok(self.next())
+    }
+
+    async fn refused(&self, _: &u32, _: u16, _: &str) -> Result<Option<Plan<u32>>> {
+        let next = self.smaller.0.lock().unwrap().pop_front();
+        Ok(next.map(|prompt| Plan { ticket: self.ticket(), prompt }))
+    }
+
+    fn heard(&self, ticket: u32, heard: Heard) {
+        self.heard.lock().unwrap().push((ticket, heard.outcome));
+    }
+}
+
+/// The routes, served as the daemon serves them, without its guard.
+pub(super) struct World {
+    pub(super) server: Server,
+    pub(super) memo: Arc<Memo>,
+    addr: SocketAddr,
+    _stop: oneshot::Sender<()>,
+}
+
+impl World {
+    pub(super) fn new(memo: Memo, script: Script) -> Self {
+        let (server, memo) = (Server::start(script).unwrap(), Arc::new(memo));
+        let mut settings = bethink_config::Settings::at("/nowhere").gateway;
+        settings.anthropic_url = server.url();
+        settings.openai_url = server.url();
+        settings.anthropic_key_command = "echo key".to_owned();
+        settings.openai_key_command = "echo key".to_owned();
+        let routes = router(memo.clone(), &settings);
+        let (stop, stopped) = oneshot::channel();
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                tell.send(listener.local_addr().unwrap()).unwrap();
+                tokio::select! {
+                    () = serve(listener, routes) => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self { server, memo, addr: told.recv().unwrap(), _stop: stop }
+    }
+
+    pub(super) fn send(&self, request: &Request) -> std::io::Result<Answer> {
+        Client::new(self.addr, "none").send(request)
+    }
+
+    pub(super) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(&Request::new("POST", path).json(body)).unwrap()
+    }
+
+    /// A request on a connection of its own, its answer unread.
+    pub(super) fn open(&self, path: &str, body: &Value) -> TcpStream {
+        let (mut stream, body) = (connect(self.addr).unwrap(), body.to_string());
+        let head =
+            format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len());
+        stream.write_all((head + &body).as_bytes()).unwrap();
+        stream
+    }
+
+    pub(super) fn seen(&self) -> Seen {
+        self.server.requests().pop().unwrap()
+    }
+}
+
+async fn serve(listener: TcpListener, routes: Router) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let routes = routes.clone();
+        let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+            routes.clone().oneshot(request.map(axum::body::Body::new))
+        });
+        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    }
+}
