@@ -71,6 +71,7 @@ impl<M: Memory> Gateway<M> {
             let letter = sent.letter.with_body(body_of(&asked, &prompt, &sent.letter.body)?);
             let mut passing = self.send(E::WIRE, letter).await.inspect_err(|_| turn.broken())?;
             if passing.status.is_success() {
+                turn.accepted();
                 return Ok(relay::heard(E::WIRE, passing, turn));
             }
             let refusal = passing.whole(MAX_REFUSAL).await;
@@ -214,6 +215,10 @@ impl<M: Memory> Turn<M> {
         if let Some(ticket) = self.ticket.take() {
             self.memory.heard(ticket, heard);
         }
+    }
+
+    fn accepted(&self) {
+        self.ticket.iter().for_each(|ticket| self.memory.accepted(ticket));
     }
 
     fn broken(&mut self) {

@@ -14,6 +14,9 @@ use crate::wire::Wire;
 /// What the official clients ask before they send a request again.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
+/// What clients say to bethink, in headers of ours. Whether the rest is right is for the provider to say.
+const OF_OURS: [&str; 3] = ["session", "project_dir", "inject"];
+
 /// Why the gateway answers itself, in a provider's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -56,12 +59,9 @@ impl Fault {
 
     /// What the daemon would not do; `None` where that is no reason to refuse the client.
     pub(crate) fn of_refusal(refusal: &Refusal) -> Option<Self> {
-        // Whether a message is right is for the provider to say.
-        if refusal.field.as_deref().is_some_and(|field| field.starts_with("messages")) {
-            return None;
-        }
+        let about_us = || refusal.field.as_deref().is_some_and(|field| OF_OURS.contains(&field));
         let (status, code) = match refusal.kind {
-            Kind::Invalid => (StatusCode::BAD_REQUEST, "invalid_request"),
+            Kind::Invalid if about_us() => (StatusCode::BAD_REQUEST, "invalid_request"),
             Kind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
             Kind::Conflict => (StatusCode::CONFLICT, "conflict"),
             Kind::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),

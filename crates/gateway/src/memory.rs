@@ -22,6 +22,9 @@ pub trait Memory: Clone + Send + Sync + 'static {
         body: &str,
     ) -> impl Future<Output = Result<Option<Plan<Self::Ticket>>>> + Send;
 
+    /// The upstream took the prompt: it won't be refused any more.
+    fn accepted(&self, ticket: &Self::Ticket);
+
     /// Takes an answer in, once for each ticket. Returns at once.
     fn heard(&self, ticket: Self::Ticket, heard: Heard);
 }
@@ -52,6 +55,10 @@ impl Memory for Daemon {
     ) -> Result<Option<Plan<Ticket>>> {
         let next = self.gateway_refused(ticket, status, body).await?;
         Ok(next.map(|prepared| Plan { ticket: prepared.ticket, prompt: prepared.prompt }))
+    }
+
+    fn accepted(&self, ticket: &Ticket) {
+        ticket.accepted();
     }
 
     fn heard(&self, ticket: Ticket, heard: Heard) {

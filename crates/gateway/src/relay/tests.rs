@@ -36,6 +36,8 @@ impl Memory for Notebook {
         Ok(None)
     }
 
+    fn accepted(&self, (): &()) {}
+
     fn heard(&self, (): (), heard: Heard) {
         self.0.lock().unwrap().push(heard);
     }

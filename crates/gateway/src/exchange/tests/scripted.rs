@@ -104,6 +104,8 @@ impl Memory for Arc<Memo> {
         Ok(next.map(|prompt| Plan { ticket: self.ticket(), prompt }))
     }
 
+    fn accepted(&self, _: &u32) {}
+
     fn heard(&self, ticket: u32, heard: Heard) {
         self.heard.lock().unwrap().push((ticket, heard.outcome));
     }
