@@ -1,0 +1,32 @@
+import * as vscode from 'vscode';
+
+import type { Daemon } from '../daemon';
+import { uriOf } from '../memory-files';
+import { needFolder, needTrust } from '../projects';
+import * as routes from '../routes';
+import { line } from '../text';
+
+const OPEN = 'Open';
+
+export async function remember(daemon: Daemon): Promise<void> {
+  needTrust();
+  const dir = needFolder();
+  const text = await vscode.window.showInputBox({
+    title: 'Remember for later sessions of this project',
+    value: selected(),
+    prompt: 'One thing that should outlive the session, such as "Never push on Fridays".',
+    validateInput: (value) => (value.trim() === '' ? 'say what to remember' : undefined),
+  });
+  if (text === undefined || text.trim() === '') return;
+  const written = await routes.remember(daemon, dir, text);
+  const told = [`Remembered as ${line(written.name, 80)}.`, ...written.warnings.map((one) => line(one))].join(' ');
+  const chosen = await vscode.window.showInformationMessage(told, OPEN);
+  if (chosen === OPEN) {
+    await vscode.commands.executeCommand('vscode.open', uriOf(dir, written.scope, written.name));
+  }
+}
+
+export function selected(): string {
+  const editor = vscode.window.activeTextEditor;
+  return editor ? editor.document.getText(editor.selection) : '';
+}

@@ -1,0 +1,26 @@
+/** How a request can fail, in words for a person. */
+
+import type { Problem } from './shapes';
+
+/** Nothing answers: the daemon does not run, or is just starting. */
+export class Unreachable extends Error {
+  constructor(why: string) {
+    super(`the bethink daemon does not answer (${why})`);
+  }
+}
+
+/** The daemon answered, and said no. */
+export class Refused extends Error {
+  constructor(readonly problem: Problem) {
+    super([problem.detail || problem.title, problem.hint].filter(Boolean).join('; '));
+  }
+
+  /** Somebody else wrote in between. */
+  get stale(): boolean {
+    return this.problem.status === 412;
+  }
+}
+
+export function words(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

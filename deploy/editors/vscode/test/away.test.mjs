@@ -1,0 +1,81 @@
+// A daemon that is down, comes back elsewhere, or does not take the token; a folder that is not trusted.
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+
+import { Machine, until } from './kit.mjs';
+
+const machine = new Machine();
+after(() => machine.gone());
+
+const down = (editor) => until('down', () => editor.seen.status.text === '$(circle-slash) bethink');
+const up = (editor) => until('up', () => editor.contexts.get('bethink.state') === 'up');
+const started = () => existsSync(`${machine.home}/daemon.json`);
+
+test('who says no is asked once, and nothing is started', async () => {
+  const editor = machine.open();
+  await down(editor);
+  await editor.run('refresh');
+  await until('the question', () => editor.seen.messages.length > 0);
+  assert.deepEqual(editor.seen.messages.map((one) => one.offered), [['Start', 'Always']]);
+  assert.equal(started(), false);
+  editor.close();
+});
+
+test('an untrusted folder starts nothing and writes nothing', async () => {
+  const answers = { 'does not run': 'Start', 'Remember for': 'x' };
+  const editor = machine.open({ trusted: false, answers, settings: { startDaemon: 'always' } });
+  await down(editor);
+  for (const command of ['start', 'remember', 'compact', 'approve']) {
+    await editor.run(command);
+    assert.match(editor.seen.messages.at(-1).text, /not trusted/, command);
+  }
+  assert.equal(started(), false);
+  editor.close();
+});
+
+test('a program that is not there is named', async () => {
+  const editor = machine.open({ settings: { program: '/nowhere/bethink' } });
+  await editor.run('start');
+  const told = editor.seen.messages.find((one) => one.kind === 'error');
+  assert.match(told.text, /nowhere.*bethink\.program/);
+  editor.close();
+});
+
+test('it is started when the person says so, and Always is kept', async () => {
+  const editor = machine.open({ answers: { 'does not run': 'Always' } });
+  await up(editor);
+  assert.equal(editor.config.startDaemon, 'always');
+  editor.close();
+});
+
+test('it comes back on another port with another token', async () => {
+  const editor = machine.open({ settings: { startDaemon: 'never' } });
+  await up(editor);
+  const token = readFileSync(`${machine.home}/token`, 'utf8');
+  machine.down();
+  await down(editor);
+  rmSync(`${machine.home}/token`);
+  machine.up();
+  assert.notEqual(readFileSync(`${machine.home}/token`, 'utf8'), token);
+  await up(editor);
+  const session = await machine.session();
+  await machine.say(session, 'still there?', 'yes');
+  await until('events again', () => editor.seen.status.text.startsWith('$(layers)'));
+  editor.close();
+});
+
+test('a token that is not taken is told, and mends by itself', async () => {
+  const file = `${machine.home}/token`;
+  const right = readFileSync(file, 'utf8');
+  writeFileSync(file, `${'0'.repeat(64)}\n`);
+  const editor = machine.open({ answers: { 'Remember for': 'x' } });
+  await until('the warning', () => editor.seen.status.text === '$(warning) bethink');
+  await editor.run('remember');
+  assert.match(editor.seen.messages.at(-1).text, /Bearer.*BETHINK_HOME/);
+  assert.doesNotMatch(JSON.stringify(editor.seen.messages), /0{64}/);
+  writeFileSync(file, right);
+  await up(editor);
+  editor.close();
+});

@@ -1,0 +1,127 @@
+// The `vscode` module as far as the extension uses it: it records what a person would see, and answers
+// as the test's person would. `answers` maps a part of a message to the button or text that is chosen.
+
+class EventEmitter {
+  listeners = new Set();
+  event = (listener) => {
+    this.listeners.add(listener);
+    return { dispose: () => this.listeners.delete(listener) };
+  };
+  fire(value) {
+    for (const listener of this.listeners) listener(value);
+  }
+  dispose() {
+    this.listeners.clear();
+  }
+}
+
+class Uri {
+  constructor(parts) {
+    Object.assign(this, { scheme: '', path: '', query: '' }, parts);
+  }
+  static from = (parts) => new Uri(parts);
+  static file = (path) => new Uri({ scheme: 'file', path });
+  static parse(text) {
+    const [, scheme, path, query = ''] = /^([a-z]+):([^?]*)(?:\?(.*))?$/.exec(text);
+    return new Uri({ scheme, path: decodeURIComponent(path), query: decodeURIComponent(query) });
+  }
+  get fsPath() {
+    return this.path;
+  }
+  toString() {
+    const path = this.path.split('/').map(encodeURIComponent).join('/');
+    return `${this.scheme}:${path}${this.query ? `?${encodeURIComponent(this.query)}` : ''}`;
+  }
+}
+
+class FileSystemError extends Error {
+  static FileNotFound = (what) => new FileSystemError(`not found: ${what}`);
+  static NoPermissions = (what) => new FileSystemError(`not permitted: ${what}`);
+  static Unavailable = (what) => new FileSystemError(String(what));
+}
+
+class Named {
+  constructor(id) {
+    this.id = id;
+  }
+}
+
+const PLAIN = {
+  EventEmitter, Uri, FileSystemError,
+  ThemeColor: Named,
+  ThemeIcon: Named,
+  Disposable: class { constructor(dispose) { this.dispose = dispose; } },
+  TreeItem: class { constructor(label, state) { this.label = label; this.collapsibleState = state; } },
+  TreeItemCollapsibleState: { None: 0, Collapsed: 1, Expanded: 2 },
+  StatusBarAlignment: { Left: 1, Right: 2 },
+  ProgressLocation: { Notification: 15 },
+  ConfigurationTarget: { Global: 1 },
+  FileType: { File: 1 },
+  FileChangeType: { Changed: 1 },
+};
+
+export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
+  const seen = { messages: [], diffs: [], opened: [], external: [], picks: [], inputs: [], status: null, tree: null };
+  const [commands, contexts, providers, documents] = [new Map(), new Map(), new Map(), new Map()];
+  const config = { ...settings };
+  const answer = (text) => answers[Object.keys(answers).find((part) => text.includes(part))];
+  const quiet = () => new EventEmitter().event;
+
+  const message = (kind) => async (text, ...offered) => {
+    seen.messages.push({ kind, text, offered });
+    return offered.find((one) => one === answer(text));
+  };
+  const window = {
+    activeTextEditor: undefined,
+    onDidChangeActiveTextEditor: quiet(),
+    createStatusBarItem: () => (seen.status = { text: '', show() {}, dispose() {} }),
+    createTreeView: (_id, { treeDataProvider }) => (seen.tree = { provider: treeDataProvider, dispose() {} }),
+    showInformationMessage: message('information'),
+    showWarningMessage: message('warning'),
+    showErrorMessage: message('error'),
+    showInputBox: async (options) => {
+      seen.inputs.push(options);
+      return answer(options.title);
+    },
+    showQuickPick: async (items, options) => {
+      seen.picks.push({ items, options });
+      const chosen = answer(options?.title ?? 'pick');
+      return typeof chosen === 'number' ? items[chosen] : items.find((item) => item === chosen);
+    },
+    withProgress: (_options, work) => work({ report() {} }, { onCancellationRequested: quiet() }),
+  };
+  const workspace = {
+    isTrusted: trusted,
+    workspaceFolders: folder ? [{ uri: Uri.file(folder), name: 'app', index: 0 }] : undefined,
+    getWorkspaceFolder: () => undefined,
+    onDidChangeWorkspaceFolders: quiet(),
+    onDidGrantWorkspaceTrust: quiet(),
+    getConfiguration: () => ({
+      get: (key, otherwise) => config[key] ?? otherwise,
+      update: async (key, value) => void (config[key] = value),
+    }),
+    registerFileSystemProvider: (scheme, provider) => {
+      providers.set(scheme, provider);
+      return { dispose() {} };
+    },
+    openTextDocument: async ({ content }) => {
+      const uri = Uri.from({ scheme: 'untitled', path: `/${documents.size}` });
+      documents.set(uri.toString(), content);
+      return { uri };
+    },
+  };
+  const special = {
+    setContext: (key, value) => contexts.set(key, value),
+    'vscode.diff': (...sides) => seen.diffs.push(sides.map((one) => documents.get(String(one)) ?? one)),
+    'vscode.open': (uri) => seen.opened.push(String(uri)),
+  };
+  const known = {
+    registerCommand: (name, run) => {
+      commands.set(name, run);
+      return { dispose() {} };
+    },
+    executeCommand: async (name, ...rest) => (special[name] ?? commands.get(name))(...rest),
+  };
+  const env = { openExternal: async (url) => seen.external.push(url) };
+  return { vscode: { ...PLAIN, window, workspace, commands: known, env }, seen, commands, contexts, providers, config };
+}
