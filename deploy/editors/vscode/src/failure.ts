@@ -15,9 +15,9 @@ export class Refused extends Error {
     super([problem.detail || problem.title, problem.hint].filter(Boolean).join('; '));
   }
 
-  /** Somebody else wrote in between. */
+  /** Somebody else wrote in between; both sides are told. */
   get stale(): boolean {
-    return this.problem.status === 412;
+    return this.problem.versions !== undefined;
   }
 }
 

@@ -15,6 +15,9 @@ const DIST = fileURLToPath(new URL('../dist/extension.js', import.meta.url));
 const PATIENCE = 20_000;
 
 export class Machine {
+  /** What closes the windows that are open. */
+  windows = new Set();
+
   constructor() {
     this.root = realpathSync(mkdtempSync(join(tmpdir(), 'bethink-vscode-')));
     this.project = join(this.root, 'app');
@@ -85,13 +88,16 @@ export class Machine {
     const editor = stub({ folder: this.project, ...options, settings });
     const context = { subscriptions: [] };
     activate(editor.vscode, context);
-    const close = () => context.subscriptions.forEach((one) => one.dispose());
+    const close = () => context.subscriptions.splice(0).forEach((one) => one.dispose());
+    this.windows.add(close);
     const run = (name, ...args) => editor.commands.get(`bethink.${name}`)(...args);
     const rows = () => flat(editor.seen.tree.provider);
     return { ...editor, close, run, rows };
   }
 
   gone() {
+    // also those of a test that failed: their streams would keep this process alive
+    this.windows.forEach((close) => close());
     this.down();
     rmSync(this.root, { recursive: true, force: true });
   }

@@ -1,0 +1,282 @@
+--- What a person asks for. Each command asks the daemon and goes on when the answer comes.
+
+local M = {}
+local documents = require('bethink.documents')
+local routes = require('bethink.routes')
+local text = require('bethink.text')
+
+--- Words of the question that are shown as the reason of a hit.
+local TERMS = 6
+
+local START, LEAVE = 'Start it', 'Leave it'
+
+local function tell(message, level)
+  vim.notify('bethink: ' .. message, level or vim.log.levels.INFO)
+end
+
+local function fail(error)
+  tell(text.line(error.message, 500), vim.log.levels.ERROR)
+end
+
+--- Starts the daemon as the person wishes, then does `again`; else tells what went wrong.
+local function offer(error, again)
+  local start = require('bethink').options.start
+  local foreign = require('bethink.places').find().foreign
+  if not error.down or start == 'never' or foreign or not again then
+    return fail(error)
+  end
+  local function begin()
+    require('bethink.daemon').start(function(why)
+      if why then
+        return fail(why)
+      end
+      require('bethink.window').hurry()
+      again()
+    end)
+  end
+  if start == 'always' then
+    return begin()
+  end
+  vim.ui.select({ START, LEAVE }, { prompt = 'The bethink daemon does not run' }, function(choice)
+    if choice == START then
+      begin()
+    end
+  end)
+end
+
+--- Asks by `ask(callback)`. Where the daemon was down it is started, and asked once more.
+local function with(ask, use)
+  ask(function(error, answer)
+    if not error then
+      return use(answer)
+    end
+    offer(error, function()
+      ask(function(why, later)
+        if why then
+          return fail(why)
+        end
+        use(later)
+      end)
+    end)
+  end)
+end
+
+--- What was given, else what the person types.
+local function given(words, prompt, use)
+  if words ~= '' then
+    return use(words)
+  end
+  vim.ui.input({ prompt = prompt }, function(typed)
+    if typed and typed:match('%S') then
+      use(typed)
+    end
+  end)
+end
+
+--- The newest session, or a sentence that says that there is none.
+local function with_session(use)
+  with(function(told) routes.newest_session(routes.project(), told) end, function(session)
+    if not session then
+      return tell('there is no session in this directory yet', vim.log.levels.WARN)
+    end
+    use(session)
+  end)
+end
+
+function M.remember(words)
+  given(words, 'Remember: ', function(what)
+    with(function(told) routes.remember(routes.project(), what, told) end, function(answer)
+      local said = { 'remembered as ' .. text.line(answer.json.name, 80) }
+      for _, warning in ipairs(answer.json.warnings or {}) do
+        said[#said + 1] = text.line(warning)
+      end
+      tell(table.concat(said, '; '))
+    end)
+  end)
+end
+
+--- What a memory was chosen by, as the daemon tells it.
+local function why(hit)
+  local words = hit.why.by == 'model' and { 'chosen by the model' } or {}
+  for at, term in ipairs(hit.why.terms) do
+    if at > TERMS then
+      break
+    end
+    words[#words + 1] = ('%s (%s)'):format(text.line(term.term, 40), table.concat(term.fields, ', '))
+  end
+  return table.concat(words, '; ')
+end
+
+local function hit_line(hit)
+  local parts = { text.line(hit.name, 60), text.line(hit.age, 30), text.line(hit.description or hit.content, 80), why(hit) }
+  return table.concat(parts, ' — ')
+end
+
+function M.recall(words, insert)
+  local dir = routes.project()
+  given(words, 'Recall: ', function(query)
+    with(function(told) routes.recall(dir, query, told) end, function(answer)
+      local hits = answer.json.memories
+      if #hits == 0 then
+        return tell('nothing that is remembered fits that')
+      end
+      vim.ui.select(hits, { prompt = 'What is remembered', format_item = hit_line }, function(hit)
+        if hit and insert then
+          vim.api.nvim_put(vim.split(hit.content, '\n', { plain = true }), 'l', true, true)
+        elseif hit then
+          documents.open(dir, hit.scope, hit.name)
+        end
+      end)
+    end)
+  end)
+end
+
+function M.memories()
+  local dir = routes.project()
+  with(function(told) routes.memories(dir, told) end, function(memories)
+    if #memories == 0 then
+      return tell('nothing is remembered here yet')
+    end
+    local function item(one)
+      return ('%s/%s — %s'):format(one.scope, text.line(one.name, 60), text.line(one.description or '', 100))
+    end
+    vim.ui.select(memories, { prompt = 'Memories', format_item = item }, function(one)
+      if one then
+        documents.open(dir, one.scope, one.name)
+      end
+    end)
+  end)
+end
+
+local MARKS = { pending = '[ ]', in_progress = '[-]', completed = '[x]' }
+
+--- A window below with lines that nobody edits.
+local function show(title, lines)
+  vim.cmd('botright new')
+  local buffer = vim.api.nvim_get_current_buf()
+  local bo = vim.bo[buffer]
+  bo.buftype, bo.bufhidden, bo.swapfile = 'nofile', 'wipe', false
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.list_extend({ title, '' }, lines))
+  bo.modifiable = false
+  vim.api.nvim_win_set_height(0, math.min(#lines + 2, 15))
+end
+
+function M.todos()
+  with_session(function(session)
+    with(function(told) routes.todos(session.id, told) end, function(answer)
+      local lines = {}
+      for _, todo in ipairs(answer.json.todos) do
+        lines[#lines + 1] = (MARKS[todo.status] or '[ ]') .. ' ' .. text.line(todo.content)
+      end
+      if #lines == 0 then
+        return tell('nothing is on the list')
+      end
+      show('Todos of ' .. text.line(session.title or session.id, 60), lines)
+    end)
+  end)
+end
+
+function M.compact(instructions)
+  with_session(function(session)
+    tell('compacting ' .. text.line(session.title or session.id, 60) .. ' …')
+    with(function(told) routes.compact(session.id, instructions, told) end, function(answer)
+      local done = answer.json
+      local kept = math.floor(100 * done.fidelity + 0.5)
+      local said = '%s -> %s tokens, %d%% of what will be needed is kept'
+      tell(said:format(text.tokens(done.tokens_before), text.tokens(done.tokens_after), kept))
+    end)
+  end)
+end
+
+local APPROVE, REJECT, LATER, REPLACE = 'Approve', 'Reject', 'Later', 'Approve all the same'
+
+--- What stands now, and what would stand there, in a tab of their own.
+local function compare(proposal)
+  local function side(markdown)
+    local bo = vim.bo[vim.api.nvim_get_current_buf()]
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(markdown, '\n', { plain = true }))
+    bo.buftype, bo.bufhidden, bo.swapfile, bo.modifiable, bo.filetype = 'nofile', 'wipe', false, false, 'markdown'
+    vim.cmd('diffthis')
+  end
+  vim.cmd('tabnew')
+  side(proposal.replaces or '')
+  vim.cmd('rightbelow vnew')
+  side(proposal.text)
+  return vim.api.nvim_get_current_tabpage()
+end
+
+local function close(tab)
+  if vim.api.nvim_tabpage_is_valid(tab) and #vim.api.nvim_list_tabpages() > 1 then
+    vim.cmd('tabclose ' .. vim.api.nvim_tabpage_get_number(tab))
+  end
+end
+
+local function approved(proposal, answer)
+  local said = { 'approved: ' .. text.line(proposal.name, 80) .. " is the team's now" }
+  for _, warning in ipairs(answer.json.warnings or {}) do
+    said[#said + 1] = text.line(warning)
+  end
+  tell(table.concat(said, '; '))
+end
+
+local function let_in(proposal, replace)
+  routes.decide(proposal.id, 'approve', replace, function(error, answer)
+    if not error then
+      return approved(proposal, answer)
+    elseif error.status ~= 409 or replace then
+      return fail(error)
+    end
+    vim.ui.select({ REPLACE, LATER }, { prompt = text.line(error.message) }, function(choice)
+      if choice == REPLACE then
+        let_in(proposal, true)
+      end
+    end)
+  end)
+end
+
+local function decide(proposal)
+  local tab = compare(proposal)
+  vim.cmd('redraw')
+  local prompt = ('%s wants to share %s'):format(text.line(proposal.by, 20), text.line(proposal.name, 60))
+  vim.ui.select({ APPROVE, REJECT, LATER }, { prompt = prompt }, function(choice)
+    close(tab)
+    if choice == APPROVE then
+      let_in(proposal, false)
+    elseif choice == REJECT then
+      with(function(told) routes.decide(proposal.id, 'reject', false, told) end, function()
+        tell('rejected: ' .. text.line(proposal.name, 80) .. ' is not proposed again')
+      end)
+    end
+  end)
+end
+
+function M.approve()
+  with(function(told) routes.proposals(routes.project(), told) end, function(answer)
+    local waiting = answer.json.proposals
+    if #waiting == 0 then
+      return tell('nothing waits for approval')
+    end
+    local function item(one)
+      return ('%s — by %s — %s'):format(text.line(one.name, 60), text.line(one.by, 20), text.line(one.text, 80))
+    end
+    vim.ui.select(waiting, { prompt = 'Waiting for approval', format_item = item }, function(one)
+      if one then
+        decide(one)
+      end
+    end)
+  end)
+end
+
+function M.status()
+  with(routes.health, function(answer)
+    local window = require('bethink.window')
+    local shown = window.text()
+    tell(('the daemon is %s, version %s%s'):format(
+      text.line(answer.json.status, 20),
+      text.line(answer.json.version, 20),
+      shown ~= '' and '; the window holds ' .. shown or ''
+    ))
+  end)
+end
+
+return M

@@ -1,0 +1,37 @@
+--- `:checkhealth bethink`
+
+local M = {}
+
+--- The reports have other names in older editors.
+local function reporter()
+  local health = vim.health or require('health')
+  return {
+    start = health.start or health.report_start,
+    ok = health.ok or health.report_ok,
+    warn = health.warn or health.report_warn,
+  }
+end
+
+function M.check()
+  local report = reporter()
+  local place = require('bethink.places').find()
+  local program = require('bethink').options.program
+  report.start('bethink')
+  report.ok('its home is ' .. place.home)
+  if vim.fn.executable(program) == 1 then
+    report.ok(program .. ' can be run')
+  else
+    report.warn(program .. ' was not found: the daemon can not be started from here')
+  end
+  if place.why then
+    report.warn('the daemon does not run: ' .. place.why)
+  elseif place.socket then
+    report.ok('the daemon listens on ' .. place.socket)
+  elseif place.token then
+    report.ok(('the daemon is at %s:%s'):format(place.host, place.port))
+  else
+    report.warn('there is no token in ' .. place.home)
+  end
+end
+
+return M

@@ -1,0 +1,187 @@
+--- One HTTP/1.1 exchange over the daemon's Unix socket, or loopback, by libuv: no other program is needed,
+--- and the editor never waits. Callbacks come from the event loop, where no editor function may be called.
+
+local M = {}
+local uv = vim.loop
+
+--- Most of a head; the daemon's have some hundred bytes.
+local MOST_HEAD = 65536
+
+--- Takes bytes as they come; tells `on.head(status, headers)`, `on.data(text)` and `on.done()`.
+--- Answers an error where the peer does not speak HTTP.
+function M.reader(on)
+  local rest, state, left, chunked = '', 'head', nil, false
+
+  local function head(text)
+    local status, lines = text:match('^HTTP/1%.%d (%d%d%d)[^\r\n]*\r\n(.*)$')
+    if not status then
+      return 'the answer is not HTTP'
+    end
+    local headers = {}
+    for name, value in lines:gmatch('([^:\r\n]+):[ \t]*([^\r\n]*)') do
+      headers[name:lower()] = value
+    end
+    chunked = (headers['transfer-encoding'] or ''):lower():find('chunked', 1, true) ~= nil
+    left = tonumber(headers['content-length'])
+    state = chunked and 'size' or 'body'
+    on.head(tonumber(status), headers)
+  end
+
+  --- One step with what has come; false where more is needed.
+  local function step()
+    if state == 'head' then
+      local _, last = rest:find('\r\n\r\n', 1, true)
+      if not last then
+        return #rest > MOST_HEAD and 'the answer has no end of its head' or false
+      end
+      local text = rest:sub(1, last)
+      rest = rest:sub(last + 1)
+      return head(text) or true
+    elseif state == 'size' then
+      local size, last = rest:match('^\r?\n?(%x+)[^\n]*\n()')
+      if not size then
+        return false
+      end
+      rest, left = rest:sub(last), tonumber(size, 16)
+      state = left == 0 and 'done' or 'body'
+      return true
+    elseif state == 'body' and (rest ~= '' or left == 0) then
+      local part = left and rest:sub(1, left) or rest
+      rest = rest:sub(#part + 1)
+      left = left and left - #part
+      if part ~= '' then
+        on.data(part)
+      end
+      if left == 0 then
+        state = chunked and 'size' or 'done'
+      end
+      return true
+    end
+    return false
+  end
+
+  local reader = {}
+
+  function reader.feed(bytes)
+    if state == 'done' then
+      return nil
+    end
+    rest = rest .. bytes
+    while state ~= 'done' do
+      local went = step()
+      if type(went) == 'string' then
+        return went
+      elseif not went then
+        return nil
+      end
+    end
+    on.done()
+  end
+
+  --- The peer closed. A body without a length ends with that; everything else is cut short.
+  function reader.ended()
+    if state == 'body' and not chunked and not left then
+      on.done()
+    elseif state ~= 'done' then
+      return 'the answer was cut short'
+    end
+  end
+
+  return reader
+end
+
+local function request_text(place, call)
+  local lines = { ('%s %s HTTP/1.1'):format(call.method, call.target) }
+  lines[#lines + 1] = 'Host: ' .. (place.socket and 'localhost' or place.host .. ':' .. place.port)
+  lines[#lines + 1] = 'Connection: close'
+  if place.token and not place.socket then
+    lines[#lines + 1] = 'Authorization: Bearer ' .. place.token
+  end
+  for name, value in pairs(call.headers or {}) do
+    lines[#lines + 1] = name .. ': ' .. value
+  end
+  if call.body then
+    lines[#lines + 1] = 'Content-Length: ' .. #call.body
+  end
+  return table.concat(lines, '\r\n') .. '\r\n\r\n' .. (call.body or '')
+end
+
+--- `call` has method, target, headers, body, and `silence`: milliseconds without a byte. `on` has head, data
+--- and `closed(why)`, told once at the end, with nil where the answer is whole. Answers a function that
+--- ends the exchange without telling.
+function M.exchange(place, call, on)
+  local socket = place.socket and uv.new_pipe(false) or uv.new_tcp()
+  local timer = uv.new_timer()
+  local over = false
+
+  local function close()
+    over = true
+    timer:stop()
+    timer:close()
+    if not socket:is_closing() then
+      socket:close()
+    end
+  end
+  local function finish(why)
+    if not over then
+      close()
+      on.closed(why)
+    end
+  end
+  local function alive()
+    timer:start(call.silence, 0, function()
+      finish(('no answer within %d s'):format(call.silence / 1000))
+    end)
+  end
+
+  local reader = M.reader({ head = on.head, data = on.data, done = function() finish(nil) end })
+  local function received(failed, bytes)
+    if over then
+      return
+    end
+    alive()
+    if failed then
+      return finish(failed)
+    end
+    local why
+    if bytes then
+      why = reader.feed(bytes)
+    else
+      why = reader.ended()
+    end
+    if why then
+      finish(why)
+    end
+  end
+  local function connected(failed)
+    if over then
+      return
+    elseif failed then
+      return finish(failed)
+    end
+    socket:read_start(received)
+    socket:write(request_text(place, call), function(broken)
+      if broken then
+        finish(broken)
+      end
+    end)
+  end
+
+  alive()
+  local begun, why
+  if place.socket then
+    begun, why = pcall(socket.connect, socket, place.socket, connected)
+  else
+    begun, why = pcall(socket.connect, socket, place.host, tonumber(place.port), connected)
+  end
+  if not begun then
+    finish(tostring(why))
+  end
+  return function()
+    if not over then
+      close()
+    end
+  end
+end
+
+return M

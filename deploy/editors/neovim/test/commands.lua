@@ -1,0 +1,176 @@
+-- What a person asks for, and memories as buffers.
+
+local kit = require('test.kit')
+local tests = {}
+
+local HOSTILE = '\27]52;c;aGk=\7 <b>x</b> \226\128\174txt.exe'
+
+local function lines()
+  return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+end
+
+local function opened(name)
+  kit.answers = { Memories = 1 }
+  vim.cmd('edit ' .. vim.fn.fnameescape(require('bethink.documents').name(kit.project, 'private', name)))
+  kit.eventually('the text of ' .. name, function() return vim.bo.modifiable end)
+end
+
+tests['remember takes words, lines, or what is typed'] = function()
+  vim.cmd('enew')
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'Never deploy the tide table on Fridays' })
+  vim.cmd('1,1BethinkRemember')
+  kit.says('remembered as never%-deploy')
+  kit.answers = { Remember = 'The pier is closed in winter' }
+  vim.cmd('BethinkRemember')
+  kit.says('remembered as the%-pier')
+  kit.matches('closed in winter', kit.memory('the-pier-is-closed-in-winter'))
+  vim.cmd('bwipeout!')
+end
+
+tests['recall tells age and reason, opens or inserts'] = function()
+  kit.cli('remember', 'Always lock the boathouse before midnight')
+  kit.answers = { ['What is remembered'] = 1 }
+  vim.cmd('enew')
+  vim.cmd('BethinkRecall! when do I lock the boathouse?')
+  kit.eventually('the text', function() return lines():find('boathouse before midnight') end)
+  kit.matches('^always%-lock.+ — .+ — .+ — .*boathous%w* %(', kit.asked[#kit.asked].lines[1])
+  vim.cmd('bwipeout!')
+  vim.cmd('BethinkRecall when do I lock the boathouse?')
+  kit.eventually('the buffer', function() return vim.api.nvim_buf_get_name(0):find('private/always%-lock') end)
+  vim.cmd('BethinkRecall zebra quantum chromodynamics')
+  kit.says('nothing that is remembered fits')
+end
+
+tests['a memory is edited and written'] = function()
+  kit.put('tides', 'High at noon.\n')
+  opened('tides')
+  kit.equal({ 'markdown', 'acwrite', false }, { vim.bo.filetype, vim.bo.buftype, vim.bo.modified })
+  vim.cmd('silent! undo')
+  kit.matches('High at noon', lines())
+  vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'Low at six.' })
+  vim.cmd('write')
+  kit.eventually('the write', function() return not vim.bo.modified end)
+  kit.matches('Low at six', kit.memory('tides'))
+  vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'Low at seven.' })
+  vim.cmd('write')
+  kit.eventually('the second write', function() return not vim.bo.modified end)
+  kit.matches('Low at seven', kit.memory('tides'))
+end
+
+tests['a write that comes too late overwrites nothing until it is meant'] = function()
+  kit.put('berths', 'Berth one.\n')
+  opened('berths')
+  kit.put('berths', 'Berth two, says the harbour master.\n')
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'mine' })
+  vim.cmd('write')
+  kit.says('changed by somebody else; nothing was overwritten')
+  kit.equal(true, vim.bo.modified)
+  kit.matches('harbour master', kit.memory('berths'))
+  kit.equal(2, #vim.api.nvim_tabpage_list_wins(0))
+  kit.equal(true, vim.wo.diff)
+  vim.cmd('write')
+  kit.says('changed by somebody else')
+  kit.matches('harbour master', kit.memory('berths'))
+  vim.cmd('write!')
+  kit.eventually('the write', function() return not vim.bo.modified end)
+  kit.matches('mine', kit.memory('berths'))
+  vim.cmd('diffoff! | only')
+end
+
+tests['a buffer that was not read is not written'] = function()
+  vim.cmd('edit bethink:///nowhere//private/none.md')
+  kit.eventually('the refusal', function() return kit.told[#kit.told] end)
+  vim.cmd('write')
+  kit.says('was not read yet')
+  vim.cmd('bwipeout! | edit bethink://nonsense')
+  kit.says('not the address of a memory')
+  vim.cmd('bwipeout!')
+end
+
+tests['lists show hostile text as text'] = function()
+  kit.put('odd', ('---\ndescription: %s\n---\n\nbody\n'):format(vim.json.encode(HOSTILE)))
+  kit.answers = {}
+  vim.cmd('BethinkMemories')
+  local list = kit.eventually('the list', function()
+    local last = kit.asked[#kit.asked]
+    return last and last.prompt == 'Memories' and last.lines
+  end)
+  local shown = table.concat(list, '\n')
+  kit.matches('␛%]52;c;aGk=␇ <b>x</b>', shown)
+  kit.equal(nil, shown:gsub('\n', ''):find('[%z\1-\31]'))
+  local session = kit.session(HOSTILE)
+  local todos = { { id = '1', content = 'water ' .. HOSTILE, status = 'in_progress' }, { id = '2', content = 'rest', status = 'completed' } }
+  kit.ask('PUT', { 'v1', 'sessions', session, 'todos' }, { json = { todos = todos } })
+  vim.cmd('BethinkTodos')
+  kit.eventually('the todos', function() return lines():find('[-] water ␛', 1, true) end)
+  kit.matches('%[x%] rest', lines())
+  kit.equal(false, vim.bo.modifiable)
+  vim.cmd('bwipeout')
+end
+
+tests['compact says what became of the window, and a refusal says why'] = function()
+  local session = kit.session('small')
+  vim.cmd('BethinkCompact')
+  kit.eventually('the refusal', function()
+    local last = kit.told[#kit.told]
+    return last and last.level == vim.log.levels.ERROR
+  end)
+  local long = {}
+  for at = 1, 80 do
+    long[at] = at .. ': ' .. ('the tide comes in at the pier, file src/tide.rs '):rep(30)
+  end
+  kit.say(session, unpack(long))
+  vim.cmd('BethinkCompact keep the tides')
+  kit.says('%d+k %-> [%d.]+k? tokens, %d+%% of what will be needed')
+  kit.eventually('the window', function() return require('bethink').statusline():find('^[%d.]+k/60k %a+$') end)
+end
+
+tests['a proposal is looked at, then approved or rejected'] = function()
+  vim.fn.mkdir(kit.root .. '/team')
+  kit.cli('team', 'init', '--dir', kit.root .. '/team')
+  local function propose(name, text)
+    kit.ask('POST', { 'v1', 'proposals' }, { json = { project_dir = kit.project, name = name, text = text } })
+  end
+  local seen
+  propose('ferry', 'Berth one is for the ferry.\n')
+  kit.answers = setmetatable({ Waiting = 1 }, {})
+  local answer = kit.answer
+  kit.answer = function(prompt)
+    if prompt:find('wants to share') then
+      seen = { wins = #vim.api.nvim_tabpage_list_wins(0), text = lines(), diff = vim.wo.diff }
+      return kit.verdict
+    end
+    return answer(prompt)
+  end
+  kit.verdict = 'Approve'
+  vim.cmd('BethinkApprove')
+  kit.says('approved: ferry')
+  kit.equal({ wins = 2, text = 'Berth one is for the ferry.\n', diff = true }, seen)
+  kit.equal(1, #vim.api.nvim_list_tabpages())
+  propose('lamps', 'Lamps are green.\n')
+  kit.verdict = 'Later'
+  seen = nil
+  vim.cmd('BethinkApprove')
+  kit.eventually('the look', function() return seen end)
+  kit.verdict = 'Reject'
+  vim.cmd('BethinkApprove')
+  kit.says('rejected: lamps')
+  vim.cmd('BethinkApprove')
+  kit.says('nothing waits')
+  kit.answer = answer
+end
+
+tests['health and help are there'] = function()
+  vim.cmd('checkhealth bethink')
+  kit.matches('daemon listens on', lines())
+  vim.cmd('bwipeout!')
+  vim.cmd('helptags ' .. vim.fn.fnameescape(vim.fn.getenv('BETHINK_PLUGIN') .. '/doc'))
+  for name in pairs(vim.api.nvim_get_commands({})) do
+    if name:match('^Bethink') then
+      vim.cmd('help :' .. name)
+      vim.cmd('helpclose')
+    end
+  end
+end
+
+return tests
