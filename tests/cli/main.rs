@@ -3,8 +3,10 @@
 // A test that can't go on stops.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod completions;
 mod dream;
 mod memory;
+mod service;
 mod team;
 mod terminal;
 

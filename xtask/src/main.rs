@@ -10,7 +10,9 @@ const USAGE: &str = "\
 cargo xtask demo [OPTIONS]   build bethink and bethinkd for release, run the demo
 cargo xtask ci               what a change has to pass
 cargo xtask figures          build for release and measure
-cargo xtask kill-loop [N]    kill the daemon at random moments, N times, and count what is lost";
+cargo xtask kill-loop [N]    kill the daemon at random moments, N times, and count what is lost
+cargo xtask man DIR          write the manual pages
+cargo xtask release          build a static archive for this machine, and check it";
 
 /// Cycles that a change has to pass; a release runs more.
 const KILLS: &str = "50";
@@ -24,6 +26,8 @@ fn main() -> Result<()> {
         ["figures", options @ ..] => figures(options),
         ["kill-loop"] => kill_loop(KILLS),
         ["kill-loop", cycles] => kill_loop(cycles),
+        ["man", dir] => man(dir),
+        ["release"] => run(&root().join("deploy/release/release"), &[] as &[&str]),
         _ => bail!("{USAGE}"),
     }
 }
@@ -45,6 +49,12 @@ fn figures(options: &[&str]) -> Result<()> {
 
 fn kill_loop(cycles: &str) -> Result<()> {
     figures(&["--only", "kills", "--kill-cycles", cycles])
+}
+
+fn man(dir: &str) -> Result<()> {
+    let dir = std::path::absolute(dir).with_context(|| format!("{dir} is no path"))?;
+    let dir = dir.to_str().context("the directory's name is not UTF-8")?;
+    cargo(&["run", "--quiet", "-p", "bethink", "--example", "man", "--", dir])
 }
 
 fn build() -> Result<()> {

@@ -1,14 +1,9 @@
 //! The log on stderr.
 
 use anyhow::anyhow;
-use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    Text,
-    Json,
-}
+use crate::arguments::Format;
 
 /// `variable` is `BETHINK_LOG`; where it is not set, the settings' own filter.
 pub(crate) fn start(format: Format, variable: Option<&str>, default: &str) -> anyhow::Result<()> {

@@ -3,12 +3,12 @@
 //! It keeps the system's allocator on purpose: measured idle and after four bodies of 30 MB, mimalloc
 //! held 19 and 130 to 240 MB where the system's held 10 and 11.
 
+mod arguments;
 mod logging;
 mod seal;
 mod signals;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -18,30 +18,10 @@ use bethink_server::Entrance;
 use clap::Parser;
 use tokio_util::sync::CancellationToken;
 
-use crate::logging::Format;
+use crate::arguments::Arguments;
 
 /// Answers are short and the store has threads of its own: more workers only cost memory.
 const WORKERS: usize = 2;
-
-/// The local memory daemon for coding agents.
-///
-/// Serves one home until it gets SIGTERM or SIGINT, then finishes what is under way.
-#[derive(Debug, Parser)]
-#[command(name = "bethinkd", version)]
-struct Arguments {
-    /// Loopback address to serve on; port 0 takes a free one and writes it to daemon.json
-    #[arg(long, value_name = "IP:PORT")]
-    listen: Option<String>,
-    /// Where all state lives; else BETHINK_HOME, else $XDG_DATA_HOME/bethink
-    #[arg(long, value_name = "DIR")]
-    home: Option<PathBuf>,
-    /// Config file; else BETHINK_CONFIG, else $XDG_CONFIG_HOME/bethink/config.toml
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// How the log on stderr is written; BETHINK_LOG sets its level
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    log_format: Format,
-}
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

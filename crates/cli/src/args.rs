@@ -50,9 +50,9 @@ pub(crate) enum Command {
     /// Watch a recorded session play into a small window, start to finish
     Demo(Demo),
     /// Start the daemon
-    Up,
+    Up(Up),
     /// Stop the daemon
-    Down,
+    Down(Down),
     /// Say whether the daemon runs, and where
     Status,
     /// Look for what is wrong, and say what to do about it
@@ -126,6 +126,26 @@ pub(crate) enum Command {
     },
     /// Print a completion script for a shell
     Completions { shell: Shell },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// Also at each login: a user unit of systemd, or a launch agent on macOS
+    #[arg(long)]
+    pub(crate) install: bool,
+    /// With --install: show what would be written and run
+    #[arg(long, requires = "install")]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Down {
+    /// No longer at each login either: takes back what `up --install` did
+    #[arg(long)]
+    pub(crate) uninstall: bool,
+    /// With --uninstall: show what would be removed
+    #[arg(long, requires = "uninstall")]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

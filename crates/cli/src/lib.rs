@@ -4,7 +4,8 @@
 //! `bethink-client`, and every judgement to the daemon. Knows no engine and no store.
 //!
 //! Reading order: `args` → `app` → `commands` → `drive` (plays recordings), `question` → `draw` → `screen` (the
-//! one way to the terminal) → `failure`; and `hook`, which stands for itself.
+//! one way to the terminal) → `failure`; `service` is what service managers want; and `hook`, which stands for
+//! itself.
 
 mod app;
 mod args;
@@ -16,6 +17,7 @@ mod hook;
 mod question;
 mod recording;
 mod screen;
+mod service;
 mod structure;
 
 use std::ffi::OsString;
@@ -29,6 +31,11 @@ use app::App;
 use args::Cli;
 use failure::Failure;
 use screen::{Look, Screen};
+
+/// The command line as a description, for what is made of it: manual pages.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {

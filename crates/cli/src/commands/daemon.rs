@@ -26,15 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const PURPOSES: usize = 8;
 
 pub(crate) async fn up(app: &mut App) -> Done {
-    let (client, started) = match Client::find(&app.places).await {
-        Ok(client) => (client, false),
-        Err(error) if error.is_unreachable() && app.places.url.is_none() => {
-            // false when another client was quicker
-            let started = app.starter()?.start(&app.places).await?.child.is_some();
-            (Client::find(&app.places).await?, started)
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let (client, started) = running(app).await?;
     match app.screen.json {
         true => app.screen.value(&json!({ "url": client.url(), "started": started }))?,
         false => {
@@ -46,6 +38,19 @@ pub(crate) async fn up(app: &mut App) -> Done {
         }
     }
     Ok(())
+}
+
+/// The daemon, and whether it was started for this.
+pub(super) async fn running(app: &App) -> Result<(Client, bool), Failure> {
+    match Client::find(&app.places).await {
+        Ok(client) => Ok((client, false)),
+        Err(error) if error.is_unreachable() && app.places.url.is_none() => {
+            // false when another client was quicker
+            let started = app.starter()?.start(&app.places).await?.child.is_some();
+            Ok((Client::find(&app.places).await?, started))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 pub(crate) async fn down(app: &mut App) -> Done {

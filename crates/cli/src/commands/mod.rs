@@ -21,6 +21,7 @@ mod recall;
 mod remember;
 mod replay;
 mod search;
+mod service;
 mod session;
 mod team;
 mod todo;
@@ -38,8 +39,12 @@ type Done = Result<(), Failure>;
 pub(crate) async fn run(app: &mut App, command: Command) -> Done {
     match command {
         Command::Demo(how) => Box::pin(demo::demo(app, &how)).await,
-        Command::Up => daemon::up(app).await,
-        Command::Down => daemon::down(app).await,
+        Command::Up(how) if how.install => Box::pin(service::install(app, how.dry_run)).await,
+        Command::Up(_) => daemon::up(app).await,
+        Command::Down(how) if how.uninstall => {
+            Box::pin(service::uninstall(app, how.dry_run)).await
+        }
+        Command::Down(_) => daemon::down(app).await,
         Command::Status => daemon::status(app).await,
         Command::Doctor => doctor::doctor(app).await,
         Command::Dashboard { print } => dashboard::open(app, print).await,

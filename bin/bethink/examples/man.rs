@@ -1,0 +1,37 @@
+//! Writes the manual pages of both programs: `cargo xtask man DIR`. An example, so that neither program
+//! carries it.
+
+#![allow(clippy::print_stderr, reason = "a tool of developers, whose terminal it is")]
+
+#[path = "../../bethinkd/src/arguments.rs"]
+#[allow(dead_code, reason = "only its description is read")]
+mod arguments;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::{fs, io};
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+fn main() -> ExitCode {
+    let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("man DIR: the directory to write to");
+        return ExitCode::from(2);
+    };
+    match write(&dir) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("we could not write manual pages into {}: {error}", dir.display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `bethink.1`, `bethink-session.1`, … and `bethinkd.1`.
+fn write(dir: &PathBuf) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    clap_mangen::generate_to(bethink_cli::command(), dir)?;
+    Man::new(arguments::Arguments::command()).generate_to(dir)?;
+    Ok(())
+}

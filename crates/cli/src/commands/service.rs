@@ -1,0 +1,229 @@
+//! `bethink up --install` and `bethink down --uninstall`: the daemon as a service of its user.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use bethink_client::Client;
+use bethink_client::stop::stop;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Done, daemon};
+use crate::app::App;
+use crate::failure::Failure;
+use crate::screen::{Screen, Text, Tone};
+use crate::service::{Manager, Service, is_ours};
+
+/// How long a service manager may take until the daemon serves, and between two looks.
+const SERVES_WITHIN: Duration = Duration::from_secs(15);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What stands where the service's file belongs.
+enum Found {
+    Nothing,
+    Same,
+    Older,
+}
+
+/// What was done, or would be.
+#[derive(Serialize)]
+struct Installed<'a> {
+    manager: &'static str,
+    file: &'a Path,
+    outcome: &'static str,
+    /// The manager was told; absent where nothing was to be done.
+    enabled: Option<bool>,
+    /// Commands that are left to the person.
+    run: Vec<String>,
+    text: Option<&'a str>,
+    url: Option<String>,
+}
+
+/// Writes the service and has the manager start it; where no manager answers, says what to run, and starts
+/// the daemon the usual way.
+pub(crate) async fn install(app: &mut App, dry_run: bool) -> Done {
+    let service = service(app)?;
+    let found = found(&service)?;
+    let mut done = Installed {
+        manager: service.manager.name(),
+        file: &service.file,
+        outcome: match found {
+            Found::Same => "same",
+            Found::Nothing | Found::Older if dry_run => "would be written",
+            Found::Nothing | Found::Older => "written",
+        },
+        enabled: None,
+        run: service.enable.iter().map(|words| words.join(" ")).collect(),
+        text: dry_run.then_some(&service.text),
+        url: None,
+    };
+    if !dry_run {
+        if !matches!(found, Found::Same) {
+            write(&service).map_err(|error| Failure::file("write", &service.file, &error))?;
+        }
+        if succeeds(&service.probe) {
+            hand_over(app, &service, &found).await?;
+            done.run.clear();
+        }
+        done.enabled = Some(done.run.is_empty());
+        done.url = Some(daemon::running(app).await?.0.url().to_owned());
+    }
+    match app.screen.json {
+        true => Ok(app.screen.value(&done)?),
+        false => Ok(show(&mut app.screen, &done)?),
+    }
+}
+
+fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
+    if let Some(text) = done.text {
+        screen.block(text.trim_end())?;
+        screen.gap()?;
+    }
+    if let Some(url) = &done.url {
+        screen.line(url.as_str())?;
+    }
+    screen.note(format!("{}: {}", done.file.display(), done.outcome))?;
+    match done.enabled {
+        Some(true) => screen.note(format!("{} starts the daemon at each login", done.manager))?,
+        Some(false) => {
+            let why = format!("{} does not answer here; in a session of your own, run:", done.manager);
+            screen.note(Text::new().put(Tone::Warn, why))?;
+        }
+        None => screen.note(Text::new().dim("then these are run:"))?,
+    }
+    done.run.iter().try_for_each(|line| screen.note(format!("  {line}")))
+}
+
+/// Stops the service, removes its file, and stops the daemon whoever started it.
+pub(crate) async fn uninstall(app: &mut App, dry_run: bool) -> Done {
+    let service = service(app)?;
+    let there = !matches!(found(&service)?, Found::Nothing);
+    let outcome = match (there, dry_run) {
+        (false, _) => "not there",
+        (true, true) => "would be removed",
+        (true, false) => "removed",
+    };
+    let managed = !dry_run && there && succeeds(&service.probe);
+    if managed {
+        run_all(&service.disable)?;
+    }
+    if there && !dry_run {
+        fs::remove_file(&service.file)
+            .map_err(|error| Failure::file("remove", &service.file, &error))?;
+    }
+    if managed {
+        run_all(&service.forget)?;
+    }
+    let file = service.file.display().to_string();
+    if dry_run || app.screen.json {
+        return match app.screen.json {
+            true => Ok(app.screen.value(&json!({ "file": file, "outcome": outcome }))?),
+            false => Ok(app.screen.line(format!("{file}: {outcome}"))?),
+        };
+    }
+    app.screen.note(format!("{file}: {outcome}"))?;
+    match stop(&app.places, None).await {
+        Ok(pid) => Ok(app.screen.note(format!("stopped (process {pid})"))?),
+        // the service manager has stopped it
+        Err(bethink_client::StopError::NotRunning { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn service(app: &App) -> Result<Service, Failure> {
+    let daemon = app.starter()?.daemon;
+    let daemon = std::path::absolute(&daemon).unwrap_or(daemon);
+    let env = |name: &str| std::env::var(name).ok();
+    Manager::of_this_system()
+        .service(&daemon, rustix::process::getuid().as_raw(), &env)
+        .map_err(|error| Failure::new(error.to_string()))
+}
+
+/// A file that somebody wrote by hand is left alone.
+fn found(service: &Service) -> Result<Found, Failure> {
+    match fs::read_to_string(&service.file) {
+        Ok(text) if text == service.text => Ok(Found::Same),
+        Ok(text) if is_ours(&text) => Ok(Found::Older),
+        Ok(_) => Err(Failure::hinted(
+            format!("{} is not ours, so it is left alone", service.file.display()),
+            "move it away, then try again",
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(error) => Err(Failure::file("read", &service.file, &error)),
+    }
+}
+
+/// Whole or not at all: a manager may read it at any moment.
+fn write(service: &Service) -> io::Result<()> {
+    let dir = service.file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(service.text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(&service.file).map(drop).map_err(|error| error.error)
+}
+
+/// A daemon that somebody started holds the home, so that the service's could not start: it goes first.
+async fn hand_over(app: &App, service: &Service, found: &Found) -> Done {
+    let runs = Client::find(&app.places).await.is_ok();
+    if runs && matches!(found, Found::Same) && is_managed(service) {
+        return Ok(());
+    }
+    if runs && app.places.url.is_none() {
+        stop(&app.places, None).await?;
+    }
+    if service.manager == Manager::Launchd && matches!(found, Found::Older) {
+        // what was loaded is the older file; failing means that nothing was
+        let _unloaded = service.disable.iter().all(|command| succeeds(command));
+    }
+    run_all(&service.enable)?;
+    let until = tokio::time::Instant::now() + SERVES_WITHIN;
+    while Client::find(&app.places).await.is_err() {
+        if tokio::time::Instant::now() > until {
+            let hint = "journalctl --user -u bethinkd says why, where there is a journal";
+            let what = format!("{} has not started the daemon", service.manager.name());
+            return Err(Failure::hinted(what, hint));
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
+}
+
+fn is_managed(service: &Service) -> bool {
+    match service.manager {
+        Manager::Systemd => {
+            let query = ["systemctl", "--user", "is-active", "--quiet", "bethinkd.service"];
+            succeeds(&query.map(str::to_owned))
+        }
+        Manager::Launchd => false,
+    }
+}
+
+fn run_all(commands: &[Vec<String>]) -> Done {
+    commands.iter().try_for_each(|command| run(command))
+}
+
+fn run(command: &[String]) -> Done {
+    let [program, arguments @ ..] = command else { return Ok(()) };
+    let line = command.join(" ");
+    let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let ran = ran.map_err(|error| Failure::new(format!("{line} did not run: {error}")))?;
+    match ran.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
+            Err(Failure::new(format!("{line} failed ({}): {said}", ran.status)))
+        }
+    }
+}
+
+/// Nothing of it reaches the terminal.
+fn succeeds(command: &[String]) -> bool {
+    let [program, arguments @ ..] = command else { return false };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}

@@ -1,0 +1,140 @@
+//! The daemon as a service of its user: which file a service manager wants, and which commands make it
+//! so. Pure; `commands::service` writes and runs.
+//!
+//! The files of `deploy/` are the templates: what a person copies by hand and what `bethink up --install`
+//! writes differ in the program's path and the variables alone.
+
+mod launchd;
+mod systemd;
+
+use std::path::{Path, PathBuf};
+
+/// Stands in every file of ours, and in no other.
+const MARK: &str = "Written by `bethink up --install`";
+/// Variables that say which home and settings the daemon has. The others are for a run, not for a service.
+const KEPT: [&str; 2] = ["BETHINK_HOME", "BETHINK_CONFIG"];
+
+/// Who starts the daemon at login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manager {
+    Systemd,
+    Launchd,
+}
+
+/// A service file and what follows it; commands are words, the program first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    pub(crate) manager: Manager,
+    pub(crate) file: PathBuf,
+    pub(crate) text: String,
+    /// Answers with success where the manager can be spoken to from here.
+    pub(crate) probe: Vec<String>,
+    /// Make it run now and at each login.
+    pub(crate) enable: Vec<Vec<String>>,
+    /// Stop it, before the file is removed.
+    pub(crate) disable: Vec<Vec<String>>,
+    /// After the file is gone.
+    pub(crate) forget: Vec<Vec<String>>,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(crate) enum ServiceError {
+    #[error("HOME is not set, so we could not tell where the service belongs")]
+    NoHome,
+    #[error("{what} {value:?} has a line break or is not UTF-8; a service file can't name it")]
+    Unspeakable { what: &'static str, value: String },
+}
+
+impl Manager {
+    pub(crate) fn of_this_system() -> Self {
+        if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Systemd => "systemd",
+            Self::Launchd => "launchd",
+        }
+    }
+
+    /// The service of this user that runs `daemon`; `uid` is the user's.
+    pub(crate) fn service(
+        self,
+        daemon: &Path,
+        uid: u32,
+        env: &impl Fn(&str) -> Option<String>,
+    ) -> Result<Service, ServiceError> {
+        let set = |name: &str| env(name).filter(|value| !value.is_empty());
+        let person = set("HOME").map(PathBuf::from).ok_or(ServiceError::NoHome)?;
+        let program = speakable("the path", daemon.to_str().map(str::to_owned), daemon)?;
+        let mut variables = Vec::new();
+        for name in KEPT {
+            if let Some(value) = set(name) {
+                // a service has no current directory that a relative path could start from
+                let path = std::path::absolute(&value).unwrap_or_else(|_| PathBuf::from(&value));
+                variables.push((name, speakable(name, path.to_str().map(str::to_owned), &path)?));
+            }
+        }
+        Ok(match self {
+            Self::Systemd => {
+                let config = set("XDG_CONFIG_HOME").map(PathBuf::from);
+                let config = config.filter(|dir| dir.is_absolute());
+                let config = config.unwrap_or_else(|| person.join(".config"));
+                systemd::service(&config, &program, &variables)
+            }
+            Self::Launchd => launchd::service(&person, uid, &program, &variables, set("PATH")),
+        })
+    }
+}
+
+/// Whether a file is one that we wrote, or a copy from `deploy/`.
+pub(crate) fn is_ours(text: &str) -> bool {
+    text.contains(MARK)
+}
+
+fn speakable(
+    what: &'static str,
+    text: Option<String>,
+    raw: &Path,
+) -> Result<String, ServiceError> {
+    let spoken = text.filter(|text| !text.contains(char::is_control));
+    spoken.ok_or_else(|| ServiceError::Unspeakable { what, value: raw.display().to_string() })
+}
+
+fn words(command: &[&str]) -> Vec<String> {
+    command.iter().map(|&word| word.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn service(
+        manager: Manager,
+        daemon: &str,
+        pairs: &[(&str, &str)],
+    ) -> Result<Service, ServiceError> {
+        let env = |name: &str| {
+            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        };
+        manager.service(Path::new(daemon), 501, &env)
+    }
+
+    #[test]
+    fn a_service_needs_a_person_and_names_that_can_be_said() {
+        for manager in [Manager::Systemd, Manager::Launchd] {
+            assert_eq!(service(manager, "/b/bethinkd", &[]), Err(ServiceError::NoHome));
+            let odd = service(manager, "/b\n[Service]\nUser=root/bethinkd", &[("HOME", "/h")]);
+            assert!(matches!(odd, Err(ServiceError::Unspeakable { what: "the path", .. })));
+            let odd = [("HOME", "/h"), ("BETHINK_HOME", "/x\ny")];
+            let odd = service(manager, "/b/bethinkd", &odd);
+            assert!(matches!(odd, Err(ServiceError::Unspeakable { what: "BETHINK_HOME", .. })));
+        }
+    }
+
+    #[test]
+    fn what_a_person_copies_by_hand_is_ours_too() {
+        assert!(is_ours(systemd::TEMPLATE) && is_ours(launchd::TEMPLATE));
+        assert!(!is_ours("[Service]\nExecStart=/usr/bin/bethinkd\n"));
+    }
+}
