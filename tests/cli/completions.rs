@@ -31,7 +31,8 @@ fn bash_offers_the_commands() {
     let complete = "COMP_WORDS=(bethink \"$@\"); COMP_CWORD=$#; \
         _bethink bethink \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";
     for (words, expect) in [("se", "session"), ("session re", "rename"), ("up --i", "--install")] {
-        let text = format!("source FILE; complete -p bethink >/dev/null; set -- {words}; {complete}");
+        let text =
+            format!("source FILE; complete -p bethink >/dev/null; set -- {words}; {complete}");
         let Some(offered) = shell("bash", &["--norc"], &text) else { return };
         assert!(offered.lines().any(|word| word == expect), "{words}: {offered}");
     }

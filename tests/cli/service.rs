@@ -65,7 +65,8 @@ fn the_daemon_becomes_a_service_and_stops_being_one() {
     let desk = Desk::with(MANAGER);
     // one that a person started has to give way
     done(desk.run(&["up"]));
-    let installed: Value = serde_json::from_str(&done(desk.run(&["up", "--install", "--json"]))).unwrap();
+    let installed: Value =
+        serde_json::from_str(&done(desk.run(&["up", "--install", "--json"]))).unwrap();
     assert_eq!((&installed["outcome"], &installed["enabled"]), (&"written".into(), &true.into()));
     assert!(installed["url"].as_str().unwrap().starts_with("http://127.0.0.1:"));
     let unit = fs::read_to_string(desk.unit()).unwrap();
@@ -92,7 +93,8 @@ fn without_a_manager_it_says_what_to_run_and_starts_the_daemon() {
     let desk = Desk::with("#!/bin/sh\nexit 1\n");
     let installed = desk.run(&["up", "--install"]);
     assert_eq!(installed.code, 0, "{installed:?}");
-    for line in ["systemd does not answer here", "  systemctl --user enable --now bethinkd.service"] {
+    for line in ["systemd does not answer here", "  systemctl --user enable --now bethinkd.service"]
+    {
         assert!(installed.err.contains(line), "{installed:?}");
     }
     assert!(desk.unit().exists());
@@ -114,7 +116,10 @@ fn a_dry_run_changes_nothing_and_a_strange_file_is_left_alone() {
         assert_eq!(refused.code, 1, "{refused:?}");
         assert!(refused.err.contains("not ours"), "{refused:?}");
     }
-    assert_eq!(fs::read_to_string(desk.unit()).unwrap(), "[Service]\nExecStart=/usr/bin/bethinkd\n");
+    assert_eq!(
+        fs::read_to_string(desk.unit()).unwrap(),
+        "[Service]\nExecStart=/usr/bin/bethinkd\n"
+    );
     assert!(desk.told().is_empty());
     // one of an older version is replaced
     fs::write(desk.unit(), "# Written by `bethink up --install`\n[Service]\n").unwrap();

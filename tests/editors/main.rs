@@ -23,7 +23,10 @@ fn root() -> PathBuf {
 /// Where `bethink` lies, and `bethinkd` beside it.
 fn programs() -> PathBuf {
     let dir = Path::new(env!("CARGO_BIN_EXE_bethink")).parent().unwrap().to_path_buf();
-    assert!(dir.join("bethinkd").is_file(), "run `cargo build -p bethinkd` with this profile first");
+    assert!(
+        dir.join("bethinkd").is_file(),
+        "run `cargo build -p bethinkd` with this profile first"
+    );
     dir
 }
 
@@ -57,7 +60,7 @@ fn vs_code() {
     }
     let modules = kit.place().join("node_modules");
     std::os::unix::fs::symlink(&modules, dir.join("node_modules")).unwrap();
-    let npm = |script: &str| kit.script("npm").arg("run").arg("--silent").arg(script).dir(dir);
+    let npm = |script: &str| kit.script("node").arg("--run").arg(script).dir(dir);
     npm("check").run().good();
     npm("build").run().good();
     let ran = npm("test").env("BETHINK_BIN", programs()).within(PATIENCE).run().good();
@@ -72,8 +75,17 @@ fn packaged(told: &str, dir: &Path) {
         told.iter().map(|line| line.trim_start_matches([' ', '│', '├', '└', '─'])).collect();
     let names: Vec<&str> = names.iter().filter_map(|name| name.split(' ').next()).collect();
     let expect = [
-        "[Content_Types].xml", "extension.vsixmanifest", "extension/", "LICENSE-APACHE", "LICENSE-MIT",
-        "package.json", "readme.md", "dist/", "extension.js", "media/", "bethink.svg",
+        "[Content_Types].xml",
+        "extension.vsixmanifest",
+        "extension/",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "package.json",
+        "readme.md",
+        "dist/",
+        "extension.js",
+        "media/",
+        "bethink.svg",
     ];
     assert_eq!(names, expect);
     assert!(dir.join("bethink-0.1.0.vsix").is_file());

@@ -41,9 +41,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Demo(how) => Box::pin(demo::demo(app, &how)).await,
         Command::Up(how) if how.install => Box::pin(service::install(app, how.dry_run)).await,
         Command::Up(_) => daemon::up(app).await,
-        Command::Down(how) if how.uninstall => {
-            Box::pin(service::uninstall(app, how.dry_run)).await
-        }
+        Command::Down(how) if how.uninstall => Box::pin(service::uninstall(app, how.dry_run)).await,
         Command::Down(_) => daemon::down(app).await,
         Command::Status => daemon::status(app).await,
         Command::Doctor => doctor::doctor(app).await,

@@ -89,7 +89,8 @@ fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
     match done.enabled {
         Some(true) => screen.note(format!("{} starts the daemon at each login", done.manager))?,
         Some(false) => {
-            let why = format!("{} does not answer here; in a session of your own, run:", done.manager);
+            let why =
+                format!("{} does not answer here; in a session of your own, run:", done.manager);
             screen.note(Text::new().put(Tone::Warn, why))?;
         }
         None => screen.note(Text::new().dim("then these are run:"))?,

@@ -58,10 +58,7 @@ mod tests {
     fn the_agent_names_program_home_and_path() {
         let pairs = [("HOME", "/Users/a"), ("BETHINK_HOME", "/x<y>&z"), ("PATH", "/bin:/opt/bin")];
         let made = service(Manager::Launchd, "/a & b/bethinkd", &pairs).unwrap();
-        assert_eq!(
-            made.file,
-            Path::new("/Users/a/Library/LaunchAgents/dev.bethink.daemon.plist")
-        );
+        assert_eq!(made.file, Path::new("/Users/a/Library/LaunchAgents/dev.bethink.daemon.plist"));
         for line in [
             "<string>/a &amp; b/bethinkd</string>",
             "<key>BETHINK_HOME</key>\n    <string>/x&lt;y&gt;&amp;z</string>",

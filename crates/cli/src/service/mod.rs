@@ -92,11 +92,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
     text.contains(MARK)
 }
 
-fn speakable(
-    what: &'static str,
-    text: Option<String>,
-    raw: &Path,
-) -> Result<String, ServiceError> {
+fn speakable(what: &'static str, text: Option<String>, raw: &Path) -> Result<String, ServiceError> {
     let spoken = text.filter(|text| !text.contains(char::is_control));
     spoken.ok_or_else(|| ServiceError::Unspeakable { what, value: raw.display().to_string() })
 }
