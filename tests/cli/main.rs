@@ -1,7 +1,7 @@
 //! The real `bethink` against the real daemon: what a person types, what they read, how it exits.
 
 // A test that can't go on stops.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 mod completions;
 mod dream;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bethink_test_clients::{Kit, kit};
+use bethink_test_clients::{Kit, Script, kit};
 use tempfile::TempDir;
 
 /// A suite starts some dozen daemons, one after the other, on a machine that may be busy.
@@ -115,7 +115,7 @@ fn neovim() {
     let words = ["--headless", "-u", "NONE", "-c", "luafile test/run.lua"];
     let ran = words
         .iter()
-        .fold(kit.script("nvim"), |script, word| script.arg(word))
+        .fold(kit.script("nvim"), Script::arg)
         .dir(copy.path())
         .env("BETHINK_BIN", programs())
         .within(PATIENCE)
