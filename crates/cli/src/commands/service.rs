@@ -109,6 +109,7 @@ pub(crate) async fn uninstall(app: &mut App, dry_run: bool) -> Done {
     };
     let managed = !dry_run && there && succeeds(&service.probe);
     if managed {
+        unload(&service);
         run_all(&service.disable)?;
     }
     if there && !dry_run {
@@ -170,16 +171,13 @@ fn write(service: &Service) -> io::Result<()> {
 /// A daemon that somebody started holds the home, so that the service's could not start: it goes first.
 async fn hand_over(app: &App, service: &Service, found: &Found) -> Done {
     let runs = Client::find(&app.places).await.is_ok();
-    if runs && matches!(found, Found::Same) && is_managed(service) {
+    if runs && matches!(found, Found::Same) && succeeds(&service.managed) {
         return Ok(());
     }
     if runs && app.places.url.is_none() {
         stop(&app.places, None).await?;
     }
-    if service.manager == Manager::Launchd && matches!(found, Found::Older) {
-        // what was loaded is the older file; failing means that nothing was
-        let _unloaded = service.disable.iter().all(|command| succeeds(command));
-    }
+    unload(service);
     run_all(&service.enable)?;
     let until = tokio::time::Instant::now() + SERVES_WITHIN;
     while Client::find(&app.places).await.is_err() {
@@ -193,13 +191,10 @@ async fn hand_over(app: &App, service: &Service, found: &Found) -> Done {
     Ok(())
 }
 
-fn is_managed(service: &Service) -> bool {
-    match service.manager {
-        Manager::Systemd => {
-            let query = ["systemctl", "--user", "is-active", "--quiet", "bethinkd.service"];
-            succeeds(&query.map(str::to_owned))
-        }
-        Manager::Launchd => false,
+fn unload(service: &Service) {
+    for command in &service.unload {
+        // failing means that nothing was loaded
+        let _loaded = succeeds(command);
     }
 }
 

@@ -38,8 +38,11 @@ pub(super) fn service(
             .replace(PROGRAM, &format!("<string>{}</string>", escaped(program)))
             .replace(VARIABLES, &pairs),
         probe: words(&["launchctl", "print", &domain]),
+        managed: words(&["launchctl", "print", &target]),
+        // what is loaded can't be loaded again, and what is not can't be unloaded
+        unload: vec![words(&["launchctl", "bootout", &target])],
         enable: vec![words(&["launchctl", "bootstrap", &domain, &place])],
-        disable: vec![words(&["launchctl", "bootout", &target])],
+        disable: Vec::new(),
         forget: Vec::new(),
         file,
     }
@@ -67,6 +70,6 @@ mod tests {
             assert!(made.text.contains(line), "{line}: {}", made.text);
         }
         assert_eq!(made.enable[0][2], "gui/501");
-        assert_eq!(made.disable[0].last().unwrap(), "gui/501/dev.bethink.daemon");
+        assert_eq!(made.unload[0].last().unwrap(), "gui/501/dev.bethink.daemon");
     }
 }

@@ -29,9 +29,13 @@ pub(crate) struct Service {
     pub(crate) text: String,
     /// Answers with success where the manager can be spoken to from here.
     pub(crate) probe: Vec<String>,
+    /// Answers with success where the manager runs what it was given.
+    pub(crate) managed: Vec<String>,
+    /// Before anything else, and whatever it answers: what an older file left loaded.
+    pub(crate) unload: Vec<Vec<String>>,
     /// Make it run now and at each login.
     pub(crate) enable: Vec<Vec<String>>,
-    /// Stop it, before the file is removed.
+    /// Stop it and forget that it belongs to logins, before the file is removed.
     pub(crate) disable: Vec<Vec<String>>,
     /// After the file is gone.
     pub(crate) forget: Vec<Vec<String>>,

@@ -21,6 +21,8 @@ pub(super) fn service(config: &Path, program: &str, variables: &[(&str, String)]
         file: config.join("systemd/user").join(UNIT),
         text: TEMPLATE.replace(PROGRAM, &lines),
         probe: user(&["show-environment"]),
+        managed: user(&["is-active", "--quiet", UNIT]),
+        unload: Vec::new(),
         enable: vec![user(&["daemon-reload"]), user(&["enable", "--now", UNIT])],
         disable: vec![user(&["disable", "--now", UNIT])],
         forget: vec![user(&["daemon-reload"])],

@@ -21,7 +21,7 @@ import { MemoryFiles, SCHEME } from './memory-files';
 import { find } from './places';
 import { Starter, settings } from './starter';
 import { Status } from './status';
-import { line } from './text';
+import { complain } from './tell';
 import { Tree } from './tree';
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -41,7 +41,7 @@ export function activate(context: vscode.ExtensionContext): void {
     },
     down: (error) => {
       board.down(error);
-      if (error instanceof Unreachable) void tell(async () => void ((await starter.offer()) && events.hurry()));
+      if (error instanceof Unreachable) void attempt(async () => void ((await starter.offer()) && events.hurry()));
     },
     event: (kind, data) => {
       if (kind === 'memory' || kind === 'proposal' || kind === 'reset') files.changed();
@@ -54,17 +54,17 @@ export function activate(context: vscode.ExtensionContext): void {
   };
 
   /** Says what went wrong; where nothing answers, starting the daemon is offered with it. */
-  async function tell(work: () => Promise<void>): Promise<void> {
+  async function attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
       const offer = error instanceof Unreachable && vscode.workspace.isTrusted ? ['Start the Daemon'] : [];
-      const chosen = await vscode.window.showErrorMessage(`bethink: ${line(words(error), 500)}`, ...offer);
-      if (chosen) await tell(start);
+      const chosen = await complain(`bethink: ${words(error)}`, ...offer);
+      if (chosen) await attempt(start);
     }
   }
   const command = (name: string, work: (argument?: unknown) => Promise<void>) =>
-    vscode.commands.registerCommand(`bethink.${name}`, (argument?: unknown) => tell(() => work(argument)));
+    vscode.commands.registerCommand(`bethink.${name}`, (argument?: unknown) => attempt(() => work(argument)));
 
   const draw = () => {
     status.draw();

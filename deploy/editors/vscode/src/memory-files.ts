@@ -10,6 +10,7 @@ import type { Daemon } from './daemon';
 import { Refused, words } from './failure';
 import { needTrust } from './projects';
 import * as routes from './routes';
+import { complain, warn } from './tell';
 import { line } from './text';
 
 export const SCHEME = 'bethink';
@@ -113,7 +114,7 @@ export class MemoryFiles implements vscode.FileSystemProvider {
     const written = await routes.writeMemory(this.daemon, dir, scope, name, text, etag);
     this.read.set(uri.toString(), quoted(written.etag));
     this.note(uri, quoted(written.etag), Buffer.byteLength(text));
-    for (const warning of written.warnings) void vscode.window.showWarningMessage(line(warning));
+    for (const warning of written.warnings) void warn(warning);
   }
 
   /** The daemon gives no times of single reads: the first look at a tag stands for its time. */
@@ -131,7 +132,7 @@ export class MemoryFiles implements vscode.FileSystemProvider {
     const { current, etag } = refused.problem.versions ?? {};
     const told = `${line(name, 80)} was changed by somebody else since you opened it.`;
     const choices = etag === undefined ? [COMPARE] : [COMPARE, OVERWRITE];
-    const chosen = await vscode.window.showWarningMessage(told, ...choices);
+    const chosen = await warn(told, ...choices);
     if (chosen === COMPARE) await compare(uri, current ?? '', line(name, 80));
     if (chosen === OVERWRITE && etag !== undefined) await this.overwrite(uri, yours, etag);
   }
@@ -142,7 +143,7 @@ export class MemoryFiles implements vscode.FileSystemProvider {
       await this.put(uri, text, quoted(etag));
       this.changes.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     } catch (error) {
-      void vscode.window.showErrorMessage(`bethink: ${line(words(error))}`);
+      void complain(`bethink: ${words(error)}`);
     }
   }
 }

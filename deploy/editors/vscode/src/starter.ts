@@ -6,6 +6,7 @@ import * as vscode from 'vscode';
 
 import type { Place } from './places';
 import { needTrust } from './projects';
+import { tell } from './tell';
 import { line } from './text';
 
 /** Milliseconds; a daemon that recovers a damaged database may take ten seconds. */
@@ -28,7 +29,7 @@ export class Starter {
     this.asked = true;
     if (wanted !== 'always') {
       const told = 'The bethink daemon does not run. Start it?';
-      const chosen = await vscode.window.showInformationMessage(told, START, ALWAYS);
+      const chosen = await tell(told, START, ALWAYS);
       if (chosen === ALWAYS) await settings().update('startDaemon', 'always', vscode.ConfigurationTarget.Global);
       if (chosen !== START && chosen !== ALWAYS) return false;
     }

@@ -9,6 +9,8 @@ const UNSEEN =
 
 /** Longest line that a list shows; the rest of it is in the document. */
 const LINE = 200;
+/** Longest notification. */
+const SENTENCE = 600;
 
 /** One line of somebody else's text. */
 export function line(text: string, most = LINE): string {
@@ -21,6 +23,11 @@ export function line(text: string, most = LINE): string {
 /** The same for places where the editor draws `$(name)` as an icon. */
 export function label(text: string, most = LINE): string {
   return line(text, most).replace(/\$\(/g, '\\$(');
+}
+
+/** A sentence for a notification, where the editor would make `[words](command:…)` a link that runs it. */
+export function notice(text: string): string {
+  return line(text, SENTENCE).replace(/\]\(/g, '] (');
 }
 
 /** A number of tokens as people say it: `840`, `12.4k`, `180k`. */

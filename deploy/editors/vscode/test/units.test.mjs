@@ -1,14 +1,14 @@
 // What needs no daemon.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
 import { find, homeOf } from '../src/places.ts';
 import { EventParser } from '../src/sse.ts';
-import { label, line, tokens } from '../src/text.ts';
+import { label, line, notice, tokens } from '../src/text.ts';
 
 test('events are the same wherever the stream is cut', () => {
   const text = 'retry: 1000\n\n:\n\nid: 1-2-3\nevent: context\ndata: {"a":\ndata: "é…"}\r\n\r\nevent: x\n\ndata: bare\n\n';
@@ -36,6 +36,19 @@ test('text is one harmless line', () => {
   assert.equal([...line('ab'.repeat(500))].length, 200);
   assert.equal(line('👍👍👍👍', 3), '👍👍…', 'never half a character');
   assert.equal(label('$(trash) $(x'), '\\$(trash) \\$(x');
+});
+
+test('a notification holds no link', () => {
+  assert.equal(notice('saved [x](command:workbench.action.quit) [y](https://z)'), 'saved [x] (command:workbench.action.quit) [y] (https://z)');
+});
+
+test('nothing but one module shows notifications', () => {
+  const folder = new URL('../src/', import.meta.url);
+  const files = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.ts') && name !== 'tell.ts');
+  assert.ok(files.length > 10);
+  for (const file of files) {
+    assert.doesNotMatch(readFileSync(new URL(file, folder), 'utf8'), /show\w+Message|withProgress/, file);
+  }
 });
 
 test('sizes are said shortly', () => {

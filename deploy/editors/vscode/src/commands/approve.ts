@@ -5,6 +5,7 @@ import { Refused } from '../failure';
 import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
 import type { Proposal } from '../shapes';
+import { tell, warn } from '../tell';
 import { label, line } from '../text';
 
 const APPROVE = 'Approve';
@@ -20,18 +21,18 @@ export async function approve(daemon: Daemon, id?: string): Promise<void> {
   needTrust();
   const waiting = await routes.proposals(daemon, needFolder());
   if (waiting.length === 0) {
-    void vscode.window.showInformationMessage('Nothing waits for approval.');
+    void tell('Nothing waits for approval.');
     return;
   }
   const proposal = waiting.find((one) => one.id === id) ?? (await pick(waiting));
   if (!proposal) return;
   await show(proposal);
   const told = `${line(proposal.by, 20)} wants to share “${line(proposal.name, 80)}” with the team.`;
-  const verdict = await vscode.window.showInformationMessage(told, APPROVE, REJECT);
+  const verdict = await tell(told, APPROVE, REJECT);
   if (verdict === APPROVE) await letIn(daemon, proposal);
   if (verdict === REJECT) {
     await routes.decide(daemon, proposal.id, 'reject');
-    void vscode.window.showInformationMessage(`Rejected: ${line(proposal.name, 80)} is not proposed again.`);
+    void tell(`Rejected: ${line(proposal.name, 80)} is not proposed again.`);
   }
 }
 
@@ -62,9 +63,9 @@ async function letIn(daemon: Daemon, proposal: Proposal): Promise<void> {
     ({ warnings } = await routes.decide(daemon, proposal.id, 'approve'));
   } catch (error) {
     if (!(error instanceof Refused && error.problem.status === 409)) throw error;
-    if ((await vscode.window.showWarningMessage(line(error.message, 500), REPLACE)) !== REPLACE) return;
+    if ((await warn(error.message, REPLACE)) !== REPLACE) return;
     ({ warnings } = await routes.decide(daemon, proposal.id, 'approve', true));
   }
   const told = [`Approved: ${line(proposal.name, 80)} is the team's now.`, ...(warnings ?? []).map((one) => line(one))];
-  void vscode.window.showInformationMessage(told.join(' '));
+  void tell(told.join(' '));
 }

@@ -4,6 +4,7 @@ import type { Board } from '../board';
 import type { Daemon } from '../daemon';
 import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
+import { tell, working } from '../tell';
 import { line, tokens } from '../text';
 
 export async function compact(daemon: Daemon, board: Board): Promise<void> {
@@ -16,19 +17,12 @@ export async function compact(daemon: Daemon, board: Board): Promise<void> {
     prompt: 'What the summary should look at above all; empty for the usual. It can be undone.',
   });
   if (instructions === undefined) return;
-  const options = {
-    location: vscode.ProgressLocation.Notification,
-    title: `Compacting “${title}”`,
-    cancellable: true,
-  };
-  const done = await vscode.window.withProgress(options, (_progress, cancelled) => {
-    const stop = new AbortController();
-    cancelled.onCancellationRequested(() => stop.abort());
-    return routes.compact(daemon, session.id, instructions.trim(), stop.signal).catch((error: unknown) => {
-      if (stop.signal.aborted) return undefined;
+  const done = await working(`Compacting “${title}”`, (stop) =>
+    routes.compact(daemon, session.id, instructions.trim(), stop).catch((error: unknown) => {
+      if (stop.aborted) return undefined;
       throw error;
-    });
-  });
+    }),
+  );
   if (!done) return;
   board.all();
   const told = [
@@ -36,5 +30,5 @@ export async function compact(daemon: Daemon, board: Board): Promise<void> {
     `${Math.round(100 * done.fidelity)}% of what will be needed is kept.`,
     done.warning ? line(done.warning) : '',
   ];
-  void vscode.window.showInformationMessage(told.join(' ').trim());
+  void tell(told.join(' ').trim());
 }

@@ -5,6 +5,7 @@ import { uriOf } from '../memory-files';
 import { needFolder } from '../projects';
 import * as routes from '../routes';
 import type { Recalled } from '../shapes';
+import { tell } from '../tell';
 import { label } from '../text';
 import { selected } from './remember';
 
@@ -28,7 +29,7 @@ export async function recall(daemon: Daemon): Promise<void> {
   if (query === undefined || query.trim() === '') return;
   const memories = await routes.recall(daemon, dir, query);
   if (memories.length === 0) {
-    void vscode.window.showInformationMessage('Nothing that is remembered fits that.');
+    void tell('Nothing that is remembered fits that.');
     return;
   }
   const chosen = await vscode.window.showQuickPick(memories.map(choice), {

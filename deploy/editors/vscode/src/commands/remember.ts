@@ -4,6 +4,7 @@ import type { Daemon } from '../daemon';
 import { uriOf } from '../memory-files';
 import { needFolder, needTrust } from '../projects';
 import * as routes from '../routes';
+import { tell } from '../tell';
 import { line } from '../text';
 
 const OPEN = 'Open';
@@ -20,7 +21,7 @@ export async function remember(daemon: Daemon): Promise<void> {
   if (text === undefined || text.trim() === '') return;
   const written = await routes.remember(daemon, dir, text);
   const told = [`Remembered as ${line(written.name, 80)}.`, ...written.warnings.map((one) => line(one))].join(' ');
-  const chosen = await vscode.window.showInformationMessage(told, OPEN);
+  const chosen = await tell(told, OPEN);
   if (chosen === OPEN) {
     await vscode.commands.executeCommand('vscode.open', uriOf(dir, written.scope, written.name));
   }
