@@ -4,7 +4,7 @@
 //! prompt gets to `bethink-recall`, and acting to the daemon.
 //!
 //! Reading order: [`name`] → [`hash`] → [`header`] → [`index`] → [`age`] → [`unseen`] →
-//! [`prompt`] → [`lint`].
+//! [`prompt`] → [`lint`] → [`tool`].
 
 pub mod age;
 pub mod hash;
@@ -13,6 +13,7 @@ pub mod index;
 pub mod lint;
 pub mod name;
 pub mod prompt;
+pub mod tool;
 pub mod unseen;
 
 pub use hash::Hash;
