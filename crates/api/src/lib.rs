@@ -16,6 +16,7 @@ pub mod instructions;
 pub mod job;
 pub mod memory;
 pub mod memory_care;
+pub mod memory_tool;
 pub mod message;
 pub mod model;
 pub mod notes;
@@ -53,6 +54,7 @@ pub use memory::{
 pub use memory_care::{
     IndexSize, MemoryFinding, MemoryLint, MemoryRebuilt, MemoryShelf, RebuildMemory,
 };
+pub use memory_tool::{MemoryToolCall, MemoryToolResult};
 pub use message::{
     AnsweredCall, AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits,
     StoredMessage,

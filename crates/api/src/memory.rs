@@ -33,7 +33,7 @@ pub struct Memory {
 pub struct MemorySource {
     pub session: String,
     pub messages: Vec<String>,
-    /// `embedded`, `model` or `person`.
+    /// `embedded`, `model`, `agent` or `person`.
     pub strategy: String,
     pub time: String,
 }

@@ -75,6 +75,12 @@ impl Client {
         self.json("POST /v1/recall", self.request(Method::POST, url).json(what)).await
     }
 
+    /// One call of Anthropic's memory tool.
+    pub async fn memory_tool(&self, call: &api::MemoryToolCall) -> Result<api::MemoryToolResult> {
+        let url = self.at(&["v1", "memory-tool"]);
+        self.json("POST /v1/memory-tool", self.request(Method::POST, url).json(call)).await
+    }
+
     /// The index as prompts get it.
     pub async fn memory_index(&self, project_dir: &str, scope: &str) -> Result<api::MemoryIndex> {
         let url = self.of_project(&["v1", "memories", "index"], project_dir, &[("scope", scope)]);

@@ -62,7 +62,7 @@ pub use events::{AllEvents, Event, Events};
 pub use export::Export;
 pub use gateway::{ClientKey, Heard, Outcome, Piece, Prepared, Prompt, Ticket, Told};
 pub use ledger::Spent;
-pub use memory::{MAX_MEMORY_BYTES, MemoryFile, MemoryWish};
+pub use memory::{MAX_MEMORY_BYTES, MemoryFile, MemoryWish, Remembered};
 pub use notes::{MAX_NOTES_BYTES, NotesFile};
 pub use refusal::{Kind, Refusal};
 pub use search::SearchRequest;

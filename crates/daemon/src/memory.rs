@@ -4,7 +4,7 @@
 //! write compares with what was read, and what it displaces is kept in the store first.
 //!
 //! Reading order: `place` → `watch` → `shelf` (`look`, `refused`) → `project` → `read` → `write` (`change`,
-//! `index_line`, `settle`) → `history` → `remember` → `prompt` → `lint` → `rebuild` → `dream`.
+//! `index_line`, `settle`) → `history` → `remember` → `tool` → `prompt` → `lint` → `rebuild` → `dream`.
 
 mod change;
 mod dream;
@@ -20,6 +20,7 @@ mod refused;
 mod remember;
 mod settle;
 mod shelf;
+mod tool;
 mod watch;
 mod write;
 
@@ -30,4 +31,5 @@ pub(crate) use shelf::{Shelf, Snapshot, Topic};
 pub(crate) use write::{Author, MemoryWrite};
 
 pub use read::MemoryFile;
+pub use remember::Remembered;
 pub use write::{MAX_MEMORY_BYTES, MemoryWish};

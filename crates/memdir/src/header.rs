@@ -78,7 +78,7 @@ pub struct Source {
     pub session: String,
     /// Seqs, such as `12` or `12-14`.
     pub messages: Vec<String>,
-    /// `embedded`, `model` or `person`.
+    /// `embedded`, `model`, `agent` or `person`.
     pub strategy: String,
     /// RFC 3339.
     pub time: String,

@@ -21,8 +21,8 @@ use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
     collapses, compactions, context, dashboard, dream, events, export, extract, hooks, import,
-    instructions, jobs, memories, memory_care, messages, notes, projects, recall, search, sessions,
-    state, system, team, usage,
+    instructions, jobs, memories, memory_care, memory_tool, messages, notes, projects, recall,
+    search, sessions, state, system, team, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
@@ -91,6 +91,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(memories::history))
         .routes(routes!(memories::restore))
         .routes(routes!(recall::recall))
+        .routes(routes!(memory_tool::call))
         .routes(routes!(team::status))
         .routes(routes!(team::init))
         .routes(routes!(team::sync))
@@ -177,6 +178,7 @@ mod tests {
         ("get", "/v1/memories/{scope}/{name}/history"),
         ("post", "/v1/memories/{scope}/{name}/restore"),
         ("post", "/v1/recall"),
+        ("post", "/v1/memory-tool"),
         ("get", "/v1/team"),
         ("post", "/v1/team/init"),
         ("post", "/v1/team/sync"),

@@ -13,37 +13,95 @@ use crate::{Daemon, Kind, Refusal, Result};
 /// Names tried, the wanted one and then with a number.
 const NAMES: usize = 100;
 
+/// What came of something that an agent wants to remember.
+#[derive(Clone, Debug)]
+pub enum Remembered {
+    Written(api::MemoryWritten),
+    /// For the team: it waits for a person.
+    Proposed(api::Proposal),
+}
+
+/// A topic to be, before it has a file.
+struct Thought {
+    named: Option<Name>,
+    description: String,
+    text: String,
+    source: Source,
+}
+
 impl Daemon {
     pub async fn remember(&self, request: api::Remember) -> Result<api::MemoryWritten> {
+        let project = self.project(&request.project_dir).await?;
+        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let thought = self.thought(&request, "person")?;
+        let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
+        self.keep_thought(&project, scope, thought, author).await
+    }
+
+    /// The same by an agent: nothing of it enters the team's memory without a person.
+    pub async fn remember_for_agent(&self, request: api::Remember) -> Result<Remembered> {
+        let project = self.project(&request.project_dir).await?;
+        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let thought = self.thought(&request, "agent")?;
+        if scope == Scope::Private {
+            let author = Author::agent(request.session_id.map(SessionId));
+            let written = self.keep_thought(&project, scope, thought, author).await?;
+            return Ok(Remembered::Written(written));
+        }
+        let name = thought.named.unwrap_or_else(|| Name::suggest(&thought.description));
+        let source = api::MemorySource {
+            session: thought.source.session,
+            messages: thought.source.messages,
+            strategy: thought.source.strategy,
+            time: thought.source.time,
+        };
+        let request = api::Propose {
+            project_dir: request.project_dir,
+            name: name.to_string(),
+            text: thought.text,
+            source: Some(source),
+        };
+        Ok(Remembered::Proposed(self.propose_memory(request).await?.proposal))
+    }
+
+    fn thought(&self, request: &api::Remember, strategy: &str) -> Result<Thought> {
         if request.text.trim().is_empty() {
             return Err(Refusal::invalid("text", "nothing was given to remember"));
         }
-        let project = self.project(&request.project_dir).await?;
-        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
         let kind = request.kind.as_deref().map(str::parse::<MemoryKind>).transpose();
         let kind = kind.map_err(|error| Refusal::invalid("type", error.to_string()))?;
-        let kind = kind.or_else(|| MemoryKind::guess(&request.text));
         let named = request.name.as_deref().map(name_of).transpose()?;
         let said = Header::default().described(&request.text);
         let description = request.description.clone().unwrap_or(said);
+        let source = Source {
+            session: request.session_id.map_or_else(String::new, |id| id.to_string()),
+            messages: Vec::new(),
+            strategy: strategy.to_owned(),
+            time: rfc3339(self.now()),
+        };
         let header = Header {
             name: None,
             description: Some(description.clone()),
-            kind,
+            kind: kind.or_else(|| MemoryKind::guess(&request.text)),
             modified: None,
-            source: Some(Source {
-                session: request.session_id.map_or_else(String::new, |id| id.to_string()),
-                messages: Vec::new(),
-                strategy: "person".to_owned(),
-                time: rfc3339(self.now()),
-            }),
+            source: Some(source.clone()),
             faults: Vec::new(),
         };
         let text = header::write(&header, &format!("{}\n", request.text.trim()));
-        let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
+        Ok(Thought { named, description, text, source })
+    }
+
+    async fn keep_thought(
+        &self,
+        project: &Project,
+        scope: Scope,
+        thought: Thought,
+        author: Author,
+    ) -> Result<api::MemoryWritten> {
+        let Thought { named, description, text, .. } = thought;
         match named {
-            Some(name) => self.remember_as(&project, scope, name, text, author).await,
-            None => self.remember_anew(&project, scope, &description, text, author).await,
+            Some(name) => self.remember_as(project, scope, name, text, author).await,
+            None => self.remember_anew(project, scope, &description, text, author).await,
         }
     }
 

@@ -41,6 +41,11 @@ impl Author {
     pub(crate) fn person() -> Self {
         Self { by: "person", session: None, note: String::new() }
     }
+
+    /// A client's model, of its own accord.
+    pub(crate) fn agent(session: Option<SessionId>) -> Self {
+        Self { by: "agent", session, note: String::new() }
+    }
 }
 
 /// A change to one file.

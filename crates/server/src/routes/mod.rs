@@ -14,6 +14,7 @@ pub(crate) mod instructions;
 pub(crate) mod jobs;
 pub(crate) mod memories;
 pub(crate) mod memory_care;
+pub(crate) mod memory_tool;
 pub(crate) mod messages;
 pub(crate) mod notes;
 pub(crate) mod projects;
