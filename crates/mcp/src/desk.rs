@@ -1,0 +1,125 @@
+//! Which project and which session a request is about: what it names, else what its client names in headers. Nothing
+//! is guessed: another project's memory is worse than a question.
+
+use bethink_api as api;
+use bethink_daemon::{Daemon, Kind, Refusal};
+use bethink_transcript::SessionId;
+use http::request::Parts;
+use uuid::Uuid;
+
+use crate::NAMED_SESSIONS;
+
+/// The directory that a client works in.
+const PROJECT: &str = "x-bethink-project";
+/// The session that it works in.
+const SESSION: &str = "x-bethink-session";
+/// The word for the newest session of a project.
+const LAST: &str = "last";
+
+/// The daemon, asked by somebody.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk {
+    pub(crate) daemon: Daemon,
+    project: Option<String>,
+    session: Option<String>,
+}
+
+impl Desk {
+    pub(crate) fn of(daemon: &Daemon, parts: Option<&Parts>) -> Self {
+        // A path may have any letters, which headers carry as bytes.
+        let header = |name: &str| {
+            let value = parts?.headers.get(name)?;
+            Some(std::str::from_utf8(value.as_bytes()).ok()?.trim().to_owned())
+                .filter(|value| !value.is_empty())
+        };
+        Self { daemon: daemon.clone(), project: header(PROJECT), session: header(SESSION) }
+    }
+
+    pub(crate) fn known_project(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+
+    /// A directory of the project, as it was named.
+    pub(crate) fn project(&self, given: Option<String>) -> Result<String, Refusal> {
+        let named = given.filter(|dir| !dir.trim().is_empty()).or_else(|| self.project.clone());
+        named.ok_or_else(|| {
+            Refusal::invalid("project_dir", "it is not known which project this is about")
+                .hint("give project_dir, the absolute path of the project; a client may send it as X-Bethink-Project")
+        })
+    }
+
+    /// As sessions name their project: the directory itself, or the nearest above it that has sessions.
+    pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, Refusal> {
+        let known = self.daemon.projects().await?.projects;
+        let holds = |project: &str| {
+            let rest = dir.strip_prefix(project.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let nearest = known.into_iter().map(|project| project.project_dir);
+        let nearest = nearest.filter(|project| holds(project)).max_by_key(String::len);
+        Ok(nearest.unwrap_or(dir))
+    }
+
+    /// A session that must be there.
+    pub(crate) async fn session(
+        &self,
+        given: Option<String>,
+        project: Option<String>,
+    ) -> Result<SessionId, Refusal> {
+        let named = given.filter(|id| !id.trim().is_empty()).or_else(|| self.session.clone());
+        match named.as_deref().map(str::trim) {
+            Some(LAST) => self.newest(self.project(project)?).await,
+            Some(id) => Ok(SessionId(uuid(id, "session_id")?)),
+            None => Err(self.unnamed(project).await),
+        }
+    }
+
+    /// A session that may be named; nothing is said of one that is not.
+    pub(crate) fn session_if_named(&self, given: Option<&str>) -> Result<Option<Uuid>, Refusal> {
+        let named = given.or(self.session.as_deref()).map(str::trim);
+        let named = named.filter(|id| !id.is_empty() && *id != LAST);
+        named.map(|id| uuid(id, "session_id")).transpose()
+    }
+
+    async fn newest(&self, dir: String) -> Result<SessionId, Refusal> {
+        let sessions = self.newest_of(dir.clone(), 1).await?;
+        let newest = sessions.first().map(|session| SessionId(session.id));
+        newest.ok_or_else(|| {
+            Refusal::new(Kind::NotFound, format!("{dir} has no session yet"))
+                .hint("a session begins with its first message")
+        })
+    }
+
+    async fn newest_of(&self, dir: String, most: usize) -> Result<Vec<api::Session>, Refusal> {
+        let dir = self.project_of_sessions(dir).await?;
+        Ok(self.daemon.sessions(Some(dir), None, None, Some(most), None).await?.sessions)
+    }
+
+    async fn unnamed(&self, project: Option<String>) -> Refusal {
+        let refusal = Refusal::invalid("session_id", "it is not known which session this is about");
+        let newest = match self.project(project) {
+            Ok(dir) => self.newest_of(dir, NAMED_SESSIONS).await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
+        let named = newest.iter().map(|session| match &session.title {
+            Some(title) => format!("{} ({:?})", session.id, crate::told::line(title)),
+            None => session.id.to_string(),
+        });
+        let named: Vec<String> = named.collect();
+        refusal.hint(match named.is_empty() {
+            true => "give session_id, or \"last\" for the newest session of the project".to_owned(),
+            false => format!(
+                "give session_id: the newest of the project are {}; \"last\" is the first of them",
+                named.join(", ")
+            ),
+        })
+    }
+}
+
+pub(crate) fn uuid(text: &str, field: &'static str) -> Result<Uuid, Refusal> {
+    text.parse().map_err(|_| {
+        let shown: String = text.chars().take(60).collect();
+        Refusal::invalid(field, format!("{shown:?} is not an id"))
+            .hint("ids look like 0199a1b2-0000-7000-8000-000000000000")
+    })
+}

@@ -1,0 +1,144 @@
+//! What is no message gets an answer in JSON-RPC, too: clients read nothing else.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use http::{Method, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::{Value, json};
+
+use crate::MESSAGE_BYTES;
+
+const PARSE_ERROR: i64 = -32_700;
+const INVALID_REQUEST: i64 = -32_600;
+/// Of the range that JSON-RPC leaves to servers.
+const REFUSED: i64 = -32_000;
+/// Bytes of a refusal's text; it is a sentence.
+const SENTENCE: usize = 4_096;
+
+/// Reads the message, checks its form, and words what comes back as the protocol does.
+pub(crate) async fn manners(request: Request, next: Next) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let body = match Limited::new(body, MESSAGE_BYTES).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let why = format!("the message has more than {MESSAGE_BYTES} bytes");
+            return refusal(StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST, &why, &Value::Null);
+        }
+        Err(_) => {
+            let why = "the message did not arrive whole";
+            return refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, why, &Value::Null);
+        }
+    };
+    let message: Value = match serde_json::from_slice(&body) {
+        Ok(message) => message,
+        Err(error) => {
+            let why = format!("the message is not JSON: {error}");
+            return refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, &why, &Value::Null);
+        }
+    };
+    let id = id_of(&message);
+    if let Some(why) = malformed(&message) {
+        return refusal(StatusCode::BAD_REQUEST, INVALID_REQUEST, why, &id);
+    }
+    worded(next.run(Request::from_parts(parts, Body::from(body))).await, &id).await
+}
+
+/// Why it is no JSON-RPC message of this protocol.
+fn malformed(message: &Value) -> Option<&'static str> {
+    let Some(message) = message.as_object() else {
+        return Some(match message.is_array() {
+            true => "batches are not served: send one message at a time",
+            false => "a message is a JSON object",
+        });
+    };
+    if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Some("`jsonrpc` must be \"2.0\"");
+    }
+    if !matches!(message.get("id"), None | Some(Value::String(_) | Value::Number(_))) {
+        return Some("`id` must be a string or an integer");
+    }
+    if !matches!(message.get("params"), None | Some(Value::Object(_))) {
+        return Some("`params` must be an object");
+    }
+    let answers = message.contains_key("result") || message.contains_key("error");
+    match message.get("method") {
+        Some(Value::String(_)) => None,
+        None if answers => None,
+        _ => Some("`method` must be a string"),
+    }
+}
+
+/// A refusal in plain text becomes an error that belongs to its request.
+async fn worded(response: Response, id: &Value) -> Response {
+    let status = response.status();
+    if status.is_success() || is_json(&response) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let text = match Limited::new(body, SENTENCE).collect().await {
+        Ok(body) => String::from_utf8_lossy(&body.to_bytes()).into_owned(),
+        Err(_) => String::new(),
+    };
+    // The endpoint says so of any message that has not the form of its method.
+    let (status, code) = match status {
+        StatusCode::UNSUPPORTED_MEDIA_TYPE if text.starts_with("fail to deserialize") => {
+            (StatusCode::BAD_REQUEST, INVALID_REQUEST)
+        }
+        _ => (status, REFUSED),
+    };
+    let worded = refusal(status, code, &text, id);
+    parts.status = status;
+    parts.headers.remove(http::header::CONTENT_LENGTH);
+    let (made, body) = worded.into_parts();
+    parts.headers.extend(made.headers);
+    Response::from_parts(parts, body)
+}
+
+fn is_json(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("application/json"))
+}
+
+fn id_of(message: &Value) -> Value {
+    match message.get("id") {
+        Some(id @ (Value::String(_) | Value::Number(_))) => id.clone(),
+        _ => Value::Null,
+    }
+}
+
+fn refusal(status: StatusCode, code: i64, why: &str, id: &Value) -> Response {
+    let body = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } });
+    (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_messages_pass() {
+        let check = |text: &str, passes: bool| {
+            let message: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(malformed(&message).is_none(), passes, "{text}");
+        };
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, true);
+        check(r#"{"jsonrpc":"2.0","id":"a","method":"x","params":{}}"#, true);
+        check(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, true);
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, true);
+        check(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, false);
+        check(r#""ping""#, false);
+        check("{}", false);
+        check(r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, false);
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, false);
+        check(r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, false);
+        check(r#"{"jsonrpc":"2.0","id":1,"method":5}"#, false);
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#, false);
+        check(r#"{"jsonrpc":"2.0","id":1}"#, false);
+    }
+}

@@ -1,0 +1,87 @@
+//! Texts that a person puts into a conversation on purpose.
+
+use bethink_api as api;
+use bethink_daemon::Refusal;
+use rmcp::model::{
+    ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role,
+};
+use serde_json::Value;
+
+use crate::desk::Desk;
+use crate::refused::of_request;
+use crate::told::fenced;
+use crate::tools::recall;
+
+const RECALL: &str = "recall";
+const HANDOVER: &str = "handover";
+
+pub(crate) fn all() -> Vec<Prompt> {
+    let argument = |name: &str, about: &str, required: bool| {
+        PromptArgument::new(name).with_description(about).with_required(required)
+    };
+    vec![
+        Prompt::new(
+            RECALL,
+            Some("What the project remembers about something"),
+            Some(vec![argument("query", "What it is about, in any words", true)]),
+        )
+        .with_title("Recall"),
+        Prompt::new(
+            HANDOVER,
+            Some("A session's notes, as a start for a new one"),
+            Some(vec![argument("session_id", "Its id, or \"last\" (the default)", false)]),
+        )
+        .with_title("Hand over"),
+    ]
+}
+
+pub(crate) async fn get(
+    desk: &Desk,
+    name: &str,
+    arguments: &JsonObject,
+) -> Result<GetPromptResult, ErrorData> {
+    let text = match name {
+        RECALL => recalled(desk, arguments).await,
+        HANDOVER => handover(desk, arguments).await,
+        _ => {
+            let shown: String = name.chars().take(60).collect();
+            let known = format!("there is no prompt {shown:?}; there are {RECALL} and {HANDOVER}");
+            return Err(ErrorData::invalid_params(known, None));
+        }
+    };
+    let text = text.map_err(|refusal| of_request(&refusal))?;
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
+}
+
+async fn recalled(desk: &Desk, arguments: &JsonObject) -> Result<String, Refusal> {
+    let query = text(arguments, "query")?.ok_or_else(|| {
+        Refusal::invalid("query", "is missing").hint("say what you want to do or look for")
+    })?;
+    let request = api::RecallRequest {
+        project_dir: desk.project(None)?,
+        query,
+        ..api::RecallRequest::default()
+    };
+    Ok(recall::text(&desk.daemon.recall(request).await?))
+}
+
+/// Here a person chooses, who sees what comes of it: the newest session is a fair guess.
+async fn handover(desk: &Desk, arguments: &JsonObject) -> Result<String, Refusal> {
+    let named = text(arguments, "session_id")?.unwrap_or_else(|| "last".to_owned());
+    let id = desk.session(Some(named), None).await?;
+    let notes = desk.daemon.notes(id).await?;
+    Ok(format!(
+        "These are the notes of session {id}, up to its message {}. Go on from there. They may have been overtaken: \
+         check what they say of files and code before you rely on it, and begin nothing that they call done.\n{}",
+        notes.through,
+        fenced(&notes.text)
+    ))
+}
+
+fn text(arguments: &JsonObject, name: &'static str) -> Result<Option<String>, Refusal> {
+    match arguments.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.trim().is_empty())),
+        Some(_) => Err(Refusal::invalid(name, "must be a string")),
+    }
+}

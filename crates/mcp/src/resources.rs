@@ -1,0 +1,82 @@
+//! Memories and notes to be read by name. No subscriptions: a request that stands for itself has nowhere to tell of a
+//! change, and what can't be kept is not promised.
+
+use bethink_api as api;
+use bethink_daemon::Refusal;
+use rmcp::model::{
+    ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate,
+};
+
+use crate::desk::Desk;
+use crate::refused::of_request;
+use crate::told::line;
+use crate::uri::{self, Place};
+use crate::{RESOURCES, desk};
+use bethink_memdir::prompt::guarded;
+use bethink_transcript::SessionId;
+
+const MARKDOWN: &str = "text/markdown";
+
+/// The memories of the client's project; none where the client names no project.
+pub(crate) async fn list(
+    desk: &Desk,
+    cursor: Option<String>,
+) -> Result<ListResourcesResult, ErrorData> {
+    let Some(project) = desk.known_project() else { return Ok(ListResourcesResult::default()) };
+    let page = desk.daemon.memories(project, None, Some(RESOURCES), cursor).await;
+    let page = page.map_err(|refusal| of_request(&refusal))?;
+    let mut listed =
+        ListResourcesResult::with_all_items(page.memories.iter().map(resource).collect());
+    listed.next_cursor = page.next_cursor;
+    Ok(listed)
+}
+
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    vec![
+        ResourceTemplate::new("bethink://memory/{scope}/{name}", "memory")
+            .with_title("A memory")
+            .with_description("A topic of the project's memory; scope is private or team")
+            .with_mime_type(MARKDOWN),
+        ResourceTemplate::new("bethink://notes/{session}", "notes")
+            .with_title("Notes of a session")
+            .with_description("What a session keeps of itself")
+            .with_mime_type(MARKDOWN),
+    ]
+}
+
+pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let text = text(desk, uri).await.map_err(|refusal| of_request(&refusal))?;
+    let contents = ResourceContents::text(guarded(&text), uri).with_mime_type(MARKDOWN);
+    Ok(ReadResourceResult::new(vec![contents]))
+}
+
+async fn text(desk: &Desk, uri: &str) -> Result<String, Refusal> {
+    match uri::parse(uri) {
+        Some(Place::Memory { scope, name }) => {
+            let project = desk.project(None)?;
+            Ok(desk.daemon.memory(&project, &scope, &name).await?.text)
+        }
+        Some(Place::Notes { session }) => {
+            let id = SessionId(desk::uuid(&session, "uri")?);
+            Ok(desk.daemon.notes(id).await?.text)
+        }
+        None => {
+            let shown: String = uri.chars().take(120).collect();
+            Err(Refusal::new(bethink_daemon::Kind::NotFound, format!("there is no {shown:?}"))
+                .hint("resources/list and resources/templates/list tell what there is"))
+        }
+    }
+}
+
+fn resource(memory: &api::Memory) -> Resource {
+    let title = memory.title.as_deref().unwrap_or(&memory.name);
+    let resource = Resource::new(uri::memory(&memory.scope, &memory.name), line(&memory.name))
+        .with_title(line(title))
+        .with_mime_type(MARKDOWN)
+        .with_size(memory.bytes);
+    match &memory.description {
+        Some(description) => resource.with_description(line(description)),
+        None => resource,
+    }
+}

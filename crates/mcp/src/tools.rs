@@ -1,0 +1,176 @@
+//! The tools, in an order that stays: a client's prompt cache begins with them.
+
+pub(crate) mod expand;
+pub(crate) mod memory;
+pub(crate) mod notes;
+pub(crate) mod recall;
+pub(crate) mod remember;
+pub(crate) mod search_history;
+pub(crate) mod todos;
+
+use std::future::Future;
+
+use bethink_daemon::Refusal;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonObject, Tool, ToolAnnotations};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::desk::Desk;
+use crate::refused::of_tool;
+
+/// What came of a call: for programs, and for a model.
+#[derive(Debug)]
+pub(crate) struct Answer<T> {
+    pub(crate) value: T,
+    pub(crate) text: String,
+    /// The tool ran, and what it was asked for could not be done.
+    pub(crate) is_error: bool,
+}
+
+impl<T> Answer<T> {
+    pub(crate) fn new(value: T, text: String) -> Self {
+        Self { value, text, is_error: false }
+    }
+}
+
+pub(crate) type Answered<T> = Result<Answer<T>, Refusal>;
+
+/// What a client may think of a tool before it calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Reads,
+    Adds,
+    /// Takes the place of something; what stood there is kept as a version, or is a list that is always sent whole.
+    Replaces,
+}
+
+impl Effect {
+    fn annotations(self, title: &str) -> ToolAnnotations {
+        let hints = ToolAnnotations::with_title(title).open_world(false);
+        match self {
+            Self::Reads => hints.read_only(true).destructive(false).idempotent(true),
+            Self::Adds => hints.read_only(false).destructive(false).idempotent(false),
+            Self::Replaces => hints.read_only(false).destructive(true).idempotent(false),
+        }
+    }
+}
+
+pub(crate) fn all() -> Vec<Tool> {
+    vec![
+        recall::tool(),
+        search_history::tool(),
+        remember::tool(),
+        notes::tool(),
+        todos::tool(),
+        expand::tool(),
+        memory::tool(),
+    ]
+}
+
+/// An unknown name is an error of the protocol; everything else that goes wrong is the tool's own answer.
+pub(crate) async fn call(
+    desk: Desk,
+    name: &str,
+    arguments: JsonObject,
+) -> Result<CallToolResult, ErrorData> {
+    match name {
+        "recall" => answer(arguments, |input| recall::call(desk, input)).await,
+        "search_history" => answer(arguments, |input| search_history::call(desk, input)).await,
+        "remember" => answer(arguments, |input| kept(remember::call(desk, input))).await,
+        "notes" => answer(arguments, |input| notes::call(desk, input)).await,
+        "todos" => answer(arguments, |input| kept(todos::call(desk, input))).await,
+        "expand" => answer(arguments, |input| expand::call(desk, input)).await,
+        "memory" => answer(arguments, |input| kept(memory::call(desk, input))).await,
+        _ => Err(unknown(name)),
+    }
+}
+
+fn unknown(name: &str) -> ErrorData {
+    let shown: String = name.chars().take(60).collect();
+    let known: Vec<_> = all().into_iter().map(|tool| tool.name).collect();
+    let message = format!("Unknown tool: {shown:?}; there are {}", known.join(", "));
+    ErrorData::invalid_params(message, None)
+}
+
+async fn answer<I, T, F>(
+    arguments: JsonObject,
+    work: impl FnOnce(I) -> F,
+) -> Result<CallToolResult, ErrorData>
+where
+    I: DeserializeOwned,
+    T: Serialize,
+    F: Future<Output = Answered<T>>,
+{
+    let input = match serde_json::from_value(Value::Object(arguments)) {
+        Ok(input) => input,
+        Err(error) => {
+            let refusal = Refusal::invalid("arguments", error.to_string());
+            return Ok(of_tool(&refusal));
+        }
+    };
+    match work(input).await {
+        Ok(Answer { value, text, is_error }) => {
+            let value = serde_json::to_value(value)
+                .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            result.structured_content = Some(value);
+            result.is_error = Some(is_error);
+            Ok(result)
+        }
+        Err(refusal) => Ok(of_tool(&refusal)),
+    }
+}
+
+/// To its end even when the client hangs up: half a change is none.
+async fn kept<T: Send + 'static>(
+    work: impl Future<Output = Answered<T>> + Send + 'static,
+) -> Answered<T> {
+    tokio::spawn(work).await.map_err(Refusal::internal)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_stable_and_small() {
+        let tools = all();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+        let expect = ["recall", "search_history", "remember", "notes", "todos", "expand", "memory"];
+        assert_eq!(names, expect);
+        let bytes = serde_json::to_string(&tools).unwrap().len();
+        // Every session of every client pays for it.
+        assert!(bytes < 11_000, "{bytes}");
+        assert_eq!(serde_json::to_string(&all()).unwrap(), serde_json::to_string(&tools).unwrap());
+    }
+
+    #[test]
+    fn every_tool_tells_its_effect_and_its_shapes() {
+        for tool in all() {
+            let hints = tool.annotations.unwrap();
+            let said = [
+                hints.read_only_hint,
+                hints.destructive_hint,
+                hints.idempotent_hint,
+                hints.open_world_hint,
+            ];
+            assert!(said.iter().all(Option::is_some), "{}", tool.name);
+            assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
+            assert_eq!(tool.output_schema.unwrap()["type"], "object", "{}", tool.name);
+            // Models of some providers know no lists of types and no references.
+            let input = serde_json::to_string(&*tool.input_schema).unwrap();
+            assert!(!input.contains("\"null\"") && !input.contains("$ref"), "{input}");
+        }
+    }
+
+    #[test]
+    fn only_readers_say_so() {
+        let readers: Vec<_> = all()
+            .into_iter()
+            .filter(|tool| tool.annotations.as_ref().unwrap().read_only_hint == Some(true))
+            .map(|tool| tool.name)
+            .collect();
+        assert_eq!(readers, ["recall", "search_history", "notes", "expand"]);
+    }
+}

@@ -1,0 +1,162 @@
+//! `expand`: the messages behind a summary's line, or behind a span that is shown as a short text.
+
+use bethink_api as api;
+use bethink_daemon::{Kind, Refusal};
+use bethink_transcript::{CollapseId, CompactionId, SessionId};
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Answer, Answered, Effect};
+use crate::desk::{self, Desk};
+use crate::told::{cut, fenced, of_message};
+use crate::{EXPANDED_BYTES, EXPANDED_MESSAGE_BYTES, EXPANDED_MESSAGES};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// A line of the summary with its numbers, such as [41], or words to look for; all messages by default
+    #[serde(default)]
+    #[schemars(with = "String")]
+    query: Option<String>,
+    /// Of the compaction or span; the newest compaction by default
+    #[serde(default)]
+    #[schemars(with = "String")]
+    id: Option<String>,
+    /// A session's id, or "last"
+    #[serde(default)]
+    #[schemars(with = "String")]
+    session_id: Option<String>,
+    /// At most so many messages, 20 by default
+    #[serde(default)]
+    #[schemars(with = "u64")]
+    limit: Option<u64>,
+    /// `next_cursor` of the answer before
+    #[serde(default)]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// Absolute path, if not the client's own project
+    #[serde(default)]
+    #[schemars(with = "String")]
+    project_dir: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    session_id: String,
+    messages: Vec<Shown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Shown {
+    seq: u64,
+    role: String,
+    created_at: String,
+    text: String,
+    /// The message is longer
+    truncated: bool,
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool::new(
+        "expand",
+        "The whole messages behind a summary: give its line, and read what was really said and done.",
+        rmcp::model::JsonObject::new(),
+    )
+    .with_input_schema::<Input>()
+    .with_output_schema::<Output>()
+    .with_annotations(Effect::Reads.annotations("Expand a summary"))
+}
+
+pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+    let session = desk.session(input.session_id, input.project_dir).await?;
+    let limit = input.limit.unwrap_or(EXPANDED_MESSAGES);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let id = match input.id.as_deref().filter(|id| !id.trim().is_empty()) {
+        Some(id) => desk::uuid(id.trim(), "id")?,
+        None => newest(&desk, session).await?,
+    };
+    desk.daemon.session(session).await?;
+    let compaction = CompactionId(id);
+    let pages = input.query.is_none();
+    let (q, cursor) = (input.query, input.cursor);
+    let found = desk.daemon.expand(session, compaction, q.clone(), Some(limit), cursor.clone());
+    let found = match found.await {
+        Err(refusal) if refusal.kind == Kind::NotFound => {
+            let span = CollapseId(id);
+            let behind = desk.daemon.expand_collapse(session, span, q, Some(limit), cursor);
+            behind.await.map_err(|other| either(other, id))?
+        }
+        found => found?,
+    };
+    let output = within(session, found, pages);
+    let text = text(&output);
+    Ok(Answer::new(output, text))
+}
+
+/// Of those that stand.
+async fn newest(desk: &Desk, session: SessionId) -> Result<Uuid, Refusal> {
+    let made = desk.daemon.compactions(session).await?.compactions;
+    let standing = made.iter().rfind(|one| one.undone_at.is_none());
+    standing.map(|one| one.id).ok_or_else(|| {
+        Refusal::new(Kind::NotFound, "this session has no compaction: nothing is out of view")
+            .hint("search_history finds its messages")
+    })
+}
+
+fn either(refusal: Refusal, id: Uuid) -> Refusal {
+    match refusal.kind {
+        Kind::NotFound => {
+            Refusal::new(Kind::NotFound, format!("the session has no compaction and no span {id}"))
+                .hint("without id it is the newest compaction")
+        }
+        _ => refusal,
+    }
+}
+
+/// As many messages as an answer holds. Where all are asked for, in pages, the cursor names the last of them.
+fn within(session: SessionId, found: api::Expanded, pages: bool) -> Output {
+    let (mut messages, mut bytes) = (Vec::new(), 0);
+    let all = found.messages.len();
+    for message in found.messages {
+        let text = of_message(message.message.get());
+        let (text, truncated) = cut(&text, EXPANDED_MESSAGE_BYTES);
+        if bytes + text.len() > EXPANDED_BYTES && !messages.is_empty() {
+            break;
+        }
+        bytes += text.len();
+        messages.push(Shown {
+            seq: message.seq,
+            role: message.role,
+            created_at: message.created_at,
+            text: text.to_owned(),
+            truncated,
+        });
+    }
+    let next_cursor = match messages.last() {
+        Some(last) if pages && messages.len() < all => Some(last.seq.to_string()),
+        _ => found.next_cursor,
+    };
+    Output { session_id: session.to_string(), messages, next_cursor }
+}
+
+fn text(output: &Output) -> String {
+    if output.messages.is_empty() {
+        return "No message behind it fits.".to_owned();
+    }
+    let shown: Vec<String> = output.messages.iter().map(shown).collect();
+    let more = match &output.next_cursor {
+        Some(cursor) => format!("\nThere is more: cursor {cursor}"),
+        None => String::new(),
+    };
+    format!("{}{more}", fenced(&shown.join("\n\n")))
+}
+
+fn shown(message: &Shown) -> String {
+    let more = if message.truncated { "…" } else { "" };
+    format!("[{}] {}: {}{more}", message.seq, message.role, message.text)
+}

@@ -1,0 +1,97 @@
+//! `memory`: the commands of Anthropic's memory tool, for clients of any model.
+
+use bethink_api as api;
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Answer, Answered, Effect};
+use crate::desk::Desk;
+
+/// Flat, because a model fills in fields and not alternatives; the daemon checks what belongs to which command.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    command: Verb,
+    /// /memories, or a file or folder below it; files end with .md
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    path: Option<String>,
+    /// view: first and last line, -1 is the end
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<i64>")]
+    view_range: Option<Vec<i64>>,
+    /// create
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    file_text: Option<String>,
+    /// str_replace: stands in the file once
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    old_str: Option<String>,
+    /// str_replace
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    new_str: Option<String>,
+    /// insert: after this line, 0 is the beginning
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    insert_line: Option<i64>,
+    /// insert
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    insert_text: Option<String>,
+    /// rename
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    old_path: Option<String>,
+    /// rename
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    new_path: Option<String>,
+    /// Absolute path, if not the client's own project
+    #[serde(default, skip_serializing)]
+    #[schemars(with = "String")]
+    project_dir: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Verb {
+    View,
+    Create,
+    StrReplace,
+    Insert,
+    Delete,
+    Rename,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    content: String,
+    is_error: bool,
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool::new(
+        "memory",
+        "The project's memory as files under /memories: view, create, edit, delete, rename. What was there is kept \
+         as a version. /memories/team can only be read.",
+        rmcp::model::JsonObject::new(),
+    )
+    .with_input_schema::<Input>()
+    .with_output_schema::<Output>()
+    .with_annotations(Effect::Replaces.annotations("Memory files"))
+}
+
+pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+    let project_dir = desk.project(input.project_dir.clone())?;
+    let session_id = desk.session_if_named(None)?;
+    let input: Value = serde_json::to_value(input).map_err(bethink_daemon::Refusal::internal)?;
+    let call = api::MemoryToolCall { project_dir, input, session_id };
+    let api::MemoryToolResult { content, is_error } = desk.daemon.memory_tool(call).await?;
+    let output = Output { content: content.clone(), is_error };
+    Ok(Answer { value: output, text: content, is_error })
+}

@@ -1,0 +1,60 @@
+//! `notes`: what a session keeps of itself. Read alone: the file is the person's and the daemon's, and an agent that
+//! wants something kept has `remember`.
+
+use rmcp::model::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Answered, Effect};
+use crate::NOTES_BYTES;
+use crate::desk::Desk;
+use crate::told::{cut, fenced};
+use bethink_memdir::prompt::guarded;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// A session's id, or "last"
+    #[serde(default)]
+    #[schemars(with = "String")]
+    session_id: Option<String>,
+    /// Absolute path, if not the client's own project
+    #[serde(default)]
+    #[schemars(with = "String")]
+    project_dir: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    session_id: String,
+    /// The newest message that they cover
+    through_seq: u64,
+    text: String,
+    truncated: bool,
+}
+
+pub(crate) fn tool() -> Tool {
+    Tool::new(
+        "notes",
+        "The notes of a session: what it is about, where it stands, files, errors and what came of them.",
+        rmcp::model::JsonObject::new(),
+    )
+    .with_input_schema::<Input>()
+    .with_output_schema::<Output>()
+    .with_annotations(Effect::Reads.annotations("Notes"))
+}
+
+pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+    let id = desk.session(input.session_id, input.project_dir).await?;
+    let notes = desk.daemon.notes(id).await?;
+    let (shown, truncated) = cut(&notes.text, NOTES_BYTES);
+    let through = notes.through;
+    let text = format!("Notes of session {id}, up to its message {through}.\n{}", fenced(shown));
+    let output = Output {
+        session_id: id.to_string(),
+        through_seq: through,
+        text: guarded(shown).into_owned(),
+        truncated,
+    };
+    Ok(Answer::new(output, text))
+}
