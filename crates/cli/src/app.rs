@@ -1,9 +1,9 @@
 //! What every command has at hand: the terminal, the places, and the session it is about.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bethink_api::{Collapse, Compaction, Session};
-use bethink_client::{Client, Places, SessionQuery, StartError, Starter};
+use bethink_client::{Client, ClientError, Places, SessionQuery, StartError, Starter};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -53,17 +53,12 @@ impl App {
     }
 
     pub(crate) fn starter(&self) -> Result<Starter, StartError> {
-        Starter::beside(self.program.clone(), std::env::var_os("PATH").as_deref())
+        starter(&self.program)
     }
 
     /// The daemon, started when none runs.
     pub(crate) async fn client(&self) -> Result<Client, Failure> {
-        match Client::find(&self.places).await {
-            Err(error) if error.is_unreachable() && self.places.url.is_none() => {
-                Ok(Client::find_or_start(&self.places, &self.starter()?).await?)
-            }
-            found => Ok(found?),
-        }
+        Ok(daemon(&self.places, &self.program).await?)
     }
 
     /// The session that the command is about: named, or `--session`, or the last one.
@@ -101,6 +96,20 @@ impl App {
             "there is no session yet",
             "bethink import FILE takes a recorded one in, bethink session new begins one",
         ))
+    }
+}
+
+fn starter(program: &Path) -> Result<Starter, StartError> {
+    Starter::beside(program.to_owned(), std::env::var_os("PATH").as_deref())
+}
+
+/// The daemon of a home, started by this program when none runs.
+pub(crate) async fn daemon(places: &Places, program: &Path) -> Result<Client, ClientError> {
+    match Client::find(places).await {
+        Err(error) if error.is_unreachable() && places.url.is_none() => {
+            Client::find_or_start(places, &starter(program)?).await
+        }
+        found => found,
     }
 }
 

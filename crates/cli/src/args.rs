@@ -124,6 +124,8 @@ pub(crate) enum Command {
         #[arg(num_args = 0.., allow_hyphen_values = true, trailing_var_arg = true, value_name = "EVENT")]
         words: Vec<std::ffi::OsString>,
     },
+    /// Serve MCP over stdin and stdout, for clients that start a program
+    Mcp,
     /// Print a completion script for a shell
     Completions { shell: Shell },
 }

@@ -107,7 +107,7 @@ impl Failure {
         }
     }
 
-    fn problem(&self) -> Problem {
+    pub(crate) fn problem(&self) -> Problem {
         if let Self::Client(ClientError::Refused(problem)) = self {
             return (**problem).clone();
         }

@@ -4,12 +4,13 @@
 //! Leaves the meaning of an answer to the caller, and the wire types to `bethink-api`. Knows no
 //! engine, no store, no terminal; the environment arrives as a lookup function.
 //!
-//! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`memories`] → [`error`] → [`events`] →
+//! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`memories`] → [`mcp`] → [`error`] → [`events`] →
 //! [`start`] → [`stop`], and [`quick`] for who has no time.
 
 pub mod client;
 pub mod error;
 pub mod events;
+pub mod mcp;
 pub mod memories;
 pub mod notes;
 pub mod places;
@@ -22,6 +23,7 @@ pub use bethink_sse::Event;
 pub use client::Client;
 pub use error::ClientError;
 pub use events::Events;
+pub use mcp::{McpAnswer, McpFailure, McpOrigin, McpStream};
 pub use notes::Notes;
 pub use places::Places;
 pub use routes::{Bytes, Context, MessageQuery, SearchQuery, SessionQuery, StateKind, UsageQuery};

@@ -14,6 +14,7 @@ mod gateway;
 mod history;
 mod import;
 mod instructions;
+mod mcp;
 mod memory;
 mod notes;
 mod played;
@@ -74,6 +75,7 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
             crate::hook::main(&words, |name| std::env::var(name).ok());
             Ok(())
         }
+        Command::Mcp => Box::pin(mcp::mcp(app)).await,
         Command::Completions { shell } => completions(app, shell),
     }
 }

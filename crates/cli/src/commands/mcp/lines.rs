@@ -1,0 +1,92 @@
+//! Lines of stdin, read on a thread of their own: a read that waits for a client ends with the process.
+
+use std::io::{self, BufRead};
+
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+/// Bytes of one line; the daemon's own limit for a message is lower, and says so.
+const MOST_BYTES: usize = 16 << 20;
+/// Lines that were read and not yet taken.
+const AHEAD: usize = 16;
+
+/// What stood between two line ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Whole(Vec<u8>),
+    /// Longer than any message; the rest of it was passed over.
+    TooLong,
+}
+
+/// Ends with stdin.
+pub(super) fn read() -> Receiver<Line> {
+    let (to, lines) = channel(AHEAD);
+    std::thread::spawn(move || each(&mut io::stdin().lock(), &to));
+    lines
+}
+
+fn each(from: &mut impl BufRead, to: &Sender<Line>) {
+    while let Ok(Some(line)) = next(from, MOST_BYTES) {
+        if to.blocking_send(line).is_err() {
+            return;
+        }
+    }
+}
+
+/// Lines with nothing on them are no messages.
+fn next(from: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
+    let (mut line, mut too_long) = (Vec::new(), false);
+    loop {
+        let ready = match from.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            ready => ready?,
+        };
+        let (end, taken) = match ready.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (true, at + 1),
+            None => (ready.is_empty(), ready.len()),
+        };
+        too_long |= line.len() + taken > most;
+        if !too_long {
+            line.extend_from_slice(&ready[..taken]);
+        }
+        let at_end = ready.is_empty();
+        from.consume(taken);
+        let is_blank = !too_long && line.iter().all(u8::is_ascii_whitespace);
+        match (end, at_end, is_blank) {
+            (false, ..) => {}
+            (true, true, true) => return Ok(None),
+            (true, false, true) => line.clear(),
+            (true, ..) if too_long => return Ok(Some(Line::TooLong)),
+            (true, ..) => return Ok(Some(Line::Whole(line))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str, most: usize) -> Vec<Line> {
+        // A buffer of few bytes, so that lines come in parts.
+        let mut from = io::BufReader::with_capacity(3, text.as_bytes());
+        std::iter::from_fn(|| next(&mut from, most).unwrap()).collect()
+    }
+
+    fn whole(text: &str) -> Line {
+        Line::Whole(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn lines_come_whole_and_blank_ones_not_at_all() {
+        assert_eq!(all("", 99), []);
+        assert_eq!(all("\n \r\n\n", 99), []);
+        assert_eq!(all("one\n\ntwo and more", 99), [whole("one\n"), whole("two and more")]);
+        assert_eq!(all("one\r\n", 99), [whole("one\r\n")]);
+    }
+
+    #[test]
+    fn a_line_that_never_ends_takes_no_memory() {
+        let text = format!("{}\nshort\n", "x".repeat(1_000));
+        assert_eq!(all(&text, 10), [Line::TooLong, whole("short\n")]);
+        assert_eq!(all(&"x".repeat(1_000), 10), [Line::TooLong]);
+    }
+}

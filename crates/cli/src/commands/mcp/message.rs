@@ -1,0 +1,137 @@
+//! A client's message: what of it the bridge must know, and the errors that the bridge answers itself.
+
+use bethink_api::Problem;
+use serde_json::{Value, json};
+
+use super::lines::Line;
+
+const PARSE_ERROR: i64 = -32_700;
+const INVALID_REQUEST: i64 = -32_600;
+/// Of the range that JSON-RPC leaves to servers.
+const LOST: i64 = -32_000;
+
+/// A message, as it came and as it reads.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) bytes: Vec<u8>,
+    pub(super) value: Value,
+    pub(super) method: String,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Request {
+        /// Its id, in a form in which 1 and "1" differ.
+        key: String,
+    },
+    Notification,
+    /// To a request of the server; there are none.
+    Answer,
+}
+
+impl Message {
+    /// The message of a line, or the answer to what is none.
+    pub(super) fn of(line: Line) -> Result<Self, Vec<u8>> {
+        let Line::Whole(bytes) = line else {
+            return Err(error(&Value::Null, INVALID_REQUEST, "the line is too long", &Value::Null));
+        };
+        let parsed = serde_json::from_slice::<Value>(&bytes);
+        let value = parsed.map_err(|fault| {
+            let why = format!("the line is not JSON: {fault}");
+            error(&Value::Null, PARSE_ERROR, &why, &Value::Null)
+        })?;
+        if !value.is_object() {
+            let why = "a line is one JSON-RPC message; batches are not served";
+            return Err(error(&Value::Null, INVALID_REQUEST, why, &Value::Null));
+        }
+        let method = value["method"].as_str().unwrap_or_default().to_owned();
+        let kind = match (&value["id"], value.get("method")) {
+            (_, None) if value.get("result").is_some() || value.get("error").is_some() => {
+                Kind::Answer
+            }
+            (Value::Null, Some(_)) if value.get("id").is_none() => Kind::Notification,
+            (id, _) => Kind::Request { key: id.to_string() },
+        };
+        Ok(Self { bytes, value, method, kind })
+    }
+
+    /// The request that it takes back.
+    pub(super) fn cancels(&self) -> Option<String> {
+        let id = self.value["params"].get("requestId")?;
+        (self.method == "notifications/cancelled").then(|| id.to_string())
+    }
+
+    /// The answer to a request that came to nothing.
+    pub(super) fn failed(&self, problem: &Problem) -> Vec<u8> {
+        let data = json!({ "type": problem.kind, "hint": problem.hint });
+        error(&self.value["id"], LOST, &problem.detail, &data)
+    }
+
+    /// The answer to a request that was taken and not answered.
+    pub(super) fn unanswered(&self) -> Vec<u8> {
+        let why = "the daemon took the request and did not answer it";
+        error(&self.value["id"], LOST, why, &json!({ "type": "garbled" }))
+    }
+}
+
+/// The protocol's version in the answer to `initialize`.
+pub(super) fn version_of(answer: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(answer).ok()?;
+    answer["result"]["protocolVersion"].as_str().map(str::to_owned)
+}
+
+fn error(id: &Value, code: i64, message: &str, data: &Value) -> Vec<u8> {
+    let mut error = json!({ "code": code, "message": message });
+    if !data.is_null() {
+        error["data"] = data.clone();
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Message, Value> {
+        let line = Line::Whole(text.as_bytes().to_vec());
+        Message::of(line).map_err(|answer| serde_json::from_slice(&answer).unwrap())
+    }
+
+    #[test]
+    fn messages_are_told_apart() {
+        let check = |text: &str, expect: Kind| assert_eq!(of(text).unwrap().kind, expect, "{text}");
+        let request = |key: &str| Kind::Request { key: key.to_owned() };
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, request("1"));
+        check(r#"{"jsonrpc":"2.0","id":"1","method":"ping"}"#, request("\"1\""));
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, request("null"));
+        check(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, Kind::Notification);
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Kind::Answer);
+        check(r#"{"jsonrpc":"2.0","id":7}"#, request("7"));
+    }
+
+    #[test]
+    fn what_is_no_message_is_answered() {
+        for (text, code) in
+            [("{", PARSE_ERROR), ("", PARSE_ERROR), ("[]", INVALID_REQUEST), ("5", INVALID_REQUEST)]
+        {
+            let answer = of(text).unwrap_err();
+            assert_eq!(
+                (answer["error"]["code"].as_i64(), &answer["id"]),
+                (Some(code), &Value::Null)
+            );
+        }
+        assert!(Message::of(Line::TooLong).is_err());
+    }
+
+    #[test]
+    fn a_request_is_taken_back_by_its_id() {
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#;
+        assert_eq!(of(cancel).unwrap().cancels().as_deref(), Some("\"a\""));
+        assert_eq!(
+            of(r#"{"jsonrpc":"2.0","method":"x","params":{"requestId":1}}"#).unwrap().cancels(),
+            None
+        );
+    }
+}

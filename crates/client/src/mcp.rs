@@ -1,0 +1,253 @@
+//! MCP messages handed to the daemon's endpoint one by one, for a program that carries them to and from another
+//! transport.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bethink_sse::{Decoder, Event};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Response, StatusCode};
+use serde_json::Value;
+
+use crate::client::{Client, garbled};
+use crate::error::{ClientError, problem};
+
+const PROJECT: HeaderName = HeaderName::from_static("x-bethink-project");
+const SESSION: HeaderName = HeaderName::from_static("x-bethink-session");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// Where a request of the protocol without sessions names its version.
+const OWN_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Largest message in a stream, in bytes; the daemon's own are far smaller.
+const MAX_MESSAGE: usize = 32 << 20;
+
+/// Where tools are called from: the daemon takes it for what a call does not name.
+#[derive(Clone, Debug, Default)]
+pub struct McpOrigin(HeaderMap);
+
+impl McpOrigin {
+    /// The directory that the client works in, and its session: an id, or `last`. `None` where the directory's name
+    /// has a control character, which no header carries.
+    pub fn new(project: &Path, session: Option<&str>) -> Option<Self> {
+        let mut headers = HeaderMap::new();
+        let project = HeaderValue::from_bytes(project.as_os_str().as_encoded_bytes()).ok()?;
+        headers.insert(PROJECT, project);
+        if let Some(session) = session {
+            headers.insert(SESSION, HeaderValue::from_str(session).ok()?);
+        }
+        Some(Self(headers))
+    }
+}
+
+/// What came back for a message.
+#[derive(Debug)]
+pub enum McpAnswer {
+    /// It was taken, and has no answer.
+    Nothing,
+    /// One JSON-RPC message; errors are messages too.
+    Message(Vec<u8>),
+    /// Several, as they come.
+    Stream(Box<McpStream>),
+}
+
+/// Why nothing came back.
+#[derive(Debug, thiserror::Error)]
+#[error("the daemon gave no answer to a message")]
+pub struct McpFailure {
+    #[source]
+    pub error: ClientError,
+    /// The daemon may have begun with it: sent again, it might be done twice.
+    pub begun: bool,
+}
+
+/// Messages of one answer.
+#[derive(Debug)]
+pub struct McpStream {
+    client: Client,
+    response: Response,
+    decoder: Decoder,
+    ready: VecDeque<Event>,
+}
+
+/// The headers that say of a message what its body says; `negotiated` is the version of a session that began with
+/// `initialize`.
+fn headers_of(message: &Value, negotiated: Option<&str>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let mut put = |name: HeaderName, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(&carried(value)) {
+            headers.insert(name, value);
+        }
+    };
+    let method = message["method"].as_str().unwrap_or_default();
+    let params = &message["params"];
+    let own = params["_meta"][OWN_VERSION].as_str();
+    if let Some(version) = own.or(negotiated.filter(|_| method != "initialize")) {
+        put(VERSION, version);
+    }
+    if own.is_some() {
+        put(METHOD, method);
+        let name = match method {
+            "tools/call" | "prompts/get" => &params["name"],
+            "resources/read" => &params["uri"],
+            _ => &Value::Null,
+        };
+        if let Some(name) = name.as_str() {
+            put(NAME, name);
+        }
+    }
+    headers
+}
+
+/// A header's value as the protocol writes it where it can't stand as it is.
+fn carried(value: &str) -> String {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~');
+    let looks_coded = value.starts_with("=?base64?") && value.ends_with("?=");
+    let is_bare = value.bytes().all(is_plain) && value.trim() == value && !looks_coded;
+    match is_bare {
+        true => value.to_owned(),
+        false => format!("=?base64?{}?=", BASE64_STANDARD.encode(value)),
+    }
+}
+
+impl Client {
+    /// `POST /mcp` with one message: `bytes`, which read as `message`.
+    pub async fn mcp(
+        &self,
+        bytes: Vec<u8>,
+        message: &Value,
+        negotiated: Option<&str>,
+        origin: &McpOrigin,
+    ) -> Result<McpAnswer, McpFailure> {
+        let request = self
+            .stream(Method::POST, self.at(&["mcp"]))
+            .headers(headers_of(message, negotiated))
+            .headers(origin.0.clone())
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(CONTENT_TYPE, "application/json")
+            .body(bytes);
+        let response = request.send().await.map_err(|error| McpFailure {
+            begun: !error.is_connect(),
+            error: self.broken(&error),
+        })?;
+        let (status, kind) = (response.status(), kind_of(&response));
+        if kind.starts_with("text/event-stream") {
+            let decoder = Decoder::new(MAX_MESSAGE);
+            let (client, ready) = (self.clone(), VecDeque::new());
+            let stream = McpStream { client, response, decoder, ready };
+            return Ok(McpAnswer::Stream(Box::new(stream)));
+        }
+        let body = response
+            .bytes()
+            .await
+            .map_err(|error| McpFailure { begun: true, error: self.broken(&error) })?;
+        if kind.starts_with("application/json") && !body.is_empty() {
+            return Ok(McpAnswer::Message(body.into()));
+        }
+        if status.is_success() {
+            return Ok(McpAnswer::Nothing);
+        }
+        // At the door: another daemon's token, or a daemon that stops.
+        let at_the_door =
+            matches!(status, StatusCode::UNAUTHORIZED | StatusCode::SERVICE_UNAVAILABLE);
+        let refused = ClientError::Refused(Box::new(problem(status.as_u16(), &body)));
+        Err(McpFailure { begun: !at_the_door, error: refused })
+    }
+}
+
+impl McpStream {
+    /// The next message; `None` when the daemon ended the answer.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
+        loop {
+            match self.ready.pop_front() {
+                // Events without data keep the connection open.
+                Some(event) if event.data.trim().is_empty() => continue,
+                Some(event) => return Ok(Some(event.data.into_bytes())),
+                None => {}
+            }
+            let arrived =
+                self.response.chunk().await.map_err(|error| self.client.broken(&error))?;
+            let Some(bytes) = arrived else { return Ok(None) };
+            let mut events = Vec::new();
+            self.decoder.push(&bytes, &mut events).map_err(|error| garbled("POST /mcp", &error))?;
+            self.ready.extend(events);
+        }
+    }
+}
+
+fn kind_of(response: &Response) -> String {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(message: &Value, negotiated: Option<&str>, expect: &[(&str, &str)]) {
+        let headers = headers_of(message, negotiated);
+        let text = |value: &HeaderValue| value.to_str().unwrap().to_owned();
+        let mut found: Vec<_> =
+            headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        found.sort();
+        let expect: Vec<_> =
+            expect.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        assert_eq!(found, expect, "{message}");
+    }
+
+    #[test]
+    fn a_session_names_the_version_that_it_agreed_on() {
+        let call = json!({ "method": "tools/call", "params": { "name": "recall" } });
+        check(&call, None, &[]);
+        check(&call, Some("2025-06-18"), &[("mcp-protocol-version", "2025-06-18")]);
+        check(&json!({ "method": "initialize" }), Some("2025-06-18"), &[]);
+    }
+
+    #[test]
+    fn a_request_of_its_own_names_all_of_it() {
+        let meta = json!({ OWN_VERSION: "2026-07-28" });
+        let call = json!({ "method": "tools/call", "params": { "name": "recall", "_meta": meta } });
+        let own = [
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "recall"),
+            ("mcp-protocol-version", "2026-07-28"),
+        ];
+        check(&call, Some("2025-06-18"), &own);
+        let read = json!({ "method": "resources/read", "params": { "uri": "bethink://ü", "_meta": meta } });
+        let coded = [
+            ("mcp-method", "resources/read"),
+            ("mcp-name", "=?base64?YmV0aGluazovL8O8?="),
+            ("mcp-protocol-version", "2026-07-28"),
+        ];
+        check(&read, None, &coded);
+        let list = json!({ "method": "tools/list", "params": { "_meta": meta } });
+        check(
+            &list,
+            None,
+            &[own[0], own[2]].map(|(name, value)| {
+                (name, if name == "mcp-method" { "tools/list" } else { value })
+            }),
+        );
+    }
+
+    #[test]
+    fn an_origin_is_a_path_in_any_letters() {
+        let origin = McpOrigin::new(Path::new("/home/ü/my app"), Some("last")).unwrap();
+        assert_eq!(origin.0[PROJECT].as_bytes(), "/home/ü/my app".as_bytes());
+        assert_eq!(origin.0[SESSION], "last");
+        assert!(McpOrigin::new(Path::new("/a\nb"), None).is_none());
+    }
+
+    #[test]
+    fn nothing_leaves_its_header() {
+        for value in ["a\r\nx-evil: 1", " a", "=?base64?YQ==?=", "\u{0}", "ü"] {
+            let carried = carried(value);
+            assert!(carried.starts_with("=?base64?") && HeaderValue::from_str(&carried).is_ok());
+        }
+        assert_eq!(carried("plain name"), "plain name");
+    }
+}
