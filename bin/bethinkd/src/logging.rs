@@ -20,7 +20,8 @@ pub(crate) fn start(format: Format, variable: Option<&str>, default: &str) -> an
 }
 
 fn parse(name: &str, filter: &str) -> anyhow::Result<EnvFilter> {
-    EnvFilter::try_new(filter).map_err(|error| {
+    // A library tells of every request as of a connection; who names it in the filter hears it all the same.
+    EnvFilter::try_new(format!("rmcp=warn,{filter}")).map_err(|error| {
         anyhow!("`{name}` is {filter:?}: {error}; allowed are error, warn, info, debug, trace, off")
     })
 }

@@ -66,17 +66,23 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
         booted = Daemon::boot(settings.clone()) => booted?,
         () = shutdown.cancelled() => return Ok(()),
     };
-    let entrances = entrances(&daemon, &settings);
+    let entrances = entrances(&daemon, &settings, &shutdown);
     let served = bethink_server::serve(daemon.clone(), &settings, entrances, shutdown).await;
     daemon.shutdown().await;
     Ok(served?)
 }
 
 /// What is served beside the API.
-fn entrances(daemon: &Daemon, settings: &Settings) -> Vec<Entrance> {
-    vec![Entrance {
+fn entrances(daemon: &Daemon, settings: &Settings, shutdown: &CancellationToken) -> Vec<Entrance> {
+    let gateway = Entrance {
         name: "gateway",
         routes: bethink_gateway::ROUTES,
         router: bethink_gateway::router(daemon.clone(), &settings.gateway),
-    }]
+    };
+    let mcp = Entrance {
+        name: "mcp",
+        routes: bethink_mcp::ROUTES,
+        router: bethink_mcp::router(daemon.clone(), shutdown.clone()),
+    };
+    vec![gateway, mcp]
 }

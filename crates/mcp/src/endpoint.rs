@@ -16,8 +16,11 @@ use crate::server::Server;
 /// Method and path of each route.
 pub const ROUTES: &[(&str, &str)] = &[("POST", "/mcp")];
 
+/// Pages of this machine; which of them, the server's guard knows.
+const ORIGINS: [&str; 3] = ["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"];
+
 /// The endpoint; its streams end when `stop` is cancelled. It belongs behind the server's guard, which knows the
-/// hosts and the token; no page of a browser is let in here, wherever it comes from.
+/// hosts, the origins and the token. A page from elsewhere is not let in even where the settings trust its origin.
 pub fn router(daemon: Daemon, stop: CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -26,6 +29,7 @@ pub fn router(daemon: Daemon, stop: CancellationToken) -> Router {
         .with_cancellation_token(stop)
         // The guard's list has the configured hosts too; a second one would refuse those.
         .disable_allowed_hosts()
+        .with_allowed_origins(ORIGINS)
         .enforce_origin_validation();
     let server = Server::new(daemon);
     let make = move || Ok(server.clone());

@@ -148,7 +148,7 @@ impl Bridge {
 async fn carry(door: &Door, message: Message, version: Option<&str>, to: &Sender<Vec<u8>>) {
     let lost = |problem: &Problem| message.failed(problem);
     let answer = match door.send(&message, version).await {
-        Ok(McpAnswer::Message(answer)) => answer,
+        Ok(McpAnswer::Message(answer)) => message.owned(answer),
         Ok(McpAnswer::Nothing) => message.unanswered(),
         Ok(McpAnswer::Stream(mut stream)) => loop {
             match stream.next().await {

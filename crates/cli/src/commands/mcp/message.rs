@@ -9,6 +9,8 @@ const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
 /// Of the range that JSON-RPC leaves to servers.
 const LOST: i64 = -32_000;
+/// Longest refusal of an unread message.
+const REFUSAL_BYTES: usize = 2_048;
 
 /// A message, as it came and as it reads.
 #[derive(Debug)]
@@ -60,6 +62,21 @@ impl Message {
     pub(super) fn cancels(&self) -> Option<String> {
         let id = self.value["params"].get("requestId")?;
         (self.method == "notifications/cancelled").then(|| id.to_string())
+    }
+
+    /// An error that could not be told whose it is: what is refused unread has no id, and its client would wait for
+    /// ever.
+    pub(super) fn owned(&self, answer: Vec<u8>) -> Vec<u8> {
+        if answer.len() > REFUSAL_BYTES {
+            return answer;
+        }
+        match serde_json::from_slice::<Value>(&answer) {
+            Ok(mut error) if error["id"].is_null() && error["error"].is_object() => {
+                error["id"] = self.value["id"].clone();
+                error.to_string().into_bytes()
+            }
+            _ => answer,
+        }
     }
 
     /// The answer to a request that came to nothing.
@@ -122,6 +139,17 @@ mod tests {
             );
         }
         assert!(Message::of(Line::TooLong).is_err());
+    }
+
+    #[test]
+    fn an_error_without_an_id_belongs_to_what_was_asked() {
+        let asked = of(r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#).unwrap();
+        let owned =
+            |answer: &str| String::from_utf8(asked.owned(answer.as_bytes().to_vec())).unwrap();
+        assert!(owned(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#).contains(r#""id":8"#));
+        for other in [r#"{"id":1,"error":{}}"#, r#"{"id":null,"result":{}}"#, "x"] {
+            assert_eq!(owned(other), other);
+        }
     }
 
     #[test]
