@@ -14,14 +14,14 @@ pub(crate) fn open(daemon: SocketAddr, token: &str, project: &str) -> SocketAddr
     thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let added = added.clone();
-            thread::spawn(move || drop(forward(client, door, daemon, &added)));
+            thread::spawn(move || drop(forward(&client, door, daemon, &added)));
         }
     });
     door
 }
 
 fn forward(
-    client: TcpStream,
+    client: &TcpStream,
     door: SocketAddr,
     daemon: SocketAddr,
     added: &str,
@@ -55,6 +55,6 @@ fn forward(
     let mut upstream = TcpStream::connect(daemon)?;
     upstream.write_all(format!("{head}{added}\r\n").as_bytes())?;
     upstream.write_all(&body)?;
-    std::io::copy(&mut upstream, &mut &client)?;
+    std::io::copy(&mut upstream, &mut &*client)?;
     client.shutdown(std::net::Shutdown::Both)
 }
