@@ -53,9 +53,13 @@ tests['5 a token that is not taken is told, and never shown'] = function()
   local said = kit.says('Bearer')
   kit.equal(nil, said:find('0000', 1, true))
   vim.loop.os_unsetenv('BETHINK_TOKEN')
+  kit.asked = {}
+  vim.cmd('BethinkMemories')
+  kit.eventually('the list, over TCP with the right token', function() return kit.asked[1] end)
+  kit.matches('the%-kettle', kit.asked[1].lines[1])
+  vim.loop.os_unsetenv('BETHINK_URL')
   vim.cmd('BethinkStatus')
   kit.says('the daemon is ok')
-  vim.loop.os_unsetenv('BETHINK_URL')
 end
 
 return tests

@@ -61,7 +61,7 @@ const PLAIN = {
 };
 
 export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
-  const seen = { messages: [], diffs: [], opened: [], external: [], picks: [], inputs: [], status: null, tree: null };
+  const seen = { messages: [], diffs: [], opened: [], external: [], picks: [], inputs: [], draws: 0, status: null, tree: null };
   const [commands, contexts, providers, documents] = [new Map(), new Map(), new Map(), new Map()];
   const config = { ...settings };
   const answer = (text) => answers[Object.keys(answers).find((part) => text.includes(part))];
@@ -111,7 +111,10 @@ export function stub({ folder, trusted = true, settings = {}, answers = {} }) {
     },
   };
   const special = {
-    setContext: (key, value) => contexts.set(key, value),
+    setContext: (key, value) => {
+      seen.draws += 1;
+      contexts.set(key, value);
+    },
     'vscode.diff': (...sides) => seen.diffs.push(sides.map((one) => documents.get(String(one)) ?? one)),
     'vscode.open': (uri) => seen.opened.push(String(uri)),
   };
