@@ -73,8 +73,19 @@ function M.read(buffer)
   end)
 end
 
---- Their text beside ours, as a difference.
+local function show(scratch, theirs)
+  local bo = vim.bo[scratch]
+  bo.modifiable = true
+  vim.api.nvim_buf_set_lines(scratch, 0, -1, false, lines_of(theirs))
+  bo.modifiable = false
+end
+
+--- Their text beside ours, as a difference; one window for it, however often a write comes too late.
 local function compare(buffer, theirs)
+  local beside = vim.b[buffer].bethink_beside
+  if beside and vim.api.nvim_buf_is_valid(beside) then
+    return show(beside, theirs)
+  end
   local window = vim.fn.bufwinid(buffer)
   if window == -1 then
     return
@@ -84,16 +95,17 @@ local function compare(buffer, theirs)
   local scratch = vim.api.nvim_get_current_buf()
   local bo = vim.bo[scratch]
   bo.buftype, bo.bufhidden, bo.swapfile, bo.filetype = 'nofile', 'wipe', false, 'markdown'
-  vim.api.nvim_buf_set_lines(scratch, 0, -1, false, lines_of(theirs))
-  bo.modifiable = false
+  show(scratch, theirs)
   vim.cmd('diffthis')
   vim.api.nvim_set_current_win(window)
+  vim.b[buffer].bethink_beside = scratch
 end
 
-local function conflict(buffer, of, versions)
+local function conflict(buffer, versions)
   vim.b[buffer].bethink_theirs = versions.etag and quoted(versions.etag) or nil
-  warn(text.line(of.name, 80) .. ' was changed by somebody else; nothing was overwritten. :w! writes yours over theirs, :e! takes theirs')
   compare(buffer, versions.current or '')
+  -- short enough for one line of a narrow terminal, so that it needs no key press
+  warn('changed meanwhile, not overwritten; :w! overwrites, :e! takes theirs')
 end
 
 --- `over`: the person has seen both sides and means it. It never goes over what came after that.
@@ -109,7 +121,7 @@ function M.write(buffer, over)
     if not vim.api.nvim_buf_is_valid(buffer) then
       return
     elseif error and error.problem and error.problem.versions then
-      return conflict(buffer, of, error.problem.versions)
+      return conflict(buffer, error.problem.versions)
     elseif error then
       return warn(text.line(error.message))
     end
