@@ -77,8 +77,10 @@ fn the_daemon_becomes_a_service_and_stops_being_one() {
     let again = desk.run(&["up", "--install"]);
     assert!(again.code == 0 && again.err.contains("bethinkd.service: same"), "{again:?}");
     assert!(!desk.told().iter().any(|line| line.contains("enable")), "nothing is done twice");
-    let gone = desk.run(&["down", "--uninstall"]);
-    assert!(gone.code == 0 && gone.err.contains("removed"), "{gone:?}");
+    let gone = done(desk.run(&["down", "--uninstall", "--json"]));
+    let gone: Value = serde_json::from_str(&gone).unwrap();
+    assert_eq!(gone["outcome"], "removed");
+    assert!(gone["stopped"].is_u64(), "the manager of this test stops nothing itself: {gone}");
     let told = desk.told();
     assert!(told.contains(&"--user disable --now bethinkd.service".to_owned()), "{told:?}");
     assert!(!desk.unit().exists());
@@ -126,4 +128,10 @@ fn a_dry_run_changes_nothing_and_a_strange_file_is_left_alone() {
     assert_eq!(desk.run(&["up", "--install"]).code, 0);
     assert!(fs::read_to_string(desk.unit()).unwrap().contains("NoNewPrivileges=true"));
     assert_eq!(desk.run(&["up", "--dry-run"]).code, 2, "only with --install");
+    let elsewhere = [("PATH", desk.path.as_str()), ("BETHINK_URL", "http://127.0.0.1:9")];
+    for words in [&["up", "--install"], &["down", "--uninstall"]] {
+        let refused = desk.terminal.run_with(words, &elsewhere);
+        assert!(refused.code == 1 && refused.err.contains("BETHINK_URL is set"), "{refused:?}");
+    }
+    assert!(desk.unit().exists());
 }

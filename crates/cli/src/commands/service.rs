@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use bethink_client::Client;
 use bethink_client::stop::stop;
+use bethink_client::{Client, StopError};
 use serde::Serialize;
 use serde_json::json;
 
@@ -45,7 +45,8 @@ struct Installed<'a> {
 /// Writes the service and has the manager start it; where no manager answers, says what to run, and starts
 /// the daemon the usual way.
 pub(crate) async fn install(app: &mut App, dry_run: bool) -> Done {
-    let service = service(app)?;
+    ours(app)?;
+    let service = service(&app.starter()?.daemon)?;
     let found = found(&service)?;
     let mut done = Installed {
         manager: service.manager.name(),
@@ -100,7 +101,9 @@ fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
 
 /// Stops the service, removes its file, and stops the daemon whoever started it.
 pub(crate) async fn uninstall(app: &mut App, dry_run: bool) -> Done {
-    let service = service(app)?;
+    ours(app)?;
+    // the program may be gone already, and is not what is looked for
+    let service = service(Path::new("bethinkd"))?;
     let there = !matches!(found(&service)?, Found::Nothing);
     let outcome = match (there, dry_run) {
         (false, _) => "not there",
@@ -119,25 +122,40 @@ pub(crate) async fn uninstall(app: &mut App, dry_run: bool) -> Done {
     if managed {
         run_all(&service.forget)?;
     }
-    let file = service.file.display().to_string();
-    if dry_run || app.screen.json {
-        return match app.screen.json {
-            true => Ok(app.screen.value(&json!({ "file": file, "outcome": outcome }))?),
-            false => Ok(app.screen.line(format!("{file}: {outcome}"))?),
-        };
+    let stopped = match dry_run {
+        true => None,
+        false => match stop(&app.places, None).await {
+            Ok(pid) => Some(pid),
+            // the service manager has stopped it
+            Err(StopError::NotRunning { .. }) => None,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    if app.screen.json {
+        let file = &service.file;
+        let done = json!({ "file": file, "outcome": outcome, "stopped": stopped });
+        return Ok(app.screen.value(&done)?);
     }
-    app.screen.note(format!("{file}: {outcome}"))?;
-    match stop(&app.places, None).await {
-        Ok(pid) => Ok(app.screen.note(format!("stopped (process {pid})"))?),
-        // the service manager has stopped it
-        Err(bethink_client::StopError::NotRunning { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
+    app.screen.note(format!("{}: {outcome}", service.file.display()))?;
+    match stopped {
+        Some(pid) => Ok(app.screen.note(format!("stopped (process {pid})"))?),
+        None => Ok(()),
     }
 }
 
-fn service(app: &App) -> Result<Service, Failure> {
-    let daemon = app.starter()?.daemon;
-    let daemon = std::path::absolute(&daemon).unwrap_or(daemon);
+/// `BETHINK_URL` names a daemon that is not this user's to start at logins.
+fn ours(app: &App) -> Done {
+    match &app.places.url {
+        None => Ok(()),
+        Some(url) => Err(Failure::hinted(
+            format!("BETHINK_URL is set, and the daemon at {url} is looked after by somebody else"),
+            "unset it to have a service of your own",
+        )),
+    }
+}
+
+fn service(daemon: &Path) -> Result<Service, Failure> {
+    let daemon = std::path::absolute(daemon).unwrap_or_else(|_| daemon.to_owned());
     let env = |name: &str| std::env::var(name).ok();
     Manager::of_this_system()
         .service(&daemon, rustix::process::getuid().as_raw(), &env)
