@@ -1,0 +1,49 @@
+// Questions to the person, in the browser's own dialog: focus stays in it, Esc closes it, focus comes back.
+
+import { type Child, h } from "./dom.ts";
+
+export interface Question {
+  readonly title: string;
+  readonly text: Child;
+  /** What the button says that does it. */
+  readonly yes: string;
+  readonly no?: string;
+  readonly danger?: boolean;
+}
+
+export function ask(question: Question): Promise<boolean> {
+  return new Promise((answer) => {
+    const close = (value: string) => () => dialog.close(value);
+    const yes = h("button", { type: "button", class: question.danger ? "danger" : "primary", onclick: close("yes") }, question.yes);
+    const no = h("button", { type: "button", onclick: close("no") }, question.no ?? "Cancel");
+    const dialog = modal(question.title, [h("div", null, question.text), h("div", { class: "buttons" }, no, yes)], () =>
+      answer(dialog.returnValue === "yes"),
+    );
+    // What can't be undone is not what Enter does.
+    (question.danger ? no : yes).focus();
+  });
+}
+
+export function modal(title: string, content: Child, closed: () => void = () => {}): HTMLDialogElement {
+  const heading = h("h2", { id: "dialog-title" }, title);
+  const dialog = h("dialog", { "aria-labelledby": "dialog-title" }, heading, content);
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    closed();
+  });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close("no");
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+/** Says in passing what came of something; screen readers hear it, too. */
+export function say(text: string, bad = false): void {
+  const place = document.querySelector("#said");
+  if (!place) return;
+  const note = h("p", { class: bad ? "said bad" : "said" }, text);
+  place.replaceChildren(note);
+  setTimeout(() => note.remove(), bad ? 12_000 : 6_000);
+}

@@ -1,0 +1,73 @@
+// The keyboard: a few keys that work everywhere, told by `?`.
+
+import { modal } from "./dialog.ts";
+import { h } from "./dom.ts";
+import { link } from "./route.ts";
+
+export const PLACES: readonly { key: string; path: string[]; name: string }[] = [
+  { key: "1", path: [], name: "Sessions" },
+  { key: "2", path: ["memories"], name: "Memories" },
+  { key: "3", path: ["proposals"], name: "Proposals" },
+  { key: "4", path: ["recall"], name: "Recall" },
+  { key: "5", path: ["jobs"], name: "Jobs" },
+  { key: "6", path: ["cost"], name: "Cost" },
+  { key: "7", path: ["doctor"], name: "Doctor" },
+];
+
+const TOLD: readonly [string, string][] = [
+  ["1 to 7", "go to a view"],
+  ["/", "search, or filter what is shown"],
+  ["j k, arrows, Page Up/Down, Home, End", "move in a list"],
+  ["Enter", "open what has the focus"],
+  ["Esc", "close, or one step back"],
+  ["r", "read again"],
+  ["t", "light, dark, or as the system has it"],
+  ["?", "this help"],
+];
+
+export interface KeyActions {
+  readonly reload: () => void;
+  readonly back: () => void;
+  readonly theme: () => void;
+}
+
+export function listen(actions: KeyActions): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (document.querySelector("dialog[open]")) return;
+    const typing = isTyping(event.target);
+    if (event.key === "Escape") {
+      if (typing) (event.target as HTMLElement).blur();
+      else actions.back();
+      return;
+    }
+    if (typing || !act(event.key, actions)) return;
+    event.preventDefault();
+  });
+}
+
+export function help(): void {
+  const rows = TOLD.map(([keys, what]) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, keys)), h("td", null, what)));
+  const places = PLACES.map((place) => h("tr", null, h("th", { scope: "row" }, h("kbd", null, place.key)), h("td", null, place.name)));
+  const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
+  const dialog = modal("Keys", [
+    h("div", { class: "columns" }, h("table", { class: "keys" }, h("tbody", null, rows)), h("table", { class: "keys" }, h("tbody", null, places))),
+    h("div", { class: "buttons" }, close),
+  ]);
+  close.focus();
+}
+
+function act(key: string, actions: KeyActions): boolean {
+  const place = PLACES.find((place) => place.key === key);
+  if (place) location.hash = link(place.path);
+  else if (key === "?") help();
+  else if (key === "/") document.querySelector<HTMLElement>("main [type=search]")?.focus();
+  else if (key === "r") actions.reload();
+  else if (key === "t") actions.theme();
+  else return false;
+  return true;
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
+}

@@ -1,0 +1,205 @@
+// Long lists: only rows near the screen are elements, and one of them has the focus.
+
+import { h } from "./dom.ts";
+
+export interface ListOptions {
+  readonly label: string;
+  /** Pixels; asked again when the page's width changes. */
+  readonly rowHeight: () => number;
+  /** A row that can have the focus. */
+  readonly row: (index: number) => HTMLElement;
+  /** Rows from `first` to `last` are on the screen or near it. */
+  readonly near?: (first: number, last: number) => void;
+}
+
+/** Rows made beyond each edge of the screen, so that scrolling shows no gaps. */
+const BEYOND = 12;
+
+export class List {
+  readonly node: HTMLElement;
+  readonly #options: ListOptions;
+  readonly #rows = new Map<number, HTMLElement>();
+  #count = 0;
+  #active = 0;
+  #frame = 0;
+
+  constructor(options: ListOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.node = h("div", { class: "list", role: "list", "aria-label": options.label });
+    this.node.addEventListener("keydown", (event) => this.#key(event));
+    this.node.addEventListener("focusin", (event) => this.#focused(event.target));
+    const soon = () => this.#soon();
+    addEventListener("scroll", soon, { passive: true, signal });
+    addEventListener("resize", () => this.refresh(), { signal });
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  set count(count: number) {
+    this.#count = count;
+    this.#active = Math.max(0, Math.min(this.#active, count - 1));
+    this.#soon();
+  }
+
+  /** Makes all rows anew, and keeps the focus where it is. */
+  refresh(): void {
+    const focused = this.#rows.get(this.#active)?.contains(document.activeElement) ?? false;
+    for (const row of this.#rows.values()) row.remove();
+    this.#rows.clear();
+    this.#draw();
+    if (focused) this.#rows.get(this.#active)?.focus({ preventScroll: true });
+  }
+
+  /** Makes one row anew, if it is there. */
+  renew(index: number): void {
+    const old = this.#rows.get(index);
+    if (!old) return;
+    const focused = old === document.activeElement;
+    const row = this.#make(index);
+    old.replaceWith(row);
+    this.#rows.set(index, row);
+    if (focused) row.focus({ preventScroll: true });
+  }
+
+  /** Brings a row onto the screen. */
+  show(index: number, focus = true): void {
+    this.#active = Math.max(0, Math.min(index, this.#count - 1));
+    const height = this.#options.rowHeight();
+    const top = this.node.getBoundingClientRect().top + scrollY + this.#active * height;
+    if (top < scrollY + 100 || top + height > scrollY + innerHeight - 40) {
+      scrollTo({ top: Math.max(0, top - innerHeight / 2) });
+    }
+    this.#draw();
+    this.#roving();
+    if (focus) this.#rows.get(this.#active)?.focus({ preventScroll: true });
+  }
+
+  #soon(): void {
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#draw();
+    });
+  }
+
+  #draw(): void {
+    if (!this.node.isConnected) return;
+    const height = this.#options.rowHeight();
+    this.node.style.height = `${this.#count * height}px`;
+    const top = this.node.getBoundingClientRect().top;
+    const first = Math.max(0, Math.floor(-top / height) - BEYOND);
+    const last = Math.min(this.#count - 1, Math.ceil((innerHeight - top) / height) + BEYOND);
+    for (const [index, row] of this.#rows) {
+      if (index >= first && index <= last) continue;
+      // The row with the focus stays, or focus would be lost while scrolling.
+      if (index < this.#count && row.contains(document.activeElement)) continue;
+      row.remove();
+      this.#rows.delete(index);
+    }
+    for (let index = first; index <= last; index++) {
+      if (this.#rows.has(index)) continue;
+      const row = this.#make(index);
+      this.#rows.set(index, row);
+      this.node.insertBefore(row, this.#after(index));
+    }
+    this.#roving();
+    if (last >= first) this.#options.near?.(first, last);
+  }
+
+  /** Rows stand in the document in their order, as screen readers read it. */
+  #after(index: number): HTMLElement | null {
+    let next: number | null = null;
+    for (const other of this.#rows.keys()) {
+      if (other > index && (next === null || other < next)) next = other;
+    }
+    return next === null ? null : (this.#rows.get(next) ?? null);
+  }
+
+  #make(index: number): HTMLElement {
+    const row = this.#options.row(index);
+    row.dataset["index"] = String(index);
+    row.setAttribute("aria-setsize", String(this.#count));
+    row.setAttribute("aria-posinset", String(index + 1));
+    if (row.tagName !== "A") row.setAttribute("role", "listitem");
+    const height = this.#options.rowHeight();
+    row.style.height = `${height}px`;
+    row.style.top = `${index * height}px`;
+    row.tabIndex = index === this.#active ? 0 : -1;
+    return row;
+  }
+
+  #roving(): void {
+    for (const [index, row] of this.#rows) row.tabIndex = index === this.#active ? 0 : -1;
+  }
+
+  #focused(target: EventTarget | null): void {
+    const row = target instanceof Element ? target.closest<HTMLElement>("[data-index]") : null;
+    if (!row) return;
+    this.#active = Number(row.dataset["index"]);
+    this.#roving();
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.altKey || event.ctrlKey || event.metaKey || this.#count === 0) return;
+    const page = Math.max(1, Math.floor(innerHeight / this.#options.rowHeight()) - 2);
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      j: 1,
+      ArrowUp: -1,
+      k: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -this.#count,
+      End: this.#count,
+    };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    this.show(this.#active + step);
+  }
+}
+
+/** Pages of something long, read when they are near the screen. */
+export class Pages<T> {
+  readonly #items: (T | undefined)[] = [];
+  readonly #asked = new Set<number>();
+  readonly #size: number;
+  readonly #read: (page: number, size: number) => Promise<readonly T[]>;
+  readonly #came: (first: number, count: number) => void;
+
+  constructor(size: number, read: (page: number, size: number) => Promise<readonly T[]>, came: (first: number, count: number) => void) {
+    this.#size = size;
+    this.#read = read;
+    this.#came = came;
+  }
+
+  at(index: number): T | undefined {
+    return this.#items[index];
+  }
+
+  want(first: number, last: number): void {
+    for (let page = Math.floor(first / this.#size); page <= Math.floor(last / this.#size); page++) {
+      if (!this.#asked.has(page)) void this.#fetch(page);
+    }
+  }
+
+  /** What stands from here on is read again when it is wanted: more came. */
+  stale(from: number): void {
+    this.#asked.delete(Math.floor(from / this.#size));
+  }
+
+  async #fetch(page: number): Promise<void> {
+    this.#asked.add(page);
+    try {
+      const items = await this.#read(page, this.#size);
+      items.forEach((item, n) => {
+        this.#items[page * this.#size + n] = item;
+      });
+      this.#came(page * this.#size, items.length);
+    } catch {
+      this.#asked.delete(page);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// How sessions and places are called on the page.
+
+import type { Session } from "./types.ts";
+
+export function titleOf(session: Pick<Session, "title" | "id">): string {
+  const title = session.title?.trim().replace(/\s+/g, " ");
+  return title ? title : `Session ${session.id.slice(0, 8)}`;
+}
+
+/** The last two parts of a path; the whole one is in its title. */
+export function shortDir(dir: string): string {
+  const parts = dir.split("/").filter((part) => part !== "");
+  return parts.length <= 2 ? dir : `…/${parts.slice(-2).join("/")}`;
+}
+
+export const LEVEL_WORDS: Readonly<Record<string, string>> = {
+  comfortable: "comfortable",
+  degrading: "filling up",
+  warning: "nearly due",
+  auto: "compaction due",
+  blocking: "full",
+};
+
+export const KIND_WORDS: Readonly<Record<string, string>> = {
+  session_memory: "from the notes",
+  full: "by a model",
+  embedded: "without a model",
+  recorded: "recorded by the client",
+  auto: "automatic",
+  manual: "asked for",
+  reactive: "after a refusal",
+};

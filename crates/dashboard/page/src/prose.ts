@@ -1,0 +1,95 @@
+// A Markdown tree as elements.
+
+import { type Child, h } from "./dom.ts";
+import { type Block, type Inline, parse } from "./markdown.ts";
+import { askToLeave } from "./outside.ts";
+
+/** Longer texts are cut, with a button for the rest: a page of 100,000 elements is slow to read, too. */
+const FIRST = 60_000;
+
+export interface ProseOptions {
+  /** Where a link within the page leads; `null`: it is a link to the outside, or none. */
+  readonly within?: (to: string) => string | null;
+  /** The level that a first heading has, so that the page keeps one outline. */
+  readonly top?: number;
+}
+
+export function prose(text: string, options: ProseOptions = {}): HTMLElement {
+  const box = h("div", { class: "prose", dir: "auto" });
+  const show = (part: string) => box.replaceChildren(...parse(part).map((block) => blockOf(block, options)));
+  show(text.slice(0, FIRST));
+  if (text.length > FIRST) {
+    const more = h("button", { type: "button", onclick: () => show(text) }, `Show all ${text.length} characters`);
+    box.append(h("p", null, more));
+  }
+  return box;
+}
+
+function blockOf(block: Block, options: ProseOptions): HTMLElement {
+  switch (block.is) {
+    case "heading": {
+      const level = Math.min(6, block.level + (options.top ?? 3) - 1);
+      return h(`h${level}` as "h3", null, inlines(block.inside, options));
+    }
+    case "paragraph":
+      return h("p", null, inlines(block.inside, options));
+    case "code":
+      return h("pre", { tabindex: 0 }, block.info !== "" && h("span", { class: "faint" }, `${block.info}\n`), h("code", null, block.text));
+    case "quote":
+      return h("blockquote", null, blocksOf(block.blocks, options));
+    case "list":
+      return h(block.ordered ? "ol" : "ul", null, block.items.map((item) => h("li", null, itemOf(item, options))));
+    case "table":
+      return tableOf(block.head, block.rows, options);
+    case "rule":
+      return h("hr");
+  }
+}
+
+function blocksOf(blocks: readonly Block[], options: ProseOptions): HTMLElement[] {
+  return blocks.map((block) => blockOf(block, options));
+}
+
+/** An item that is one paragraph stands without its box. */
+function itemOf(item: readonly Block[], options: ProseOptions): Child {
+  const [first, ...rest] = item;
+  if (first?.is !== "paragraph") return blocksOf(item, options);
+  return [inlines(first.inside, options), blocksOf(rest, options)];
+}
+
+function tableOf(head: Inline[][], rows: Inline[][][], options: ProseOptions): HTMLElement {
+  const cells = (row: Inline[][], tag: "th" | "td") => row.map((cell) => h(tag, null, inlines(cell, options)));
+  return h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "group", "aria-label": "table" },
+    h("table", null, h("thead", null, h("tr", null, cells(head, "th"))), h("tbody", null, rows.map((row) => h("tr", null, cells(row, "td"))))),
+  );
+}
+
+function inlines(tree: readonly Inline[], options: ProseOptions): Child[] {
+  return tree.map((part) => inlineOf(part, options));
+}
+
+function inlineOf(part: Inline, options: ProseOptions): Child {
+  switch (part.is) {
+    case "text":
+      return part.text;
+    case "break":
+      return h("br");
+    case "code":
+      return h("code", null, part.text);
+    case "picture":
+      return h("span", { class: "picture" }, `picture: ${part.alt || "without a name"} (${part.to})`);
+    case "link":
+      return linkOf(part.to, inlines(part.inside, options), options);
+    default:
+      return h(part.is, null, inlines(part.inside, options));
+  }
+}
+
+function linkOf(to: string, inside: Child[], options: ProseOptions): HTMLElement {
+  const within = options.within?.(to) ?? null;
+  if (within !== null) return h("a", { href: within }, inside);
+  if (!/^https?:\/\//i.test(to)) return h("span", { class: "no-link", title: to }, inside);
+  return h("button", { type: "button", class: "link", title: to, onclick: () => askToLeave(to) }, inside);
+}

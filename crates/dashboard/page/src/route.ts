@@ -1,0 +1,39 @@
+// Where in the page one is, as the address says it behind `#`.
+
+export interface Route {
+  /** `["session", ID, "notes"]` */
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+export function read(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  return { path: path.split("/").filter((part) => part !== "").map(decoded), query: new URLSearchParams(query) };
+}
+
+export function link(path: readonly string[], query: Record<string, string | number | null | undefined> = {}): string {
+  const values = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== "") values.set(name, String(value));
+  }
+  const tail = values.toString();
+  return `#/${path.map(encodeURIComponent).join("/")}${tail === "" ? "" : `?${tail}`}`;
+}
+
+/** Changes the address without a step in the browser's history. */
+export function replace(path: readonly string[], query: Record<string, string | number | null | undefined>): void {
+  history.replaceState(null, "", link(path, query));
+}
+
+/** The launch token of an address, if it is one. */
+export function launchToken(hash: string): string | null {
+  return hash.startsWith("#launch=") ? hash.slice("#launch=".length) : null;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,167 @@
+// What stands above every view of a session: its name, its window, live, and the way to its other views.
+
+import { get } from "./api.ts";
+import { WindowBar, figures, legend } from "./bar.ts";
+import { fill, h } from "./dom.ts";
+import { LEVEL_WORDS, shortDir, titleOf } from "./names.ts";
+import { brief, count, whole } from "./number.ts";
+import { link } from "./route.ts";
+import { withContext } from "./reports.ts";
+import { time } from "./time.ts";
+import type { Report, Session } from "./types.ts";
+import { type Context, badge, failure, later } from "./view.ts";
+
+const TABS: readonly [string, string][] = [
+  ["timeline", "Timeline"],
+  ["compactions", "Compactions"],
+  ["notes", "Notes"],
+  ["todos", "Todos"],
+  ["report", "Report"],
+];
+
+export interface Opened {
+  readonly id: string;
+  /** The view's own place. */
+  readonly body: HTMLElement;
+  readonly session: () => Session;
+  readonly report: () => Report | null;
+  /** Calls back now and whenever there is a newer report. */
+  readonly onReport: (hear: (report: Report) => void) => void;
+}
+
+/** Opens a session's head; `null` where it can't be read, which the page then says. */
+export async function openSession(main: HTMLElement, context: Context, tab: string): Promise<Opened | null> {
+  const id = context.route.path[1] ?? "";
+  const head = new Head(id, context, tab);
+  main.append(head.node, head.body);
+  try {
+    await head.read();
+  } catch (error) {
+    if (!context.signal.aborted) fill(main, failure(error, context.reload), h("p", null, h("a", { href: "#/" }, "To the sessions")));
+    return null;
+  }
+  return head;
+}
+
+class Head implements Opened {
+  readonly id: string;
+  readonly node = h("header", { class: "session-head" });
+  readonly body = h("section", { class: "session-body" });
+  readonly #context: Context;
+  readonly #tab: string;
+  readonly #bar = new WindowBar(true);
+  readonly #hearers: ((report: Report) => void)[] = [];
+  readonly #figures = h("p", { class: "sum" });
+  readonly #legend = h("div");
+  readonly #notices = h("div");
+  readonly #meta = h("p", { class: "meta faint" });
+  #session: Session | null = null;
+  #report: Report | null = null;
+
+  constructor(id: string, context: Context, tab: string) {
+    this.id = id;
+    this.#context = context;
+    this.#tab = tab;
+  }
+
+  session(): Session {
+    if (!this.#session) throw new Error("the session is not read yet");
+    return this.#session;
+  }
+
+  report(): Report | null {
+    return this.#report;
+  }
+
+  onReport(hear: (report: Report) => void): void {
+    this.#hearers.push(hear);
+    if (this.#report) hear(this.#report);
+  }
+
+  async read(): Promise<void> {
+    this.#session = await get<Session>(`/v1/sessions/${encodeURIComponent(this.id)}`, this.#context.signal);
+    this.#draw(this.#session);
+    void this.#renew();
+    const soon = later(100, this.#context.signal, () => void this.#renew());
+    this.#context.events.hear(this.#context.signal, (event) => {
+      if (event.session_id !== this.id) return;
+      if (event.kind === "context" && this.#report) this.#bar.show(withContext(this.#report, event.data));
+      if (["message", "context", "compaction", "collapse", "cache", "recall"].includes(event.kind)) soon();
+      if (event.kind === "session") void this.#again();
+    });
+  }
+
+  #draw(session: Session): void {
+    this.#context.title(titleOf(session));
+    const tabs = TABS.map(([path, name]) =>
+      h("a", { href: link(["session", session.id, path]), "aria-current": path === this.#tab ? "page" : null }, name),
+    );
+    const crumbs = h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Sessions"), " / ", h("a", { href: link([], { project: session.project_dir }), title: session.project_dir }, shortDir(session.project_dir)));
+    fill(
+      this.node,
+      crumbs,
+      h("h1", { tabindex: -1, dir: "auto", title: titleOf(session) }, titleOf(session)),
+      this.#meta,
+      h("div", { class: "window-box" }, this.#figures, this.#bar.node, this.#legend),
+      this.#notices,
+      h("nav", { class: "tabs", "aria-label": "Views of the session" }, tabs),
+    );
+    this.#describe(session);
+    this.node.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  #describe(session: Session): void {
+    fill(
+      this.#meta,
+      count(session.messages, "message"),
+      " · ",
+      session.model.name,
+      " · ",
+      time(session.updated_at, true),
+      session.parent && [" · ", h("a", { href: link(["session", session.parent]) }, session.forked_at_seq === null ? "part of another session" : `forked at message ${session.forked_at_seq}`)],
+      session.tags.map((tag) => [" ", badge(tag)]),
+    );
+  }
+
+  async #again(): Promise<void> {
+    try {
+      this.#session = await get<Session>(`/v1/sessions/${this.id}`, this.#context.signal);
+      this.#describe(this.#session);
+    } catch (error) {
+      // Deleted under our eyes.
+      if (!this.#context.signal.aborted) fill(this.body, failure(error, this.#context.reload));
+    }
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      const report = await get<Report>(`/v1/sessions/${this.id}/context/report`, this.#context.signal);
+      this.#report = report;
+      this.#show(report);
+      for (const hear of this.#hearers) hear(report);
+    } catch (error) {
+      if (!this.#context.signal.aborted) fill(this.#notices, failure(error, () => void this.#renew()));
+    }
+  }
+
+  #show(report: Report): void {
+    this.#bar.show(report);
+    fill(
+      this.#figures,
+      figures(report),
+      h("span", { class: `level ${report.level}` }, LEVEL_WORDS[report.level] ?? report.level),
+      report.tokens_from === "estimate" && h("span", { class: "faint" }, "estimated"),
+      report.stages.length > 0 && h("span", { class: "faint" }, saved(report)),
+    );
+    fill(this.#legend, legend(report));
+    const warning = report.last_compaction?.warning;
+    fill(this.#notices, [...report.notices, ...(warning ? [`The last compaction: ${warning}`] : [])].map((notice) => h("p", { class: "notice" }, notice)));
+    const session = this.#session;
+    if (session) this.#describe(session);
+  }
+}
+
+function saved(report: Report): string {
+  const freed = report.stages.reduce((sum, stage) => sum + Math.max(0, stage.tokens_before - stage.tokens_after), 0);
+  return freed > 0 ? `${brief(freed)} freed by ${report.stages.map((stage) => stage.stage).join(", ")}` : `${whole(report.messages)} messages in the prompt`;
+}

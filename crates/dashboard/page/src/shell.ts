@@ -1,0 +1,179 @@
+// What stands around every view: the way to the others, what the daemon says of itself, and help.
+
+import { get } from "./api.ts";
+import { h, mark } from "./dom.ts";
+import { Events, type State } from "./events.ts";
+import { PLACES, help, listen } from "./keys.ts";
+import { link, read } from "./route.ts";
+import { say } from "./dialog.ts";
+import { nextTheme } from "./theme.ts";
+import type { Proposal } from "./types.ts";
+import { type View, empty, failure, later } from "./view.ts";
+import { compactions } from "./views/compactions.ts";
+import { cost } from "./views/cost.ts";
+import { doctor } from "./views/doctor.ts";
+import { jobs } from "./views/jobs.ts";
+import { memories } from "./views/memories.ts";
+import { memory } from "./views/memory.ts";
+import { notes } from "./views/notes.ts";
+import { proposals } from "./views/proposals.ts";
+import { recall } from "./views/recall.ts";
+import { report } from "./views/report.ts";
+import { sessions } from "./views/sessions.ts";
+import { timeline } from "./views/timeline.ts";
+import { todos } from "./views/todos.ts";
+
+const VIEWS: Readonly<Record<string, View>> = { "": sessions, memories, memory, proposals, recall, jobs, cost, doctor };
+
+const SESSION_VIEWS: Readonly<Record<string, View>> = { timeline, compactions, notes, todos, report };
+
+const STATES: Readonly<Record<State, string>> = { live: "live", waiting: "reconnecting…", paused: "paused" };
+
+export class Shell {
+  readonly #root: HTMLElement;
+  readonly #events: Events;
+  readonly #main = h("main", { id: "main", tabindex: -1 });
+  readonly #nav = h("nav", { "aria-label": "Views" });
+  readonly #state = h("span", { class: "state", role: "status" }, "connecting…");
+  readonly #life = new AbortController();
+  #view = new AbortController();
+  #shown = "";
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    this.#events = new Events((state) => this.#tell(state));
+  }
+
+  open(): void {
+    this.#root.replaceChildren(
+      h("a", { class: "skip", href: "#main", onclick: (event) => this.#skip(event) }, "To the content"),
+      h("header", { class: "top" }, h("a", { class: "brand", href: "#/" }, "bethink"), this.#nav, this.#tools()),
+      this.#main,
+      h("div", { id: "said", role: "status", "aria-live": "polite" }),
+    );
+    this.#places();
+    listenOnce({ reload: () => this.#draw(), back: () => this.#back(), theme: () => this.#theme() });
+    this.#events.start();
+    this.#events.hear(this.#life.signal, (event) => {
+      if (event.kind === "reset") this.#draw();
+      if (event.kind === "proposal" || event.kind === "reset") this.#count();
+    });
+    this.#count();
+    this.show();
+  }
+
+  close(): void {
+    this.#view.abort();
+    this.#life.abort();
+    this.#events.stop();
+    listenOnce(null);
+  }
+
+  /** Shows what the address says; the same address again changes nothing. */
+  show(): void {
+    if (location.hash === this.#shown && this.#main.childElementCount > 0) return;
+    this.#draw();
+    scrollTo(0, 0);
+    // Whoever reads by ear is told where the way led.
+    this.#main.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+  }
+
+  #draw(): void {
+    this.#view.abort();
+    this.#view = new AbortController();
+    this.#shown = location.hash;
+    const route = read(location.hash);
+    const [first = ""] = route.path;
+    for (const place of this.#nav.querySelectorAll("a")) {
+      const at = place.dataset["place"] ?? "";
+      const here = at === first || (at === "" && first === "session") || (at === "memories" && first === "memory");
+      if (here) {
+        mark(place, "aria-current", "page");
+        this.#nav.scrollLeft = Math.max(0, place.offsetLeft - this.#nav.clientWidth / 2);
+      } else place.removeAttribute("aria-current");
+    }
+    const signal = this.#view.signal;
+    const title = (text: string) => {
+      if (!signal.aborted) document.title = text === "" ? "bethink" : `${text} · bethink`;
+    };
+    const view = first === "session" ? SESSION_VIEWS[route.path[2] ?? "timeline"] : VIEWS[first];
+    this.#main.replaceChildren();
+    if (!view) {
+      this.#main.append(empty("There is no such view.", h("a", { href: "#/" }, "To the sessions")));
+      return;
+    }
+    const reload = () => this.#draw();
+    const failed = (error: unknown) => {
+      if (!signal.aborted) this.#main.replaceChildren(failure(error, reload));
+    };
+    try {
+      void Promise.resolve(view(this.#main, { route, signal, events: this.#events, title, reload })).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  #places(): void {
+    const places = PLACES.map((place) =>
+      h("a", { href: link(place.path), "data-place": place.path[0] ?? "" }, place.name, place.name === "Proposals" && h("span", { class: "count", hidden: true })),
+    );
+    this.#nav.replaceChildren(...places);
+  }
+
+  #tools(): HTMLElement {
+    return h(
+      "div",
+      { class: "tools" },
+      this.#state,
+      h("button", { type: "button", class: "quiet", "aria-label": "Light or dark", title: "Light or dark (t)", onclick: () => this.#theme() }, "◐"),
+      h("button", { type: "button", class: "quiet", "aria-label": "Keys", title: "Keys (?)", onclick: () => help() }, "?"),
+    );
+  }
+
+  #tell(state: State): void {
+    mark(this.#state, "data-state", state);
+    if (this.#state.textContent !== STATES[state]) this.#state.textContent = STATES[state];
+  }
+
+  #theme(): void {
+    const theme = nextTheme();
+    say(theme === "system" ? "Light or dark as the system has it." : `Always ${theme}.`);
+  }
+
+  readonly #count = later(150, this.#life.signal, () => {
+    void get<{ proposals: Proposal[] }>("/v1/proposals", this.#life.signal)
+      .then(({ proposals }) => {
+        const count = this.#nav.querySelector<HTMLElement>(".count");
+        if (!count) return;
+        count.hidden = proposals.length === 0;
+        count.textContent = String(proposals.length);
+        count.setAttribute("aria-label", `${proposals.length} waiting`);
+      })
+      .catch(() => undefined);
+  });
+
+  #back(): void {
+    const { path } = read(location.hash);
+    if (path[0] === "session") location.hash = path.length > 3 ? link(path.slice(0, 3)) : "#/";
+    else if (path[0] === "memory") history.back();
+    else if (path.length > 0) location.hash = "#/";
+  }
+
+  #skip(event: Event): void {
+    event.preventDefault();
+    this.#main.focus();
+  }
+}
+
+type Actions = Parameters<typeof listen>[0];
+
+let actions: Actions | null = null;
+let listening = false;
+
+/** One listener for the life of the page, whichever shell is open. */
+function listenOnce(now: Actions | null): void {
+  actions = now;
+  if (listening) return;
+  listening = true;
+  listen({ reload: () => actions?.reload(), back: () => actions?.back(), theme: () => actions?.theme() });
+}

@@ -1,0 +1,74 @@
+// The rows of a timeline: every message, with marks between them where prompts were cut.
+
+import { count } from "./number.ts";
+import type { Collapse, Compaction } from "./types.ts";
+
+export type Mark = { readonly is: "compaction"; readonly compaction: Compaction } | { readonly is: "collapse"; readonly collapse: Collapse };
+
+/** A mark stands behind message `after`. */
+interface Placed {
+  readonly after: number;
+  readonly mark: Mark;
+}
+
+export class Track {
+  readonly lastSeq: number;
+  readonly #compactions: readonly Compaction[];
+  readonly #collapses: readonly Collapse[];
+  readonly #placed: readonly Placed[];
+
+  constructor(lastSeq: number, compactions: readonly Compaction[], collapses: readonly Collapse[]) {
+    this.lastSeq = lastSeq;
+    this.#compactions = compactions;
+    this.#collapses = collapses;
+    const cuts = compactions.map((compaction): Placed => ({ after: compaction.covers.last_seq, mark: { is: "compaction", compaction } }));
+    const spans = collapses.map((collapse): Placed => ({ after: collapse.covers.last_seq, mark: { is: "collapse", collapse } }));
+    this.#placed = [...cuts, ...spans].filter(({ after }) => after <= lastSeq).sort((a, b) => a.after - b.after);
+  }
+
+  /** The same with more messages. */
+  until(lastSeq: number): Track {
+    return new Track(lastSeq, this.#compactions, this.#collapses);
+  }
+
+  get rows(): number {
+    return this.lastSeq + this.#placed.length;
+  }
+
+  /** A message's seq, or a mark. */
+  at(row: number): number | Mark {
+    let marks = 0;
+    for (const { after, mark } of this.#placed) {
+      // A mark behind message `after` stands in row `after` plus the marks before it.
+      const place = after + marks;
+      if (row === place) return mark;
+      if (row < place) break;
+      marks++;
+    }
+    return row - marks + 1;
+  }
+
+  rowOf(seq: number): number {
+    return seq - 1 + this.#placed.filter(({ after }) => after < seq).length;
+  }
+
+  /** The message at a row, or the one before the mark there. */
+  seqNear(row: number): number {
+    const item = this.at(row);
+    if (typeof item === "number") return item;
+    return this.#placed.find(({ mark }) => mark === item)?.after ?? this.lastSeq;
+  }
+
+  /** Whether a message stands behind a summary, or a collapsed span's text, in the prompts of today. */
+  hides(seq: number): boolean {
+    const covers = ({ covers }: { covers: { first_seq: number; last_seq: number } }) => covers.first_seq <= seq && seq <= covers.last_seq;
+    return this.#compactions.some((done) => !done.undone_at && covers(done)) || this.#collapses.some((span) => span.state === "committed" && covers(span));
+  }
+
+  words(): string {
+    const cuts = this.#compactions.filter((done) => !done.undone_at).length;
+    const spans = this.#collapses.filter((span) => span.state === "committed").length;
+    const parts = [count(this.lastSeq, "message"), cuts > 0 ? count(cuts, "compaction") : "", spans > 0 ? count(spans, "collapsed span") : ""];
+    return parts.filter((part) => part !== "").join(", ");
+  }
+}

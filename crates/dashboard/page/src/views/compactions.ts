@@ -1,0 +1,200 @@
+// Compactions of a session: what each cost, kept, restored and lost; and the way back.
+
+import { get, post, query } from "../api.ts";
+import { ask, say } from "../dialog.ts";
+import { type Child, fill, h } from "../dom.ts";
+import { messageView } from "../message-view.ts";
+import { KIND_WORDS } from "../names.ts";
+import { brief, count, share, whole } from "../number.ts";
+import { prose } from "../prose.ts";
+import { link } from "../route.ts";
+import { type Opened, openSession } from "../session-head.ts";
+import { time } from "../time.ts";
+import type { Compaction, StoredMessage } from "../types.ts";
+import { type Context, badge, empty, into, later, wordsOf } from "../view.ts";
+
+/** Messages behind a summary, read at a time. */
+const BEHIND = 20;
+/** Below this a cut lost more than people forgive; the daemon warns by its own rule. */
+const LOW = 0.7;
+
+export async function compactions(main: HTMLElement, context: Context): Promise<void> {
+  const opened = await openSession(main, context, "compactions");
+  if (!opened) return;
+  const wanted = context.route.path[3];
+  const place = h("div");
+  opened.body.append(place);
+  const read = () => get<{ compactions: Compaction[] }>(`/v1/sessions/${opened.id}/compactions`, context.signal);
+  const draw = () =>
+    into(place, context, read, ({ compactions }) => {
+      const one = compactions.find((compaction) => compaction.id === wanted);
+      return one ? detail(opened, context, one, () => void draw()) : list(opened, compactions);
+    });
+  await draw();
+  const again = later(200, context.signal, () => void draw());
+  context.events.hear(context.signal, (event) => {
+    if (event.session_id === opened.id && event.kind === "compaction") again();
+  });
+}
+
+function list(opened: Opened, all: readonly Compaction[]): Child {
+  if (all.length === 0) return empty("Nothing was compacted yet.", "The window has room. `bethink compact` makes one now.");
+  const rows = [...all].reverse().map((done) =>
+    h(
+      "a",
+      { class: `card ${done.undone_at ? "undone" : ""}`, href: link(["session", opened.id, "compactions", done.id]) },
+      h("span", { class: "card-title" }, headline(done), done.undone_at && [" ", badge("undone")]),
+      h("span", { class: "faint" }, `messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)}`),
+      pair(done, opened.session().model.context_window),
+      h("span", { class: "card-end" }, fidelityBadge(done), time(done.created_at)),
+    ),
+  );
+  return h("div", { class: "cards" }, rows);
+}
+
+function headline(done: Compaction): string {
+  return `${brief(done.tokens_before)} → ${brief(done.tokens_after)} tokens, ${KIND_WORDS[done.trigger] ?? done.trigger}, ${KIND_WORDS[done.level] ?? done.level}`;
+}
+
+function fidelityBadge(done: Compaction): Child {
+  if (done.level === "recorded") return null;
+  return badge(`fidelity ${share(done.fidelity)}`, done.warning || done.fidelity < LOW ? "bad" : "good");
+}
+
+/** Before and after as two bars of one scale. */
+function pair(done: Compaction, window: number): HTMLElement {
+  const scale = Math.max(window, done.tokens_before, 1);
+  const bar = (kind: string, tokens: number, summary: number) => {
+    const rest = h("span", { class: "piece part-tail" });
+    const text = h("span", { class: "piece part-summary" });
+    text.style.width = `${(100 * Math.min(summary, tokens)) / scale}%`;
+    rest.style.width = `${(100 * Math.max(0, tokens - summary)) / scale}%`;
+    return [h("span", { class: "bar", "aria-hidden": "true" }, h("span", { class: "track" }, text, rest)), h("span", { class: "number" }, `${whole(tokens)} ${kind}`)];
+  };
+  return h("span", { class: "pair" }, bar("before", done.tokens_before, 0), bar("after", done.tokens_after, done.summary_tokens));
+}
+
+function detail(opened: Opened, context: Context, done: Compaction, again: () => void): Child {
+  const recorded = done.level === "recorded";
+  return [
+    h("p", { class: "crumbs" }, h("a", { href: link(["session", opened.id, "compactions"]) }, "All compactions")),
+    h("div", { class: "beside" }, h("h2", null, headline(done)), h("div", { class: "buttons" }, undoButton(opened, done, again))),
+    h("p", { class: "faint" }, time(done.created_at, true), done.undone_at && [" · undone ", time(done.undone_at, true)]),
+    done.warning && h("p", { class: "notice" }, done.warning),
+    pair(done, opened.session().model.context_window),
+    h(
+      "div",
+      { class: "thirds" },
+      kept(opened, done),
+      restored(done),
+      recorded ? h("section", null, h("h3", null, "Lost"), h("p", { class: "faint" }, "The client made this one; it was not scored.")) : lost(done),
+    ),
+    (done.attempts?.length ?? 0) > 0 && h("section", null, h("h3", null, "Tried first"), h("ul", null, done.attempts?.map((attempt) => h("li", null, attempt)))),
+    h("section", null, h("h3", null, `Summary, ${whole(done.summary_tokens)} tokens`), h("div", { class: "paper" }, prose(done.summary, { top: 4 }))),
+    behind(opened, context, done),
+  ];
+}
+
+function undoButton(opened: Opened, done: Compaction, again: () => void): Child {
+  if (done.undone_at) return null;
+  const undo = async () => {
+    const yes = await ask({
+      title: "Undo this compaction?",
+      text: h("p", null, `Prompts show messages ${whole(done.covers.first_seq)} to ${whole(done.covers.last_seq)} again, which is about ${brief(Math.max(0, done.tokens_before - done.tokens_after))} tokens more. Nothing is compacted by itself until the window is full.`),
+      yes: "Undo it",
+      danger: true,
+    });
+    if (!yes) return;
+    try {
+      await post(`/v1/sessions/${opened.id}/compactions/${done.id}/undo`);
+      say("Undone: prompts show the messages again.");
+    } catch (error) {
+      say(wordsOf(error), true);
+    }
+    again();
+  };
+  return h("button", { type: "button", onclick: () => void undo() }, "Undo…");
+}
+
+function kept(opened: Opened, done: Compaction): HTMLElement {
+  const last = opened.session().last_seq;
+  const many = Math.max(0, last - done.kept_from_seq + 1);
+  return h(
+    "section",
+    null,
+    h("h3", null, "Kept"),
+    h("p", null, `From message `, h("a", { href: link(["session", opened.id], { seq: done.kept_from_seq }) }, whole(done.kept_from_seq)), " on, as it was said."),
+    h("p", { class: "faint" }, `${count(many, "message")} by now. ${whole(done.covers.last_seq - done.covers.first_seq + 1)} stand behind the summary; history has them all.`),
+  );
+}
+
+function restored(done: Compaction): HTMLElement {
+  const rows = done.restored.map((item) =>
+    h(
+      "tr",
+      null,
+      h("td", { class: "faint" }, item.kind),
+      h("td", { class: "break" }, item.name, item.truncated && [" ", badge("named only")]),
+      h("td", { class: "number" }, whole(item.tokens)),
+    ),
+  );
+  return h("section", null, h("h3", null, "Restored"), rows.length === 0 ? h("p", { class: "faint" }, "Nothing had to be.") : h("table", null, h("tbody", null, rows)));
+}
+
+function lost(done: Compaction): HTMLElement {
+  const { names, kept, lost, hindsight } = done.fidelity_detail;
+  return h(
+    "section",
+    null,
+    h("h3", null, "Lost"),
+    h("p", null, `${whole(kept)} of ${count(names, "name")} in use can still be read: `, fidelityBadge(done)),
+    namesOf(lost, "The heaviest that can't:"),
+    hindsight && h("p", null, `In hindsight, ${whole(hindsight.kept)} of ${whole(hindsight.names)} names that were used again: ${share(hindsight.score)}.`),
+    hindsight && namesOf(hindsight.lost, "Missed since:"),
+  );
+}
+
+function namesOf(names: readonly string[], words: string): Child {
+  return names.length > 0 && [h("p", { class: "faint" }, words), h("ul", { class: "names" }, names.map((name) => h("li", null, h("code", null, name))))];
+}
+
+/** The messages that a summary stands for, all or those that a line of it is about. */
+function behind(opened: Opened, context: Context, done: Compaction): HTMLElement {
+  const input = h("input", { type: "search", placeholder: "A line of the summary, or words", "aria-label": "Look behind the summary for" });
+  const place = h("div");
+  let cursor: string | null = null;
+  const read = async (anew: boolean) => {
+    const path = `/v1/sessions/${opened.id}/compactions/${done.id}/expand${query({ q: input.value.trim(), limit: BEHIND, cursor: anew ? null : cursor })}`;
+    const page = await get<{ messages: StoredMessage[]; next_cursor: string | null }>(path, context.signal);
+    cursor = page.next_cursor;
+    return page.messages;
+  };
+  const more = h("button", { type: "button", onclick: () => void add() }, "More");
+  const add = async () => {
+    const messages = await read(false);
+    more.before(...messages.map(messageView));
+    more.hidden = cursor === null;
+  };
+  const show = () =>
+    into(place, context, () => read(true), (messages) => {
+      if (messages.length === 0) return h("p", { class: "faint" }, "No message fits.");
+      more.hidden = cursor === null;
+      return [messages.map(messageView), more];
+    });
+  const box = h(
+    "details",
+    { class: "behind" },
+    h("summary", null, "Look behind it"),
+    h("form", { class: "filters", role: "search" }, input, h("button", { type: "submit" }, "Look")),
+    place,
+  );
+  box.querySelector("form")?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void show();
+  });
+  box.addEventListener("toggle", () => {
+    if (box.open && place.childElementCount === 0) void show();
+    else if (!box.open) fill(place);
+  });
+  return box;
+}

@@ -1,0 +1,82 @@
+// What models were asked for bethink's own purposes, and what it cost.
+
+import { get, query } from "../api.ts";
+import { type Child, h } from "../dom.ts";
+import { brief, count, dollars, share, whole } from "../number.ts";
+import { link } from "../route.ts";
+import { time } from "../time.ts";
+import type { Usage, UsageSums } from "../types.ts";
+import { type Context, empty, heading, into } from "../view.ts";
+
+const DAYS: readonly [string, string][] = [["1", "Today"], ["7", "7 days"], ["30", "30 days"], ["", "All time"]];
+
+export async function cost(main: HTMLElement, context: Context): Promise<void> {
+  context.title("Cost");
+  const span = h("select", { "aria-label": "Since" }, DAYS.map(([days, name]) => h("option", { value: days, selected: days === "30" }, name)));
+  const apart = h("input", { type: "checkbox", id: "apart" });
+  const place = h("div");
+  const draw = () => {
+    const since = span.value === "" ? null : new Date(Date.now() - (Number(span.value) - 1) * 86_400_000).toISOString().slice(0, 10);
+    const path = `/v1/usage${query({ since, by: apart.checked ? "session" : null })}`;
+    void into(place, context, () => get<Usage>(path, context.signal), (usage) => show(usage, apart.checked));
+  };
+  span.addEventListener("change", draw);
+  apart.addEventListener("change", draw);
+  main.append(heading("Cost", h("div", { class: "filters" }, span, h("label", { for: "apart" }, apart, " By session"))), place);
+  draw();
+}
+
+function show(usage: Usage, apart: boolean): Child {
+  return [today(usage), usage.rows.length === 0 ? empty("No model was asked.", "bethink works without one; `[model]` in the settings names one.") : table(usage, apart)];
+}
+
+function today(usage: Usage): HTMLElement {
+  const { today } = usage;
+  const limit = (used: number, most: number | undefined, said: (n: number) => string) => (most === undefined ? said(used) : `${said(used)} of ${said(most)} (${share(used / Math.max(most, 1e-9))})`);
+  return h(
+    "dl",
+    { class: "tiles" },
+    tile("Calls today", whole(today.calls)),
+    tile("Tokens today", limit(today.tokens, today.daily_tokens, brief)),
+    tile("Cost today", limit(today.cost_usd, today.daily_cost_usd, dollars)),
+    tile("Cost in this time", usage.totals.cost_usd === undefined ? "no price known" : dollars(usage.totals.cost_usd)),
+  );
+}
+
+function tile(name: string, value: string): Child {
+  return h("div", null, h("dt", null, name), h("dd", null, value));
+}
+
+function table(usage: Usage, apart: boolean): Child {
+  const head = ["Purpose", "Model", ...(apart ? ["Session"] : []), "Calls", "Failed", "In", "Cached", "Out", "Cost", "Last"];
+  const figures = new Set(["Calls", "Failed", "In", "Cached", "Out", "Cost"]);
+  const rows = usage.rows.map((row) =>
+    h(
+      "tr",
+      null,
+      h("th", { scope: "row" }, row.purpose),
+      h("td", null, row.model),
+      apart && h("td", null, row.session_id ? h("a", { href: link(["session", row.session_id]) }, row.session_id.slice(0, 8)) : ""),
+      sums(row),
+      h("td", null, time(row.last_at)),
+    ),
+  );
+  const total = h("tr", { class: "total" }, h("th", { scope: "row", colspan: apart ? 3 : 2 }, "All"), sums(usage.totals), h("td"));
+  return [
+    h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Calls of models" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head.map((name) => h("th", { scope: "col", class: figures.has(name) ? "number" : null }, name)))), h("tbody", null, rows), h("tfoot", null, total))),
+    usage.more && h("p", { class: "faint" }, "There are more rows; the sums count them all."),
+    usage.totals.unpriced > 0 && h("p", { class: "faint" }, `${count(usage.totals.unpriced, "call")} of models without a known price.`),
+  ];
+}
+
+function sums(row: UsageSums): Child {
+  const cell = (text: string, title = "") => h("td", { class: "number", title: title === "" ? null : title }, text);
+  return [
+    cell(whole(row.calls)),
+    cell(row.failed === 0 ? "" : whole(row.failed)),
+    cell(brief(row.input_tokens + row.cache_write_tokens), whole(row.input_tokens + row.cache_write_tokens)),
+    cell(brief(row.cache_read_tokens), whole(row.cache_read_tokens)),
+    cell(brief(row.output_tokens), whole(row.output_tokens)),
+    cell(row.cost_usd === undefined ? "—" : dollars(row.cost_usd)),
+  ];
+}

@@ -1,0 +1,78 @@
+// Work in the background: imports, notes, dreams, indexes.
+
+import { get } from "../api.ts";
+import { type Child, h } from "../dom.ts";
+import { bytes, whole } from "../number.ts";
+import { time } from "../time.ts";
+import type { Job } from "../types.ts";
+import { type Context, badge, empty, heading, into, later } from "../view.ts";
+
+const NEWEST = 200;
+/** Work under way is looked at so often; nothing else is polled. */
+const AGAIN_MS = 2_000;
+
+const KINDS: Readonly<Record<string, string>> = {
+  import: "Import",
+  notes: "Notes",
+  index: "Search index",
+  dream: "Dream",
+  extract: "Extraction",
+  collapse: "Collapse",
+  fork_check: "Check of a fork",
+};
+
+export async function jobs(main: HTMLElement, context: Context): Promise<void> {
+  context.title("Jobs");
+  const place = h("div");
+  main.append(heading("Jobs"), place);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  context.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  const read = () => get<{ jobs: Job[] }>(`/v1/jobs?limit=${NEWEST}`, context.signal);
+  const draw = () =>
+    into(place, context, read, ({ jobs }) => {
+      clearTimeout(timer);
+      if (jobs.some((job) => job.state === "queued" || job.state === "running")) timer = setTimeout(() => void draw(), AGAIN_MS);
+      return show(jobs);
+    });
+  await draw();
+  const again = later(300, context.signal, () => void draw());
+  context.events.hear(context.signal, (event) => {
+    if (event.kind === "job" || event.kind === "notes") again();
+  });
+}
+
+function show(jobs: readonly Job[]): Child {
+  if (jobs.length === 0) return empty("No work yet.", "Imports, notes and dreams are listed here.");
+  const rows = jobs.map((job) =>
+    h(
+      "tr",
+      null,
+      h("th", { scope: "row" }, KINDS[job.kind] ?? job.kind),
+      h("td", null, badge(job.state, job.state === "failed" ? "bad" : job.state === "done" ? "good" : "busy")),
+      h("td", { class: "number" }, progress(job)),
+      h("td", { class: "break" }, job.error ? h("span", { class: "bad-text" }, job.error) : result(job)),
+      h("td", null, time(job.updated_at)),
+    ),
+  );
+  const head = ["Work", "State", "Progress", "", "Changed"].map((name, n) => h("th", { scope: "col", class: n === 2 ? "number" : null }, name === "" ? h("span", { class: "unseen" }, "What came of it") : name));
+  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Jobs" }, h("table", { class: "data" }, h("thead", null, h("tr", null, head)), h("tbody", null, rows)));
+}
+
+function progress(job: Job): string {
+  const { done, total, unit } = job.progress;
+  if (total === 0) return "";
+  const said = (n: number) => (unit === "bytes" ? bytes(n) : whole(n));
+  return done >= total ? `${said(total)}${unit === "bytes" ? "" : ` ${unit}`}` : `${said(done)} of ${said(total)}${unit === "bytes" ? "" : ` ${unit}`}`;
+}
+
+/** The result in a line: its figures, without its texts. */
+function result(job: Job): string {
+  const first: unknown = Array.isArray(job.result) ? job.result[0] : job.result;
+  if (typeof first !== "object" || first === null) return "";
+  const told = Object.entries(first).map(([name, value]) => {
+    if (typeof value === "number") return `${name.replaceAll("_", " ")} ${whole(value)}`;
+    if (Array.isArray(value) && value.length > 0) return `${name.replaceAll("_", " ")} ${value.length}`;
+    return name === "file" && typeof value === "string" ? (value.split("/").at(-1) ?? "") : "";
+  });
+  return told.filter((part) => part !== "").join(" · ");
+}

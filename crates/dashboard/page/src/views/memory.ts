@@ -1,0 +1,166 @@
+// One memory: what it says, where it was learnt, and what it said before.
+
+import { get, post, query, text } from "../api.ts";
+import { ask, modal, say } from "../dialog.ts";
+import { diffView } from "../diff-view.ts";
+import { type Child, fill, h } from "../dom.ts";
+import { split } from "../markdown.ts";
+import { bytes } from "../number.ts";
+import { prose } from "../prose.ts";
+import { link } from "../route.ts";
+import { time } from "../time.ts";
+import type { Memory, MemoryVersion, Source } from "../types.ts";
+import { type Context, badge, heading, into, later, wordsOf } from "../view.ts";
+
+const VERSIONS = 50;
+
+export async function memory(main: HTMLElement, context: Context): Promise<void> {
+  const [, scope = "", name = ""] = context.route.path;
+  const project = context.route.query.get("project") ?? "";
+  context.title(name);
+  const one = new OneMemory(context, scope, name, project);
+  main.append(one.node);
+  await one.draw();
+  const again = later(200, context.signal, () => void one.draw());
+  context.events.hear(context.signal, (event) => {
+    if (event.kind === "memory") again();
+  });
+}
+
+class OneMemory {
+  readonly node = h("div");
+  readonly #context: Context;
+  readonly #path: string;
+  readonly #project: string;
+  readonly #scope: string;
+  readonly #name: string;
+  readonly #body = h("div");
+  readonly #source = h("p", { class: "faint" });
+  readonly #history = h("div");
+  #text = "";
+
+  constructor(context: Context, scope: string, name: string, project: string) {
+    this.#context = context;
+    this.#scope = scope;
+    this.#project = project;
+    this.#path = `/v1/memories/${encodeURIComponent(scope)}/${encodeURIComponent(name)}`;
+    const back = h("a", { href: link(["memories"], { project }) }, "Memories");
+    this.node.append(h("p", { class: "crumbs" }, back, ` / ${scope}`), heading(name, scope === "team" && badge("team", "team")), this.#source, h("div", { class: "sides" }, this.#body, this.#history));
+    this.#name = name;
+  }
+
+  async draw(): Promise<void> {
+    const read = () => text(`${this.#path}${query({ project_dir: this.#project })}`, this.#context.signal);
+    await into(this.#body, this.#context, read, (file) => {
+      this.#text = file.text;
+      return this.#show(file.text);
+    });
+    await Promise.all([this.#versions(), this.#provenance()]);
+  }
+
+  /** What the list says of it: age and origin are not in the text. */
+  async #provenance(): Promise<void> {
+    let cursor: string | undefined;
+    try {
+      do {
+        const path = `/v1/memories${query({ project_dir: this.#project, scope: this.#scope, limit: 500, cursor })}`;
+        const page: { memories: Memory[]; next_cursor?: string } = await get(path, this.#context.signal);
+        const found = page.memories.find((memory) => memory.name === this.#name);
+        if (found) return fill(this.#source, about(found));
+        cursor = page.next_cursor;
+      } while (cursor);
+    } catch {
+      // The text above tells what is wrong.
+    }
+  }
+
+  #show(file: string): Child {
+    const { header, body } = split(file);
+    return [header !== "" && h("details", { class: "front" }, h("summary", null, "Front matter"), h("pre", { class: "wrap", tabindex: 0 }, header)), h("div", { class: "paper" }, prose(body, { top: 2, within: (to) => this.#within(to) }))];
+  }
+
+  /** A link between memories stays in the page. */
+  #within(to: string): string | null {
+    if (/^[a-z][a-z0-9+.-]*:|^\/|^#|^\.\./i.test(to)) return null;
+    const name = to.replace(/^\.\//, "").replace(/#.*$/, "").replace(/\.md$/, "");
+    return name === "" ? null : link(["memory", this.#scope, name], { project: this.#project });
+  }
+
+  async #versions(): Promise<void> {
+    const read = () => get<{ versions: MemoryVersion[] }>(`${this.#path}/history${query({ project_dir: this.#project, limit: VERSIONS })}`, this.#context.signal);
+    await into(this.#history, this.#context, read, ({ versions }) => [
+      h("h2", null, "History"),
+      versions.length === 0 ? h("p", { class: "faint" }, "Nothing but what stands there.") : h("ol", { class: "versions" }, versions.map((version) => this.#version(version))),
+    ]);
+  }
+
+  #version(version: MemoryVersion): HTMLElement {
+    const what = version.bytes === undefined ? "removed" : bytes(version.bytes);
+    return h(
+      "li",
+      null,
+      time(version.at, true),
+      h("span", null, authorWords(version.author)),
+      h("span", { class: "faint" }, what, version.note ? `, ${version.note}` : ""),
+      version.session && h("a", { href: link(["session", version.session]) }, "session"),
+      version.current ? badge("as it is", "good") : version.bytes !== undefined && h("button", { type: "button", class: "small", onclick: () => void this.#look(version) }, "Compare…"),
+    );
+  }
+
+  async #look(version: MemoryVersion): Promise<void> {
+    try {
+      const old = await text(`${this.#path}/history${query({ project_dir: this.#project, version: version.version })}`, this.#context.signal);
+      const restore = h("button", { type: "button", class: "primary", onclick: () => void this.#restore(version, dialog) }, "Restore this version…");
+      const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
+      const dialog = modal("What restoring would change", [h("p", { class: "faint" }, "Written ", time(version.at), `, ${authorWords(version.author)}.`), diffView(this.#text, old.text), h("div", { class: "buttons" }, close, restore)]);
+      dialog.classList.add("wide");
+      close.focus();
+    } catch (error) {
+      say(wordsOf(error), true);
+    }
+  }
+
+  async #restore(version: MemoryVersion, dialog: HTMLDialogElement): Promise<void> {
+    const yes = await ask({ title: "Restore this version?", text: h("p", null, "What stands there now stays in the history."), yes: "Restore" });
+    if (!yes) return;
+    dialog.close();
+    try {
+      await post(`${this.#path}/restore${query({ project_dir: this.#project })}`, { version: version.version });
+      say("Restored.");
+    } catch (error) {
+      say(wordsOf(error), true);
+    }
+    await this.draw();
+  }
+}
+
+function about(memory: Memory): Child {
+  return [memory.type && [badge(memory.type), " "], "written ", time(memory.modified, true), memory.source && [". ", sourceWords(memory.source)]];
+}
+
+export function sourceWords(source: Source): Child {
+  // The daemon's own ids are of version 7; clients have ids of their own.
+  const known = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(source.session);
+  const by = source.strategy === "" ? "" : ` ${authorWords(source.strategy)}`;
+  return [
+    `Learnt${by} in `,
+    known ? h("a", { href: link(["session", source.session], { seq: source.messages[0] ?? null }) }, "a session") : `session ${source.session}`,
+    source.messages.length > 0 && `, message ${source.messages.slice(0, 5).join(", ")}`,
+    source.time !== "" && [", ", time(source.time, true)],
+  ];
+}
+
+function authorWords(author: string): string {
+  const words: Record<string, string> = {
+    person: "by a person",
+    agent: "by the agent",
+    extraction: "learnt from a session",
+    dream: "by a dream",
+    sync: "by a sync",
+    restore: "restored",
+    found: "found in the file",
+    embedded: "by rules",
+    model: "by a model",
+  };
+  return words[author] ?? author;
+}

@@ -1,0 +1,180 @@
+// A session from its first message on: what was said and done, and where the prompt was cut.
+
+import { get, query } from "../api.ts";
+import { h } from "../dom.ts";
+import { List, Pages } from "../list.ts";
+import { answeredIds, briefOf } from "../message.ts";
+import { messageView } from "../message-view.ts";
+import { KIND_WORDS } from "../names.ts";
+import { brief, share } from "../number.ts";
+import { link, replace } from "../route.ts";
+import { hitList } from "../search-box.ts";
+import { openSession } from "../session-head.ts";
+import { time } from "../time.ts";
+import { type Mark, Track } from "../track.ts";
+import type { Collapse, Compaction, MessagesPage, Report, StoredMessage } from "../types.ts";
+import { modal } from "../dialog.ts";
+import { type Context, empty, later } from "../view.ts";
+
+const PAGE = 200;
+const NARROW = matchMedia("(max-width: 759px)");
+
+export async function timeline(main: HTMLElement, context: Context): Promise<void> {
+  const opened = await openSession(main, context, "timeline");
+  if (!opened) return;
+  const view = new Timeline(opened.id, context);
+  opened.body.append(view.node);
+  await view.open(opened.session().last_seq);
+  opened.onReport((report) => view.report(report));
+}
+
+class Timeline {
+  readonly node = h("div", { class: "timeline" });
+  readonly #id: string;
+  readonly #context: Context;
+  readonly #list: List;
+  readonly #pages: Pages<StoredMessage>;
+  readonly #sum = h("p", { class: "faint sum", role: "status" });
+  #track = new Track(0, [], []);
+  #cleared = new Set<string>();
+
+  constructor(id: string, context: Context) {
+    this.#id = id;
+    this.#context = context;
+    this.#list = new List(
+      { label: "Messages", rowHeight: () => (NARROW.matches ? 56 : 32), row: (index) => this.#row(index), near: (first, last) => this.#near(first, last) },
+      context.signal,
+    );
+    this.#pages = new Pages(PAGE, (page, size) => this.#read(page, size), (first, many) => this.#came(first, many));
+  }
+
+  async open(lastSeq: number): Promise<void> {
+    const search = hitList(this.#id, this.#context, (seq) => this.#go(seq));
+    const end = (name: string, row: () => number) => h("button", { type: "button", onclick: () => this.#list.show(row()) }, name);
+    this.node.append(h("div", { class: "ends" }, search, end("First", () => 0), end("Newest", () => this.#list.count - 1)), this.#sum, this.#list.node);
+    await this.#marks(lastSeq);
+    const wanted = Number(this.#context.route.query.get("seq") ?? 0);
+    if (wanted > 0) this.#go(wanted);
+    this.#hear();
+  }
+
+  /** What the prompt left out of messages that it still shows. */
+  report(report: Report): void {
+    this.#cleared = new Set(report.stages.flatMap((stage) => stage.touched));
+    this.#list.refresh();
+  }
+
+  async #marks(lastSeq: number): Promise<void> {
+    const [{ compactions }, { collapses }] = await Promise.all([
+      get<{ compactions: Compaction[] }>(`/v1/sessions/${this.#id}/compactions`, this.#context.signal),
+      get<{ collapses: Collapse[] }>(`/v1/sessions/${this.#id}/collapses`, this.#context.signal),
+    ]);
+    this.#track = new Track(lastSeq, compactions, collapses);
+    this.#list.count = this.#track.rows;
+    this.#list.refresh();
+    this.#sum.textContent = lastSeq === 0 ? "" : this.#track.words();
+    if (lastSeq === 0) this.#sum.replaceChildren(empty("No messages yet."));
+  }
+
+  #hear(): void {
+    const anew = later(150, this.#context.signal, () => void this.#marks(this.#track.lastSeq));
+    this.#context.events.hear(this.#context.signal, (event) => {
+      if (event.session_id !== this.#id) return;
+      if (event.kind === "compaction" || event.kind === "collapse") anew();
+      if (event.kind !== "message") return;
+      const seq = Number(event.data["seq"] ?? 0);
+      if (seq <= this.#track.lastSeq) return;
+      this.#pages.stale(this.#track.lastSeq);
+      this.#track = this.#track.until(seq);
+      this.#list.count = this.#track.rows;
+      this.#pages.want(seq - 1, seq - 1);
+    });
+  }
+
+  async #read(page: number, size: number): Promise<StoredMessage[]> {
+    const path = `/v1/sessions/${this.#id}/messages${query({ after_seq: page * size, limit: size })}`;
+    return (await get<MessagesPage>(path, this.#context.signal)).messages;
+  }
+
+  #near(first: number, last: number): void {
+    const [from, to] = [this.#track.seqNear(first), this.#track.seqNear(last)];
+    if (to > 0) this.#pages.want(Math.max(0, from - 1), to - 1);
+  }
+
+  #came(first: number, many: number): void {
+    for (let at = first; at < first + many; at++) this.#list.renew(this.#track.rowOf(at + 1));
+  }
+
+  #row(index: number): HTMLElement {
+    const item = this.#track.at(index);
+    return typeof item === "number" ? this.#messageRow(item) : this.#markRow(item);
+  }
+
+  #messageRow(seq: number): HTMLElement {
+    const stored = this.#pages.at(seq - 1);
+    const hidden = this.#track.hides(seq);
+    if (!stored) return h("button", { type: "button", class: "row message-row waiting" }, h("span", { class: "number faint" }, seq));
+    const told = briefOf(stored);
+    const cleared = answeredIds(stored).some((id) => this.#cleared.has(id)) || this.#cleared.has(String(seq));
+    return h(
+      "button",
+      { type: "button", class: `row message-row ${told.sort}${hidden ? " hidden" : ""}`, onclick: () => this.#open(seq) },
+      h("span", { class: "number faint" }, seq),
+      h("span", { class: `sort ${told.failed ? "bad" : ""}` }, told.sort === "call" ? told.tool : told.sort),
+      h("span", { class: "line", dir: "auto" }, told.text),
+      h("span", { class: "marks" }, cleared && h("span", { class: "badge", title: "The prompt no longer shows its content" }, "cleared"), hidden && h("span", { class: "unseen" }, "behind a summary")),
+      time(stored.created_at),
+    );
+  }
+
+  #markRow(mark: Mark): HTMLElement {
+    if (mark.is === "compaction") return this.#compactionRow(mark.compaction);
+    const { collapse } = mark;
+    const words = `${collapse.state === "committed" ? "collapsed" : "ready to collapse"}: messages ${collapse.covers.first_seq} to ${collapse.covers.last_seq}, ${brief(collapse.tokens_before)} → ${brief(collapse.tokens)} tokens`;
+    const open = () => void modal("Collapsed span", [h("p", { class: "faint" }, words), h("pre", { class: "wrap", tabindex: 0 }, collapse.text)]);
+    return h("button", { type: "button", class: "row boundary collapse", onclick: open }, h("span", { class: "line" }, words), time(collapse.committed_at ?? collapse.staged_at));
+  }
+
+  #compactionRow(done: Compaction): HTMLElement {
+    const undone = done.undone_at ? " · undone" : "";
+    const words = `${KIND_WORDS[done.trigger] ?? done.trigger} compaction, ${KIND_WORDS[done.level] ?? done.level}: ${brief(done.tokens_before)} → ${brief(done.tokens_after)} tokens${undone}`;
+    return h(
+      "a",
+      { class: `row boundary ${done.undone_at ? "undone" : ""}`, href: link(["session", this.#id, "compactions", done.id]) },
+      h("span", { class: "line" }, words),
+      done.level !== "recorded" && h("span", { class: "fidelity" }, `fidelity ${share(done.fidelity)}`),
+      time(done.created_at),
+    );
+  }
+
+  #open(seq: number): void {
+    const stored = this.#pages.at(seq - 1);
+    if (!stored) return;
+    replace(["session", this.#id], { seq });
+    const step = (to: number) => {
+      if (to < 1 || to > this.#track.lastSeq || !this.#pages.at(to - 1)) return;
+      dialog.close();
+      this.#open(to);
+    };
+    const dialog = modal(`Message ${seq}`, [
+      messageView(stored),
+      h(
+        "div",
+        { class: "buttons" },
+        h("button", { type: "button", disabled: seq <= 1, onclick: () => step(seq - 1) }, "← Before"),
+        h("button", { type: "button", disabled: seq >= this.#track.lastSeq, onclick: () => step(seq + 1) }, "Next →"),
+        h("button", { type: "button", class: "primary", onclick: () => dialog.close() }, "Close"),
+      ),
+    ], () => this.#list.show(this.#track.rowOf(seq)));
+    dialog.classList.add("wide");
+    dialog.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowLeft" || event.key === "k") step(seq - 1);
+      if (event.key === "ArrowRight" || event.key === "j") step(seq + 1);
+    });
+  }
+
+  #go(seq: number): void {
+    this.#pages.want(seq - 1, seq - 1);
+    this.#list.show(this.#track.rowOf(seq));
+  }
+}

@@ -1,0 +1,39 @@
+// What the agent means to do.
+
+import { get } from "../api.ts";
+import { type Child, h } from "../dom.ts";
+import { openSession } from "../session-head.ts";
+import type { Todo } from "../types.ts";
+import { type Context, badge, empty, into, later } from "../view.ts";
+
+const MARKS: Readonly<Record<Todo["status"], string>> = { pending: "○", in_progress: "◐", completed: "●" };
+const WORDS: Readonly<Record<Todo["status"], string>> = { pending: "to do", in_progress: "in progress", completed: "done" };
+
+export async function todos(main: HTMLElement, context: Context): Promise<void> {
+  const opened = await openSession(main, context, "todos");
+  if (!opened) return;
+  const place = h("div");
+  opened.body.append(place);
+  const read = () => get<{ todos: Todo[] }>(`/v1/sessions/${opened.id}/todos`, context.signal);
+  const draw = () => into(place, context, read, ({ todos }) => show(todos));
+  await draw();
+  const again = later(150, context.signal, () => void draw());
+  context.events.hear(context.signal, (event) => {
+    if (event.session_id === opened.id && (event.kind === "todos" || event.kind === "message")) again();
+  });
+}
+
+function show(todos: readonly Todo[]): Child {
+  if (todos.length === 0) return empty("No todos.", "The agent keeps its list here once it makes one.");
+  const done = todos.filter((todo) => todo.status === "completed").length;
+  const items = todos.map((todo) =>
+    h(
+      "li",
+      { class: `todo ${todo.status}` },
+      h("span", { class: "todo-mark", role: "img", "aria-label": WORDS[todo.status] }, MARKS[todo.status]),
+      h("span", { dir: "auto" }, todo.content),
+      todo.priority === "high" && badge("high", "bad"),
+    ),
+  );
+  return [h("p", { class: "faint sum" }, `${done} of ${todos.length} done`), h("ul", { class: "todos" }, items)];
+}

@@ -1,0 +1,52 @@
+//! The dashboard: a page for a browser that asks the daemon's public routes.
+//!
+//! Owns the page (`page/`, TypeScript), the files that were built from it and are committed (`dist/`), and the
+//! headers that they are served with. Leaves to others who may ask (the guard), the login (`server`) and all
+//! that the page shows (the API): no route here tells anything of a person.
+//!
+//! Reading order: [`router`] → `files` → `headers`; of the page `page/src/main.ts` → `shell.ts` → `views/`.
+
+mod files;
+mod headers;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::header::IF_NONE_MATCH;
+use http::{HeaderMap, StatusCode};
+
+use crate::files::{FILES, File};
+use crate::headers::{ETag, dressed};
+
+/// Method and path of each route.
+pub const ROUTES: &[(&str, &str)] = &[
+    ("GET", "/"),
+    ("GET", "/assets/app.js"),
+    ("GET", "/assets/app.css"),
+    ("GET", "/assets/icon.svg"),
+];
+
+/// The page and its files. They are the same for everybody and hold nothing of anybody, so that they may be
+/// read before a login.
+pub fn router() -> Router {
+    FILES.iter().fold(Router::new(), |router, file| {
+        let etag = ETag::of(file.bytes);
+        router.route(
+            file.path,
+            get(async move |request: Request| serve(file, etag, request.headers())),
+        )
+    })
+}
+
+fn serve(file: &File, etag: ETag, asked: &HeaderMap) -> Response {
+    let known = asked.get_all(IF_NONE_MATCH).iter().any(|tags| etag.is_among(tags));
+    let answer = match known {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => file.bytes.into_response(),
+    };
+    dressed(answer, file.media_type, etag)
+}
+
+#[cfg(test)]
+mod tests;
