@@ -84,5 +84,10 @@ fn entrances(daemon: &Daemon, settings: &Settings, shutdown: &CancellationToken)
         routes: bethink_mcp::ROUTES,
         router: bethink_mcp::router(daemon.clone(), shutdown.clone()),
     };
-    vec![gateway, mcp]
+    let dashboard = Entrance {
+        name: "dashboard",
+        routes: bethink_dashboard::ROUTES,
+        router: bethink_dashboard::router(),
+    };
+    vec![gateway, mcp, dashboard]
 }

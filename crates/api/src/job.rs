@@ -25,6 +25,12 @@ pub struct Job {
     pub updated_at: String,
 }
 
+/// `GET /v1/jobs`, newest first.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Jobs {
+    pub jobs: Vec<Job>,
+}
+
 /// `POST /v1/import` with `application/json`; any other type is the JSONL itself.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ImportRequest {

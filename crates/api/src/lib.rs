@@ -10,6 +10,7 @@ pub mod collapse;
 pub mod compaction;
 pub mod context;
 pub mod dashboard;
+pub mod decision;
 pub mod dream;
 pub mod extract;
 pub mod instructions;
@@ -38,6 +39,7 @@ pub use context::{
     StageReport, SystemPart, Thresholds, TokenEstimate,
 };
 pub use dashboard::{GatewayAddresses, Launch, LoggedIn, Login};
+pub use decision::{DecidedView, Decisions};
 pub use dream::{DreamDropped, DreamLeft, DreamNote, DreamRequest, DreamResult, DreamStep};
 pub use extract::{
     DroppedStatement, ExtractRequest, Extracted, ForgetRequest, Forgotten, ForgottenMemory,
@@ -46,7 +48,7 @@ pub use extract::{
 pub use instructions::{
     ApproveImport, ImportApproval, InstructionChain, InstructionFile, SkippedInstruction,
 };
-pub use job::{ImportFile, ImportRequest, Job, JobProgress, SkippedLine};
+pub use job::{ImportFile, ImportRequest, Job, JobProgress, Jobs, SkippedLine};
 pub use memory::{
     BothVersions, MemoriesPage, Memory, MemoryHistory, MemoryIndex, MemorySource, MemoryVersion,
     MemoryWritten, Remember, RestoreMemory,

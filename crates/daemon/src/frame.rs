@@ -53,7 +53,39 @@ pub(crate) struct Frame {
     pub(crate) tool_tokens: u64,
 }
 
+/// Tokens of what stands before the messages, by part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fixed {
+    pub(crate) system: u64,
+    pub(crate) instructions: u64,
+    pub(crate) memory: u64,
+    pub(crate) tools: u64,
+}
+
+impl Fixed {
+    /// A frame without its texts, for figures alone.
+    pub(crate) fn frame(self) -> Frame {
+        Frame {
+            system: Vec::new(),
+            tools: "[]".to_owned(),
+            system_tokens: self.system,
+            instruction_tokens: self.instructions,
+            memory_tokens: self.memory,
+            tool_tokens: self.tools,
+        }
+    }
+}
+
 impl Frame {
+    pub(crate) fn fixed(&self) -> Fixed {
+        Fixed {
+            system: self.system_tokens,
+            instructions: self.instruction_tokens,
+            memory: self.memory_tokens,
+            tools: self.tool_tokens,
+        }
+    }
+
     /// What bethink adds follows what the client says of the project.
     pub(crate) fn new(given: &Given, added: ProjectPart) -> Result<Self> {
         let parts = given.parts.iter().map(|p| (p.part.clone(), p.text.clone()));

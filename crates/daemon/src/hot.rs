@@ -21,6 +21,7 @@ use crate::collapse::Staging;
 use crate::compactions::boundary_of;
 use crate::extract::Extracting;
 use crate::facts::KeptFacts;
+use crate::frame::Fixed;
 use crate::instructions::InstructionsShown;
 use crate::memory::IndexShown;
 use crate::models::Sent;
@@ -72,6 +73,8 @@ pub(crate) struct HotSession {
     pub(crate) last_prompt: Option<UnixMicros>,
     /// Tokens of system and tools at the last prompt.
     pub(crate) fixed_tokens: u64,
+    /// The same, by part.
+    pub(crate) fixed: Fixed,
     /// Estimated tokens of the messages in view.
     pub(crate) view_tokens: u64,
     /// What the last request held beside the messages.
@@ -353,6 +356,7 @@ async fn load(daemon: &Daemon, slot: &Slot) -> Result<HotSession> {
         shape: None,
         last_prompt: None,
         fixed_tokens: 0,
+        fixed: Fixed::default(),
         view_tokens: 0,
         sent: None,
         recovering: Recovering::default(),

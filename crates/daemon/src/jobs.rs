@@ -18,6 +18,7 @@ use crate::forks::FORK_CHECK;
 use crate::index::INDEX;
 use crate::memory::DREAM;
 use crate::notes::NOTES;
+use crate::sessions::page_limit;
 use crate::{Daemon, Refusal, Result};
 
 /// Without a sign of life for so long, the work is someone else's. A stretch of an import takes
@@ -36,6 +37,12 @@ const MOST_WAITS: usize = 25;
 impl Daemon {
     pub async fn job(&self, id: JobId) -> Result<api::Job> {
         Ok(out(&self.store().job(id).await?))
+    }
+
+    /// The newest jobs, at most so many, whoever wanted them.
+    pub async fn jobs(&self, limit: Option<usize>) -> Result<api::Jobs> {
+        let jobs = self.store().jobs(page_limit(limit)?).await?;
+        Ok(api::Jobs { jobs: jobs.iter().map(out).collect() })
     }
 
     pub(crate) async fn enqueue(

@@ -13,6 +13,7 @@ mod cache;
 mod clock;
 mod collapse;
 mod compactions;
+mod decisions;
 mod events;
 mod export;
 mod extract;

@@ -124,6 +124,7 @@ impl Daemon {
         let project = self.project_of(&hot, inject).await?;
         let mut frame = self.frame(&hot, slot, project.as_deref(), given, inject).await?;
         hot.fixed_tokens = frame.tokens();
+        hot.fixed = frame.fixed();
         hot.breakers.turn();
         let mut reminders = match reminds {
             true => self.reminders(&hot, slot, project.as_deref(), inject).await?,
@@ -246,6 +247,7 @@ impl Daemon {
         let mut hot = slot.lock(self).await?;
         let frame = self.frame(&hot, slot, project, given, inject).await?;
         hot.fixed_tokens = frame.tokens();
+        hot.fixed = frame.fixed();
         let now = self.now();
         let mut news = match inject {
             Inject::Full => self.instruction_news(&hot, slot),
@@ -288,14 +290,7 @@ impl Daemon {
         let reminders = todo_reminder(&mut hot).into_iter().collect();
         hot.todos = todos;
         let (mut decisions, _, mut stages) = self.decide(&hot, reminders, self.now());
-        let frame = Frame {
-            system: Vec::new(),
-            tools: "[]".to_owned(),
-            system_tokens: hot.fixed_tokens,
-            instruction_tokens: 0,
-            memory_tokens: 0,
-            tool_tokens: 0,
-        };
+        let frame = hot.fixed.frame();
         let mut made = self.make(&hot, &decisions, &frame, &stages)?;
         if let Some(due) = self.collapses_due(&hot, &decisions, made.fill()) {
             stages.push(due.shown_in(&hot, &mut decisions));

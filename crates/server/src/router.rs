@@ -20,7 +20,7 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    collapses, compactions, context, dashboard, dream, events, export, extract, hooks, import,
+    collapses, compactions, context, dashboard, decisions, dream, events, export, extract, hooks, import,
     instructions, jobs, memories, memory_care, memory_tool, messages, notes, projects, recall,
     search, sessions, state, system, team, usage,
 };
@@ -77,6 +77,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(compactions::expand))
         .routes(routes!(collapses::list))
         .routes(routes!(collapses::expand))
+        .routes(routes!(decisions::list))
         .routes(routes!(notes::get, notes::put))
         .routes(routes!(notes::update))
         .routes(routes!(state::todos, state::put_todos))
@@ -111,6 +112,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(hooks::hook))
         .routes(routes!(import::import))
         .routes(routes!(export::export))
+        .routes(routes!(jobs::list))
         .routes(routes!(jobs::get))
         .routes(routes!(usage::model))
         .routes(routes!(usage::usage))
@@ -158,6 +160,7 @@ mod tests {
         ("get", "/v1/sessions/{id}/compactions/{cid}/expand"),
         ("get", "/v1/sessions/{id}/collapses"),
         ("get", "/v1/sessions/{id}/collapses/{cid}/expand"),
+        ("get", "/v1/sessions/{id}/decisions"),
         ("get", "/v1/sessions/{id}/notes"),
         ("put", "/v1/sessions/{id}/notes"),
         ("post", "/v1/sessions/{id}/notes/update"),
@@ -199,6 +202,7 @@ mod tests {
         ("post", "/v1/hooks/{event}"),
         ("post", "/v1/import"),
         ("get", "/v1/sessions/{id}/export"),
+        ("get", "/v1/jobs"),
         ("get", "/v1/jobs/{id}"),
         ("get", "/v1/model"),
         ("get", "/v1/usage"),

@@ -17,6 +17,12 @@ const READ: &str = "
     FROM jobs
     WHERE id = ?";
 
+const NEWEST: &str = "
+    SELECT *
+    FROM jobs
+    ORDER BY number DESC
+    LIMIT ?";
+
 const LEASE: &str = "
     UPDATE jobs
     SET state       = 1,
@@ -116,6 +122,18 @@ pub(crate) async fn read(
         .await
         .map_err(from_sqlx)?;
     row.ok_or_else(|| not_found("job", id))?.into_job()
+}
+
+pub(crate) async fn newest(
+    connection: impl Executor<'_, Database = Sqlite>,
+    limit: usize,
+) -> Result<Vec<Job>> {
+    let rows: Vec<Row> = sqlx::query_as(NEWEST)
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(connection)
+        .await
+        .map_err(from_sqlx)?;
+    rows.into_iter().map(Row::into_job).collect()
 }
 
 pub(crate) async fn lease(desk: &mut Desk, lease: Lease) -> Result<Option<Job>> {

@@ -251,6 +251,10 @@ impl Store for SqliteStore {
         Box::pin(jobs::read(&self.readers, id))
     }
 
+    fn jobs(&self, limit: usize) -> Reply<'_, Vec<Job>> {
+        Box::pin(jobs::newest(&self.readers, limit))
+    }
+
     fn lease(&self, lease: Lease) -> Reply<'_, Option<Job>> {
         self.write(move |desk| Box::pin(jobs::lease(desk, lease)))
     }

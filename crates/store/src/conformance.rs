@@ -124,6 +124,7 @@ macro_rules! store_conformance {
             index: a_number_is_not_handed_out_again,
             index: lagging_sessions_are_known,
             jobs: a_job_comes_back_as_queued,
+            jobs: the_newest_jobs_come_first,
             jobs: the_oldest_job_is_leased_once,
             jobs: a_lease_that_ran_out_is_taken_over,
             jobs: a_heartbeat_keeps_the_lease,

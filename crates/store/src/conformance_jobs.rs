@@ -19,6 +19,16 @@ pub async fn a_job_comes_back_as_queued(store: &impl Store) {
     assert_not_found(store.job(job_id(2)).await);
 }
 
+pub async fn the_newest_jobs_come_first(store: &impl Store) {
+    assert_eq!(store.jobs(10).await.unwrap(), []);
+    for number in 1..=3 {
+        enqueue(store, number, 10).await;
+    }
+    let ids: Vec<JobId> = store.jobs(2).await.unwrap().iter().map(|job| job.id).collect();
+    assert_eq!(ids, [job_id(3), job_id(2)]);
+    assert_eq!(store.jobs(usize::MAX).await.unwrap().len(), 3);
+}
+
 pub async fn the_oldest_job_is_leased_once(store: &impl Store) {
     enqueue(store, 1, 20).await;
     enqueue(store, 2, 10).await;

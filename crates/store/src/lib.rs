@@ -180,6 +180,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     // jobs
     fn enqueue(&self, new: NewJob) -> Reply<'_, ()>;
     fn job(&self, id: JobId) -> Reply<'_, Job>;
+    /// The newest, at most so many.
+    fn jobs(&self, limit: usize) -> Reply<'_, Vec<Job>>;
     /// Takes the oldest job that is queued, or whose lease ran out before `now`; one in the background
     /// only if asked for, and when there is no other.
     fn lease(&self, lease: Lease) -> Reply<'_, Option<Job>>;

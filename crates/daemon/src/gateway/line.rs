@@ -207,6 +207,7 @@ impl Daemon {
         let mut hot = slot.lock(self).await?;
         let frame = self.frame(&hot, &slot, None, &asked.given, Inject::Off).await?;
         hot.fixed_tokens = frame.tokens();
+        hot.fixed = frame.fixed();
         hot.sent = Some(frame.sent());
         Ok(())
     }

@@ -1,9 +1,15 @@
 // The rows of a timeline: every message, with marks between them where prompts were cut.
 
 import { count } from "./number.ts";
-import type { Collapse, Compaction } from "./types.ts";
+import type { Collapse, Compaction, Decided } from "./types.ts";
 
-export type Mark = { readonly is: "compaction"; readonly compaction: Compaction } | { readonly is: "collapse"; readonly collapse: Collapse };
+export type Mark =
+  | { readonly is: "compaction"; readonly compaction: Compaction }
+  | { readonly is: "collapse"; readonly collapse: Collapse }
+  | { readonly is: "decided"; readonly decided: Decided };
+
+/** Texts that a prompt was given beside the messages. Lists of work come with every few messages: they have a view. */
+const TOLD = new Set(["attached", "instructed", "cleared", "snipped", "stripped"]);
 
 /** A mark stands behind message `after`. */
 interface Placed {
@@ -15,20 +21,26 @@ export class Track {
   readonly lastSeq: number;
   readonly #compactions: readonly Compaction[];
   readonly #collapses: readonly Collapse[];
+  readonly #decided: readonly Decided[];
   readonly #placed: readonly Placed[];
+  readonly #shortened: ReadonlySet<number>;
 
-  constructor(lastSeq: number, compactions: readonly Compaction[], collapses: readonly Collapse[]) {
+  constructor(lastSeq: number, compactions: readonly Compaction[], collapses: readonly Collapse[], decided: readonly Decided[] = []) {
     this.lastSeq = lastSeq;
     this.#compactions = compactions;
     this.#collapses = collapses;
     const cuts = compactions.map((compaction): Placed => ({ after: compaction.covers.last_seq, mark: { is: "compaction", compaction } }));
     const spans = collapses.map((collapse): Placed => ({ after: collapse.covers.last_seq, mark: { is: "collapse", collapse } }));
-    this.#placed = [...cuts, ...spans].filter(({ after }) => after <= lastSeq).sort((a, b) => a.after - b.after);
+    const told = decided.filter((one) => TOLD.has(one.kind) && one.what !== "todos");
+    const others = told.map((decided): Placed => ({ after: decided.after_seq, mark: { is: "decided", decided } }));
+    this.#decided = decided;
+    this.#shortened = new Set(decided.flatMap((one) => one.seqs ?? []));
+    this.#placed = [...others, ...cuts, ...spans].filter(({ after }) => after <= lastSeq).sort((a, b) => a.after - b.after);
   }
 
   /** The same with more messages. */
   until(lastSeq: number): Track {
-    return new Track(lastSeq, this.#compactions, this.#collapses);
+    return new Track(lastSeq, this.#compactions, this.#collapses, this.#decided);
   }
 
   get rows(): number {
@@ -65,10 +77,16 @@ export class Track {
     return this.#compactions.some((done) => !done.undone_at && covers(done)) || this.#collapses.some((span) => span.state === "committed" && covers(span));
   }
 
+  /** Whether prompts show less of a message than it says. */
+  shortens(seq: number): boolean {
+    return this.#shortened.has(seq);
+  }
+
   words(): string {
     const cuts = this.#compactions.filter((done) => !done.undone_at).length;
     const spans = this.#collapses.filter((span) => span.state === "committed").length;
-    const parts = [count(this.lastSeq, "message"), cuts > 0 ? count(cuts, "compaction") : "", spans > 0 ? count(spans, "collapsed span") : ""];
+    const recalled = this.#decided.filter((one) => one.what === "memory").length;
+    const parts = [count(this.lastSeq, "message"), recalled > 0 ? count(recalled, "recalled memory", "recalled memories") : "", cuts > 0 ? count(cuts, "compaction") : "", spans > 0 ? count(spans, "collapsed span") : ""];
     return parts.filter((part) => part !== "").join(", ");
   }
 }

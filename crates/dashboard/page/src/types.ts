@@ -108,6 +108,16 @@ export interface Collapse {
   committed_at?: string;
 }
 
+export interface Decided {
+  kind: string;
+  after_seq: number;
+  what?: string;
+  name?: string;
+  tokens?: number;
+  seqs?: number[];
+  at: string;
+}
+
 export interface Hit {
   session_id: string;
   title?: string;

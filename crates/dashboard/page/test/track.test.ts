@@ -29,6 +29,19 @@ test("what is behind a summary that counts is hidden", () => {
   assert.equal(track.words(), "9 messages, 1 compaction, 1 collapsed span");
 });
 
+test("what a prompt was told stands where it was told", () => {
+  const decided = { after_seq: 2, at: "" };
+  const track = new Track(3, [compaction(1, 2)], [], [
+    { ...decided, kind: "attached", what: "memory", name: "private/fog" },
+    { ...decided, kind: "attached", what: "todos" },
+    { ...decided, kind: "replaced", seqs: [1] },
+  ]);
+  const rows = Array.from({ length: track.rows }, (_, row) => track.at(row)).map((item) => (typeof item === "number" ? item : item.is));
+  assert.deepEqual(rows, [1, 2, "decided", "compaction", 3]);
+  assert.deepEqual([track.shortens(1), track.shortens(2)], [true, false]);
+  assert.equal(track.words(), "3 messages, 1 recalled memory, 1 compaction");
+});
+
 test("a mark beyond the messages waits for them", () => {
   const track = new Track(3, [compaction(1, 5)], []);
   assert.equal(track.rows, 3);

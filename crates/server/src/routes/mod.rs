@@ -4,6 +4,7 @@ pub(crate) mod collapses;
 pub(crate) mod compactions;
 pub(crate) mod context;
 pub(crate) mod dashboard;
+pub(crate) mod decisions;
 pub(crate) mod dream;
 pub(crate) mod events;
 pub(crate) mod export;

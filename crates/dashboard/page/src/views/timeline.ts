@@ -6,13 +6,13 @@ import { List, Pages } from "../list.ts";
 import { answeredIds, briefOf } from "../message.ts";
 import { messageView } from "../message-view.ts";
 import { KIND_WORDS } from "../names.ts";
-import { brief, share } from "../number.ts";
+import { brief, count, share } from "../number.ts";
 import { link, replace } from "../route.ts";
 import { hitList } from "../search-box.ts";
 import { openSession } from "../session-head.ts";
 import { time } from "../time.ts";
 import { type Mark, Track } from "../track.ts";
-import type { Collapse, Compaction, MessagesPage, Report, StoredMessage } from "../types.ts";
+import type { Collapse, Compaction, Decided, MessagesPage, Report, StoredMessage } from "../types.ts";
 import { modal } from "../dialog.ts";
 import { type Context, empty, later } from "../view.ts";
 
@@ -22,7 +22,7 @@ const NARROW = matchMedia("(max-width: 759px)");
 export async function timeline(main: HTMLElement, context: Context): Promise<void> {
   const opened = await openSession(main, context, "timeline");
   if (!opened) return;
-  const view = new Timeline(opened.id, context);
+  const view = new Timeline(opened.id, opened.session().project_dir, context);
   opened.body.append(view.node);
   await view.open(opened.session().last_seq);
   opened.onReport((report) => view.report(report));
@@ -31,6 +31,7 @@ export async function timeline(main: HTMLElement, context: Context): Promise<voi
 class Timeline {
   readonly node = h("div", { class: "timeline" });
   readonly #id: string;
+  readonly #project: string;
   readonly #context: Context;
   readonly #list: List;
   readonly #pages: Pages<StoredMessage>;
@@ -38,8 +39,9 @@ class Timeline {
   #track = new Track(0, [], []);
   #cleared = new Set<string>();
 
-  constructor(id: string, context: Context) {
+  constructor(id: string, project: string, context: Context) {
     this.#id = id;
+    this.#project = project;
     this.#context = context;
     this.#list = new List(
       { label: "Messages", rowHeight: () => (NARROW.matches ? 56 : 32), row: (index) => this.#row(index), near: (first, last) => this.#near(first, last) },
@@ -65,11 +67,12 @@ class Timeline {
   }
 
   async #marks(lastSeq: number): Promise<void> {
-    const [{ compactions }, { collapses }] = await Promise.all([
+    const [{ compactions }, { collapses }, { decisions }] = await Promise.all([
       get<{ compactions: Compaction[] }>(`/v1/sessions/${this.#id}/compactions`, this.#context.signal),
       get<{ collapses: Collapse[] }>(`/v1/sessions/${this.#id}/collapses`, this.#context.signal),
+      get<{ decisions: Decided[] }>(`/v1/sessions/${this.#id}/decisions`, this.#context.signal),
     ]);
-    this.#track = new Track(lastSeq, compactions, collapses);
+    this.#track = new Track(lastSeq, compactions, collapses, decisions);
     this.#list.count = this.#track.rows;
     this.#list.refresh();
     this.#sum.textContent = lastSeq === 0 ? "" : this.#track.words();
@@ -80,7 +83,7 @@ class Timeline {
     const anew = later(150, this.#context.signal, () => void this.#marks(this.#track.lastSeq));
     this.#context.events.hear(this.#context.signal, (event) => {
       if (event.session_id !== this.#id) return;
-      if (event.kind === "compaction" || event.kind === "collapse") anew();
+      if (["compaction", "collapse", "recall", "context"].includes(event.kind)) anew();
       if (event.kind !== "message") return;
       const seq = Number(event.data["seq"] ?? 0);
       if (seq <= this.#track.lastSeq) return;
@@ -115,7 +118,7 @@ class Timeline {
     const hidden = this.#track.hides(seq);
     if (!stored) return h("button", { type: "button", class: "row message-row waiting" }, h("span", { class: "number faint" }, seq));
     const told = briefOf(stored);
-    const cleared = answeredIds(stored).some((id) => this.#cleared.has(id)) || this.#cleared.has(String(seq));
+    const cleared = this.#track.shortens(seq) || answeredIds(stored).some((id) => this.#cleared.has(id));
     return h(
       "button",
       { type: "button", class: `row message-row ${told.sort}${hidden ? " hidden" : ""}`, onclick: () => this.#open(seq) },
@@ -129,6 +132,7 @@ class Timeline {
 
   #markRow(mark: Mark): HTMLElement {
     if (mark.is === "compaction") return this.#compactionRow(mark.compaction);
+    if (mark.is === "decided") return this.#decidedRow(mark.decided);
     const { collapse } = mark;
     const words = `${collapse.state === "committed" ? "collapsed" : "ready to collapse"}: messages ${collapse.covers.first_seq} to ${collapse.covers.last_seq}, ${brief(collapse.tokens_before)} → ${brief(collapse.tokens)} tokens`;
     const open = () => void modal("Collapsed span", [h("p", { class: "faint" }, words), h("pre", { class: "wrap", tabindex: 0 }, collapse.text)]);
@@ -145,6 +149,16 @@ class Timeline {
       done.level !== "recorded" && h("span", { class: "fidelity" }, `fidelity ${share(done.fidelity)}`),
       time(done.created_at),
     );
+  }
+
+  /** What a prompt was told beside the messages, or shows no more. */
+  #decidedRow(decided: Decided): HTMLElement {
+    const tokens = decided.tokens === undefined ? "" : `, ${brief(decided.tokens)} tokens`;
+    const words = `${decidedWords(decided)}${tokens}`;
+    const inside = [h("span", { class: "line", dir: "auto" }, words), time(decided.at)];
+    const [scope = "", ...name] = (decided.name ?? "").split("/");
+    if (decided.what !== "memory" || name.length === 0) return h("button", { type: "button", class: "row boundary decided" }, inside);
+    return h("a", { class: "row boundary decided", href: link(["memory", scope, name.join("/")], { project: this.#project }) }, inside);
   }
 
   #open(seq: number): void {
@@ -176,5 +190,21 @@ class Timeline {
   #go(seq: number): void {
     this.#pages.want(seq - 1, seq - 1);
     this.#list.show(this.#track.rowOf(seq));
+  }
+}
+
+function decidedWords(decided: Decided): string {
+  const many = decided.seqs?.length ?? 0;
+  switch (decided.kind) {
+    case "cleared":
+      return `${count(many, "old result")} cleared`;
+    case "snipped":
+      return `${count(many, "result")} snipped: a later one made them worthless`;
+    case "stripped":
+      return "Left out what the provider would not take";
+    case "instructed":
+      return `Instructions: ${decided.name ?? ""}`;
+    default:
+      return decided.what === "memory" ? (decided.name ? `Recalled: ${decided.name}` : "What changed in the memory") : `${decided.what ?? "text"}${decided.name ? `: ${decided.name}` : ""}`;
   }
 }
