@@ -27,6 +27,11 @@ export function fill(parent: Element, ...children: Child[]): void {
   append(parent, children);
 }
 
+/** The same for one element, which keeps its focus where it stands there already. */
+export function show(parent: Element, child: Element): void {
+  if (parent.childNodes.length !== 1 || parent.firstChild !== child) parent.replaceChildren(child);
+}
+
 /** Sets an attribute, and touches nothing where it is so already: screen readers announce changes. */
 export function mark(element: Element, name: string, value: string): void {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);

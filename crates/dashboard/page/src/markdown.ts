@@ -207,7 +207,16 @@ function link(rest: string, at: number, depth: number): [Inline, number] | null 
   if (!found) return null;
   const [all, picture, label = "", to = ""] = found;
   if (picture) return [{ is: "picture", alt: label, to }, at + all.length];
-  return [{ is: "link", to, inside: depth < DEEPEST ? inline(label, depth + 1) : [{ is: "text", text: label }] }, at + all.length];
+  return [{ is: "link", to, inside: depth < DEEPEST ? unlinked(inline(label, depth + 1)) : [{ is: "text", text: label }] }, at + all.length];
+}
+
+/** A link in a link leads where the outer one says. */
+function unlinked(tree: readonly Inline[]): Inline[] {
+  return tree.flatMap((part): Inline[] => {
+    if (!("inside" in part)) return [part];
+    const inside = unlinked(part.inside);
+    return part.is === "link" ? inside : [{ is: part.is, inside }];
+  });
 }
 
 function url(text: string, rest: string, at: number): [Inline, number] | null {

@@ -59,6 +59,7 @@ test("what people write", () => {
     ["see [the docs](https://a.example/x_(y)) now", "p(see link(the docs:https://a.example/x_(y)) now)"],
     ["https://a.example/b_c_d.", "p(link(https://a.example/b_c_d:https://a.example/b_c_d).)"],
     ["<https://a.example>", "p(link(https://a.example:https://a.example))"],
+    ["[https://evil.example](fog.md)", "p(link(https://evil.example:fog.md))"],
     ["[[fog]] and [a](fog.md)", "p(link(fog:fog) and link(a:fog.md))"],
     ["![a cat](https://evil.example/x.png)", "p(picture(a cat:https://evil.example/x.png))"],
     ["\\*not\\* `a``b`", "p(*not* code(a``b))"],

@@ -1,7 +1,7 @@
 // The topics of a project's memory.
 
 import { get, query } from "../api.ts";
-import { h } from "../dom.ts";
+import { h, show } from "../dom.ts";
 import { List } from "../list.ts";
 import { bytes, count } from "../number.ts";
 import { chooser } from "../project.ts";
@@ -80,7 +80,7 @@ class Memories {
     replace(["memories"], { project: this.#project, q: this.#filter.value });
     this.#sum.textContent = this.#all.length === 0 ? "" : words.length > 0 ? `${this.#shown.length} of ${count(this.#all.length, "memory", "memories")}` : count(this.#all.length, "memory", "memories");
     this.#list.count = this.#shown.length;
-    if (this.#shown.length > 0) this.#place.replaceChildren(this.#list.node);
+    if (this.#shown.length > 0) show(this.#place, this.#list.node);
     else if (this.#all.length > 0) this.#place.replaceChildren(empty("No memory fits.", "Recall finds them by what they say."));
     else this.#place.replaceChildren(empty("Nothing is remembered here yet.", "`bethink remember TEXT` writes one; sessions teach others."));
     this.#list.refresh();

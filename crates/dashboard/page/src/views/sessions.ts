@@ -2,7 +2,7 @@
 
 import { get, query } from "../api.ts";
 import { type Filled, WindowBar } from "../bar.ts";
-import { h } from "../dom.ts";
+import { h, show } from "../dom.ts";
 import type { Event } from "../events.ts";
 import { List } from "../list.ts";
 import { brief, count, whole } from "../number.ts";
@@ -100,7 +100,7 @@ class SessionsView {
     this.#note.textContent = some === 0 ? "" : `${count(some, "session")}${this.#cursor ? " and more" : ""}`;
     this.#list.count = some;
     if (anew) this.#list.refresh();
-    if (some > 0) this.#place.replaceChildren(this.#list.node);
+    if (some > 0) show(this.#place, this.#list.node);
     else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session fits.", "Other words, or another project?"));
     else this.#place.replaceChildren(empty("No sessions yet.", "An agent makes one by its hooks or through the gateway; `bethink import FILE` brings old ones in."));
   }

@@ -1,0 +1,107 @@
+// Every view at the ends of the range of widths, in both schemes.
+
+import assert from "node:assert/strict";
+import { enter, given, settled, step, withBrowser } from "./page.mjs";
+
+const SCREENS = [
+  { colorScheme: "light", viewport: { width: 400, height: 800 } },
+  { colorScheme: "dark", viewport: { width: 400, height: 800 } },
+  { colorScheme: "light", viewport: { width: 1280, height: 900 } },
+  { colorScheme: "dark", viewport: { width: 1600, height: 1000 } },
+];
+
+/** WCAG's contrast of text, for everybody who does not see well. */
+const LEAST_CONTRAST = 4.5;
+
+const project = encodeURIComponent(given.project);
+const VIEWS = ["#/", `#/session/${given.long}`, `#/session/${given.long}/compactions`, `#/session/${given.long}/compactions/${given.compaction}`, `#/session/${given.long}/notes`, `#/session/${given.long}/todos`, `#/session/${given.long}/report`, `#/memories?project=${project}`, `#/memory/private/wide?project=${project}`, "#/proposals", `#/recall?project=${project}&q=${encodeURIComponent("long description")}`, "#/jobs", "#/cost", `#/doctor?project=${project}`];
+
+await withBrowser(async (browser) => {
+  for (const screen of SCREENS) {
+    const { page, context, faults } = await enter(browser, screen);
+    await step(`${screen.colorScheme}, ${screen.viewport.width} pixels`, async () => {
+      for (const view of VIEWS) {
+        await page.evaluate((hash) => {
+          location.hash = hash;
+        }, view);
+        await page.getByRole("heading", { level: 1 }).first().waitFor();
+        await settled(page);
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.ok(over <= 0, `${view} is ${over} pixels too wide`);
+        assert.deepEqual(await page.evaluate(unreadable, LEAST_CONTRAST), [], view);
+      }
+    });
+    assert.deepEqual(faults, []);
+    await context.close();
+  }
+
+  const { page, context, faults } = await enter(browser);
+  await step("thousands of rows are a screenful of elements", async () => {
+    await page.waitForFunction(() => document.querySelectorAll(".row").length > 10);
+    assert.ok((await page.locator(".row").count()) < 80);
+    await page.locator(".row").first().focus();
+    // Sessions come page by page, as one goes on.
+    for (let n = 0; n < 20; n++) {
+      await page.keyboard.press("End");
+      await settled(page);
+      if ((await page.evaluate(() => document.activeElement.ariaPosInSet)) === String(given.sessions)) break;
+    }
+    assert.equal(await page.evaluate(() => document.activeElement.ariaPosInSet), String(given.sessions));
+    assert.ok((await page.locator(".row").count()) < 80);
+
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, `#/session/${given.long}`);
+    await page.getByRole("button", { name: "Newest" }).click();
+    await page.locator(".message-row", { hasText: "Case 999 is mended" }).waitFor();
+    assert.ok((await page.locator(".row").count()) < 120);
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, `#/session/${given.long}?seq=2001`);
+    await page.locator('.message-row:has(.number:text-is("2,001")), .message-row:has(.number:text-is("2001"))').waitFor();
+  });
+
+  await step("a choice of light or dark holds", async () => {
+    const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const light = await paper();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("t");
+    await page.keyboard.press("t");
+    assert.notEqual(await paper(), light);
+    await page.reload();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    assert.notEqual(await paper(), light);
+  });
+
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+/** Runs in the page: texts on the screen with too little contrast to what is behind them. */
+function unreadable(least) {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return canvas.getImageData(0, 0, 1, 1).data;
+  };
+  const luminance = ([r, g, b]) => [r, g, b].reduce((sum, part, n) => sum + [0.2126, 0.7152, 0.0722][n] * (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4), 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = rgba(getComputedStyle(at).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return rgba("white");
+  };
+  const found = new Set();
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== "");
+    const style = getComputedStyle(element);
+    if (!own || style.visibility === "hidden" || element.closest(":disabled, [hidden], .unseen") || element.getClientRects().length === 0) continue;
+    const [a, b] = [luminance(rgba(style.color)), luminance(behind(element))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < least) found.add(`${element.tagName}.${element.className}: ${contrast.toFixed(2)}`);
+  }
+  return [...found];
+}

@@ -1,0 +1,174 @@
+// What people do with the page.
+
+import assert from "node:assert/strict";
+import { api, enter, given, go, settled, step, withBrowser } from "./page.mjs";
+
+const turn = (n) => ({ messages: [{ role: "user", content: `And case ${n}? ${"More words about the fence. ".repeat(600)}` }, { role: "assistant", content: `Case ${n} is mended.` }] });
+
+await withBrowser(async (browser) => {
+  const { page, context, faults } = await enter(browser);
+  const row = page.getByRole("link", { name: /Mend the fence/ });
+  const tokens = (meter) => meter.getAttribute("aria-valuenow").then(Number);
+
+  await step("a session's bar moves when something is said", async () => {
+    await settled(page);
+    const meter = row.getByRole("meter");
+    await page.waitForFunction(() => Number(document.querySelector(".row [role=meter]")?.getAttribute("aria-valuenow")) > 0);
+    const before = await tokens(meter);
+    await api("POST", `/v1/sessions/${given.session}/messages`, turn(90));
+    await page.waitForFunction((before) => Number(document.querySelector(".row [role=meter]").getAttribute("aria-valuenow")) > before, before);
+  });
+
+  await step("a new session is there without a reload", async () => {
+    await api("POST", "/v1/sessions", { project_dir: given.project, title: "Paint the gate" });
+    await page.getByRole("link", { name: /Paint the gate/ }).waitFor();
+  });
+
+  await step("the session's own bar moves, with its parts", async () => {
+    await row.click();
+    await page.getByRole("heading", { level: 1, name: "Mend the fence" }).waitFor();
+    const meter = page.locator(".window-box").getByRole("meter");
+    await page.waitForFunction(() => Number(document.querySelector(".window-box [role=meter]")?.getAttribute("aria-valuenow")) > 0);
+    const before = await tokens(meter);
+    await api("POST", `/v1/sessions/${given.session}/messages`, turn(91));
+    await page.waitForFunction((before) => Number(document.querySelector(".window-box [role=meter]").getAttribute("aria-valuenow")) > before, before);
+    await api("POST", `/v1/sessions/${given.session}/context`, { system: [{ part: "introduction", text: "You mend things. ".repeat(300) }], tools: [{ name: "Read", description: "reads ".repeat(300), input_schema: { type: "object" } }] });
+    for (const part of ["System", "Tools", "Conversation"]) await page.locator(".legend").getByText(part).waitFor();
+    const widths = await meter.evaluate((meter) => [...meter.querySelectorAll(".piece")].map((piece) => piece.getBoundingClientRect().width));
+    assert.ok(widths.filter((width) => width > 0).length >= 3, String(widths));
+  });
+
+  await step("the timeline follows, and a message opens", async () => {
+    await page.getByRole("button", { name: "Newest" }).click();
+    await page.getByText("Case 91 is mended.").click();
+    await page.getByRole("dialog").getByText("Case 91 is mended.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await api("POST", `/v1/sessions/${given.session}/messages`, turn(92));
+    await page.getByText(/And case 92\?/).waitFor();
+    await page.getByRole("searchbox").fill("handler_3");
+    await page.locator(".hit").first().waitFor();
+  });
+
+  await step("a compaction says what it kept, opens, and is undone after a question", async () => {
+    await page.getByRole("link", { name: "Compactions" }).click();
+    await page.locator(`a[href*="${given.compaction}"]`).click();
+    await page.getByRole("heading", { name: "Kept" }).waitFor();
+    await page.getByRole("heading", { name: "Restored" }).waitFor();
+    await page.getByText(/names? in use can still be read/).waitFor();
+    await page.getByText("Look behind it").click();
+    await page.getByText("Please look at src/module_0/handler_0.rs").first().waitFor();
+    await page.getByRole("button", { name: "Undo…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    assert.equal(await page.getByRole("button", { name: "Undo…" }).count(), 1, "asked first");
+    await page.getByRole("button", { name: "Undo…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Undo it" }).click();
+    await page.getByText("Undone: prompts show the messages again.").waitFor();
+    await page.getByRole("button", { name: "Undo…" }).waitFor({ state: "detached" });
+  });
+
+  await step("notes, todos and the report are there", async () => {
+    await page.getByRole("link", { name: "Notes" }).click();
+    await page.getByRole("button", { name: "Bring up to date" }).click();
+    await page.getByText("The notes are up to date.").waitFor();
+    await page.getByText(/They go up to/).waitFor();
+    await page.getByRole("link", { name: "Todos" }).click();
+    await page.getByText("No todos.").waitFor();
+    await api("PUT", `/v1/sessions/${given.session}/todos`, { todos: [{ id: "2", content: "Oil the hinges", status: "pending" }] });
+    await page.getByText("Oil the hinges").waitFor();
+    await page.getByRole("link", { name: "Report" }).click();
+    await page.getByRole("heading", { name: "Prompt cache" }).waitFor();
+  });
+
+  await step("proposals are decided", async () => {
+    await page.getByRole("link", { name: /^Proposals/ }).click();
+    const card = page.locator(`[data-id="${given.proposal}"]`);
+    await card.locator(".removed", { hasText: "Gates close by themselves." }).waitFor();
+    await card.locator(".added", { hasText: "Gates close by hand." }).waitFor();
+    await card.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("gates is in the team's memory.").waitFor();
+    const other = page.locator(`[data-id="${given.new_topic}"]`);
+    await other.getByRole("button", { name: "Reject…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Reject" }).click();
+    await page.getByText("Nothing waits for you.").waitFor();
+    await page.getByLabel("Show decided ones").check();
+    await page.getByText("approved", { exact: true }).waitFor();
+  });
+
+  await step("a memory shows its history, and an old version comes back", async () => {
+    await go(page, `#/memories?project=${encodeURIComponent(given.project)}`, "Memories");
+    await page.getByRole("searchbox").fill("paint");
+    await page.getByRole("link", { name: /fences/ }).click();
+    await page.getByText("Fences get green paint.").waitFor();
+    assert.equal(await page.getByRole("link", { name: "gates" }).getAttribute("href"), `#/memory/private/gates?project=${encodeURIComponent(given.project)}`);
+    await page.getByRole("button", { name: "Compare…" }).first().click();
+    await page.locator(".added", { hasText: "red paint" }).waitFor();
+    await page.getByRole("button", { name: "Restore this version…" }).click();
+    await page.getByRole("button", { name: "Restore", exact: true }).click();
+    await page.getByText("Fences get red paint.").waitFor();
+  });
+
+  await step("recall tells why, and that nothing fits", async () => {
+    await page.getByRole("link", { name: "Recall" }).click();
+    await page.getByRole("searchbox").fill("which paint for the fences?");
+    await page.getByRole("button", { name: "Recall" }).click();
+    await page.getByRole("link", { name: "fences" }).waitFor();
+    await page.getByText(/Because of/).waitFor();
+    await page.getByRole("searchbox").fill("quarterly tax returns of Denmark");
+    await page.getByRole("button", { name: "Recall" }).click();
+    await page.getByText("Nothing fits.").waitFor();
+  });
+
+  await step("jobs, cost and doctor are there", async () => {
+    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("rowheader").first().waitFor();
+    await page.getByRole("link", { name: "Cost" }).click();
+    await page.getByText("Calls today").waitFor();
+    await page.getByRole("link", { name: "Doctor" }).click();
+    await page.getByText("well", { exact: true }).waitFor();
+    await page.getByRole("heading", { name: "Private" }).waitFor();
+  });
+
+  await step("all of it goes by keyboard", async () => {
+    await page.keyboard.press("1");
+    await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
+    await page.waitForFunction(() => document.querySelectorAll(".row").length === 2);
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.type), "search");
+    await page.keyboard.press("Escape");
+    // Up to the list: one stop for all of its rows.
+    for (let n = 0; n < 20 && !(await focusIn(page, ".row")); n++) await page.keyboard.press("Tab");
+    assert.ok(await focusIn(page, ".row"), "rows are reached by Tab");
+    assert.ok(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle !== "none"), "the focus is seen");
+    const first = await page.evaluate(() => document.activeElement.dataset.index);
+    await page.keyboard.press("j");
+    assert.notEqual(await page.evaluate(() => document.activeElement.dataset.index), first);
+    await page.keyboard.press("Home");
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Timeline" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("heading", { level: 1, name: "Sessions" }).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.keyboard.press("7");
+    await page.getByRole("heading", { level: 1, name: "Doctor" }).waitFor();
+  });
+
+  await step("whoever reads by ear finds landmarks", async () => {
+    for (const role of ["banner", "main"]) assert.equal(await page.getByRole(role).count(), 1, role);
+    assert.ok((await page.getByRole("navigation").count()) >= 1);
+    assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
+    const nameless = await page.evaluate(() => [...document.querySelectorAll("button, a, input, select")].filter((element) => !(element.textContent.trim() || element.ariaLabel || element.labels?.length)).length);
+    assert.equal(nameless, 0);
+  });
+
+  assert.deepEqual(faults, []);
+  await context.close();
+});
+
+function focusIn(page, selector) {
+  return page.evaluate((selector) => document.activeElement?.closest(selector) !== null, selector);
+}

@@ -1,0 +1,72 @@
+//! A daemon with something to look at.
+
+use std::fs;
+
+use bethink_harness::{Client, Daemon, Request, say};
+use serde_json::{Value, json};
+
+/// Small enough that a few turns of work fill it.
+const WINDOW: u64 = 60_000;
+
+pub(crate) struct World {
+    pub(crate) daemon: Daemon,
+    pub(crate) http: Client,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let daemon = Daemon::fresh();
+        let http = daemon.client();
+        let world = Self { daemon, http };
+        fs::create_dir_all(world.project()).unwrap();
+        world
+    }
+
+    pub(crate) fn project(&self) -> String {
+        self.daemon.home.scratch().join("garden").display().to_string()
+    }
+
+    pub(crate) fn session(&mut self, title: &str) -> String {
+        let body = json!({
+            "project_dir": self.project(), "title": title,
+            "model": {"name": "claude-sonnet-4-5", "context_window": WINDOW, "max_output_tokens": 8000}});
+        self.http.post("/v1/sessions", &body).ok()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Turns of work, each with a prompt.
+    pub(crate) fn work(&mut self, session: &str, turns: std::ops::Range<usize>) {
+        for n in turns {
+            self.daemon.append(session, &say::work(n, 2_000));
+            let frame = json!({"system": [{"part": "introduction", "text": "You mend things. ".repeat(200)}]});
+            self.http.post(&format!("/v1/sessions/{session}/context"), &frame).ok();
+        }
+    }
+
+    pub(crate) fn compact(&mut self, session: &str) -> String {
+        let done = self.http.post(&format!("/v1/sessions/{session}/compact"), &json!({})).ok();
+        done["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn remember(&mut self, scope: &str, name: &str, text: &str) {
+        let path = format!("/v1/memories/{scope}/{name}?project_dir={}", self.project());
+        self.http.must(&Request::new("PUT", &path).bytes("text/markdown", text.as_bytes())).ok();
+    }
+
+    pub(crate) fn propose(&mut self, name: &str, text: &str) -> String {
+        let source = json!({"session": "s-1", "messages": ["3"], "strategy": "model", "time": "2026-11-22T08:00:00Z"});
+        let body =
+            json!({"project_dir": self.project(), "name": name, "text": text, "source": source});
+        let made = self.http.post("/v1/proposals", &body).ok();
+        made["proposal"]["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn put_todos(&mut self, session: &str, todos: &Value) {
+        let body = json!({"todos": todos});
+        self.http.put(&format!("/v1/sessions/{session}/todos"), &body).ok();
+    }
+}
+
+/// A topic as people write them.
+pub(crate) fn topic(name: &str, description: &str, body: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\ntype: project\n---\n{body}\n")
+}
