@@ -290,6 +290,28 @@ fn a_large_result_is_shown_as_the_same_preview_for_ever() {
     daemon.append(&session, &say::work(1, 500));
     daemon.append(&session, &[say::user("go on")]);
     assert_eq!(result(&context(&daemon, &session), "shell"), preview);
+    let told = daemon.client().get(&format!("/v1/sessions/{session}/decisions")).ok();
+    let replaced: Vec<_> =
+        told["decisions"].as_array().unwrap().iter().filter(|d| d["kind"] == "replaced").collect();
+    assert_eq!((replaced.len(), &replaced[0]["seqs"]), (1, &json!([3])), "{told}");
+}
+
+#[test]
+fn a_report_tells_the_parts_of_the_newest_prompt() {
+    let daemon = Daemon::fresh();
+    let session = daemon.session(200_000);
+    daemon.append(&session, &[say::user("look")]);
+    let report = || daemon.client().get(&format!("/v1/sessions/{session}/context/report")).ok();
+    assert_eq!(report()["parts"]["tools"], 0, "nothing is known before the first prompt");
+    let body = json!({
+        "system": [{"part": "introduction", "text": "You water plants. ".repeat(50)}],
+        "tools": [{"name": "Water", "description": "x ".repeat(90), "input_schema": {"type": "object"}}]});
+    let prompt =
+        daemon.client().post(&format!("/v1/sessions/{session}/context"), &body).ok()["report"]
+            .clone();
+    assert!(prompt["parts"]["tools"].as_u64() > Some(20), "{prompt}");
+    assert_eq!(report()["parts"], prompt["parts"]);
+    assert_eq!(report()["tokens"], prompt["tokens"]);
 }
 
 /// Rounds whose provider counts `percent` of what is estimated, beside 30,000 tokens of a system

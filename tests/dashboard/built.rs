@@ -45,7 +45,7 @@ fn the_pure_parts_of_the_page() {
     tests.sort();
     assert!(!tests.is_empty());
     let script =
-        tests.iter().fold(kit.script("node").arg("--test"), |script, file| script.arg(file));
+        tests.iter().fold(kit.script("node").arg("--test"), bethink_test_clients::Script::arg);
     script.within(PATIENCE).run().good();
 }
 

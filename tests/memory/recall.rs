@@ -197,6 +197,11 @@ fn who_follows_is_told_what_came_and_why() {
     let terms = memory["why"]["terms"].as_array().unwrap();
     let fog = terms.iter().find(|term| term["term"] == "fog").unwrap();
     assert_eq!(fog["fields"], json!(["name", "description", "body"]));
+    let told = desk.daemon.client().get(&format!("/v1/sessions/{session}/decisions")).ok();
+    let all = told["decisions"].as_array().unwrap();
+    let listed = all.iter().find(|one| one["name"] == "private/fog").unwrap();
+    assert_eq!((&listed["kind"], &listed["what"]), (&json!("attached"), &json!("memory")));
+    assert_eq!(listed["after_seq"], 1, "{told}");
 }
 
 #[test]

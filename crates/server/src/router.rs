@@ -20,9 +20,9 @@ use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
 use crate::problem::{Failure, Sort};
 use crate::routes::{
-    collapses, compactions, context, dashboard, decisions, dream, events, export, extract, hooks, import,
-    instructions, jobs, memories, memory_care, memory_tool, messages, notes, projects, recall,
-    search, sessions, state, system, team, usage,
+    collapses, compactions, context, dashboard, decisions, dream, events, export, extract, hooks,
+    import, instructions, jobs, memories, memory_care, memory_tool, messages, notes, projects,
+    recall, search, sessions, state, system, team, usage,
 };
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
