@@ -14,3 +14,4 @@ CREATE TABLE lineage (
 );
 
 CREATE INDEX lineage_by_mark ON lineage (mark);
+CREATE INDEX lineage_beginnings ON lineage (scope, mark) WHERE seq = 1;

@@ -7,6 +7,7 @@ mod auth;
 mod bad_input;
 mod cancel;
 mod chat;
+mod memory;
 mod pass;
 mod streams;
 mod world;

@@ -106,7 +106,7 @@ impl World {
         let ids = sessions["sessions"].as_array().unwrap().iter().rev();
         let ids: Vec<String> = ids.map(|s| s["id"].as_str().unwrap().to_owned()).collect();
         let read = |id: &String| {
-            let page = client.get(&format!("/v1/sessions/{id}/messages")).ok();
+            let page = client.get(&format!("/v1/sessions/{id}/messages?limit=1000")).ok();
             let messages = page["messages"].as_array().unwrap();
             messages.iter().map(|stored| stored["message"].clone()).collect()
         };

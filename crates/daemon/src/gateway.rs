@@ -69,7 +69,7 @@ pub struct Told {
     pub messages: Vec<Bytes>,
     /// Bytes of the whole request.
     pub body_bytes: usize,
-    /// `off`, `recall` or `full`; none is `off`.
+    /// `off`, `recall` or `full`; none: as the settings have it.
     pub inject: Option<String>,
 }
 

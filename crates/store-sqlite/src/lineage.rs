@@ -1,9 +1,10 @@
 //! Which session a request continues: marks of the beginnings of conversations.
 
-use bethink_store::{Lineage, Relative, Result, StoreError};
+use bethink_store::{ClientSession, Lineage, NewSession, Relative, Result, StoreError};
 use bethink_transcript::{Seq, SessionId};
 use sqlx::SqlitePool;
 
+use crate::clients;
 use crate::convert::{seq, seq_column, session_id};
 use crate::error::from_sqlx;
 use crate::sessions;
@@ -25,6 +26,11 @@ const FIND: &str = "
     WHERE lineage.scope = ?2
     ORDER BY lineage.seq DESC, sessions.last_seq > lineage.seq, sessions.updated_at DESC
     LIMIT ?3";
+
+const BEGINNINGS: &str = "
+    SELECT scope, mark
+    FROM lineage
+    WHERE seq = 1";
 
 const READ: &str = "
     SELECT scope, mark
@@ -76,11 +82,28 @@ pub(crate) async fn read(readers: &SqlitePool, id: SessionId) -> Result<Option<L
         .map_err(from_sqlx)?;
     let Some((scope, _)) = rows.first() else { return Ok(None) };
     let scope = scope.cast_unsigned();
-    let marks = rows.iter().map(|(_, mark)| {
-        let bytes = <[u8; 16]>::try_from(mark.as_slice());
-        bytes.map(u128::from_be_bytes).map_err(|_| StoreError::Damaged("a mark".to_owned()))
-    });
+    let marks = rows.iter().map(|(_, bytes)| mark(bytes));
     Ok(Some(Lineage { session: id, scope, marks: marks.collect::<Result<_>>()? }))
+}
+
+pub(crate) async fn beginnings(readers: &SqlitePool) -> Result<Vec<(u64, u128)>> {
+    let rows: Vec<(i64, Vec<u8>)> =
+        sqlx::query_as(BEGINNINGS).fetch_all(readers).await.map_err(from_sqlx)?;
+    rows.iter().map(|(scope, bytes)| Ok((scope.cast_unsigned(), mark(bytes)?))).collect()
+}
+
+pub(crate) async fn begin(
+    desk: &mut Desk,
+    new: NewSession,
+    lineage: Lineage,
+    known: Option<ClientSession>,
+) -> Result<()> {
+    sessions::create(desk, new, None).await?;
+    put(desk, lineage, Seq::ZERO).await?;
+    match known {
+        Some(known) => clients::put(desk, known).await,
+        None => Ok(()),
+    }
 }
 
 pub(crate) async fn put(desk: &mut Desk, lineage: Lineage, after: Seq) -> Result<()> {
@@ -104,6 +127,11 @@ pub(crate) async fn put(desk: &mut Desk, lineage: Lineage, after: Seq) -> Result
         .await
         .map(drop)
         .map_err(from_sqlx)
+}
+
+fn mark(bytes: &[u8]) -> Result<u128> {
+    let bytes = <[u8; 16]>::try_from(bytes);
+    bytes.map(u128::from_be_bytes).map_err(|_| StoreError::Damaged("a mark".to_owned()))
 }
 
 /// A JSON list of hexadecimal texts.

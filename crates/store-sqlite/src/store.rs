@@ -150,6 +150,15 @@ impl Store for SqliteStore {
         self.write(move |desk| Box::pin(clients::put(desk, known)))
     }
 
+    fn begin_session(
+        &self,
+        new: NewSession,
+        lineage: Lineage,
+        known: Option<ClientSession>,
+    ) -> Reply<'_, ()> {
+        self.write(move |desk| Box::pin(lineage::begin(desk, new, lineage, known)))
+    }
+
     fn put_lineage(&self, lineage: Lineage, after: Seq) -> Reply<'_, ()> {
         self.write(move |desk| Box::pin(lineage::put(desk, lineage, after)))
     }
@@ -160,6 +169,10 @@ impl Store for SqliteStore {
 
     fn relatives(&self, scope: u64, marks: Vec<u128>) -> Reply<'_, Vec<Relative>> {
         Box::pin(lineage::find(&self.readers, scope, marks))
+    }
+
+    fn beginnings(&self) -> Reply<'_, Vec<(u64, u128)>> {
+        Box::pin(lineage::beginnings(&self.readers))
     }
 
     fn notes(&self, id: SessionId) -> Reply<'_, Option<Notes>> {

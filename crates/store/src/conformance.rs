@@ -102,6 +102,7 @@ macro_rules! store_conformance {
             lineage: the_longest_beginning_is_found,
             lineage: a_whole_history_goes_before_a_part,
             lineage: marks_are_replaced_from_a_message_on,
+            lineage: a_session_begins_with_its_marks_or_not_at_all,
             lineage: scopes_are_apart,
             lineage: marks_go_with_their_session,
             notes: notes_come_back_as_put,

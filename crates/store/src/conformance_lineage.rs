@@ -2,8 +2,8 @@
 
 use bethink_transcript::{Seq, SessionId};
 
-use super::{assert_not_found, make_session, say, session_id};
-use crate::{Lineage, Relative, Store};
+use super::{assert_not_found, make_session, new_session, say, session_id};
+use crate::{ClientSession, Lineage, Relative, Store};
 
 const SCOPE: u64 = u64::MAX - 1;
 
@@ -34,6 +34,9 @@ pub async fn the_longest_beginning_is_found(store: &impl Store) {
     assert_eq!(found(store, &[10, 11, u128::MAX, 14]).await, [(one, 3, 3)]);
     assert_eq!(found(store, &[10, 12, 99]).await, [(two, 2, 2)]);
     assert_eq!(found(store, &[10, 11, 99]).await, [(one, 2, 3)]);
+    let mut firsts = store.beginnings().await.unwrap();
+    firsts.dedup();
+    assert_eq!(firsts, [(SCOPE, 10)]);
     let both = found(store, &[10]).await;
     assert_eq!(both.len(), 2, "{both:?}");
     // However long the request is.
@@ -60,6 +63,21 @@ pub async fn marks_are_replaced_from_a_message_on(store: &impl Store) {
     put(store, one, 1, &[]).await;
     assert_eq!(store.lineage(one).await.unwrap(), Some(lineage(one, &[10])));
     assert_not_found(store.put_lineage(lineage(session_id(9), &[10]), Seq::ZERO).await);
+}
+
+pub async fn a_session_begins_with_its_marks_or_not_at_all(store: &impl Store) {
+    let (one, two) = (session_id(1), session_id(2));
+    let known =
+        |session| Some(ClientSession { client: "c".to_owned(), key: "k".to_owned(), session });
+    store.begin_session(new_session(1), lineage(one, &[10]), known(one)).await.unwrap();
+    assert_eq!(found(store, &[10]).await, [(one, 1, 0)]);
+    let meant = || store.client_session("c".to_owned(), "k".to_owned());
+    assert_eq!(meant().await.unwrap(), Some(one));
+    let torn = store.begin_session(new_session(2), lineage(two, &[20]), known(session_id(9)));
+    assert_not_found(torn.await);
+    assert_not_found(store.session(two).await);
+    assert_eq!(found(store, &[20]).await, []);
+    assert_eq!(meant().await.unwrap(), Some(one));
 }
 
 pub async fn scopes_are_apart(store: &impl Store) {

@@ -119,6 +119,13 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn put_client_session(&self, known: ClientSession) -> Reply<'_, ()>;
 
     // what clients send again
+    /// One transaction: a new session, the marks of what is about to be appended to it, and the client that means it.
+    fn begin_session(
+        &self,
+        new: NewSession,
+        lineage: Lineage,
+        known: Option<ClientSession>,
+    ) -> Reply<'_, ()>;
     /// Writes down the marks of a session's beginnings that are longer than `after`, in place of those that
     /// stand there.
     fn put_lineage(&self, lineage: Lineage, after: Seq) -> Reply<'_, ()>;
@@ -127,6 +134,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Sessions of the scope that have the longest of these beginnings, given from the shortest on: whole
     /// histories first, then the newest; some of them, where they are many.
     fn relatives(&self, scope: u64, marks: Vec<u128>) -> Reply<'_, Vec<Relative>>;
+
+    /// Scope and mark of every session's first message.
+    fn beginnings(&self) -> Reply<'_, Vec<(u64, u128)>>;
 
     // notes
     /// What is known of a session's notes; `None` before the first.

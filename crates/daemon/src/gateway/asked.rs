@@ -48,7 +48,8 @@ pub(super) struct Asked {
 impl Daemon {
     pub(super) fn asked(&self, told: Told) -> Result<Asked> {
         let Told { entrance, session, client, messages, .. } = told;
-        let inject = Inject::of(Some(told.inject.as_deref().unwrap_or("off")))?;
+        let inject =
+            Inject::of(Some(told.inject.as_deref().unwrap_or(&self.settings().gateway.inject)))?;
         if messages.is_empty() {
             return Err(Refusal::invalid("messages", "at least one message"));
         }

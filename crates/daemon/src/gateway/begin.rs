@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bethink_lineage::Scope;
-use bethink_store::{ClientSession, NewSession};
+use bethink_store::{ClientSession, Lineage, NewSession};
 use bethink_transcript::{Message, Role, Seq, SessionId};
 use uuid::Uuid;
 
@@ -54,7 +54,7 @@ impl Daemon {
                     line.push(Work::Model(asked.model.clone()));
                     session
                 }
-                standing => self.put_in_line(asked, standing, &messages, &line).await?,
+                standing => self.put_in_line(asked, scope, standing, &messages, &line).await?,
             };
             line.push(Work::Append {
                 after: Seq::ZERO,
@@ -103,6 +103,7 @@ impl Daemon {
     async fn put_in_line(
         &self,
         asked: &Asked,
+        scope: Scope,
         standing: Standing,
         messages: &[Message],
         line: &Line,
@@ -120,7 +121,7 @@ impl Daemon {
             Standing::Free | Standing::Waiting(_) => {}
         }
         let tags = parent.iter().map(|_| EXPLORATION.to_owned()).collect();
-        line.push(Work::Make(Box::new(NewSession {
+        let new = NewSession {
             id,
             project_dir: self.directory(asked).await,
             title: title(messages),
@@ -130,10 +131,14 @@ impl Daemon {
             model: serde_json::to_string(&asked.model).map_err(Refusal::internal)?,
             created_at: self.now(),
             content_hash: None,
-        })));
-        if let Some(ClientKey { entrance: client, key }) = claimed {
-            line.push(Work::Claim(ClientSession { client, key, session: id }));
-        }
+        };
+        let claim = claimed.map(|ClientKey { entrance: client, key }| ClientSession {
+            client,
+            key,
+            session: id,
+        });
+        let lineage = Lineage { session: id, scope: scope.0, marks: asked.marks.clone() };
+        line.push(Work::Begin(Box::new(new), lineage, claim));
         Ok(id)
     }
 

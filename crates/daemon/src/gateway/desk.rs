@@ -1,6 +1,6 @@
 //! Conversations at hand: the marks of their beginnings, so that most requests are recognised without the disk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bethink_api::ModelSpec;
@@ -65,6 +65,8 @@ struct State {
     tips: HashMap<(Scope, u128), SessionId>,
     places: HashMap<(Scope, u128), SessionId>,
     claims: HashMap<ClientKey, Claim>,
+    /// Marks of all first messages, stored and at hand; none until they were read.
+    firsts: Option<HashSet<(Scope, u128)>>,
     clock: u64,
     marks: usize,
 }
@@ -189,6 +191,21 @@ impl GatewayDesk {
         state.claims.retain(|_, claim| claim.session != session);
     }
 
+    /// Whether any conversation begins so; none until [`Self::begins_with`] was told.
+    pub(super) fn is_begun(&self, scope: Scope, first: u128) -> Option<bool> {
+        self.state().firsts.as_ref().map(|firsts| firsts.contains(&(scope, first)))
+    }
+
+    /// What the stored conversations begin with.
+    pub(super) fn begins_with(&self, stored: Vec<(u64, u128)>) {
+        let mut state = self.state();
+        let known: Vec<_> = (state.branches.values())
+            .filter_map(|branch| Some((branch.scope, *branch.marks.first()?)))
+            .collect();
+        let stored = stored.into_iter().map(|(scope, mark)| (Scope(scope), mark));
+        state.firsts = Some(stored.chain(known).collect());
+    }
+
     pub(super) fn claim(&self, key: &ClientKey) -> Option<Claim> {
         self.state().claims.get(key).copied()
     }
@@ -222,6 +239,9 @@ impl State {
         self.marks += marks.len();
         for mark in marks {
             self.places.entry((scope, *mark)).or_insert(session);
+        }
+        if let (Some(firsts), Some(first)) = (&mut self.firsts, branch.marks.first()) {
+            firsts.insert((scope, *first));
         }
         if let Some(tip) = branch.marks.last() {
             self.tips.insert((scope, *tip), session);

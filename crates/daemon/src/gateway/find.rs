@@ -82,9 +82,17 @@ impl Daemon {
         parent: Option<SessionId>,
     ) -> Result<Place> {
         for _ in 0..TRIES {
-            self.load_longer(asked, scope).await?;
+            let begun = self.load_longer(asked, scope).await?;
             if let Some(place) = self.at_hand(asked, scope, true)? {
                 return Ok(place);
+            }
+            // Nothing of it was stored before the daemon was killed.
+            let empty = begun.map(|session| Near { session, through: 0, is_whole: true });
+            if let Some(near) = empty
+                && self.gateway().longest(scope, &asked.marks).is_none()
+                && self.extend(asked, near)?
+            {
+                return Ok(self.place(near.session, scope, false));
             }
             match self.gateway().longest(scope, &asked.marks) {
                 Some(near) => drop(self.branch_off(near, scope).await?),

@@ -18,8 +18,7 @@ use crate::{Daemon, Kind, Refusal, Result};
 
 #[derive(Debug)]
 pub(super) enum Work {
-    Make(Box<NewSession>),
-    Claim(ClientSession),
+    Begin(Box<NewSession>, Lineage, Option<ClientSession>),
     Model(ModelSpec),
     /// What stands around the messages.
     Frame(Arc<Asked>),
@@ -128,11 +127,10 @@ impl Daemon {
 
     async fn carry_out_work(&self, session: SessionId, work: Work) -> Result<()> {
         match work {
-            Work::Make(new) => {
-                self.store().create_session(*new, None).await?;
+            Work::Begin(new, lineage, claim) => {
+                self.store().begin_session(*new, lineage, claim).await?;
                 self.tell_session(session, "created");
             }
-            Work::Claim(claim) => self.store().put_client_session(claim).await?,
             Work::Model(model) => self.change_model(session, &model).await?,
             Work::Frame(asked) => self.note_frame(session, &asked).await?,
             Work::Append { after, messages, marks, scope, is_shown } => {
@@ -158,7 +156,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Marks first: a daemon that is killed in between finds the session by them, and knows by its messages how
+    /// Marks first, in the same commit where it goes well: a daemon that is killed in between finds the session by them, and knows by its messages how
     /// far it came.
     async fn append_behind(
         &self,
@@ -174,8 +172,10 @@ impl Daemon {
                 format!("the session has {last} messages, and {after} were expected"),
             ));
         }
-        self.store().put_lineage(lineage, after).await?;
-        let stored = self.append_all(session, messages.clone()).await?;
+        let marked = self.store().put_lineage(lineage, after);
+        let (marked, stored) = tokio::join!(marked, self.append_all(session, messages.clone()));
+        marked?;
+        let stored = stored?;
         if stored < messages.len() as u64 {
             // A provider that numbers its answers anew: the id is taken in this session.
             let fresh = messages.into_iter().skip(usize::try_from(stored).unwrap_or(usize::MAX));

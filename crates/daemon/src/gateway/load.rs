@@ -15,18 +15,33 @@ use crate::{Daemon, Result};
 
 impl Daemon {
     /// Takes a stored session to hand that shares more with the request than those at hand.
-    pub(super) async fn load_longer(&self, asked: &Asked, scope: Scope) -> Result<()> {
+    pub(super) async fn load_longer(
+        &self,
+        asked: &Asked,
+        scope: Scope,
+    ) -> Result<Option<SessionId>> {
         let at_hand = self.gateway().longest(scope, &asked.marks).map_or(0, |near| near.through);
         let longer = asked.marks.get(at_hand..).unwrap_or_default();
-        if longer.is_empty() {
-            return Ok(());
+        let Some(first) = asked.marks.first().filter(|_| !longer.is_empty()) else {
+            return Ok(None);
+        };
+        if at_hand == 0 && !self.is_begun(scope, *first).await? {
+            return Ok(None);
         }
         let found = self.store().relatives(scope.0, longer.to_vec()).await?;
         let found = found.iter().find(|relative| !self.gateway().knows(relative.session));
-        match found {
-            Some(relative) => self.load(relative.session, scope, asked.setting()).await,
-            None => Ok(()),
+        let Some(relative) = found else { return Ok(None) };
+        self.load(relative.session, scope, asked.setting()).await?;
+        Ok(Some(relative.session))
+    }
+
+    /// Most new conversations are told from all stored ones without the disk.
+    async fn is_begun(&self, scope: Scope, first: u128) -> Result<bool> {
+        if let Some(known) = self.gateway().is_begun(scope, first) {
+            return Ok(known);
         }
+        self.gateway().begins_with(self.store().beginnings().await?);
+        Ok(self.gateway().is_begun(scope, first).unwrap_or(true))
     }
 
     /// Takes a session to hand that a client names, and tells whose requests continue it.

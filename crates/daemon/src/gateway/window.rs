@@ -1,6 +1,7 @@
 //! How much a client's model can read. The wire does not say; the first refusal would.
 
 use bethink_api::ModelSpec;
+use bethink_context::thresholds::OUTPUT_RESERVE;
 
 use crate::{Daemon, Result};
 
@@ -39,11 +40,20 @@ impl Daemon {
             .or_else(|| name.ends_with(LARGE).then_some(LARGE_WINDOW))
             .or_else(|| longest(WINDOWS.into_iter(), bare(&name)))
             .unwrap_or(settings.window);
+        let context_window = beside(context_window, max_output.unwrap_or(0));
         let max_output_tokens = max_output.filter(|most| *most > 0);
         let preserved_thinking = None;
         let spec = ModelSpec { name, context_window, max_output_tokens, preserved_thinking };
         self.model_or_default(Some(spec))
     }
+}
+
+/// The window that leaves room for an answer as long as the client asks for: providers refuse a prompt that would
+/// not leave it, and the thresholds' own reserve is smaller. An answer never takes more than half.
+fn beside(window: u64, max_output: u64) -> u64 {
+    let wanted = max_output.min(window / 2);
+    let reserved = OUTPUT_RESERVE.min(window / 2);
+    window - wanted.saturating_sub(reserved)
 }
 
 fn longest<'a>(known: impl Iterator<Item = (&'a str, u64)>, name: &str) -> Option<u64> {
@@ -60,6 +70,19 @@ fn bare(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_answer_has_its_room() {
+        for (window, output, expect) in [
+            (200_000, 0, 200_000),
+            (200_000, 20_000, 200_000),
+            (200_000, 64_000, 156_000),
+            (200_000, 180_000, 120_000),
+            (16_000, 12_000, 16_000),
+        ] {
+            assert_eq!(beside(window, output), expect, "{window} {output}");
+        }
+    }
 
     #[test]
     fn windows_are_known_by_name() {
