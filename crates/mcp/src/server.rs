@@ -62,7 +62,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        tools::call(self.desk(&context), &request.name, arguments).await.map(Into::into)
+        let call = tools::call(self.desk(&context), &request.name, arguments);
+        // Whoever has hung up needs no answer, and a model need not go on choosing.
+        let answer = context.ct.run_until_cancelled(call).await;
+        answer.unwrap_or_else(|| Err(taken_back())).map(Into::into)
     }
 
     async fn list_resources(
@@ -106,4 +109,9 @@ impl ServerHandler for Server {
         let arguments = request.arguments.unwrap_or_default();
         prompts::get(&self.desk(&context), &request.name, &arguments).await.map(Into::into)
     }
+}
+
+/// Nobody reads it.
+fn taken_back() -> ErrorData {
+    ErrorData::internal_error("the request was taken back", None)
 }

@@ -164,6 +164,34 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_change_is_made_to_its_end_when_nobody_waits_for_it() {
+        let (begin, begun) = tokio::sync::oneshot::channel::<()>();
+        let (done, ended) = tokio::sync::oneshot::channel();
+        let change = kept(async move {
+            begun.await.unwrap();
+            done.send(()).unwrap();
+            Ok(Answer::new((), String::new()))
+        });
+        let hung_up = tokio_util::sync::CancellationToken::new();
+        hung_up.cancel();
+        // As a request that is taken back while it is served: begun, then dropped.
+        let mut change = Box::pin(change);
+        assert!(at_once(&mut change).is_none());
+        assert!(hung_up.run_until_cancelled(change).await.is_none());
+        begin.send(()).unwrap();
+        ended.await.unwrap();
+    }
+
+    /// What a future says at once.
+    fn at_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match std::pin::Pin::new(future).poll(&mut context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        }
+    }
+
     #[test]
     fn only_readers_say_so() {
         let readers: Vec<_> = all()
