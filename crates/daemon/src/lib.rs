@@ -5,7 +5,7 @@
 //!
 //! Reading order: `boot` → `sessions` → `messages` → `hot` → `cache` → `facts` → `turn` (`added`) → `report` →
 //! `collapse` → `models` → `compactions` → `recover` → `state` → `events` → `jobs` → `import` → `index` →
-//! `search` (`hit`) → `notes` → `memory` → `instructions` → `recall` → `extract` → `hooks` → `export` → `ledger`.
+//! `search` (`hit`) → `notes` → `memory` → `instructions` → `recall` → `extract` → `gateway` → `hooks` → `export` → `ledger`.
 
 mod added;
 mod boot;

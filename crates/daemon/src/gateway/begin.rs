@@ -69,7 +69,7 @@ impl Daemon {
             // One that waited may have been taken meanwhile.
             if self.gateway().insert(session, branch) {
                 self.go_on(session);
-                return Ok(self.place(session, scope, false));
+                return Ok(self.place(session, scope));
             }
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bethink_api::ModelSpec;
 use bethink_context::thresholds::OUTPUT_RESERVE;
 use bethink_lineage::Scope;
+use bethink_store::ClientSession;
 use bethink_transcript::SessionId;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -208,6 +209,11 @@ impl GatewayDesk {
 
     pub(super) fn claim(&self, key: &ClientKey) -> Option<Claim> {
         self.state().claims.get(key).copied()
+    }
+
+    pub(super) fn stands_for(&self, known: &ClientSession) -> bool {
+        let key = ClientKey { entrance: known.client.clone(), key: known.key.clone() };
+        self.claim(&key).is_none_or(|claim| claim.session == known.session)
     }
 
     /// Notes what a key stands for; what stands there already, if it is another agent's.

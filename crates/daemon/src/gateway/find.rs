@@ -22,8 +22,6 @@ pub(super) struct Place {
     pub(super) scope: Scope,
     /// Nothing was decided that a prompt would show.
     pub(super) is_simple: bool,
-    /// The session has gone on already: the same request was answered before. Only another answer parts them.
-    pub(super) is_behind: bool,
 }
 
 impl Daemon {
@@ -54,7 +52,7 @@ impl Daemon {
         if let Some(own) = own.filter(|own| near.is_none_or(|near| near.through <= own.through))
             && (own.through == asked.marks.len() || self.extend(asked, own)?)
         {
-            return Ok(self.place(own.session, scope, false));
+            return Ok(self.place(own.session, scope));
         }
         self.look_further(asked, scope, Some(named)).await
     }
@@ -63,14 +61,15 @@ impl Daemon {
     fn at_hand(&self, asked: &Asked, scope: Scope, looked: bool) -> Result<Option<Place>> {
         loop {
             let Some(near) = self.gateway().longest(scope, &asked.marks) else { return Ok(None) };
+            // It may have gone on: the same request was answered before, and only another answer parts them.
             if near.through == asked.marks.len() {
-                return Ok(Some(self.place(near.session, scope, !near.is_whole)));
+                return Ok(Some(self.place(near.session, scope)));
             }
             if !near.is_whole || !(looked || asked.only_asks_behind(near.through)) {
                 return Ok(None);
             }
             if self.extend(asked, near)? {
-                return Ok(Some(self.place(near.session, scope, false)));
+                return Ok(Some(self.place(near.session, scope)));
             }
         }
     }
@@ -92,7 +91,7 @@ impl Daemon {
                 && self.gateway().longest(scope, &asked.marks).is_none()
                 && self.extend(asked, near)?
             {
-                return Ok(self.place(near.session, scope, false));
+                return Ok(self.place(near.session, scope));
             }
             match self.gateway().longest(scope, &asked.marks) {
                 Some(near) => drop(self.branch_off(near, scope).await?),
@@ -110,7 +109,7 @@ impl Daemon {
         };
         self.load_longer(asked, scope).await?;
         let near = self.gateway().longest(scope, &asked.marks);
-        Ok(near.map(|near| self.place(near.session, scope, !near.is_whole)))
+        Ok(near.map(|near| self.place(near.session, scope)))
     }
 
     /// Puts what is new of the request in line; `false` if the session went on meanwhile.
@@ -136,6 +135,9 @@ impl Daemon {
     /// A fork of the session that ends where a request parts from it.
     pub(super) async fn branch_off(&self, near: Near, scope: Scope) -> Result<Option<Place>> {
         let marks = self.gateway().marks_of(near.session, near.through);
+        if marks.len() != near.through {
+            return Ok(None);
+        }
         let forked = async {
             self.stored_all(near.session).await?;
             let at_seq = Some(near.through as u64);
@@ -148,7 +150,7 @@ impl Daemon {
                 self.take_in(session, scope, marks, true).await?;
                 metrics::counter!("bethink_gateway_forks_total").increment(1);
                 tracing::info!(from = %near.session, at = near.through, %session, "a client went back: forked");
-                Ok(Some(self.place(session, scope, false)))
+                Ok(Some(self.place(session, scope)))
             }
             // Deleted, or never stored: the next look knows.
             Err(refusal) if matches!(refusal.kind, Kind::NotFound | Kind::Invalid) => {
@@ -159,7 +161,7 @@ impl Daemon {
         }
     }
 
-    pub(super) fn place(&self, session: SessionId, scope: Scope, is_behind: bool) -> Place {
-        Place { session, scope, is_simple: self.gateway().is_simple(session), is_behind }
+    pub(super) fn place(&self, session: SessionId, scope: Scope) -> Place {
+        Place { session, scope, is_simple: self.gateway().is_simple(session) }
     }
 }

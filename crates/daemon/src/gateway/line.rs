@@ -128,6 +128,8 @@ impl Daemon {
     async fn carry_out_work(&self, session: SessionId, work: Work) -> Result<()> {
         match work {
             Work::Begin(new, lineage, claim) => {
+                // An agent that came meanwhile stands for the key.
+                let claim = claim.filter(|claim| self.gateway().stands_for(claim));
                 self.store().begin_session(*new, lineage, claim).await?;
                 self.tell_session(session, "created");
             }

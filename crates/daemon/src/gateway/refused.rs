@@ -34,7 +34,7 @@ impl Daemon {
             return Ok(None);
         }
         self.gateway().edited(session);
-        let place = self.place(session, scope, false);
+        let place = self.place(session, scope);
         let again = self.turn_for(&asked, place).await?;
         let held = again.ticket.0.request.lock().unwrap_or_else(PoisonError::into_inner);
         let is_smaller = held.as_ref().is_some_and(|(now, _)| *now < bytes);

@@ -6,7 +6,6 @@ use bethink_context::Entry;
 use bethink_transcript::Seq;
 
 use super::asked::Asked;
-use super::desk::Near;
 use super::find::Place;
 use super::pieces::{Sources, pieces};
 use super::{Prepared, Prompt};
@@ -52,14 +51,19 @@ impl Daemon {
         let through = asked.marks.len();
         for _ in 0..TRIES {
             self.stored_all(place.session).await?;
-            if !place.is_behind {
+            let own = self.gateway().shared_with(place.session, &asked.marks);
+            let Some(near) = own.filter(|own| own.through == through) else {
+                // It could not be stored as it was meant: somebody else appended.
+                place = self.recognise(asked).await?;
+                continue;
+            };
+            if near.is_whole {
                 let slot = self.hot(place.session).await?;
                 let hot = slot.lock(self).await?;
                 if hot.session.last_seq == Seq(through as u64) {
                     return Ok((place, slot, hot));
                 }
             }
-            let near = Near { session: place.session, through, is_whole: false };
             if let Some(own) = self.branch_off(near, place.scope).await? {
                 place = own;
             }

@@ -195,3 +195,70 @@ async fn thinking_of_another_prompt_stays_away() {
     assert_ne!(newest[compacted]["content"][0]["type"], "thinking");
     daemon.shutdown().await;
 }
+
+/// What a request showed whole is not shortened when the session grows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_that_went_up_whole_stays_whole() {
+    let home = Home::new();
+    let mut settings = Settings::at(home.0.path());
+    settings.context.windows = vec![("small".to_owned(), 16_000)];
+    settings.context.result_chars = 2_000;
+    let daemon = Daemon::boot(settings).await.unwrap();
+    let mut client = Client { model: SMALL.to_owned(), ..Client::new(None) };
+    client.says("Read all parts.");
+    work(&mut client, 0);
+    client.said[1]["content"][1]["name"] = json!("Bash");
+    assert_eq!(client.sends(&daemon).await.prompt, Prompt::Unchanged);
+    // Ever so many bytes of few tokens: no longer sure to fit, and it fits.
+    client.said.push(json!({ "role": "assistant", "content": "yes" }));
+    client.says(&format!("{}x", " ".repeat(12_000)));
+    work(&mut client, 1);
+    client.said[5]["content"][1]["name"] = json!("Bash");
+    let Prompt::Changed { messages, .. } = client.sends(&daemon).await.prompt else {
+        panic!("the newest result is shortened");
+    };
+    assert_eq!(messages[2], Piece::Client(2), "shown before");
+    assert!(matches!(messages.last(), Some(Piece::Written(_))), "never shown before");
+    daemon.shutdown().await;
+}
+
+/// What could not be stored is brought again by the next request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_that_failed_begins_again() {
+    let home = Home::new();
+    let daemon = home.boot().await;
+    let mut client = Client::new(Some("k"));
+    client.says("one");
+    let first = client.sends(&daemon).await;
+    client.hears(&daemon, &first, "two");
+    daemon.stored_all(first.session).await.unwrap();
+    // Behind the gateway's back: what it has in line can't follow.
+    let message = bethink_store::NewMessage {
+        id: bethink_transcript::MessageId::new("between").unwrap(),
+        role: bethink_transcript::Role::User,
+        raw: Bytes::from_static(br#"{"role":"user","content":"between"}"#),
+        recorded: false,
+        created_at: daemon.now(),
+    };
+    let append = bethink_store::Append {
+        session: first.session,
+        messages: vec![message],
+        receipt: None,
+        at: daemon.now(),
+    };
+    daemon.store().append(append).await.unwrap();
+    client.says("three");
+    // Stored behind its back or found out at once: it is not mixed in either case.
+    client.sends(&daemon).await;
+    let _ = daemon.stored_all(first.session).await;
+    client.said.push(json!({ "role": "assistant", "content": "four" }));
+    client.says("five");
+    let second = client.sends(&daemon).await;
+    assert_ne!(second.session, first.session);
+    assert_eq!(
+        history(&daemon, second.session).await,
+        ["u:one", "a:two", "u:three", "a:four", "u:five"]
+    );
+    assert_eq!(history(&daemon, first.session).await, ["u:one", "a:two", "u:between"]);
+    daemon.shutdown().await;
+}
