@@ -88,6 +88,7 @@ fn a_provider_that_fails_fails_for_the_client_too() {
         Fault::Redirect,
         Fault::EofWithoutStop,
         Fault::HangBeforeHeaders,
+        Fault::HangAfterHeaders,
         Fault::HangMidStream,
         Fault::LengthTooLong,
     ] {

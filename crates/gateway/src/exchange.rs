@@ -70,19 +70,22 @@ impl<M: Memory> Gateway<M> {
         loop {
             let letter = sent.letter.with_body(body_of(&asked, &prompt, &sent.letter.body)?);
             let mut passing = self.send(E::WIRE, letter).await.inspect_err(|_| turn.broken())?;
-            if passing.status.is_success() {
-                turn.accepted();
-                return Ok(relay::heard(E::WIRE, passing, turn));
-            }
-            let refusal = passing.whole(MAX_REFUSAL).await;
-            let refusal = refusal.map_err(|error| Fault::of_upstream(&error));
-            let refusal = refusal.inspect_err(|_| turn.broken())?;
-            let smaller = tries < SMALLER_TRIES && may_be_too_long(passing.status);
-            match if smaller { turn.smaller(passing.status, &refusal).await } else { None } {
-                Some(next) => prompt = next,
-                None => {
+            let refused = refusal_of(&mut passing).await.inspect_err(|_| turn.broken())?;
+            let smaller = match &refused {
+                Some((status, text)) if tries < SMALLER_TRIES && may_be_too_long(*status) => {
+                    turn.smaller(*status, text).await
+                }
+                _ => None,
+            };
+            match (smaller, refused) {
+                (Some(next), _) => prompt = next,
+                (None, Some((_, text))) if !passing.status.is_success() => {
                     turn.broken();
-                    return Ok(relay::refusal(&passing, refusal));
+                    return Ok(relay::refusal(&passing, text));
+                }
+                (None, _) => {
+                    turn.accepted();
+                    return Ok(relay::heard(E::WIRE, passing, turn));
                 }
             }
             tries += 1;
@@ -192,6 +195,19 @@ fn body_of<E: Envelope>(asked: &E, prompt: &Prompt, own: &Bytes) -> Result<Bytes
             })
         }
     }
+}
+
+/// A refusal, read as a whole: behind a status of its own, or as the first event of a stream, before a byte of which
+/// went on. Until then a broken connection is an error that can be told, and afterwards one that cuts the answer off.
+async fn refusal_of(passing: &mut Passing) -> Result<Option<(StatusCode, Bytes)>, Fault> {
+    let read = if passing.status.is_success() {
+        let error = passing.look().await;
+        error.map(|error| error.map(|json| (StatusCode::BAD_REQUEST, Bytes::from(json))))
+    } else {
+        let status = passing.status;
+        passing.whole(MAX_REFUSAL).await.map(|text| Some((status, text)))
+    };
+    read.map_err(|error| Fault::of_upstream(&error))
 }
 
 /// Everything that providers answer to a prompt that is too long, among other things.

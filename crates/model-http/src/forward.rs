@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bethink_model::{Class, ModelError};
+use bethink_sse::Decoder;
 use bytes::Bytes;
 use http_body::Body as _;
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
@@ -17,11 +18,11 @@ use crate::base::Base;
 use crate::clean::scrubbed;
 use crate::connect::Connector;
 use crate::endpoint::{Endpoint, EndpointError, Provider};
-use crate::head::Head;
+use crate::head::{Head, Kind, kind};
 use crate::key::{Keeper, Key, KeySource};
-use crate::limits::Limits;
+use crate::limits::{Limits, MAX_REFUSAL};
 use crate::line::{redirection, silence};
-use crate::trouble::Trouble;
+use crate::trouble::{Refusal, Trouble};
 
 /// The way to one server. Nothing is connected, read or asked for until the first call.
 #[derive(Debug)]
@@ -141,6 +142,8 @@ pub struct Passing {
     pub status: StatusCode,
     /// Without any that hold the key.
     pub headers: HeaderMap,
+    /// What came first, where somebody looked at it.
+    front: Option<Bytes>,
     body: Body,
     key: Option<Arc<Key>>,
     origin: String,
@@ -164,6 +167,7 @@ impl Passing {
         Self {
             status,
             headers,
+            front: None,
             body: Body::from(response),
             key,
             origin: base.origin(),
@@ -178,6 +182,9 @@ impl Passing {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Box<ModelError>>>> {
+        if let Some(front) = self.front.take() {
+            return Poll::Ready(Some(Ok(front)));
+        }
         loop {
             match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
@@ -208,6 +215,21 @@ impl Passing {
         Poll::Pending
     }
 
+    /// Waits for the first bytes of a stream; they are not taken. What the provider says in them is an error that it
+    /// found before it began to answer, as JSON.
+    pub async fn look(&mut self) -> Result<Option<String>, Box<ModelError>> {
+        if !matches!(kind(&self.headers), Kind::Events) || self.front.is_some() {
+            return Ok(None);
+        }
+        let first = std::future::poll_fn(|context| self.poll_data(context)).await;
+        let first = first.unwrap_or_else(|| {
+            Err(explained(Trouble::broken("the stream ended before it began")))
+        })?;
+        let error = first_error(&first);
+        self.front = Some(first);
+        Ok(error)
+    }
+
     /// All that comes, `most` bytes of it; without the key, where a refusal repeats it.
     pub async fn whole(&mut self, most: usize) -> Result<Bytes, Box<ModelError>> {
         let mut body = Vec::new();
@@ -221,6 +243,14 @@ impl Passing {
         let clean = self.key.as_deref().and_then(|key| scrubbed(&body, key));
         Ok(clean.map_or_else(|| Bytes::from(body), Bytes::from))
     }
+}
+
+/// The error that a stream begins with.
+fn first_error(bytes: &[u8]) -> Option<String> {
+    let mut events = Vec::new();
+    Decoder::new(MAX_REFUSAL).push(bytes, &mut events).ok()?;
+    let first = events.into_iter().find(|event| event.kind != "ping")?;
+    Refusal::in_answer(&first.data).map(|_| first.data)
 }
 
 impl std::fmt::Debug for Passing {

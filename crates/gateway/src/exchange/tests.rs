@@ -67,6 +67,17 @@ fn a_prompt_that_is_too_long_is_tried_smaller_twice_at_most() {
     assert_eq!(world.post("/anthropic/v1/messages", &body("hi")).status, 200);
     assert_eq!(world.memo.ends(1), [(2, Outcome::Whole)]);
 
+    let memo = Memo { smaller: smaller().into(), ..Memo::default() };
+    let world = World::new(memo, Script::first(&[Fault::OverflowAfterOk, Fault::OverflowAfterOk]));
+    let mut streamed = body("hi");
+    streamed["stream"] = json!(true);
+    let answer = world.post("/anthropic/v1/messages", &streamed);
+    assert!(answer.text().contains("message_stop"), "{}", answer.text());
+    assert_eq!(world.memo.ends(1), [(3, Outcome::Whole)], "told as the first event of a stream");
+    let world = World::new(Memo::default(), Script::always(Fault::OverflowAfterOk));
+    let answer = world.post("/anthropic/v1/messages", &streamed);
+    assert!(answer.status == 200 && answer.text().starts_with("event: error"), "{}", answer.text());
+
     let world = World::new(Memo::default(), Script::always(Fault::Overflow));
     assert_eq!(world.post("/anthropic/v1/messages", &body("hi")).status, 400);
     assert_eq!(world.server.counts().requests, 1, "nothing smaller is known");
