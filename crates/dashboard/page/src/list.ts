@@ -1,6 +1,6 @@
 // Long lists: only rows near the screen are elements, and one of them has the focus.
 
-import { h } from "./dom.ts";
+import { h, mark } from "./dom.ts";
 
 export interface ListOptions {
   readonly label: string;
@@ -49,18 +49,18 @@ export class List {
     for (const row of this.#rows.values()) row.remove();
     this.#rows.clear();
     this.#draw();
-    if (focused) this.#rows.get(this.#active)?.focus({ preventScroll: true });
+    if (focused) this.#focus();
   }
 
   /** Makes one row anew, if it is there. */
   renew(index: number): void {
     const old = this.#rows.get(index);
     if (!old) return;
-    const focused = old === document.activeElement;
+    const focused = old.contains(document.activeElement);
     const row = this.#make(index);
     old.replaceWith(row);
     this.#rows.set(index, row);
-    if (focused) row.focus({ preventScroll: true });
+    if (focused) this.#focus();
   }
 
   /** Brings a row onto the screen. */
@@ -73,7 +73,12 @@ export class List {
     }
     this.#draw();
     this.#roving();
-    if (focus) this.#rows.get(this.#active)?.focus({ preventScroll: true });
+    if (focus) this.#focus();
+  }
+
+  #focus(): void {
+    const row = this.#rows.get(this.#active)?.firstElementChild;
+    if (row instanceof HTMLElement) row.focus({ preventScroll: true });
   }
 
   #soon(): void {
@@ -117,21 +122,24 @@ export class List {
     return next === null ? null : (this.#rows.get(next) ?? null);
   }
 
+  /** A row in its place: an item of the list, around a link or a button that can have the focus. */
   #make(index: number): HTMLElement {
     const row = this.#options.row(index);
-    row.dataset["index"] = String(index);
-    row.setAttribute("aria-setsize", String(this.#count));
-    row.setAttribute("aria-posinset", String(index + 1));
-    if (row.tagName !== "A") row.setAttribute("role", "listitem");
-    const height = this.#options.rowHeight();
-    row.style.height = `${height}px`;
-    row.style.top = `${index * height}px`;
     row.tabIndex = index === this.#active ? 0 : -1;
-    return row;
+    const item = h("div", { class: "item", role: "listitem", "aria-posinset": index + 1, "aria-setsize": this.#count }, row);
+    item.dataset["index"] = String(index);
+    const height = this.#options.rowHeight();
+    item.style.height = `${height}px`;
+    item.style.top = `${index * height}px`;
+    return item;
   }
 
   #roving(): void {
-    for (const [index, row] of this.#rows) row.tabIndex = index === this.#active ? 0 : -1;
+    for (const [index, item] of this.#rows) {
+      const row = item.firstElementChild;
+      if (row instanceof HTMLElement) row.tabIndex = index === this.#active ? 0 : -1;
+      mark(item, "aria-setsize", String(this.#count));
+    }
   }
 
   #focused(target: EventTarget | null): void {

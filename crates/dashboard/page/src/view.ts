@@ -1,6 +1,7 @@
 // What a view is given, and what views share: states of waiting, emptiness and failure.
 
 import { Problem } from "./api.ts";
+import { say } from "./dialog.ts";
 import { type Child, fill, h } from "./dom.ts";
 import type { Events } from "./events.ts";
 import type { Route } from "./route.ts";
@@ -29,6 +30,13 @@ export async function into<T>(place: HTMLElement, context: Context, read: () => 
     clearTimeout(waiting);
     if (!context.signal.aborted) fill(place, failure(error, () => void into(place, context, read, show)));
   }
+}
+
+/** Work that nobody waits for: what goes wrong is said in passing, unless the view was left meanwhile. */
+export function aside(work: Promise<unknown>, signal: AbortSignal): void {
+  work.catch((error: unknown) => {
+    if (!signal.aborted) say(wordsOf(error), true);
+  });
 }
 
 export function failure(error: unknown, again?: () => void): HTMLElement {

@@ -11,7 +11,7 @@ import { link } from "../route.ts";
 import { type Opened, openSession } from "../session-head.ts";
 import { time } from "../time.ts";
 import type { Compaction, StoredMessage } from "../types.ts";
-import { type Context, badge, empty, into, later, wordsOf } from "../view.ts";
+import { type Context, aside, badge, empty, into, later, wordsOf } from "../view.ts";
 
 /** Messages behind a summary, read at a time. */
 const BEHIND = 20;
@@ -169,7 +169,7 @@ function behind(opened: Opened, context: Context, done: Compaction): HTMLElement
     cursor = page.next_cursor;
     return page.messages;
   };
-  const more = h("button", { type: "button", onclick: () => void add() }, "More");
+  const more = h("button", { type: "button", onclick: () => aside(add(), context.signal) }, "More");
   const add = async () => {
     const messages = await read(false);
     more.before(...messages.map(messageView));

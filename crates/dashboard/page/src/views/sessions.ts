@@ -11,7 +11,7 @@ import { link, replace } from "../route.ts";
 import { Reports } from "../reports.ts";
 import { time } from "../time.ts";
 import type { Report, Session, SessionsPage } from "../types.ts";
-import { type Context, empty, failure, heading, later } from "../view.ts";
+import { type Context, aside, empty, failure, heading, later } from "../view.ts";
 
 const PAGE = 100;
 const NARROW = matchMedia("(max-width: 759px)");
@@ -59,7 +59,7 @@ class SessionsView {
     this.#main.append(heading("Sessions", h("div", { class: "filters" }, this.#search, this.#project)), this.#note, this.#place);
     this.#place.append(this.#list.node);
     this.#context.events.hear(this.#context.signal, (event) => this.#hear(event));
-    void this.#projects();
+    aside(this.#projects(), this.#context.signal);
     void this.#read(true);
   }
 

@@ -14,7 +14,7 @@ import { time } from "../time.ts";
 import { type Mark, Track } from "../track.ts";
 import type { Collapse, Compaction, Decided, MessagesPage, Report, StoredMessage } from "../types.ts";
 import { modal } from "../dialog.ts";
-import { type Context, empty, later } from "../view.ts";
+import { type Context, aside, empty, later } from "../view.ts";
 
 const PAGE = 200;
 const NARROW = matchMedia("(max-width: 759px)");
@@ -53,8 +53,11 @@ class Timeline {
   async open(lastSeq: number): Promise<void> {
     const search = hitList(this.#id, this.#context, (seq) => this.#go(seq));
     const end = (name: string, row: () => number) => h("button", { type: "button", onclick: () => this.#list.show(row()) }, name);
-    this.node.append(h("div", { class: "ends" }, search, end("First", () => 0), end("Newest", () => this.#list.count - 1)), this.#sum, this.#list.node);
+    const ends = h("div", { class: "ends" }, search);
+    this.node.append(ends, this.#sum, this.#list.node);
     await this.#marks(lastSeq);
+    // Now there are ends to go to.
+    ends.append(end("First", () => 0), end("Newest", () => this.#list.count - 1));
     const wanted = Number(this.#context.route.query.get("seq") ?? 0);
     if (wanted > 0) this.#go(wanted);
     this.#hear();
@@ -80,7 +83,7 @@ class Timeline {
   }
 
   #hear(): void {
-    const anew = later(150, this.#context.signal, () => void this.#marks(this.#track.lastSeq));
+    const anew = later(150, this.#context.signal, () => aside(this.#marks(this.#track.lastSeq), this.#context.signal));
     this.#context.events.hear(this.#context.signal, (event) => {
       if (event.session_id !== this.#id) return;
       if (["compaction", "collapse", "recall", "context"].includes(event.kind)) anew();
