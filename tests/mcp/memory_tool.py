@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 
 from anthropic.lib.tools import ToolError
-from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
+from anthropic.tools.memory import BetaAbstractMemoryTool, BetaLocalFilesystemMemoryTool
 
 BASE, TOKEN, PROJECT = os.environ["BASE"], os.environ["TOKEN"], os.environ["PROJECT"]
 helper = BetaLocalFilesystemMemoryTool(os.environ["HELPER"])
@@ -23,16 +23,24 @@ def post(path, body):
     return json.load(opener.open(request))
 
 
-def by_helper(command):
+class Remote(BetaAbstractMemoryTool):
+    """How a program of the SDK plugs the daemon's memory into its own loop of tools."""
+
+    def send(self, command):
+        call = {"project_dir": PROJECT, "input": command.model_dump(exclude_none=True)}
+        told = post("/v1/memory-tool", call)
+        if told["is_error"]:
+            raise ToolError(told["content"])
+        return told["content"]
+
+    view = create = str_replace = insert = delete = rename = send
+
+
+def told_by(tool, command):
     try:
-        return helper.call(command), False
+        return tool.call(command), False
     except ToolError as error:
         return str(error), True
-
-
-def by_daemon(command):
-    told = post("/v1/memory-tool", {"project_dir": PROJECT, "input": command})
-    return told["content"], told["is_error"]
 
 
 def helper_files():
@@ -129,10 +137,10 @@ def random_edits(count):
 
 
 def main():
-    different = 0
+    different, remote = 0, Remote()
     commands = COMMANDS + list(random_edits(100))
     for command in commands:
-        (theirs, their_error), (ours, our_error) = by_helper(command), by_daemon(command)
+        (theirs, their_error), (ours, our_error) = told_by(helper, command), told_by(remote, command)
         same_files = helper_files() == daemon_files()
         if comparable(theirs) != comparable(ours) or their_error != our_error or not same_files:
             different += 1

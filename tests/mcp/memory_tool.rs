@@ -256,7 +256,8 @@ fn programs_that_run_their_own_tools_call_it_over_http() {
     assert!((400..500).contains(&without.status), "{}", without.brief());
 }
 
-/// Commands that the SDK's own helper understands have the same effects and answers here. Where they differ on purpose
+/// Commands that the SDK's own helper understands have the same effects and answers here, through a tool that the SDK
+/// runs. Where they differ on purpose
 /// is no part of the list: another ending than .md, an empty folder, the index, a slash at a path's end.
 #[test]
 fn the_sdks_own_helper_does_the_same() {
