@@ -48,9 +48,9 @@ impl Sent {
         object(&self.body)
     }
 
-    /// For requests of which every field is optional: an empty body or `null` asks for all defaults.
+    /// For requests of which every field is optional: an empty body asks for all defaults.
     pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Failure> {
-        if matches!(self.body.trim_ascii(), b"" | b"null") {
+        if self.body.trim_ascii().is_empty() {
             return Ok(T::default());
         }
         object(&self.body)
