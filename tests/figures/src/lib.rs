@@ -6,7 +6,7 @@
 //! Reading order: [`table`] → [`recording`] → [`drive`] ([`retention`]) → [`histories`] →
 //! [`prompts`] → [`appends`] → [`notes`] ([`sides`]) → [`imports`] → [`memory`] → [`starts`] →
 //! [`tokens`] ([`growth`], [`fit`]) → [`search`] → [`ranking`] ([`talk`]) → [`model_notes`] ([`asking`]) →
-//! [`model_drive`] ([`watch`]) → [`model_prefix`] → [`gateway`] → [`gateway_streams`] → [`gateway_endless`], and on memory [`extraction`].
+//! [`model_drive`] ([`watch`]) → [`model_prefix`] → [`gateway`] → [`gateway_streams`] → [`gateway_endless`] → [`hooks`], and on memory [`extraction`].
 
 // A measurement that can't be taken ends the program where it stands.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
@@ -22,6 +22,7 @@ pub mod gateway_streams;
 pub mod growth;
 pub mod held;
 pub mod histories;
+pub mod hooks;
 pub mod imports;
 pub mod memdir;
 pub mod memory;

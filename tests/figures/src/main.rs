@@ -10,13 +10,13 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, extraction, gateway, gateway_endless, gateway_streams, histories, imports,
-    memdir, memory, model_drive, model_notes, model_prefix, needs, notes, prompts, ranking, recall,
-    recording, search, secrets, starts, tokens,
+    appends, drive, extraction, gateway, gateway_endless, gateway_streams, histories, hooks,
+    imports, memdir, memory, model_drive, model_notes, model_prefix, needs, notes, prompts,
+    ranking, recall, recording, search, secrets, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 25] = [
+const PARTS: [&str; 26] = [
     "needs",
     "prompts",
     "histories",
@@ -42,6 +42,7 @@ const PARTS: [&str; 25] = [
     "secrets",
     "gateway",
     "gateway-streams",
+    "hooks",
 ];
 
 struct Wanted {
@@ -111,6 +112,7 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
         "memdir-race" => memdir::race(wanted.seed),
         "memdir-saves" => memdir::saves(wanted.seed),
         "gateway-endless" => gateway_endless::rows(&sessions),
+        "hooks" => hooks::rows(),
         "secrets" => secrets::rows(wanted.seed),
         "gateway" => gateway::rows(),
         "gateway-streams" => gateway_streams::rows(),
