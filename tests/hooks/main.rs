@@ -4,6 +4,7 @@
 
 mod agent;
 mod bad_input;
+mod install;
 mod spool;
 mod transcripts;
 mod words;

@@ -117,6 +117,13 @@ pub(crate) enum Command {
     Export(Export),
     /// Play a recorded session through the daemon, turn by turn, and measure
     Replay(Replay),
+    /// Put bethink into an agent's own configuration: tools, and hooks where it has them
+    ///
+    /// With --project DIR into the files of that project instead of yours; those that others share look for
+    /// bethink in PATH.
+    Install(Install),
+    /// Take out of it what install put in, and nothing else
+    Uninstall(Uninstall),
     /// Hand a coding agent's hook to the daemon: JSON on stdin, the answer on stdout
     #[command(disable_help_flag = true)]
     Hook {
@@ -147,6 +154,27 @@ pub(crate) struct Down {
     pub(crate) uninstall: bool,
     /// With --uninstall: show what would be removed
     #[arg(long, requires = "uninstall")]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Install {
+    /// claude-code, codex, cursor, vscode, zed, gemini or opencode
+    pub(crate) agent: String,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Have the agent speak to its provider through bethink's gateway as well
+    #[arg(long)]
+    pub(crate) gateway: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Uninstall {
+    /// As for install
+    pub(crate) agent: String,
+    /// Show what would change, and change nothing
+    #[arg(long)]
     pub(crate) dry_run: bool,
 }
 

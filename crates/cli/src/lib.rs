@@ -10,6 +10,7 @@
 mod app;
 mod args;
 mod commands;
+mod disk;
 mod draw;
 mod drive;
 mod failure;

@@ -1,5 +1,6 @@
 //! `bethink doctor`: one line for each thing that can be wrong, and what to do about it.
 
+mod agents;
 mod memory;
 mod team;
 
@@ -68,6 +69,7 @@ pub(crate) async fn doctor(app: &mut App) -> Done {
     findings.push(listens(app));
     findings.push(database(&app.places.home));
     findings.push(disk(&app.places.home));
+    findings.extend(agents::agents(app));
     if let Ok(client) = &daemon {
         findings.extend(memory::memory(app, client).await);
         findings.extend(team::team(app, client).await);

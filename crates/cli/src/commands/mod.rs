@@ -13,6 +13,7 @@ mod export;
 mod gateway;
 mod history;
 mod import;
+mod install;
 mod instructions;
 mod mcp;
 mod memory;
@@ -70,6 +71,8 @@ pub(crate) async fn run(app: &mut App, command: Command) -> Done {
         Command::Import(what) => Box::pin(import::import(app, &what)).await,
         Command::Export(what) => export::export(app, &what).await,
         Command::Replay(how) => Box::pin(replay::replay(app, &how)).await,
+        Command::Install(how) => Box::pin(install::install(app, &how)).await,
+        Command::Uninstall(how) => install::uninstall(app, &how),
         // Only behind global options, such as in `bethink --quiet hook stop`.
         Command::Hook { words } => {
             crate::hook::main(&words, |name| std::env::var(name).ok());

@@ -1,0 +1,273 @@
+//! `bethink install` and `uninstall`: our entries in an agent's own configuration, and out of it again.
+
+use std::path::{Path, PathBuf};
+
+use bethink_install::{Agent, File, Places, Wanted, diff, files};
+use serde::Serialize;
+
+use super::Done;
+use crate::app::App;
+use crate::args::{Install, Uninstall};
+use crate::disk::{Configured, Shelf};
+use crate::failure::Failure;
+use crate::screen::{Text, Tone};
+
+/// What became of a file.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    path: String,
+    what: &'static str,
+    /// `written`, `unchanged`, `would change`, `removed`.
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    diff: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_alone: Vec<String>,
+}
+
+/// A file as it is and as it is to be.
+struct Planned {
+    file: File,
+    now: Configured,
+    /// `None`: it is to go, since we made it.
+    then: Option<String>,
+    made: Vec<Vec<String>>,
+    left_alone: Vec<String>,
+}
+
+pub(crate) async fn install(app: &mut App, how: &Install) -> Done {
+    let agent = agent(&how.agent)?;
+    let wanted = wanted(app, agent, how.gateway).await?;
+    let places = places(app, app.project_given)?;
+    let shelf = Shelf::of(&app.places.home);
+    let mut planned = Vec::new();
+    for mut file in files(agent, &places, &wanted) {
+        file.path = existing(file.path);
+        let now = Configured::read(&file.path)?;
+        let put = file.put_in(now.text()).map_err(|fault| not_edited(&file.path, &fault))?;
+        let (then, made, left_alone) = (Some(put.text), put.made, put.left_alone);
+        planned.push(Planned { file, now, then, made, left_alone });
+    }
+    let mut outcomes = Vec::new();
+    for one in &planned {
+        if one.is_change() && !how.dry_run {
+            shelf.keep_before(&one.file.path, &one.now, &one.made)?;
+            let secret = how.gateway || places.project.is_none();
+            one.now.write(one.then.as_deref().unwrap_or_default(), secret)?;
+            shelf.keep_after(&one.file.path, one.then.as_deref().unwrap_or_default())?;
+        }
+        outcomes.push(one.outcome(if how.dry_run { "would change" } else { "written" }));
+    }
+    show(app, agent, &outcomes, how.dry_run)?;
+    let is_new = !how.dry_run && planned.iter().any(Planned::is_change);
+    if let Some(note) = agent.note().filter(|_| is_new && !app.screen.json) {
+        app.screen.note(Text::from(note))?;
+    }
+    match outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
+        true => Err(Failure::Said),
+        false => Ok(()),
+    }
+}
+
+pub(crate) fn uninstall(app: &mut App, how: &Uninstall) -> Done {
+    let agent = agent(&how.agent)?;
+    let places = places(app, app.project_given)?;
+    // Whatever address stands there: ours is known by its form.
+    let wanted = Wanted {
+        program: program(app),
+        anthropic: Some(String::new()),
+        openai: Some(String::new()),
+    };
+    let shelf = Shelf::of(&app.places.home);
+    let mut planned = Vec::new();
+    for mut file in files(agent, &places, &wanted) {
+        file.path = existing(file.path);
+        let now = Configured::read(&file.path)?;
+        let Some(text) = now.text().map(str::to_owned) else { continue };
+        let record = shelf.record(&file.path);
+        let then = match shelf.before(&file.path, &text) {
+            Some(before) => before,
+            None => {
+                let left = file
+                    .take_out(&text, &record.made)
+                    .map_err(|fault| not_edited(&file.path, &fault))?;
+                let is_bare = matches!(left.trim(), "" | "{}");
+                Some(left).filter(|_| !(record.was_absent && is_bare))
+            }
+        };
+        planned.push(Planned { file, now, then, made: Vec::new(), left_alone: Vec::new() });
+    }
+    let mut outcomes = Vec::new();
+    for one in &planned {
+        if one.is_change() && !how.dry_run {
+            match &one.then {
+                Some(text) => one.now.write(text, places.project.is_none())?,
+                None => one.now.remove()?,
+            }
+            shelf.forget(&one.file.path)?;
+        }
+        let done = if one.then.is_some() { "written" } else { "removed" };
+        outcomes.push(one.outcome(if how.dry_run { "would change" } else { done }));
+    }
+    show(app, agent, &outcomes, how.dry_run)
+}
+
+/// Files of every agent with something of ours, and whether it is as it should be: for `doctor`.
+pub(super) fn states(app: &App) -> Vec<(Agent, PathBuf, Result<bethink_install::State, String>)> {
+    let wanted = Wanted { program: program(app), ..Wanted::default() };
+    let Ok(places) = places(app, false) else { return Vec::new() };
+    let mut states = Vec::new();
+    for agent in Agent::ALL {
+        for file in files(agent, &places, &wanted) {
+            let path = existing(file.path.clone());
+            let Ok(now) = Configured::read(&path) else { continue };
+            let state = file.state(now.text()).map_err(|fault| fault.to_string());
+            states.push((agent, path, state));
+        }
+    }
+    states
+}
+
+impl Planned {
+    fn is_change(&self) -> bool {
+        self.now.text() != self.then.as_deref()
+    }
+
+    fn outcome(&self, changed: &'static str) -> Outcome {
+        let path = self.file.path.display().to_string();
+        let shown = diff::unified(&path, self.now.text(), self.then.as_deref());
+        Outcome {
+            what: self.file.what,
+            outcome: if self.is_change() { changed } else { "unchanged" },
+            diff: without_capability(&shown),
+            left_alone: self.left_alone.clone(),
+            path,
+        }
+    }
+}
+
+fn show(app: &mut App, agent: Agent, outcomes: &[Outcome], dry_run: bool) -> Done {
+    if app.screen.json {
+        let told =
+            serde_json::json!({ "agent": agent.as_str(), "dry_run": dry_run, "files": outcomes });
+        return Ok(app.screen.value(&told)?);
+    }
+    for outcome in outcomes {
+        if dry_run {
+            for line in outcome.diff.lines() {
+                let tone = match line.as_bytes().first() {
+                    Some(b'+') => Tone::Good,
+                    Some(b'-') => Tone::Bad,
+                    Some(b'@') => Tone::Accent,
+                    _ => Tone::Plain,
+                };
+                app.screen.line(Text::new().put(tone, line))?;
+            }
+        }
+        let line = Text::new()
+            .strong(format!("{:<12}", outcome.outcome))
+            .plain(outcome.path.clone())
+            .dim(format!("  {}", outcome.what));
+        if !dry_run || outcome.outcome == "unchanged" {
+            app.screen.line(line)?;
+        }
+        for place in &outcome.left_alone {
+            let told = format!("{place} in {} is not ours and stays as it is", outcome.path);
+            app.screen.complain(Text::new().put(Tone::Warn, told))?;
+        }
+    }
+    if outcomes.is_empty() {
+        app.screen
+            .note(Text::from(format!("{} has no configuration file here", agent.as_str())))?;
+    }
+    Ok(())
+}
+
+fn agent(name: &str) -> Result<Agent, Failure> {
+    Agent::named(name).ok_or_else(|| {
+        let names: Vec<_> = Agent::ALL.iter().map(|agent| agent.as_str()).collect();
+        Failure::Use(format!("{name:?} is none of {}", names.join(", ")))
+    })
+}
+
+async fn wanted(app: &App, agent: Agent, gateway: bool) -> Result<Wanted, Failure> {
+    let wanted = Wanted { program: program(app), ..Wanted::default() };
+    if !gateway {
+        return Ok(wanted);
+    }
+    if !agent.takes_gateway() {
+        return Err(Failure::hinted(
+            format!("{}'s configuration has no place for the gateway's address", agent.as_str()),
+            "without --gateway, its tools and hooks are installed",
+        ));
+    }
+    let addresses = app.client().await?.gateway().await?;
+    Ok(Wanted { anthropic: Some(addresses.anthropic), openai: Some(addresses.openai), ..wanted })
+}
+
+fn places(app: &App, project: bool) -> Result<Places, Failure> {
+    let dir = |name: &str| {
+        let value = std::env::var_os(name).filter(|value| !value.is_empty());
+        value.map(PathBuf::from).filter(|path| path.is_absolute())
+    };
+    let person = dir("HOME")
+        .ok_or_else(|| Failure::hinted("we could not tell where your files are", "set HOME"))?;
+    Ok(Places {
+        config: dir("XDG_CONFIG_HOME").unwrap_or_else(|| person.join(".config")),
+        claude: dir("CLAUDE_CONFIG_DIR"),
+        codex: dir("CODEX_HOME"),
+        is_mac: cfg!(target_os = "macos"),
+        project: project.then(|| app.project.clone()),
+        person,
+    })
+}
+
+/// By the name under which it is found in `PATH`, if that is this program: an update puts another file there.
+fn program(app: &App) -> String {
+    let own = app.program.canonicalize().ok();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut named = std::env::split_paths(&path).map(|dir| dir.join("bethink"));
+    let found =
+        named.find(|file| file.is_absolute() && file.canonicalize().ok() == own && own.is_some());
+    found.unwrap_or_else(|| app.program.clone()).display().to_string()
+}
+
+/// Some agents read `NAME.jsonc` as well; where a person has that one, it is the one.
+fn existing(path: PathBuf) -> PathBuf {
+    let other = path.with_extension("jsonc");
+    let is_json = path.extension().is_some_and(|extension| extension == "json");
+    if is_json && !path.exists() && other.exists() { other } else { path }
+}
+
+fn not_edited(path: &Path, fault: &bethink_install::NotEdited) -> Failure {
+    Failure::hinted(
+        format!("{} is left alone, as it can't be read: {fault}", path.display()),
+        "mend the file, then try again; nothing was changed",
+    )
+}
+
+/// The capability in an address opens the gateway; a diff may be shown to others.
+fn without_capability(diff: &str) -> String {
+    let hidden = diff.lines().map(|line| match line.split_once("/k/") {
+        Some((before, rest)) => {
+            let end = rest.find(['"', '/', '\'']).unwrap_or(rest.len());
+            format!("{before}/k/…{}\n", &rest[end..])
+        }
+        None => format!("{line}\n"),
+    });
+    hidden.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capability_is_not_shown() {
+        let diff = "+  \"u\": \"http://127.0.0.1:1/anthropic/k/s3cret\",\n+  \"v\": \"http://127.0.0.1:1/openai/k/s3cret/v1\"\n x\n";
+        let shown = without_capability(diff);
+        assert!(!shown.contains("s3cret"), "{shown}");
+        assert_eq!(shown.lines().count(), 3);
+        assert!(shown.contains("/openai/k/…/v1\""), "{shown}");
+    }
+}

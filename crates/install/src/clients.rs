@@ -1,0 +1,266 @@
+//! Which files each coding agent reads, and what of ours belongs into them.
+//!
+//! Each place and shape is what the agent's own documentation says, named beside it.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::edit::{Edit, Ours, quoted};
+use crate::file::{File, Format};
+
+/// The agents that bethink can be installed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agent {
+    ClaudeCode,
+    Codex,
+    Cursor,
+    Vscode,
+    Zed,
+    Gemini,
+    Opencode,
+}
+
+/// Where a person's files are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    pub person: PathBuf,
+    /// `$XDG_CONFIG_HOME`, else `~/.config`.
+    pub config: PathBuf,
+    /// `$CLAUDE_CONFIG_DIR`.
+    pub claude: Option<PathBuf>,
+    /// `$CODEX_HOME`.
+    pub codex: Option<PathBuf>,
+    /// Applications keep their settings in `~/Library`.
+    pub is_mac: bool,
+    /// For this project alone.
+    pub project: Option<PathBuf>,
+}
+
+/// What is to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The program's path.
+    pub program: String,
+    /// The address of the gateway's Anthropic side, if the agent is to speak through it.
+    pub anthropic: Option<String>,
+    /// And of its OpenAI side.
+    pub openai: Option<String>,
+}
+
+/// Our name in their lists.
+const NAME: &str = "bethink";
+/// Seconds after which Claude Code and Codex give a hook up. It ends within a third of one by itself.
+const SECONDS: u64 = 5;
+/// The same for Gemini CLI, which counts milliseconds.
+const MILLISECONDS: u64 = 5_000;
+
+/// Claude Code's events. It goes on at once where nobody waits for what a hook says.
+/// <https://code.claude.com/docs/en/hooks>
+const CLAUDE_EVENTS: [(&str, bool); 7] = [
+    ("SessionStart", false),
+    ("UserPromptSubmit", false),
+    ("PostToolUse", true),
+    ("PreCompact", false),
+    ("SubagentStop", true),
+    ("Stop", false),
+    ("SessionEnd", false),
+];
+
+impl Agent {
+    pub const ALL: [Self; 7] = [
+        Self::ClaudeCode,
+        Self::Codex,
+        Self::Cursor,
+        Self::Vscode,
+        Self::Zed,
+        Self::Gemini,
+        Self::Opencode,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Cursor => "cursor",
+            Self::Vscode => "vscode",
+            Self::Zed => "zed",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|agent| agent.as_str() == name)
+    }
+
+    /// Whether its configuration has a place for the gateway's address.
+    pub fn takes_gateway(self) -> bool {
+        // Codex speaks the Responses API alone, which the gateway does not; the others have no such setting.
+        matches!(self, Self::ClaudeCode | Self::Zed | Self::Opencode)
+    }
+
+    /// What a person should know after it was installed.
+    pub fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Codex => Some("Codex asks once whether its hooks may run: /hooks shows them"),
+            _ => None,
+        }
+    }
+}
+
+/// Files of an agent, with what belongs into each. A file that a project shares names the program without its
+/// path, since that is another one on each machine.
+pub fn files(agent: Agent, places: &Places, wanted: &Wanted) -> Vec<File> {
+    match agent {
+        Agent::ClaudeCode => claude_code(places, wanted),
+        Agent::Codex => vec![codex(places, wanted)],
+        Agent::Cursor => vec![cursor(places, wanted)],
+        Agent::Vscode => vec![vscode(places, wanted)],
+        Agent::Zed => vec![zed(places, wanted)],
+        Agent::Gemini => vec![gemini(places, wanted)],
+        Agent::Opencode => vec![opencode(places, wanted)],
+    }
+}
+
+/// <https://code.claude.com/docs/en/mcp>: servers of a person stand in `~/.claude.json`, of a project in `.mcp.json`.
+/// <https://code.claude.com/docs/en/settings>: hooks and variables stand in `settings.json`, and for one person in
+/// one project in `settings.local.json`, which is not shared.
+fn claude_code(places: &Places, wanted: &Wanted) -> Vec<File> {
+    let (servers, settings) = match &places.project {
+        Some(project) => (project.join(".mcp.json"), project.join(".claude/settings.local.json")),
+        None => match &places.claude {
+            Some(dir) => (dir.join(".claude.json"), dir.join("settings.json")),
+            None => {
+                (places.person.join(".claude.json"), places.person.join(".claude/settings.json"))
+            }
+        },
+    };
+    let server = json!({ "type": "stdio", "command": shared(places, wanted), "args": ["mcp"] });
+    let mut edits: Vec<Edit> = CLAUDE_EVENTS
+        .into_iter()
+        .map(|(event, is_async)| {
+            let mut hook = json!({ "type": "command", "command": line(&wanted.program, &["hook", event]), "timeout": SECONDS });
+            if is_async {
+                hook["async"] = Value::Bool(true);
+            }
+            Edit::element(&["hooks", event], json!({ "hooks": [hook] }))
+        })
+        .collect();
+    edits.extend(address(&["env", "ANTHROPIC_BASE_URL"], wanted.anthropic.as_ref()));
+    vec![
+        json_file(servers, "MCP server", vec![member(&["mcpServers", NAME], server)]),
+        json_file(settings, "hooks", edits),
+    ]
+}
+
+/// <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/hooks>: hooks may
+/// stand in `config.toml`. Its transcripts have a form of their own, so that only what is answered is hooked.
+fn codex(places: &Places, wanted: &Wanted) -> File {
+    let home = places.codex.clone().unwrap_or_else(|| places.person.join(".codex"));
+    let dir = places.project.as_ref().map_or(home, |project| project.join(".codex"));
+    let program = shared(places, wanted);
+    let mut edits =
+        vec![member(&["mcp_servers", NAME], json!({ "command": program, "args": ["mcp"] }))];
+    for event in ["SessionStart", "UserPromptSubmit"] {
+        let command = line(&program, &["hook", "--client", "codex", event]);
+        let hook = json!({ "type": "command", "command": command, "timeout": SECONDS });
+        edits.push(Edit::element(&["hooks", event], json!({ "hooks": [hook] })));
+    }
+    File {
+        path: dir.join("config.toml"),
+        format: Format::Toml,
+        edits,
+        what: "MCP server and hooks",
+    }
+}
+
+/// <https://cursor.com/docs/mcp>. Hooks are left out: the one that a session's start has is refused by some of its
+/// versions, which then run no hook at all, and no other takes words for the model.
+fn cursor(places: &Places, wanted: &Wanted) -> File {
+    let dir = places.project.as_ref().unwrap_or(&places.person).join(".cursor");
+    let server = json!({ "command": shared(places, wanted), "args": ["mcp"] });
+    json_file(dir.join("mcp.json"), "MCP server", vec![member(&["mcpServers", NAME], server)])
+}
+
+/// <https://code.visualstudio.com/docs/agents/reference/mcp-configuration>
+fn vscode(places: &Places, wanted: &Wanted) -> File {
+    let path = match (&places.project, places.is_mac) {
+        (Some(project), _) => project.join(".vscode"),
+        (None, true) => places.person.join("Library/Application Support/Code/User"),
+        (None, false) => places.config.join("Code/User"),
+    };
+    let server = json!({ "type": "stdio", "command": shared(places, wanted), "args": ["mcp"] });
+    json_file(path.join("mcp.json"), "MCP server", vec![member(&["servers", NAME], server)])
+}
+
+/// <https://zed.dev/docs/ai/mcp> and <https://zed.dev/docs/ai/llm-providers>
+fn zed(places: &Places, wanted: &Wanted) -> File {
+    let path = match &places.project {
+        Some(project) => project.join(".zed/settings.json"),
+        None => places.config.join("zed/settings.json"),
+    };
+    let server = json!({ "command": shared(places, wanted), "args": ["mcp"], "env": {} });
+    let mut edits = vec![member(&["context_servers", NAME], server)];
+    edits.extend(address(&["language_models", "anthropic", "api_url"], wanted.anthropic.as_ref()));
+    edits.extend(address(&["language_models", "openai", "api_url"], wanted.openai.as_ref()));
+    json_file(path, "MCP server", edits)
+}
+
+/// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. Its transcripts
+/// have a form of their own.
+fn gemini(places: &Places, wanted: &Wanted) -> File {
+    let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
+    let program = shared(places, wanted);
+    let mut edits =
+        vec![member(&["mcpServers", NAME], json!({ "command": program, "args": ["mcp"] }))];
+    for event in ["SessionStart", "BeforeAgent"] {
+        let command = line(&program, &["hook", "--client", "gemini", event]);
+        let hook =
+            json!({ "name": NAME, "type": "command", "command": command, "timeout": MILLISECONDS });
+        edits.push(Edit::element(&["hooks", event], json!({ "hooks": [hook] })));
+    }
+    json_file(dir.join("settings.json"), "MCP server and hooks", edits)
+}
+
+/// <https://opencode.ai/docs/mcp-servers> and <https://opencode.ai/docs/providers>
+fn opencode(places: &Places, wanted: &Wanted) -> File {
+    let path = match &places.project {
+        Some(project) => project.join("opencode.json"),
+        None => places.config.join("opencode/opencode.json"),
+    };
+    let server =
+        json!({ "type": "local", "command": [shared(places, wanted), "mcp"], "enabled": true });
+    let mut edits = vec![member(&["mcp", NAME], server)];
+    let base = wanted.anthropic.as_ref().map(|url| format!("{url}/v1"));
+    edits.extend(address(&["provider", "anthropic", "options", "baseURL"], base.as_ref()));
+    json_file(path, "MCP server", edits)
+}
+
+fn member(path: &[&str], value: Value) -> Edit {
+    Edit::member(path, value, Ours::Program)
+}
+
+/// The gateway's address, where it is asked for.
+fn address(path: &[&str], url: Option<&String>) -> Option<Edit> {
+    url.map(|url| Edit::member(path, Value::from(url.as_str()), Ours::Address))
+}
+
+fn json_file(path: PathBuf, what: &'static str, edits: Vec<Edit>) -> File {
+    File { path, format: Format::Json, edits, what }
+}
+
+/// The program as a file that others may read names it.
+fn shared(places: &Places, wanted: &Wanted) -> String {
+    match places.project {
+        Some(_) => NAME.to_owned(),
+        None => wanted.program.clone(),
+    }
+}
+
+fn line(program: &str, words: &[&str]) -> String {
+    format!("{} {}", quoted(program), words.join(" "))
+}
+
+#[cfg(test)]
+mod tests;

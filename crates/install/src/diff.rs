@@ -1,0 +1,37 @@
+//! What a change changes, for people.
+
+use similar::TextDiff;
+
+/// Lines around a change.
+const CONTEXT: usize = 3;
+
+/// A unified diff; nothing where nothing changes. `None` is a file that is not there.
+pub fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String {
+    let name = |side: &str, text: Option<&str>| match text {
+        Some(_) => format!("{side}{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
+    if before == after {
+        return String::new();
+    }
+    TextDiff::from_lines(old, new)
+        .unified_diff()
+        .context_radius(CONTEXT)
+        .header(&name("a", before), &name("b", after))
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_made_or_goes_is_told_so() {
+        assert_eq!(unified("/f", Some("a\n"), Some("a\n")), "");
+        let made = unified("/f", None, Some("a\n"));
+        assert!(made.starts_with("--- /dev/null\n+++ b/f\n") && made.ends_with("+a\n"), "{made}");
+        let gone = unified("/f", Some("a\n"), None);
+        assert!(gone.starts_with("--- a/f\n+++ /dev/null\n") && gone.ends_with("-a\n"), "{gone}");
+    }
+}

@@ -1,0 +1,168 @@
+//! What is to stand in a file, and how it is known again.
+
+use serde_json::{Map, Value};
+
+/// One thing of ours in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// A member at a path. Where one of ours stands there already, its members are brought up to date and what a
+    /// person added to it stays.
+    Member { path: Vec<String>, value: Value, ours: Ours },
+    /// An element of the list at a path. Those of ours that differ are replaced.
+    Element { path: Vec<String>, value: Value },
+}
+
+/// How a member is known to be ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ours {
+    /// It runs the program.
+    Program,
+    /// It is an address of the gateway, with a capability.
+    Address,
+}
+
+/// The program's name; a path may stand before it.
+const PROGRAM: &str = "bethink";
+/// Part of every address that the gateway hands out.
+const CAPABILITY: &str = "/k/";
+/// Where our gateway is; it listens nowhere else.
+const LOOPBACK: [&str; 3] = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"];
+
+impl Edit {
+    pub fn member(path: &[&str], value: Value, ours: Ours) -> Self {
+        Self::Member { path: owned(path), value, ours }
+    }
+
+    pub fn element(path: &[&str], value: Value) -> Self {
+        Self::Element { path: owned(path), value }
+    }
+
+    pub fn path(&self) -> &[String] {
+        match self {
+            Self::Member { path, .. } | Self::Element { path, .. } => path,
+        }
+    }
+}
+
+impl Ours {
+    pub fn is(self, value: &Value) -> bool {
+        match self {
+            Self::Program => runs_program(value),
+            Self::Address => value.as_str().is_some_and(|url| {
+                url.contains(CAPABILITY) && LOOPBACK.iter().any(|host| url.starts_with(host))
+            }),
+        }
+    }
+}
+
+/// An entry whose command, as a line, as a list or beside its arguments, is the program.
+fn runs_program(value: &Value) -> bool {
+    match value.get("command") {
+        // A path as it is, or a line for a shell.
+        Some(Value::String(line)) => is_program(line) || is_program(program_of(line)),
+        Some(Value::Array(words)) => words.first().and_then(Value::as_str).is_some_and(is_program),
+        _ => false,
+    }
+}
+
+/// A hook of ours: a command line that runs the program's word `hook`.
+pub(crate) fn is_hook(value: &Value) -> bool {
+    let line = value.get("command").and_then(Value::as_str).unwrap_or_default();
+    is_program(program_of(line)) && rest_of(line).trim_start().starts_with("hook ")
+}
+
+/// An element of a list of hooks that holds one of ours: by itself, or in a group.
+pub(crate) fn holds_hook(value: &Value) -> bool {
+    let group = value.get("hooks").and_then(Value::as_array);
+    is_hook(value) || group.is_some_and(|hooks| hooks.iter().any(is_hook))
+}
+
+/// Members in the order in which they are written, whatever order the map has; others come after, by name.
+pub(crate) fn in_order(members: &Map<String, Value>) -> Vec<(&str, &Value)> {
+    const ORDER: [&str; 9] =
+        ["type", "matcher", "name", "command", "args", "enabled", "hooks", "timeout", "async"];
+    let place = |key: &str| ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len());
+    let mut members: Vec<_> = members.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    members.sort_by_key(|(key, _)| (place(key), *key));
+    members
+}
+
+fn is_program(path: &str) -> bool {
+    path.rsplit('/').next() == Some(PROGRAM)
+}
+
+/// The first word of a command line, as a shell takes it; ours is quoted where its path wants it.
+fn program_of(line: &str) -> &str {
+    let line = line.trim_start();
+    match line.strip_prefix('\'') {
+        Some(quoted) => quoted.split('\'').next().unwrap_or_default(),
+        None => line.split_whitespace().next().unwrap_or_default(),
+    }
+}
+
+fn rest_of(line: &str) -> &str {
+    let line = line.trim_start();
+    match line.strip_prefix('\'') {
+        Some(quoted) => quoted.split_once('\'').map_or("", |(_, rest)| rest),
+        None => line.split_once(char::is_whitespace).map_or("", |(_, rest)| rest),
+    }
+}
+
+/// A path as one word of a shell's line.
+pub fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
+    match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
+}
+
+fn owned(path: &[&str]) -> Vec<String> {
+    path.iter().map(|&part| part.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn ours_is_what_runs_the_program() {
+        for (value, expect) in [
+            (json!({ "command": "/usr/bin/bethink", "args": ["mcp"] }), true),
+            (json!({ "command": "bethink" }), true),
+            (json!({ "command": ["/a b/bethink", "mcp"] }), true),
+            (json!({ "command": "'/a b/bethink' mcp" }), true),
+            (json!({ "command": "/usr/bin/rethink" }), false),
+            (json!({ "command": "/opt/bethink/run" }), false),
+            (json!({ "url": "http://127.0.0.1:4747/mcp" }), false),
+            (json!("bethink"), false),
+        ] {
+            assert_eq!(Ours::Program.is(&value), expect, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_hook_of_ours_is_found_in_its_group() {
+        let ours = json!({ "type": "command", "command": "'/a b/bethink' hook Stop" });
+        let other = json!({ "type": "command", "command": "bethink doctor" });
+        assert!(is_hook(&ours) && !is_hook(&other));
+        assert!(holds_hook(&json!({ "matcher": "*", "hooks": [other, ours] })));
+        assert!(!holds_hook(&json!({ "hooks": [other] })) && !holds_hook(&json!("x")));
+    }
+
+    #[test]
+    fn an_address_of_ours_is_local_and_has_a_capability() {
+        let is = |url: &str| Ours::Address.is(&json!(url));
+        assert!(is("http://127.0.0.1:4747/anthropic/k/abc"));
+        assert!(!is("https://example.org/anthropic/k/abc") && !is("http://127.0.0.1:4747/v1"));
+        assert!(!Ours::Address.is(&json!(7)));
+    }
+
+    #[test]
+    fn a_path_is_one_word() {
+        assert_eq!(quoted("/usr/local/bin/bethink"), "/usr/local/bin/bethink");
+        assert_eq!(quoted("/a b/it's"), r"'/a b/it'\''s'");
+    }
+}

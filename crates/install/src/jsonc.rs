@@ -1,0 +1,192 @@
+//! JSON with comments and trailing commas, edited where it stands.
+
+mod parse;
+mod splice;
+
+use serde_json::Value;
+
+use crate::edit::{Edit, Ours, holds_hook, is_hook};
+use crate::file::{Applied, NotEdited};
+use parse::{Kind, Node, parse};
+use splice::{Item, insert, remove, replace};
+
+/// Puts the edits in. What stands there and is not ours is left alone and named.
+pub(crate) fn put_in(text: &str, edits: &[Edit]) -> Result<Applied, NotEdited> {
+    let mut done = Applied { text: text.to_owned(), ..Applied::default() };
+    for edit in edits {
+        let root = parse(&done.text)?;
+        if !matches!(root.kind, Kind::Object(_)) {
+            return Err(NotEdited::at(&done.text, root.span.start, "the file holds no object"));
+        }
+        match edit {
+            Edit::Member { path, value, ours } => member(&mut done, &root, path, value, *ours)?,
+            Edit::Element { path, value } => element(&mut done, &root, path, value)?,
+        }
+    }
+    Ok(done)
+}
+
+/// Takes out what is ours, and the containers that were made for it where nothing else came into them.
+pub(crate) fn take_out(
+    text: &str,
+    edits: &[Edit],
+    made: &[Vec<String>],
+) -> Result<String, NotEdited> {
+    let mut text = text.to_owned();
+    for edit in edits {
+        while let Some(less) = without(&text, edit)? {
+            text = less;
+        }
+    }
+    let mut made: Vec<_> = made.iter().collect();
+    made.sort_by_key(|path| std::cmp::Reverse(path.len()));
+    for path in made {
+        let root = parse(&text)?;
+        let Some((parent, at)) = root.place(path) else { continue };
+        let node = parent.child(at);
+        if node.is_some_and(|node| node.is_empty(&text)) {
+            text = remove(&text, parent, at);
+        }
+    }
+    Ok(text)
+}
+
+/// Whether something of ours is in there.
+pub(crate) fn has_ours(text: &str, edits: &[Edit]) -> Result<bool, NotEdited> {
+    for edit in edits {
+        if without(text, edit)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn member(
+    done: &mut Applied,
+    root: &Node,
+    path: &[String],
+    value: &Value,
+    ours: Ours,
+) -> Result<(), NotEdited> {
+    let Some(there) = root.at(path) else { return add(done, root, path, value) };
+    let standing = there.value(&done.text);
+    if !ours.is(&standing) {
+        done.left_alone.push(path.join("."));
+        return Ok(());
+    }
+    let Value::Object(wanted) = value else {
+        if standing != *value {
+            done.text = replace(&done.text, there, value);
+        }
+        return Ok(());
+    };
+    for (key, value) in wanted {
+        // Each change moves what stands behind it.
+        let root = parse(&done.text)?;
+        let Some(there) = root.at(path) else { continue };
+        match there.member(key) {
+            Some(old) if old.value(&done.text) == *value => {}
+            Some(old) => done.text = replace(&done.text, old, value),
+            None => done.text = insert(&done.text, there, &Item::Member(key, value)),
+        }
+    }
+    Ok(())
+}
+
+fn element(
+    done: &mut Applied,
+    root: &Node,
+    path: &[String],
+    value: &Value,
+) -> Result<(), NotEdited> {
+    let Some(list) = root.at(path) else {
+        return add(done, root, path, &Value::Array(vec![value.clone()]));
+    };
+    let Kind::Array(elements) = &list.kind else {
+        done.left_alone.push(path.join("."));
+        return Ok(());
+    };
+    let hooks: Vec<&Node> =
+        elements.iter().filter_map(|element| hook_in(element, &done.text)).collect();
+    let Some(first) = hooks.first() else {
+        done.text = insert(&done.text, list, &Item::Element(value));
+        return Ok(());
+    };
+    // The command is ours; what else a person set for it, such as a timeout, stays.
+    let wanted = hook_of(value).and_then(|hook| hook.get("command")).cloned().unwrap_or_default();
+    if let Some(command) = first.member("command")
+        && command.value(&done.text) != wanted
+    {
+        done.text = replace(&done.text, command, &wanted);
+    }
+    Ok(())
+}
+
+/// Puts a value at a path of which some is missing.
+fn add(done: &mut Applied, root: &Node, path: &[String], value: &Value) -> Result<(), NotEdited> {
+    let there = (0..path.len()).rev().find_map(|end| Some((end, root.at(&path[..end])?)));
+    let Some((end, parent)) = there else { return Ok(()) };
+    if !matches!(parent.kind, Kind::Object(_)) {
+        done.left_alone.push(path[..end].join("."));
+        return Ok(());
+    }
+    let (key, rest) = (&path[end], &path[end + 1..]);
+    let nested = rest.iter().rev().fold(value.clone(), |inner, key| {
+        Value::Object([(key.clone(), inner)].into_iter().collect())
+    });
+    done.text = insert(&done.text, parent, &Item::Member(key, &nested));
+    done.made.extend((end + 1..path.len()).map(|end| path[..end].to_vec()));
+    if value.is_array() {
+        done.made.push(path.to_vec());
+    }
+    Ok(())
+}
+
+/// The text with one thing less of ours; `None` where there is none.
+fn without(text: &str, edit: &Edit) -> Result<Option<String>, NotEdited> {
+    let root = parse(text)?;
+    match edit {
+        Edit::Member { path, ours, .. } => {
+            let Some((parent, at)) = root.place(path) else { return Ok(None) };
+            let is_ours = parent.child(at).is_some_and(|node| ours.is(&node.value(text)));
+            Ok(is_ours.then(|| remove(text, parent, at)))
+        }
+        Edit::Element { path, .. } => {
+            let Some(list) = root.at(path) else { return Ok(None) };
+            let Kind::Array(elements) = &list.kind else { return Ok(None) };
+            let found = elements.iter().position(|element| holds_hook(&element.value(text)));
+            let Some(at) = found else { return Ok(None) };
+            // A group that a person put other hooks into keeps those.
+            let group = elements[at].member("hooks");
+            if let Some(Node { kind: Kind::Array(hooks), .. }) = group
+                && hooks.len() > 1
+                && let Some(hook) = hooks.iter().position(|hook| is_hook(&hook.value(text)))
+                && let Some(group) = group
+            {
+                return Ok(Some(remove(text, group, hook)));
+            }
+            Ok(Some(remove(text, list, at)))
+        }
+    }
+}
+
+/// The hook of ours in an element, which may be a group.
+fn hook_in<'a>(element: &'a Node, text: &str) -> Option<&'a Node> {
+    if is_hook(&element.value(text)) {
+        return Some(element);
+    }
+    match &element.member("hooks")?.kind {
+        Kind::Array(hooks) => hooks.iter().find(|hook| is_hook(&hook.value(text))),
+        _ => None,
+    }
+}
+
+fn hook_of(value: &Value) -> Option<&Value> {
+    match value.get("hooks") {
+        Some(hooks) => hooks.get(0),
+        None => Some(value),
+    }
+}
+
+#[cfg(test)]
+mod tests;

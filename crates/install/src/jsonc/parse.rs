@@ -1,0 +1,282 @@
+//! Where everything stands in a text of JSON with comments and trailing commas.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::file::NotEdited;
+
+/// Deepest nesting that is read; configurations have a handful of levels.
+const MOST_DEPTH: usize = 128;
+const BOM: &str = "\u{feff}";
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) span: Range<usize>,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Object(Vec<Member>),
+    Array(Vec<Node>),
+    Scalar,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) key: String,
+    /// Key and value.
+    pub(super) span: Range<usize>,
+    pub(super) value: Node,
+}
+
+impl Node {
+    /// The value at a path of members. Of a repeated key the last counts, as for every reader.
+    pub(super) fn at(&self, path: &[String]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, key| node.member(key))
+    }
+
+    pub(super) fn member(&self, key: &str) -> Option<&Self> {
+        let Kind::Object(members) = &self.kind else { return None };
+        members.iter().rev().find(|member| member.key == key).map(|member| &member.value)
+    }
+
+    /// The container of what stands at a path, and its number in it.
+    pub(super) fn place(&self, path: &[String]) -> Option<(&Self, usize)> {
+        let (last, above) = path.split_last()?;
+        let parent = self.at(above)?;
+        let Kind::Object(members) = &parent.kind else { return None };
+        members.iter().rposition(|member| member.key == *last).map(|at| (parent, at))
+    }
+
+    pub(super) fn child(&self, at: usize) -> Option<&Self> {
+        match &self.kind {
+            Kind::Object(members) => members.get(at).map(|member| &member.value),
+            Kind::Array(elements) => elements.get(at),
+            Kind::Scalar => None,
+        }
+    }
+
+    /// Places of the members or elements.
+    pub(super) fn items(&self) -> Vec<Range<usize>> {
+        match &self.kind {
+            Kind::Object(members) => members.iter().map(|member| member.span.clone()).collect(),
+            Kind::Array(elements) => elements.iter().map(|node| node.span.clone()).collect(),
+            Kind::Scalar => Vec::new(),
+        }
+    }
+
+    /// A container with nothing in it, not even a comment.
+    pub(super) fn is_empty(&self, text: &str) -> bool {
+        !matches!(self.kind, Kind::Scalar)
+            && text[self.span.start + 1..self.span.end - 1].trim().is_empty()
+    }
+
+    pub(super) fn value(&self, text: &str) -> Value {
+        match &self.kind {
+            Kind::Object(members) => Value::Object(
+                members.iter().map(|m| (m.key.clone(), m.value.value(text))).collect(),
+            ),
+            Kind::Array(elements) => elements.iter().map(|node| node.value(text)).collect(),
+            Kind::Scalar => serde_json::from_str(&text[self.span.clone()]).unwrap_or_default(),
+        }
+    }
+}
+
+/// The one value of a text.
+pub(super) fn parse(text: &str) -> Result<Node, NotEdited> {
+    let at = if text.starts_with(BOM) { BOM.len() } else { 0 };
+    let mut parser = Parser { text, at };
+    parser.blank()?;
+    let node = parser.value(0)?;
+    parser.blank()?;
+    match parser.peek() {
+        None => Ok(node),
+        Some(_) => Err(parser.wrong("there is more after the end")),
+    }
+}
+
+/// The end of blanks and comments from a place on.
+pub(super) fn blank_from(text: &str, at: usize) -> usize {
+    let mut parser = Parser { text, at };
+    // Parsed before: every comment has an end.
+    drop(parser.blank());
+    parser.at
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn wrong(&self, what: &str) -> NotEdited {
+        NotEdited::at(self.text, self.at, what)
+    }
+
+    /// White space and comments.
+    fn blank(&mut self) -> Result<(), NotEdited> {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                Some(b'/') if self.rest().starts_with("//") => {
+                    self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                }
+                Some(b'/') if self.rest().starts_with("/*") => {
+                    let end = self.rest()[2..].find("*/");
+                    let end = end.ok_or_else(|| self.wrong("this comment has no end"))?;
+                    self.at += end + 4;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Node, NotEdited> {
+        if depth > MOST_DEPTH {
+            return Err(self.wrong("it is nested too deep"));
+        }
+        let start = self.at;
+        let kind = match self.peek() {
+            Some(b'{') => Kind::Object(self.members(depth)?),
+            Some(b'[') => Kind::Array(self.elements(depth)?),
+            Some(b'"') => self.string().map(|_| Kind::Scalar)?,
+            Some(_) => self.word().map(|()| Kind::Scalar)?,
+            None => return Err(self.wrong("a value is missing here")),
+        };
+        Ok(Node { span: start..self.at, kind })
+    }
+
+    fn members(&mut self, depth: usize) -> Result<Vec<Member>, NotEdited> {
+        let mut members = Vec::new();
+        self.list(b'}', |parser| {
+            let start = parser.at;
+            if parser.peek() != Some(b'"') {
+                return Err(parser.wrong("a key in quotes is expected here"));
+            }
+            let key = parser.string()?;
+            parser.blank()?;
+            if parser.peek() != Some(b':') {
+                return Err(parser.wrong("`:` is expected here"));
+            }
+            parser.at += 1;
+            parser.blank()?;
+            let value = parser.value(depth + 1)?;
+            members.push(Member { key, span: start..value.span.end, value });
+            Ok(())
+        })?;
+        Ok(members)
+    }
+
+    fn elements(&mut self, depth: usize) -> Result<Vec<Node>, NotEdited> {
+        let mut elements = Vec::new();
+        self.list(b']', |parser| {
+            elements.push(parser.value(depth + 1)?);
+            Ok(())
+        })?;
+        Ok(elements)
+    }
+
+    fn list(
+        &mut self,
+        close: u8,
+        mut item: impl FnMut(&mut Self) -> Result<(), NotEdited>,
+    ) -> Result<(), NotEdited> {
+        self.at += 1;
+        loop {
+            self.blank()?;
+            match self.peek() {
+                Some(byte) if byte == close => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                None => return Err(self.wrong(&format!("`{}` is missing", close as char))),
+                Some(_) => item(self)?,
+            }
+            self.blank()?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(byte) if byte == close => {}
+                _ => {
+                    return Err(self.wrong(&format!("`,` or `{}` is expected here", close as char)));
+                }
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<String, NotEdited> {
+        let start = self.at;
+        let mut is_escaped = false;
+        for (at, byte) in self.text.bytes().enumerate().skip(start + 1) {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => {
+                    self.at = at + 1;
+                    let literal = &self.text[start..self.at];
+                    return serde_json::from_str(literal).map_err(|_| {
+                        NotEdited::at(self.text, start, "this text is not valid JSON")
+                    });
+                }
+                _ => {}
+            }
+        }
+        Err(self.wrong("this text has no end"))
+    }
+
+    /// A number, `true`, `false` or `null`.
+    fn word(&mut self) -> Result<(), NotEdited> {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        let length = self.rest().bytes().take_while(|byte| is_part(*byte)).count();
+        match serde_json::from_str::<Value>(&self.rest()[..length]) {
+            Ok(_) => {
+                self.at += length;
+                Ok(())
+            }
+            Err(_) => Err(self.wrong("a value is expected here")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_trailing_commas_are_no_fault() {
+        let text = "// c\n{\"a\": [1, 2,], /* } */ \"b\": {\"c\": \"// no comment\",},} // end";
+        let root = parse(text).unwrap();
+        let expect = serde_json::json!({ "a": [1, 2], "b": { "c": "// no comment" } });
+        assert_eq!(root.value(text), expect);
+    }
+
+    #[test]
+    fn a_fault_has_its_line_and_column() {
+        for (text, line, column, what) in [
+            ("", 1, 1, "missing"),
+            ("{\n  \"a\": 1\n  \"b\": 2\n}", 3, 3, "`,` or `}`"),
+            ("{\n  a: 1\n}", 2, 3, "key in quotes"),
+            ("{\"ä\": tru}", 1, 7, "a value is expected"),
+            ("{} {}", 1, 4, "more after"),
+            ("{ /* x", 1, 3, "comment has no end"),
+            ("{\"a", 1, 2, "text has no end"),
+            ("{\"a\":[1", 1, 8, "`,` or `]`"),
+            ("{\"a\" 1}", 1, 6, "`:`"),
+        ] {
+            let fault = parse(text).unwrap_err();
+            assert_eq!((fault.line, fault.column), (line, column), "{text}: {fault}");
+            assert!(fault.what.contains(what), "{text}: {fault}");
+        }
+        assert!(parse(&"[".repeat(100_000)).unwrap_err().what.contains("too deep"));
+    }
+}

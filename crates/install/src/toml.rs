@@ -1,0 +1,317 @@
+//! TOML, edited where it stands.
+//!
+//! The editor of `toml_edit` keeps comments and order, and writes every line end as a line feed; those of lines that
+//! were there before are put back.
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
+
+use crate::edit::{Edit, holds_hook, in_order, is_hook};
+use crate::file::{Applied, NotEdited};
+
+const BOM: &str = "\u{feff}";
+
+pub(crate) fn put_in(text: &str, edits: &[Edit]) -> Result<Applied, NotEdited> {
+    let mut document = parse(text)?;
+    let was_bare = document.as_table().is_empty();
+    let mut done = Applied::default();
+    for edit in edits {
+        match edit {
+            Edit::Member { path, value, ours } => {
+                let Some((table, key)) = table_of(&mut document, path, &mut done) else { continue };
+                match table.get_mut(key) {
+                    None => {
+                        table.insert(key, item_of(value));
+                    }
+                    Some(there) if ours.is(&value_of(there)) => update(there, value),
+                    Some(_) => done.left_alone.push(path.join(".")),
+                }
+            }
+            Edit::Element { path, value } => {
+                let Some((table, key)) = table_of(&mut document, path, &mut done) else { continue };
+                let is_new = !table.contains_key(key);
+                if !add_element(
+                    table.entry(key).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new())),
+                    value,
+                ) {
+                    done.left_alone.push(path.join("."));
+                } else if is_new {
+                    done.made.push(path.clone());
+                }
+            }
+        }
+    }
+    // What stands in a file without tables would end up below ours.
+    let above = if was_bare { take_trailing(&mut document) } else { String::new() };
+    done.text = with_line_ends(text, &format!("{above}{document}"));
+    Ok(done)
+}
+
+pub(crate) fn take_out(
+    text: &str,
+    edits: &[Edit],
+    made: &[Vec<String>],
+) -> Result<String, NotEdited> {
+    let mut document = parse(text)?;
+    let mut comments = String::new();
+    for edit in edits {
+        let path = edit.path();
+        let Some((last, above)) = path.split_last() else { continue };
+        let Some(table) = at(&mut document, above) else { continue };
+        match edit {
+            Edit::Member { ours, .. } => {
+                if table.get(last).is_some_and(|item| ours.is(&value_of(item)))
+                    && let Some(removed) = table.remove(last)
+                {
+                    comments.push_str(&comment_above(&removed));
+                }
+            }
+            Edit::Element { .. } => {
+                if let Some(list) = table.get_mut(last) {
+                    remove_hooks(list);
+                }
+            }
+        }
+    }
+    if !comments.is_empty() {
+        let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
+        document.set_trailing(format!("{comments}{trailing}"));
+    }
+    let mut made: Vec<_> = made.iter().collect();
+    made.sort_by_key(|path| std::cmp::Reverse(path.len()));
+    for path in made {
+        let Some((last, above)) = path.split_last() else { continue };
+        let Some(table) = at(&mut document, above) else { continue };
+        if table.get(last).is_some_and(is_empty) {
+            table.remove(last);
+        }
+    }
+    Ok(with_line_ends(text, &document.to_string()))
+}
+
+fn parse(text: &str) -> Result<DocumentMut, NotEdited> {
+    let plain = text.strip_prefix(BOM).unwrap_or(text);
+    plain.parse::<DocumentMut>().map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        NotEdited::at(plain, at, error.message().lines().next().unwrap_or_default())
+    })
+}
+
+/// Comments below the last table, which are all there is where there is no table.
+fn take_trailing(document: &mut DocumentMut) -> String {
+    let trailing = document.trailing().as_str().unwrap_or_default().trim_end().to_owned();
+    document.set_trailing("");
+    if trailing.is_empty() { trailing } else { format!("{trailing}\n\n") }
+}
+
+/// What a person wrote above a table that goes.
+fn comment_above(removed: &Item) -> String {
+    let prefix = removed.as_table().and_then(|table| table.decor().prefix()?.as_str());
+    match prefix.unwrap_or_default().trim() {
+        "" => String::new(),
+        comment => format!("{comment}\n"),
+    }
+}
+
+/// The table of a path's last part, made where it is missing; `None` where something else stands in the way.
+fn table_of<'a, 'p>(
+    document: &'a mut DocumentMut,
+    path: &'p [String],
+    done: &mut Applied,
+) -> Option<(&'a mut Table, &'p str)> {
+    let (last, above) = path.split_last()?;
+    let mut table = document.as_table_mut();
+    for (n, key) in above.iter().enumerate() {
+        if !table.contains_key(key) {
+            let mut new = Table::new();
+            // Its own header would say nothing.
+            new.set_implicit(true);
+            table.insert(key, Item::Table(new));
+            done.made.push(above[..=n].to_vec());
+        }
+        let Some(next) = table.get_mut(key).and_then(Item::as_table_mut) else {
+            done.left_alone.push(above[..=n].join("."));
+            return None;
+        };
+        table = next;
+    }
+    Some((table, last))
+}
+
+fn at<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Table> {
+    path.iter().try_fold(document.as_table_mut(), |table, key| table.get_mut(key)?.as_table_mut())
+}
+
+/// Adds an element unless one of ours is there, whose command is brought up to date then.
+fn add_element(list: &mut Item, value: &Value) -> bool {
+    match list {
+        Item::ArrayOfTables(tables) => {
+            let ours = tables
+                .iter_mut()
+                .find(|table| holds_hook(&value_of(&Item::Table((*table).clone()))));
+            match ours {
+                Some(table) => refresh(table, value),
+                None => tables.push(table(value)),
+            }
+            true
+        }
+        Item::Value(toml_edit::Value::Array(array)) => {
+            let has_ours = array.iter().any(|one| holds_hook(&value_of(&Item::Value(one.clone()))));
+            if !has_ours {
+                array.push(inline(value));
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The command is ours; what else a person set for the hook stays.
+fn refresh(group: &mut Table, value: &Value) {
+    let wanted = value["hooks"][0]["command"].as_str().unwrap_or_default();
+    let Some(hooks) = group.get_mut("hooks").and_then(Item::as_array_of_tables_mut) else { return };
+    for hook in hooks.iter_mut() {
+        let is_ours = is_hook(&value_of(&Item::Table(hook.clone())));
+        if is_ours && hook.get("command").and_then(Item::as_str) != Some(wanted) {
+            hook.insert("command", toml_edit::value(wanted));
+        }
+    }
+}
+
+fn remove_hooks(list: &mut Item) {
+    match list {
+        Item::ArrayOfTables(tables) => {
+            for group in tables.iter_mut() {
+                if let Some(hooks) = group.get_mut("hooks").and_then(Item::as_array_of_tables_mut)
+                    && hooks.len() > 1
+                {
+                    hooks.retain(|hook| !is_hook(&value_of(&Item::Table(hook.clone()))));
+                }
+            }
+            tables.retain(|group| !holds_hook(&value_of(&Item::Table(group.clone()))));
+        }
+        Item::Value(toml_edit::Value::Array(array)) => {
+            array.retain(|one| !holds_hook(&value_of(&Item::Value(one.clone()))));
+        }
+        _ => {}
+    }
+}
+
+/// Members that differ or are missing; what a person added stays.
+fn update(there: &mut Item, value: &Value) {
+    let Value::Object(wanted) = value else {
+        *there = item_of(value);
+        return;
+    };
+    let Some(table) = there.as_table_like_mut() else { return };
+    for (key, value) in in_order(wanted) {
+        if table.get(key).map(value_of).as_ref() != Some(value) {
+            table.insert(key, Item::Value(inline(value)));
+        }
+    }
+}
+
+fn is_empty(item: &Item) -> bool {
+    match item {
+        Item::Table(table) => table.is_empty() && table.is_implicit(),
+        Item::ArrayOfTables(tables) => tables.is_empty(),
+        _ => false,
+    }
+}
+
+fn item_of(value: &Value) -> Item {
+    match value {
+        Value::Object(_) => Item::Table(table(value)),
+        other => Item::Value(inline(other)),
+    }
+}
+
+/// A table on lines of its own; lists of objects in it become tables, too.
+fn table(value: &Value) -> Table {
+    let mut table = Table::new();
+    let Value::Object(members) = value else { return table };
+    let is_list =
+        |value: &Value| value.as_array().is_some_and(|all| all.iter().all(Value::is_object));
+    for (key, value) in in_order(members).into_iter().filter(|(_, value)| !is_list(value)) {
+        table.insert(key, Item::Value(inline(value)));
+    }
+    for (key, value) in in_order(members).into_iter().filter(|(_, value)| is_list(value)) {
+        let mut tables = ArrayOfTables::new();
+        value.as_array().into_iter().flatten().for_each(|one| tables.push(self::table(one)));
+        table.insert(key, Item::ArrayOfTables(tables));
+    }
+    table
+}
+
+fn inline(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::String(text) => text.as_str().into(),
+        Value::Bool(is) => (*is).into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => whole.into(),
+            None => number.as_f64().unwrap_or_default().into(),
+        },
+        Value::Array(all) => all.iter().map(inline).collect::<Array>().into(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), inline(value)))
+            .collect::<InlineTable>()
+            .into(),
+        Value::Null => "".into(),
+    }
+}
+
+/// As JSON, to be compared and looked into; dates are texts.
+fn value_of(item: &Item) -> Value {
+    match item {
+        Item::None => Value::Null,
+        Item::Value(value) => json(value),
+        Item::Table(table) => {
+            table.iter().map(|(key, item)| (key.to_owned(), value_of(item))).collect()
+        }
+        Item::ArrayOfTables(tables) => {
+            tables.iter().map(|table| value_of(&Item::Table(table.clone()))).collect()
+        }
+    }
+}
+
+fn json(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => Value::from(text.value().as_str()),
+        toml_edit::Value::Integer(number) => Value::from(*number.value()),
+        toml_edit::Value::Float(number) => Value::from(*number.value()),
+        toml_edit::Value::Boolean(is) => Value::from(*is.value()),
+        toml_edit::Value::Datetime(at) => Value::from(at.value().to_string()),
+        toml_edit::Value::Array(all) => all.iter().map(json).collect(),
+        toml_edit::Value::InlineTable(table) => {
+            table.iter().map(|(key, value)| (key.to_owned(), json(value))).collect()
+        }
+    }
+}
+
+/// Lines that stood in the old text get its line ends back, new ones that of most; and its mark at the beginning.
+fn with_line_ends(old: &str, new: &str) -> String {
+    let plain = old.strip_prefix(BOM).unwrap_or(old);
+    let mark = if plain.len() < old.len() { BOM } else { "" };
+    if !plain.contains('\r') {
+        return format!("{mark}{new}");
+    }
+    let returns = plain.matches("\r\n").count();
+    let usual = if 2 * returns >= plain.matches('\n').count() { "\r\n" } else { "\n" };
+    let bare = plain.replace("\r\n", "\n");
+    let old: Vec<&str> = plain.split_inclusive('\n').collect();
+    let diff = TextDiff::from_lines(&bare, new);
+    let mut out = String::from(mark);
+    for change in diff.iter_all_changes() {
+        match (change.tag(), change.old_index()) {
+            (ChangeTag::Delete, _) => {}
+            (ChangeTag::Equal, Some(at)) => out.push_str(old.get(at).copied().unwrap_or_default()),
+            _ => out.push_str(&change.value().replace('\n', usual)),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! `bethink install` as a person runs it, on files of agents as people have them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use bethink_harness::Home;
+use bethink_harness::daemon::binary;
+use serde_json::Value;
+
+const AGENTS: [&str; 7] = ["claude-code", "codex", "cursor", "vscode", "zed", "gemini", "opencode"];
+
+fn bethink(home: &Home, words: &[&str]) -> Output {
+    Command::new(binary("bethink"))
+        .args(words)
+        .env_clear()
+        .env("HOME", home.scratch().join("person"))
+        .env("BETHINK_HOME", home.path())
+        .current_dir(home.scratch())
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn done(home: &Home, words: &[&str]) -> String {
+    let output = bethink(home, words);
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Every file below a directory, with its bytes.
+fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            match entry.path() {
+                path if path.is_dir() => dirs.push(path),
+                path => found.push((path.display().to_string(), std::fs::read(&path).unwrap())),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn put(home: &Home, path: &str, text: &str) {
+    let path = home.scratch().join("person").join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn what_was_installed_goes_without_a_trace() {
+    let home = Home::new();
+    put(&home, ".claude/settings.json", "{\r\n\t// mine\r\n\t\"hooks\": {\"Stop\": []},\r\n}");
+    put(&home, ".claude.json", "{}");
+    put(&home, ".codex/config.toml", "model = \"x\"");
+    put(&home, ".config/opencode/opencode.jsonc", "{ /* nothing */ }\n");
+    put(&home, ".gemini/settings.json", "");
+    let before = files(&home.scratch().join("person"));
+    for agent in AGENTS {
+        let shown = done(&home, &["install", agent, "--dry-run"]);
+        assert!(shown.contains("+++ b/") && shown.contains("bethink"), "{shown}");
+        assert_eq!(
+            files(&home.scratch().join("person")),
+            before,
+            "{agent}: a look changes nothing"
+        );
+        done(&home, &["install", agent]);
+        let installed = files(&home.scratch().join("person"));
+        assert_ne!(installed, before, "{agent}");
+        let again = done(&home, &["install", agent]);
+        assert!(again.contains("unchanged") && !again.contains("written"), "{again}");
+        assert_eq!(files(&home.scratch().join("person")), installed, "{agent}: twice is once");
+        done(&home, &["uninstall", agent]);
+        assert_eq!(files(&home.scratch().join("person")), before, "{agent}");
+    }
+    assert!(files(&home.path().join("installs")).is_empty());
+}
+
+#[test]
+fn what_a_person_changed_meanwhile_stays() {
+    let home = Home::new();
+    put(&home, ".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n");
+    done(&home, &["install", "claude-code"]);
+    let path = home.scratch().join("person/.claude/settings.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"opus\"", "\"sonnet\"")).unwrap();
+    done(&home, &["uninstall", "claude-code"]);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\n  \"model\": \"sonnet\"\n}\n");
+}
+
+#[test]
+fn a_file_that_is_not_valid_is_left_alone_and_nothing_else_is_changed() {
+    let home = Home::new();
+    put(&home, ".claude/settings.json", "{\n  \"model\" \"opus\"\n}\n");
+    let before = files(&home.scratch().join("person"));
+    for verb in ["install", "uninstall"] {
+        let output = bethink(&home, &[verb, "claude-code"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("settings.json") && said.contains("line 2, column 11"), "{said}");
+        assert_eq!(files(&home.scratch().join("person")), before);
+    }
+}
+
+#[test]
+fn an_entry_that_is_not_ours_is_named_and_stays() {
+    let home = Home::new();
+    put(
+        &home,
+        ".cursor/mcp.json",
+        "{\"mcpServers\": {\"bethink\": {\"url\": \"http://127.0.0.1:4747/mcp\"}}}",
+    );
+    let before = files(&home.scratch().join("person"));
+    let output = bethink(&home, &["install", "cursor"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("mcpServers.bethink"));
+    done(&home, &["uninstall", "cursor"]);
+    assert_eq!(files(&home.scratch().join("person")), before);
+}
+
+#[test]
+fn doctor_knows_what_is_installed_and_what_has_moved() {
+    let home = Home::new();
+    done(&home, &["install", "codex"]);
+    done(&home, &["install", "zed"]);
+    let path = home.scratch().join("person/.config/zed/settings.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let own = binary("bethink").display().to_string();
+    std::fs::write(&path, text.replace(&own, "/gone/bethink")).unwrap();
+    let told = String::from_utf8(bethink(&home, &["doctor", "--json"]).stdout).unwrap();
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let checks = told["checks"].as_array().unwrap().iter();
+    let agents: Vec<_> = checks.filter(|check| check["check"] == "agents").collect();
+    let found =
+        |name: &str| agents.iter().find(|check| check["found"].as_str().unwrap().starts_with(name));
+    assert_eq!(agents.len(), 2, "{agents:?}");
+    assert_eq!(found("codex").unwrap()["verdict"], "ok");
+    assert_eq!(found("zed").unwrap()["verdict"], "warn");
+    assert_eq!(found("zed").unwrap()["todo"], "bethink install zed");
+}
+
+#[test]
+fn a_project_gets_its_own_files_which_name_no_path_of_this_machine() {
+    let home = Home::new();
+    let project = home.scratch().join("project");
+    std::fs::create_dir_all(&project).unwrap();
+    let dir = project.display().to_string();
+    for agent in AGENTS {
+        done(&home, &["install", agent, "--project", &dir]);
+    }
+    let own = binary("bethink").display().to_string();
+    for (path, bytes) in files(&project) {
+        let is_own = path.ends_with("settings.local.json");
+        assert_eq!(String::from_utf8(bytes).unwrap().contains(&own), is_own, "{path}");
+    }
+    assert!(files(&home.scratch().join("person")).is_empty());
+    for agent in AGENTS {
+        done(&home, &["uninstall", agent, "--project", &dir]);
+    }
+    assert!(files(&project).is_empty(), "{:?}", files(&project));
+}
+
+#[test]
+fn the_gateways_address_is_written_where_there_is_a_place_and_never_shown() {
+    let daemon = Home::new().start();
+    let shown = done(&daemon.home, &["install", "claude-code", "--gateway", "--dry-run"]);
+    assert!(shown.contains("ANTHROPIC_BASE_URL") && shown.contains("/anthropic/k/…"), "{shown}");
+    done(&daemon.home, &["install", "claude-code", "--gateway"]);
+    let path = daemon.home.scratch().join("person/.claude/settings.json");
+    let told: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let url = told["env"]["ANTHROPIC_BASE_URL"].as_str().unwrap();
+    assert!(url.starts_with("http://127.0.0.1:") && url.contains("/anthropic/k/"), "{url}");
+    let refused = bethink(&daemon.home, &["install", "codex", "--gateway"]);
+    assert_eq!(refused.status.code(), Some(1));
+    done(&daemon.home, &["uninstall", "claude-code"]);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_name_that_is_no_agents_is_wrong_use() {
+    let home = Home::new();
+    let output = bethink(&home, &["install", "emacs"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("claude-code, codex"));
+}
