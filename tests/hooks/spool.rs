@@ -55,14 +55,16 @@ fn an_event_that_the_daemon_took_and_the_hook_spooled_counts_once() {
     agent.say("user", "u1", "before");
     agent.hook("Stop").is_silent();
     followed(&daemon, 1);
+    is_emptied(&daemon);
     stop(&daemon, Signal::STOP);
     agent.say("user", "u2", "while it hangs");
     let ran = agent.hook("Stop");
     ran.is_silent();
     assert!(ran.took < NOT_A_HANG, "{:?}", ran.took);
     assert_eq!(waiting(daemon.home.path()).len(), 1);
-    // The request lies in its socket, and so it may be taken now, as the file will be.
+    // The request lies in its socket: it is the sign to look into the spool, though nobody waits any more.
     stop(&daemon, Signal::CONT);
+    followed(&daemon, 2);
     agent.say("user", "u3", "after");
     agent.hook("Stop").is_silent();
     assert_eq!(followed(&daemon, 3).1, ["u1", "u2", "u3"]);

@@ -20,7 +20,7 @@ mod transcript;
 mod words;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bethink_config::Home;
@@ -47,6 +47,8 @@ pub(crate) struct HookDesk {
     spool: Spool,
     /// One at a time empties the spool, so that what waits there is taken in order.
     delivering: AsyncMutex<()>,
+    /// It will be looked into in a moment.
+    is_looking: AtomicBool,
     sessions: Mutex<HashMap<Who, Desk>>,
     uses: AtomicU64,
 }
@@ -62,6 +64,7 @@ impl HookDesk {
         Self {
             spool: Spool::at(home.hook_spool()),
             delivering: AsyncMutex::default(),
+            is_looking: AtomicBool::new(false),
             sessions: Mutex::default(),
             uses: AtomicU64::new(0),
         }

@@ -1,17 +1,38 @@
 //! The spool: events that hooks could not hand over, and those that are not finished.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use bethink_hooks::Delivery;
 
 use super::take::may_pass;
 use crate::{Daemon, Refusal, Result};
 
+/// A hook that found the daemon too slow has put its event into the spool by then.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 impl Daemon {
+    /// A hook has come, whether or not it stays for an answer: the spool is looked into a moment later.
+    pub fn expect_hook(&self) {
+        if self.hook_desk().is_looking.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (daemon, stop) = (self.clone(), self.stopping());
+        self.spawn(async move {
+            let waited = tokio::time::timeout(LOOK_AGAIN, stop.cancelled()).await;
+            daemon.hook_desk().is_looking.store(false, Ordering::Relaxed);
+            if waited.is_err() {
+                daemon.deliver_what_waits();
+            }
+        });
+    }
+
     /// Takes what waits in the spool, in order, beside everything else. Called at the start and with every hook,
     /// since the last one may have found the daemon busy.
     pub(crate) fn deliver_what_waits(&self) {
         let daemon = self.clone();
         self.spawn(async move {
-            let Ok(_one) = daemon.hook_desk().delivering.try_lock() else { return };
+            let _one = daemon.hook_desk().delivering.lock().await;
             if let Err(refusal) = daemon.empty_spool().await {
                 tracing::warn!(reason = %refusal.detail, "events of clients go on waiting in the spool");
             }

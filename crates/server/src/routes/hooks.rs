@@ -51,6 +51,8 @@ pub(crate) async fn hook(
     params: Params,
     request: Request,
 ) -> Reply {
+    // First of all: a hook that waits no longer leaves before its body is read.
+    app.daemon.expect_hook();
     let (parts, body) = request.into_parts();
     let client = client(&params)?;
     let id = params.id("id")?.unwrap_or_else(Uuid::now_v7);
