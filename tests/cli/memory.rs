@@ -137,7 +137,7 @@ fn what_is_wrong_is_told_and_mended() {
     for words in [
         "error: MEMORY.md links none of the 2 topics",
         "warning: MEMORY.md:3 links gone.md",
-        "error: odd.md:4 U+202E",
+        "error: odd.md:4 has a right-to-left override (U+202E)",
         "\"nonsense\" is no type of memory",
         "error: raw.md is not UTF-8",
         "→ run `bethink memory rebuild`",
