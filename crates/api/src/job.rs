@@ -17,8 +17,7 @@ pub struct Job {
     /// `queued`, `running`, `done` or `failed`.
     pub state: String,
     pub progress: JobProgress,
-    /// For an import: [`ImportFile`] in an array, one entry a file.
-    #[schema(value_type = Option<Object>)]
+    /// For an import: [`ImportFile`] in an array, one entry a file; for other kinds an object.
     pub result: Option<serde_json::Value>,
     pub error: Option<String>,
     pub created_at: String,
