@@ -6,7 +6,7 @@ fn places(project: bool) -> Places {
     Places {
         person: "/home/ada".into(),
         config: "/home/ada/.config".into(),
-        project: project.then(|| "/work/tides".into()),
+        project: project.then(|| "/srv/tides".into()),
         ..Places::default()
     }
 }
