@@ -98,6 +98,15 @@ impl GatewayDesk {
         })
     }
 
+    /// The longest session at hand that a request has all of.
+    pub(super) fn longest_whole(&self, scope: Scope, marks: &[u128]) -> Option<Near> {
+        let state = self.state();
+        marks.iter().enumerate().rev().find_map(|(at, mark)| {
+            let session = *state.tips.get(&(scope, *mark))?;
+            Some(Near { session, through: at + 1, is_whole: true })
+        })
+    }
+
     /// How much of a session at hand a request shares.
     pub(super) fn shared_with(&self, session: SessionId, marks: &[u128]) -> Option<Near> {
         let state = self.state();

@@ -113,7 +113,7 @@ impl Daemon {
     }
 
     /// Puts what is new of the request in line; `false` if the session went on meanwhile.
-    fn extend(&self, asked: &Asked, near: Near) -> Result<bool> {
+    pub(super) fn extend(&self, asked: &Asked, near: Near) -> Result<bool> {
         let Near { session, through, .. } = near;
         let messages = asked.new_messages(through, self.now())?;
         let marks = asked.marks.get(through..).unwrap_or_default();

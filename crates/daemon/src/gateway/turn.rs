@@ -64,6 +64,14 @@ impl Daemon {
                     return Ok((place, slot, hot));
                 }
             }
+            // Said before, and said again: the last request's fork goes on, or each request would make one more.
+            let last = self.gateway().longest_whole(place.scope, &asked.marks);
+            if let Some(last) = last.filter(|last| asked.only_asks_behind(last.through))
+                && self.extend(asked, last)?
+            {
+                place = self.place(last.session, place.scope);
+                continue;
+            }
             if let Some(own) = self.branch_off(near, place.scope).await? {
                 place = own;
             }

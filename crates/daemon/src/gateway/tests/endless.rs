@@ -262,3 +262,26 @@ async fn a_line_that_failed_begins_again() {
     assert_eq!(history(&daemon, first.session).await, ["u:one", "a:two", "u:between"]);
     daemon.shutdown().await;
 }
+
+/// A script that is run again is answered alike, and its requests are all behind the session of the first run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_that_is_said_again_is_one_more_session() {
+    let home = Home::new();
+    let daemon = home.boot().await;
+    let filler = "over the moss and under the stone ".repeat(60);
+    for run in 1..=3 {
+        let mut client = Client { model: SMALL.to_owned(), ..Client::new(None) };
+        for round in 0..24 {
+            client.says(&format!("part {round}: {filler}"));
+            let prepared = client.sends(&daemon).await;
+            client.hears(&daemon, &prepared, &format!("done with {round}"));
+        }
+        client.says(&format!("the end of run {run}"));
+        let last = client.sends(&daemon).await;
+        let said: Vec<String> = client.said.iter().map(super::text).collect();
+        assert_eq!(history(&daemon, last.session).await, said, "run {run}");
+    }
+    let all = histories(&daemon).await.len();
+    assert!(all <= 5, "{all} sessions of three runs");
+    daemon.shutdown().await;
+}
