@@ -1,16 +1,5 @@
 //! Every bound of this crate, with its reason.
 
-use std::time::Duration;
-
-/// Longest pause within a request's body. A local client has what it sends; half a minute is a stuck one.
-pub(crate) const BODY_PAUSE: Duration = Duration::from_secs(30);
-
-/// Time for reading the rest of a body that was refused; a gigabyte over loopback.
-pub(crate) const DISCARD: Duration = Duration::from_secs(2);
-
-/// Reserved at most before the first byte came: a `Content-Length` is only a claim.
-pub(crate) const RESERVE: u64 = 1 << 20;
-
 /// Read of a refusal. Providers' are a few hundred bytes; a web page of a proxy has some ten thousand.
 pub(crate) const MAX_REFUSAL: usize = 1 << 20;
 

@@ -1,12 +1,10 @@
 //! What is no message gets an answer in JSON-RPC, too: clients read nothing else.
 
-use std::time::Duration;
-
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use bytes::BytesMut;
+use bethink_intake::Unread;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
@@ -20,8 +18,6 @@ const INVALID_REQUEST: i64 = -32_600;
 const REFUSED: i64 = -32_000;
 /// Bytes of a refusal's text; it is a sentence.
 const SENTENCE: usize = 4_096;
-/// Time for the rest of a body that is refused; a gigabyte over loopback.
-const DISCARD: Duration = Duration::from_secs(2);
 
 /// Reads the message, checks its form, and words what comes back as the protocol does.
 pub(crate) async fn manners(request: Request, next: Next) -> Response {
@@ -29,15 +25,15 @@ pub(crate) async fn manners(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let body = match whole(body).await {
+    let body = match bethink_intake::whole(body, &parts.headers, MESSAGE_BYTES as u64).await {
         Ok(body) => body,
-        Err(Unread::TooLong) => {
-            let why = format!("the message has more than {MESSAGE_BYTES} bytes");
-            return refusal(StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST, &why, &Value::Null);
-        }
-        Err(Unread::CutOff) => {
-            let why = "the message did not arrive whole";
-            return refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, why, &Value::Null);
+        Err(unread) => {
+            let (status, code) = match unread {
+                Unread::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST),
+                Unread::Stuck { .. } => (StatusCode::REQUEST_TIMEOUT, PARSE_ERROR),
+                Unread::CutOff { .. } => (StatusCode::BAD_REQUEST, PARSE_ERROR),
+            };
+            return refusal(status, code, &unread.to_string(), &Value::Null);
         }
     };
     let message: Value = match serde_json::from_slice(&body) {
@@ -52,27 +48,6 @@ pub(crate) async fn manners(request: Request, next: Next) -> Response {
         return refusal(StatusCode::BAD_REQUEST, INVALID_REQUEST, why, &id);
     }
     worded(next.run(Request::from_parts(parts, Body::from(body))).await, &id).await
-}
-
-/// Why a message was not read.
-enum Unread {
-    TooLong,
-    CutOff,
-}
-
-async fn whole(mut body: Body) -> Result<Bytes, Unread> {
-    let mut read = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| Unread::CutOff)?.into_data() else { continue };
-        if read.len() + data.len() > MESSAGE_BYTES {
-            // A connection that closes on a body that is still being sent takes the refusal with it.
-            let rest = async { while let Some(Ok(_)) = body.frame().await {} };
-            let _given_up = tokio::time::timeout(DISCARD, rest).await;
-            return Err(Unread::TooLong);
-        }
-        read.extend_from_slice(&data);
-    }
-    Ok(read.freeze())
 }
 
 /// Why it is no JSON-RPC message of this protocol.

@@ -1,30 +1,19 @@
 //! Reads a request body within its limits, and JSON out of it with errors that name the field.
 
-use std::time::Duration;
-
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, Request};
 use bethink_daemon::IdempotencyKey;
+use bethink_intake::Unread;
 use bethink_transcript::json;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::HeaderMap;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http_body_util::BodyExt;
+use http::header::CONTENT_TYPE;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::error::Category;
 
 use crate::app::Limits;
 use crate::idempotency;
 use crate::problem::{Failure, Sort};
-
-/// Longest pause within a body. A local client has what it sends; half a minute is a stuck one.
-const PAUSE: Duration = Duration::from_secs(30);
-
-/// Time for reading the rest of a body that is refused; a gigabyte over loopback.
-const DISCARD: Duration = Duration::from_secs(2);
-
-/// Reserved at most before the first byte came: a `Content-Length` is only a claim.
-const RESERVE: u64 = 1 << 20;
 
 /// What to do about a body of messages that is too large.
 const FEWER_MESSAGES: &str =
@@ -81,42 +70,18 @@ where
 /// The whole body, refused as soon as it is known to be over `limit` bytes; `smaller` tells what to do
 /// then.
 pub(crate) async fn read(
-    mut body: Body,
+    body: Body,
     headers: &HeaderMap,
     limit: u64,
     smaller: &'static str,
 ) -> Result<Bytes, Failure> {
-    let claimed = headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
-    if let Some(claimed) = claimed.filter(|claimed| *claimed > limit) {
-        discard(body).await;
-        return Err(too_large(limit, claimed, smaller));
-    }
-    let reserve = usize::try_from(claimed.unwrap_or(0).min(RESERVE)).unwrap_or(0);
-    let mut whole = BytesMut::with_capacity(reserve);
-    loop {
-        let Ok(frame) = tokio::time::timeout(PAUSE, body.frame()).await else {
-            let detail = format!("no byte of the body came for {} seconds", PAUSE.as_secs());
-            return Err(Failure::new(Sort::BodyTimeout, detail));
-        };
-        let Some(frame) = frame else { return Ok(whole.freeze()) };
-        let frame = frame.map_err(|error| cut_off(whole.len(), &error))?;
-        let Ok(data) = frame.into_data() else { continue };
-        let length = whole.len() as u64 + data.len() as u64;
-        if length > limit {
-            discard(body).await;
-            return Err(too_large(limit, length, smaller));
+    bethink_intake::whole(body, headers, limit).await.map_err(|unread| match unread {
+        Unread::TooLarge { limit, actual } => {
+            Failure::new(Sort::TooLarge, unread.to_string()).bounded(limit, actual).hint(smaller)
         }
-        whole.extend_from_slice(&data);
-    }
-}
-
-/// Reads on for a moment: an answer that is sent while the client still writes is lost to it when
-/// the connection closes on unread bytes.
-async fn discard(mut body: Body) {
-    let rest = async { while let Some(Ok(_)) = body.frame().await {} };
-    if tokio::time::timeout(DISCARD, rest).await.is_err() {
-        tracing::debug!("the rest of a body was too much to read for nothing");
-    }
+        Unread::Stuck { .. } => Failure::new(Sort::BodyTimeout, unread.to_string()),
+        Unread::CutOff { .. } => Failure::new(Sort::BodyCutOff, unread.to_string()),
+    })
 }
 
 /// Is the body JSON by its `Content-Type`?
@@ -198,20 +163,11 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(kind.trim().to_ascii_lowercase())
 }
 
-fn too_large(limit: u64, actual: u64, smaller: &'static str) -> Failure {
-    let detail = format!("the body has at least {actual} bytes, {limit} are allowed");
-    Failure::new(Sort::TooLarge, detail).bounded(limit, actual).hint(smaller)
-}
-
-fn cut_off(length: usize, error: &axum::Error) -> Failure {
-    tracing::debug!(%error, length, "a body was cut off");
-    Failure::new(Sort::BodyCutOff, format!("the body ended after {length} bytes, before its end"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use bethink_api::{AppendRequest, ContextRequest, CreateSession, Todos};
+    use http::header::CONTENT_LENGTH;
 
     fn check<T: DeserializeOwned + std::fmt::Debug>(body: &str, status: u16, field: Option<&str>) {
         let failure = object::<T>(body.as_bytes()).expect_err(body);
