@@ -1,5 +1,8 @@
 //! Compactions: made, listed, looked behind, taken back.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
 use bethink_harness::{Daemon, prompt, say};
 use serde_json::{Value, json};
 
@@ -211,6 +214,15 @@ fn what_can_not_be_compacted_is_refused_and_nothing_changes() {
     assert_eq!(listed["compactions"], json!([]));
 }
 
+/// From its request to its answer.
+type Took = (Instant, Instant);
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Took) {
+    let begin = Instant::now();
+    let done = work();
+    (done, (begin, Instant::now()))
+}
+
 #[test]
 fn appends_during_a_compaction_neither_wait_nor_get_lost() {
     let daemon = Daemon::fresh();
@@ -218,24 +230,37 @@ fn appends_during_a_compaction_neither_wait_nor_get_lost() {
     for n in 0..60 {
         daemon.append(&session, &say::work(n, 3000));
     }
-    std::thread::scope(|scope| {
-        let (daemon, session) = (&daemon, &session);
-        scope.spawn(move || {
-            for n in 60..100 {
-                daemon.append(session, &say::work(n, 300));
-            }
+    let is_over = AtomicBool::new(false);
+    let mut compactions: Vec<Took> = Vec::new();
+    let appends: Vec<Took> = std::thread::scope(|scope| {
+        let (daemon, session, is_over) = (&daemon, &session, &is_over);
+        let appending = scope.spawn(move || {
+            let rounds = (60..).take_while(|_| !is_over.load(Ordering::Relaxed));
+            let append = |n| timed(|| daemon.append(session, &say::work(n, 300))).1;
+            rounds.map(append).collect()
         });
-        for _ in 0..6 {
-            let path = format!("/v1/sessions/{session}/compact");
-            let answer = daemon.client().post(&path, &json!({}));
-            assert!(answer.status < 500, "{}", answer.brief());
-            context(daemon, session);
+        let path = format!("/v1/sessions/{session}/compact");
+        // Each is refused until there is enough of the conversation to compact again.
+        for _ in 0..200 {
+            let (answer, took) = timed(|| daemon.client().post(&path, &json!({})));
+            assert!(answer.status == 200 || answer.status == 409, "{}", answer.brief());
+            compactions.extend((answer.status == 200).then_some(took));
+            if compactions.len() == 3 {
+                break;
+            }
         }
+        is_over.store(true, Ordering::Relaxed);
+        appending.join().unwrap()
     });
+    assert_eq!(compactions.len(), 3, "of 200 tries");
+    let during = |append: &&Took| compactions.iter().any(|c| c.0 <= append.0 && append.1 <= c.1);
+    assert!(appends.iter().filter(during).count() >= 3, "begun and answered while one was made");
+    let last = 59 + appends.len();
     daemon.append(&session, &[say::user("the end")]);
     let text = prompt::readable(&context(&daemon, &session));
-    assert!(text.contains("handler_99") && text.contains("the end"));
-    assert_eq!(bethink_harness::kill_loop::stored(&mut daemon.client(), &session).len(), 401);
+    assert!(text.contains(&format!("handler_{last}")) && text.contains("the end"));
+    let stored = bethink_harness::kill_loop::stored(&mut daemon.client(), &session).len();
+    assert_eq!(stored, 4 * (last + 1) + 1);
 }
 
 /// Names that a session uses in one message, each more than once over all of them.

@@ -18,6 +18,7 @@ mod messages;
 mod model_settings;
 mod notes;
 mod odd_sessions;
+mod old_home;
 mod recover;
 mod routes;
 mod secrets;

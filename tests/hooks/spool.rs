@@ -18,7 +18,7 @@ fn stop(daemon: &Daemon, signal: Signal) {
 /// How often the daemon says that it took an event from the spool.
 fn delivered(daemon: &Daemon) -> u64 {
     let metrics = daemon.client().get("/metrics").text();
-    let line = metrics.lines().find(|line| line.starts_with("bethink_hooks_spooled_total"));
+    let line = metrics.lines().find(|line| line.starts_with("bethink_hook_events_spooled_total"));
     line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
 }
 

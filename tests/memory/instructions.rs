@@ -203,6 +203,8 @@ fn the_route_explains_the_chain() {
 #[test]
 fn a_file_outside_the_project_waits_for_a_person() {
     let desk = Desk::new();
+    // A repository of its own: a stray `.git` above, in the machine's temporary directory, would take it in.
+    fs::create_dir(desk.project.join(".git")).unwrap();
     let outside = desk.project.parent().unwrap().join("shared.md");
     fs::write(&outside, "Shared words.").unwrap();
     write(&desk, "CLAUDE.md", "@../shared.md @.env");
@@ -210,8 +212,9 @@ fn a_file_outside_the_project_waits_for_a_person() {
     let session = desk.session();
     desk.say(&session, "user", "Hello.");
     let now = |desk: &Desk| system(&desk.context(&session, &json!({})));
-    assert!(!now(&desk).contains("Shared words.") && !now(&desk).contains("KEY=1"));
+    let before = now(&desk);
     let found = chain(&desk, "");
+    assert!(!before.contains("Shared words.") && !before.contains("KEY=1"), "{before}\n{found}");
     let waits: Vec<_> =
         found["skipped"].as_array().unwrap().iter().map(|s| &s["approve"]).collect();
     assert_eq!(waits, [&json!(true), &json!(true)]);

@@ -1,14 +1,12 @@
 //! A streaming call: the client of the wire, and the loop of a fork over it.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use bethink_agent::{Budget, Ended, Finished, Fork, Host, Step, Waited};
-use bethink_model::{Class, Hearer, ModelError};
-use bethink_model_http::{Endpoint, KeySource, Limits, Provider};
+use bethink_agent::{AgentStep, Budget, Ended, Finished, Fork, Host, Waited};
+use bethink_model::{ErrorClass, ModelError};
+use bethink_model_http::{Endpoint, HttpLimits, KeySource, Provider};
 use bethink_model_server::{Fault, Script, Server, Split, Wire};
-use bethink_transcript::Usage;
+use bethink_transcript::TokenUsage;
 
 use crate::expect::{self, Expect};
 use crate::prompt;
@@ -50,34 +48,33 @@ pub(crate) fn always(fault: Fault, wire: Wire, stream: bool) -> Cell {
 pub(crate) fn once(fault: Fault, wire: Wire) -> Cell {
     let run = Run::new(Script { drip_ms: DRIP_MS, ..Script::first(&[fault]) }, wire, true);
     let mut wrong = run.wrong();
-    if expect::heals(fault, run.heard_early) != run.is_answer() {
+    if expect::heals(fault) != run.is_answer() {
         wrong.push(format!("once: {}", run.came()));
     }
     run.cell("messages, once", wrong)
 }
 
-/// What is heard of an answer whose stream is cut in this way, and what the whole answer says.
-pub(crate) fn cut(split: Split, fault: Option<Fault>, wire: Wire) -> (String, String) {
+/// What an answer says whose stream is cut in this way.
+pub(crate) fn cut(split: Split, fault: Option<Fault>, wire: Wire) -> String {
     let script = fault.map_or_else(Script::good, Script::always);
     let server = Server::start(Script { split, ..script }).unwrap();
     let request = prompt::request();
-    let heard = Ear::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let reply = runtime.block_on(async {
         let model = bethink_model_http::open(&endpoint(&server.url(), wire, true)).unwrap();
-        model.call(&request, &heard).await.unwrap()
+        model.call(&request).await.unwrap()
     });
-    (heard.0.into_inner().unwrap(), reply.text())
+    reply.text()
 }
 
 /// How a call ends where nobody answers.
-pub(crate) fn nowhere(url: &str) -> Class {
-    let (request, world) = (prompt::request(), World::default());
+pub(crate) fn nowhere(url: &str) -> ErrorClass {
+    let request = prompt::request();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let ended = runtime.block_on(async {
         let model = bethink_model_http::open(&endpoint(url, Wire::Anthropic, true)).unwrap();
-        let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &world };
-        let run = bethink_agent::run(fork, model.as_ref(), &world);
+        let fork = Fork { request: &request, budget: BUDGET, tools: &[] };
+        let run = bethink_agent::run(fork, model.as_ref(), &World);
         tokio::time::timeout(DEADLINE * 2, run).await.expect("it ends by itself")
     });
     ended.unwrap_err().class
@@ -88,26 +85,22 @@ struct Run {
     /// `None`: the deadline ended it.
     ended: Option<Result<Finished, ModelError>>,
     took: Duration,
-    /// A first answer that failed had said something.
-    heard_early: bool,
 }
 
 impl Run {
     fn new(script: Script, wire: Wire, stream: bool) -> Self {
         let server = Server::start(script).unwrap();
         let request = prompt::request();
-        let world = World::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let start = Instant::now();
         let ended = runtime.block_on(async {
             let model = bethink_model_http::open(&endpoint(&server.url(), wire, stream)).unwrap();
-            let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &world };
-            tokio::time::timeout(DEADLINE, bethink_agent::run(fork, model.as_ref(), &world))
+            let fork = Fork { request: &request, budget: BUDGET, tools: &[] };
+            tokio::time::timeout(DEADLINE, bethink_agent::run(fork, model.as_ref(), &World))
                 .await
                 .ok()
         });
-        let heard_early = world.heard_before_failure();
-        Self { server, ended, took: start.elapsed(), heard_early }
+        Self { server, ended, took: start.elapsed() }
     }
 
     fn requests(&self) -> u64 {
@@ -203,64 +196,21 @@ fn endpoint(url: &str, wire: Wire, streaming: bool) -> Endpoint {
         key: KeySource::Command(format!("printf {KEY}")),
         allow_plain_http: false,
         streaming,
-        limits: Limits { connect: CONNECT, idle: IDLE, event: EVENT, answer: ANSWER },
+        limits: HttpLimits { connect: CONNECT, idle: IDLE, event: EVENT, answer: ANSWER },
     }
 }
 
-/// Keeps what it hears.
-#[derive(Default)]
-struct Ear(Mutex<String>);
-
-impl Hearer for Ear {
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn text(&self, piece: &str) {
-        self.0.lock().unwrap().push_str(piece);
-    }
-}
-
-/// Waits pass at once; what is heard is counted.
-#[derive(Default)]
-pub(crate) struct World {
-    heard: AtomicUsize,
-    steps: Mutex<Vec<(usize, Step)>>,
-}
-
-impl World {
-    /// Bytes of text.
-    pub(crate) fn heard(&self) -> usize {
-        self.heard.load(Ordering::Relaxed)
-    }
-
-    fn heard_before_failure(&self) -> bool {
-        let steps = self.steps.lock().unwrap();
-        steps.iter().any(|(heard, step)| *heard > 0 && matches!(step, Step::Failed { .. }))
-    }
-}
+/// Waits pass at once.
+pub(crate) struct World;
 
 impl Host for World {
     fn wait(&self, _: Duration) -> Waited<'_> {
         Box::pin(async {})
     }
 
-    fn cost(&self, _: &str, _: &Usage) -> Option<u64> {
+    fn cost(&self, _: &str, _: &TokenUsage) -> Option<u64> {
         None
     }
 
-    fn record(&self, step: &Step) {
-        let heard = self.heard.load(Ordering::Relaxed);
-        self.steps.lock().unwrap().push((heard, step.clone()));
-    }
-}
-
-impl Hearer for World {
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn text(&self, piece: &str) {
-        self.heard.fetch_add(piece.len(), Ordering::Relaxed);
-    }
+    fn record(&self, _: &AgentStep) {}
 }

@@ -1,6 +1,6 @@
 //! How each failure has to end, from the providers' documentation and the specification's table.
 
-use bethink_model::Class::{self, *};
+use bethink_model::ErrorClass::{self, *};
 use bethink_model_server::{Fault, Kind, Wire};
 
 /// How a call may end.
@@ -9,9 +9,9 @@ pub(crate) enum Expect {
     /// With an answer, whole or not, that a caller can use or refuse.
     Answer,
     /// With an error of one of these classes.
-    Error(&'static [Class]),
+    Error(&'static [ErrorClass]),
     /// With an answer or with one of these.
-    Either(&'static [Class]),
+    Either(&'static [ErrorClass]),
     /// Only the caller's own deadline ends it.
     Deadline,
 }
@@ -76,13 +76,9 @@ pub(crate) fn call(fault: Fault, wire: Wire, stream: bool) -> Expect {
     }
 }
 
-/// Whether one such failure, and then a good server, has to lead to an answer. A hearer that heard some of
-/// an answer is never told another.
-pub(crate) fn heals(fault: Fault, heard: bool) -> bool {
+/// Whether one such failure, and then a good server, has to lead to an answer.
+pub(crate) fn heals(fault: Fault) -> bool {
     use bethink_model::Retry;
-    if heard {
-        return false;
-    }
     match call(fault, Wire::Anthropic, true) {
         Expect::Answer | Expect::Either(_) => true,
         Expect::Deadline => false,

@@ -1,8 +1,8 @@
 //! A request as a fork sends it: a session with rounds, thinking and an image, and an instruction.
 
 use bethink_harness::say;
-use bethink_model::Request;
-use bethink_transcript::message::{MessageMeta, Source};
+use bethink_model::ModelRequest;
+use bethink_transcript::message::{MessageMeta, MessageSource};
 use bethink_transcript::{
     Message, MessageId, Origin, PromptBlock, PromptMessage, Role, Seq, UnixMicros, ValidPrompt,
     Variant,
@@ -14,7 +14,7 @@ const TURNS: usize = 12;
 const RESULT_BYTES: usize = 2000;
 const INSTRUCTION: &str = "Tell me in a sentence how the work stands.";
 
-pub(crate) fn request() -> Request {
+pub(crate) fn request() -> ModelRequest {
     let mut messages: Vec<Value> = (0..TURNS).flat_map(|n| say::work(n, RESULT_BYTES)).collect();
     messages[0]["content"] = json!([
         {"type": "text", "text": messages[0]["content"]},
@@ -23,7 +23,7 @@ pub(crate) fn request() -> Request {
         blocks.insert(0, json!({"type": "thinking", "thinking": "hm", "signature": "s1"}));
     }
     messages.push(say::user(INSTRUCTION));
-    Request {
+    ModelRequest {
         system: Bytes::from_static(br#"[{"type":"text","text":"You help with code."}]"#),
         tools: Bytes::from_static(
             br#"[{"name":"Read","description":"Reads a file.","input_schema":{"type":"object","properties":{"file_path":{"type":"string"}}}}]"#,
@@ -33,13 +33,13 @@ pub(crate) fn request() -> Request {
 }
 
 /// One message of the user's, and nothing else.
-pub(crate) fn words(model: &str, text: &str, max_tokens: u64) -> Request {
+pub(crate) fn words(model: &str, text: &str, max_tokens: u64) -> ModelRequest {
     asked(model, &[say::user(text)], max_tokens)
 }
 
-fn asked(model: &str, messages: &[Value], max_tokens: u64) -> Request {
+fn asked(model: &str, messages: &[Value], max_tokens: u64) -> ModelRequest {
     let messages = messages.iter().enumerate().map(|(n, m)| message(n as u64 + 1, m)).collect();
-    Request {
+    ModelRequest {
         model: model.to_owned(),
         system: Bytes::from_static(b"[]"),
         tools: Bytes::from_static(b"[]"),
@@ -52,7 +52,8 @@ fn asked(model: &str, messages: &[Value], max_tokens: u64) -> Request {
 fn message(seq: u64, json: &Value) -> PromptMessage {
     let meta =
         MessageMeta { seq: Seq(seq), id: MessageId::new("m").unwrap(), created_at: UnixMicros(0) };
-    let parsed = Message::parse(meta, Bytes::from(json.to_string()), Source::Client).unwrap();
+    let parsed =
+        Message::parse(meta, Bytes::from(json.to_string()), MessageSource::Client).unwrap();
     let role = if json["role"] == "user" { Role::User } else { Role::Assistant };
     let block = |(i, block): (usize, &bethink_transcript::Block)| {
         let tokens = u32::try_from(block.json.len() / 4).unwrap();

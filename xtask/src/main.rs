@@ -1,5 +1,8 @@
 //! The front door for developers: `cargo xtask TASK`.
 
+mod docs;
+mod house;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,9 +10,11 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-cargo xtask demo [OPTIONS]   build bethink and bethinkd for release, run the demo
+cargo xtask demo [OPTIONS]   build bethink and bethinkd as the tests have them, run the demo
 cargo xtask ci               what a change has to pass
+cargo xtask docs             run the shell blocks of README.md and docs/*.md
 cargo xtask figures          build for release and measure
+cargo xtask house [OPTIONS]  count lines, import cycles and names; --check fails on a missed goal, --verbose lists
 cargo xtask kill-loop [N]    kill the daemon at random moments, N times, and count what is lost
 cargo xtask man DIR          write the manual pages
 cargo xtask release          build a static archive for this machine, and check it";
@@ -23,7 +28,9 @@ fn main() -> Result<()> {
     match words.as_slice() {
         ["demo", options @ ..] => demo(options),
         ["ci"] => run(&root().join(".ci/run"), &[] as &[&str]),
+        ["docs"] => documents(),
         ["figures", options @ ..] => figures(options),
+        ["house", options @ ..] => house::house(root(), options, &mut std::io::stdout().lock()),
         ["kill-loop"] => kill_loop(KILLS),
         ["kill-loop", cycles] => kill_loop(cycles),
         ["man", dir] => man(dir),
@@ -34,14 +41,19 @@ fn main() -> Result<()> {
 
 fn demo(options: &[&str]) -> Result<()> {
     build()?;
-    let program = target().join("release/bethink");
+    let program = target().join("debug/bethink");
     let arguments: Vec<&str> = std::iter::once("demo").chain(options.iter().copied()).collect();
     run(&program, &arguments)
 }
 
+fn documents() -> Result<()> {
+    build()?;
+    docs::docs(root(), &std::path::absolute(target().join("debug"))?, &mut std::io::stdout().lock())
+}
+
 /// The program of `tests/figures` drives the release binaries from outside.
 fn figures(options: &[&str]) -> Result<()> {
-    build()?;
+    build_release()?;
     let head = ["run", "--release", "-p", "bethink-figures", "--bin", "figures", "--"];
     let arguments: Vec<&str> = head.iter().chain(options).copied().collect();
     cargo(&arguments)
@@ -57,7 +69,13 @@ fn man(dir: &str) -> Result<()> {
     cargo(&["run", "--quiet", "-p", "bethink", "--example", "man", "--", dir])
 }
 
+/// Builds what the tests build: with examples, whose dependencies only tests share, every crate has the same features, and
+/// the tests find half of their work done. A replay is no slower without optimisation.
 fn build() -> Result<()> {
+    cargo(&["build", "--workspace", "--bins", "--examples"])
+}
+
+fn build_release() -> Result<()> {
     cargo(&["build", "--release", "-p", "bethink", "-p", "bethinkd"])
 }
 

@@ -20,12 +20,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// How the log on stderr is written; BETHINK_LOG sets its level
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) log_format: Format,
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum LogFormat {
     Text,
     Json,
 }

@@ -3,18 +3,22 @@
 use anyhow::anyhow;
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::Format;
+use crate::arguments::LogFormat;
 
 /// `variable` is `BETHINK_LOG`; where it is not set, the settings' own filter.
-pub(crate) fn start(format: Format, variable: Option<&str>, default: &str) -> anyhow::Result<()> {
+pub(crate) fn start(
+    format: LogFormat,
+    variable: Option<&str>,
+    default: &str,
+) -> anyhow::Result<()> {
     let filter = match variable.filter(|filter| !filter.is_empty()) {
         Some(filter) => parse("BETHINK_LOG", filter)?,
         None => parse("daemon.log", default)?,
     };
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match format {
-        Format::Text => log.with_ansi(is_terminal()).try_init(),
-        Format::Json => log.json().flatten_event(true).try_init(),
+        LogFormat::Text => log.with_ansi(is_terminal()).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
     started.map_err(|error| anyhow!("could not start the log: {error}"))
 }

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use bethink_config::{Loaded, Overrides, Settings};
 use bethink_daemon::Daemon;
+use bethink_gateway::GatewayService;
 use bethink_server::Entrance;
 use clap::Parser;
 use tokio_util::sync::CancellationToken;
@@ -74,10 +75,11 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
 
 /// What is served beside the API.
 fn entrances(daemon: &Daemon, settings: &Settings, shutdown: &CancellationToken) -> Vec<Entrance> {
+    let gateway = GatewayService::new(daemon.cx.clone(), daemon.sessions.clone());
     let gateway = Entrance {
         name: "gateway",
         routes: bethink_gateway::ROUTES,
-        router: bethink_gateway::router(daemon.clone(), &settings.gateway),
+        router: bethink_gateway::router(gateway, &settings.gateway),
     };
     let mcp = Entrance {
         name: "mcp",

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 
 use bethink_model::request::{about_tokens, answered};
-use bethink_model::{Reply, Request, Stop};
+use bethink_model::{ModelRequest, Reply, Stop};
 use bethink_transcript::{
     Block, BlockKind, PromptBlock, PromptMessage, Role, Seq, ToolUseId, json,
 };
 use futures_util::future::join_all;
 
 use crate::fork::Fork;
-use crate::host::{Host, Step};
-use crate::tool::{Call, Denial, Permit, Tool};
+use crate::host::{AgentStep, Host};
+use crate::tool::{Denial, Permit, Tool, ToolCall};
 
 /// Bytes of a tool's output that a model reads; the tools of a fork read and edit small files.
 const MAX_OUTPUT: usize = 50_000;
@@ -29,11 +29,11 @@ pub(crate) struct Calls<'a> {
 
 struct Judged<'a> {
     id: &'a ToolUseId,
-    call: Call<'a>,
-    verdict: Verdict<'a>,
+    call: ToolCall<'a>,
+    verdict: CallVerdict<'a>,
 }
 
-enum Verdict<'a> {
+enum CallVerdict<'a> {
     Allowed(&'a dyn Tool),
     /// Answered with the reason.
     Denied(String),
@@ -45,16 +45,16 @@ enum Verdict<'a> {
 pub(crate) type Outcome = Result<String, String>;
 
 impl<'a> Calls<'a> {
-    pub(crate) fn judge(reply: &'a Reply, request: &Request, fork: &Fork<'a>) -> Self {
+    pub(crate) fn judge(reply: &'a Reply, request: &ModelRequest, fork: &Fork<'a>) -> Self {
         let mut used = ids(request);
         let blocks = reply.content.iter().filter_map(|block| match &block.kind {
             BlockKind::ToolUse { id, name } => Some((block, id, name)),
             _ => None,
         });
         let calls = blocks.enumerate().map(|(place, (block, id, name))| {
-            let call = Call { tool: name, input: block.input() };
+            let call = ToolCall { tool: name, input: block.input() };
             let verdict = match unfit(call, block, used.insert(id.clone())) {
-                Some(reason) => Verdict::LeftOut(reason),
+                Some(reason) => CallVerdict::LeftOut(reason),
                 None => decide(call, place, reply, fork),
             };
             Judged { id, call, verdict }
@@ -64,8 +64,8 @@ impl<'a> Calls<'a> {
 
     pub(crate) fn denials(&self) -> Vec<Denial> {
         let denials = self.calls.iter().filter_map(|judged| match &judged.verdict {
-            Verdict::Allowed(_) => None,
-            Verdict::Denied(reason) | Verdict::LeftOut(reason) => {
+            CallVerdict::Allowed(_) => None,
+            CallVerdict::Denied(reason) | CallVerdict::LeftOut(reason) => {
                 Some(Denial { tool: shown(judged.call.tool), reason: reason.clone() })
             }
         });
@@ -75,13 +75,13 @@ impl<'a> Calls<'a> {
     /// Makes the calls that are allowed, all at the same time; outcomes stand in the order of the calls.
     pub(crate) async fn run(&self, host: &dyn Host) -> Vec<Outcome> {
         let allowed = self.calls.iter().filter_map(|judged| match judged.verdict {
-            Verdict::Allowed(tool) => Some((tool, judged.call)),
+            CallVerdict::Allowed(tool) => Some((tool, judged.call)),
             _ => None,
         });
         let allowed: Vec<_> = allowed.collect();
         let outcomes = join_all(allowed.iter().map(|(tool, call)| tool.run(*call))).await;
         for ((_, call), outcome) in allowed.iter().zip(&outcomes) {
-            host.record(&Step::Called { tool: shown(call.tool), ok: outcome.is_ok() });
+            host.record(&AgentStep::Called { tool: shown(call.tool), ok: outcome.is_ok() });
         }
         outcomes
     }
@@ -91,7 +91,7 @@ impl<'a> Calls<'a> {
         let mut verdicts = self.calls.iter().map(|judged| &judged.verdict);
         let content = reply.content.iter().filter(|block| {
             !matches!(block.kind, BlockKind::ToolUse { .. })
-                || !matches!(verdicts.next(), Some(Verdict::LeftOut(_)))
+                || !matches!(verdicts.next(), Some(CallVerdict::LeftOut(_)))
         });
         answered(content, after)
     }
@@ -103,14 +103,14 @@ impl<'a> Calls<'a> {
         let mut left_out = Vec::new();
         for judged in &self.calls {
             match &judged.verdict {
-                Verdict::Allowed(_) => {
+                CallVerdict::Allowed(_) => {
                     let outcome = outcomes.next().unwrap_or_else(|| Err("not made".to_owned()));
                     blocks.push(result(judged.id, &outcome, after));
                 }
-                Verdict::Denied(reason) => {
+                CallVerdict::Denied(reason) => {
                     blocks.push(result(judged.id, &Err(reason.clone()), after));
                 }
-                Verdict::LeftOut(reason) => left_out.push(reason.as_str()),
+                CallVerdict::LeftOut(reason) => left_out.push(reason.as_str()),
             }
         }
         if !left_out.is_empty() {
@@ -121,7 +121,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-fn ids(request: &Request) -> HashSet<ToolUseId> {
+fn ids(request: &ModelRequest) -> HashSet<ToolUseId> {
     let blocks = request.prompt.messages().iter().flat_map(|message| &message.blocks);
     let ids = blocks.filter_map(|block| match &block.kind {
         BlockKind::ToolUse { id, .. } => Some(id.clone()),
@@ -131,7 +131,7 @@ fn ids(request: &Request) -> HashSet<ToolUseId> {
 }
 
 /// Why a call can't stand in a request.
-fn unfit(call: Call<'_>, block: &Block, new_id: bool) -> Option<String> {
+fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     let name = call.tool;
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     let why = if name.is_empty() || name.len() > MAX_NAME || !letters {
@@ -155,24 +155,24 @@ struct WithInput {
     _input: serde_json::Map<String, serde_json::Value>,
 }
 
-fn decide<'a>(call: Call<'_>, place: usize, reply: &Reply, fork: &Fork<'a>) -> Verdict<'a> {
+fn decide<'a>(call: ToolCall<'_>, place: usize, reply: &Reply, fork: &Fork<'a>) -> CallVerdict<'a> {
     let most = fork.budget.calls;
     let Some(tool) = fork.tools.iter().find(|tool| tool.name() == call.tool) else {
-        return Verdict::Denied(unknown(call.tool, fork.tools));
+        return CallVerdict::Denied(unknown(call.tool, fork.tools));
     };
     // Its last call may lack its end, and the ones before were made with it in mind.
     if reply.stop == Stop::MaxTokens {
         let why = "Not called: the answer was cut off before its end. Call again, with less in one answer.";
-        return Verdict::Denied(why.to_owned());
+        return CallVerdict::Denied(why.to_owned());
     }
     if place >= most {
         let why =
             format!("Not called: at most {most} calls in one answer. Call it in your next one.");
-        return Verdict::Denied(why);
+        return CallVerdict::Denied(why);
     }
     match tool.permit(call) {
-        Permit::Allow => Verdict::Allowed(*tool),
-        Permit::Deny(why) => Verdict::Denied(format!("Denied: {}", clipped(&why, MAX_REASON))),
+        Permit::Allow => CallVerdict::Allowed(*tool),
+        Permit::Deny(why) => CallVerdict::Denied(format!("Denied: {}", clipped(&why, MAX_REASON))),
     }
 }
 
@@ -207,10 +207,9 @@ fn result(id: &ToolUseId, outcome: &Outcome, after: Seq) -> PromptBlock {
 }
 
 fn clipped(text: &str, most: usize) -> String {
-    if text.len() <= most {
+    let head = &text[..text.floor_char_boundary(most)];
+    if head.len() == text.len() {
         return text.to_owned();
     }
-    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let head = text.get(..end).unwrap_or_default();
     format!("{head}\n[cut here: {} bytes in all]", text.len())
 }

@@ -1,7 +1,7 @@
 //! What a fork is started with, and how it ends.
 
-use bethink_model::{Hearer, ModelError, Reply, Request};
-use bethink_transcript::Usage;
+use bethink_model::{ModelError, ModelRequest, Reply};
+use bethink_transcript::TokenUsage;
 
 use crate::tool::{Denial, Tool};
 
@@ -9,11 +9,10 @@ use crate::tool::{Denial, Tool};
 #[derive(Clone, Copy)]
 pub struct Fork<'a> {
     /// The session's own system, tools and messages byte for byte, and the instruction after them.
-    pub request: &'a Request,
+    pub request: &'a ModelRequest,
     pub budget: Budget,
     /// Every call of another tool is denied.
     pub tools: &'a [&'a dyn Tool],
-    pub heard: &'a dyn Hearer,
 }
 
 impl std::fmt::Debug for Fork<'_> {
@@ -49,7 +48,7 @@ pub struct Finished {
     pub last: Reply,
     pub ended: Ended,
     pub turns: u32,
-    pub usage: Usage,
+    pub usage: TokenUsage,
     pub denials: Vec<Denial>,
 }
 

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bethink_model::ModelError;
-use bethink_transcript::Usage;
+use bethink_transcript::TokenUsage;
 
 use crate::tool::Denial;
 
@@ -16,14 +16,14 @@ pub trait Host: Send + Sync {
     /// Lets time pass between two calls.
     fn wait(&self, time: Duration) -> Waited<'_>;
     /// Micro-dollars of a call; `None` where the model has no known price.
-    fn cost(&self, model: &str, usage: &Usage) -> Option<u64>;
+    fn cost(&self, model: &str, usage: &TokenUsage) -> Option<u64>;
     /// Told of every step, in order.
-    fn record(&self, step: &Step);
+    fn record(&self, step: &AgentStep);
 }
 
 /// Something that a reader of the session's events wants to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum AgentStep {
     /// A call failed.
     Failed {
         error: ModelError,

@@ -3,8 +3,6 @@
 //! Everything in the house that asks a model asks it here: a summary is a fork without tools and with
 //! one turn. Owns the loop, its budgets, who may call what, and which changed request follows an error.
 //! Leaves the wire to the model's adapter, and waiting, records and money to the [`Host`].
-//!
-//! Reading order: [`fork`] → [`tool`] → [`host`] → [`run`](mod@run) → `calls`.
 
 mod calls;
 pub mod fork;
@@ -13,6 +11,6 @@ pub mod run;
 pub mod tool;
 
 pub use fork::{Budget, Ended, Finished, Fork};
-pub use host::{Host, Step, Waited};
+pub use host::{AgentStep, Host, Waited};
 pub use run::run;
-pub use tool::{Call, Denial, Done, Permit, Tool};
+pub use tool::{Denial, Done, Permit, Tool, ToolCall};

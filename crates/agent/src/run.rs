@@ -1,13 +1,13 @@
 //! The loop: ask, recover, call tools, ask again, until nothing is called or a budget is used up.
 
-use bethink_model::recovery::{Limits, Next, Recovery};
+use bethink_model::recovery::{Next, Recovery};
 use bethink_model::request::about_tokens;
-use bethink_model::{Class, Model, ModelError, Reply, Request};
-use bethink_transcript::Usage;
+use bethink_model::{ErrorClass, Model, ModelError, ModelRequest, Reply};
+use bethink_transcript::TokenUsage;
 
 use crate::calls::Calls;
 use crate::fork::{Ended, Finished, Fork};
-use crate::host::{Host, Step};
+use crate::host::{AgentStep, Host};
 use crate::tool::Denial;
 
 /// Runs a fork to its end.
@@ -20,7 +20,21 @@ pub async fn run(
     model: &dyn Model,
     host: &dyn Host,
 ) -> Result<Finished, ModelError> {
-    let mut run = Run::new(fork, model, host);
+    let mut run = AgentRun {
+        fork,
+        model,
+        host,
+        request: fork.request.clone(),
+        tail: 1,
+        turns: 0,
+        usage: TokenUsage::default(),
+        tokens: 0,
+        cost: 0,
+        text: String::new(),
+        last: None,
+        denials: Vec::new(),
+        told: false,
+    };
     loop {
         let over = match run.turn().await {
             Ok(reply) => run.act(reply).await,
@@ -32,16 +46,16 @@ pub async fn run(
     }
 }
 
-struct Run<'a> {
+struct AgentRun<'a> {
     fork: Fork<'a>,
     model: &'a dyn Model,
     host: &'a dyn Host,
     /// The next request; grows at its end, and may lose old rounds at its beginning.
-    request: Request,
+    request: ModelRequest,
     /// Messages at its end that stay: the instruction and all that followed it.
     tail: usize,
     turns: u32,
-    usage: Usage,
+    usage: TokenUsage,
     /// What counts against the budgets; more than `usage` where a provider's figures are no good.
     tokens: u64,
     cost: u64,
@@ -52,41 +66,19 @@ struct Run<'a> {
     told: bool,
 }
 
-impl<'a> Run<'a> {
-    fn new(fork: Fork<'a>, model: &'a dyn Model, host: &'a dyn Host) -> Self {
-        Self {
-            fork,
-            model,
-            host,
-            request: fork.request.clone(),
-            tail: 1,
-            turns: 0,
-            usage: Usage::default(),
-            tokens: 0,
-            cost: 0,
-            text: String::new(),
-            last: None,
-            denials: Vec::new(),
-            told: false,
-        }
-    }
-
+impl AgentRun<'_> {
     /// One answer, with all the calls that it takes.
     async fn turn(&mut self) -> Result<Reply, Ended> {
         if self.turns >= self.fork.budget.turns {
             return Err(Ended::OutOf("turns"));
         }
-        let mut recovery = Recovery::new(Limits {
-            tail: self.tail,
-            listened: self.fork.heard.listens(),
-            ..Limits::new(self.fork.budget.max_output)
-        });
+        let mut recovery = Recovery::new(self.fork.budget.max_output, self.tail);
         let mut said = None;
         for attempt in 1.. {
             if let Some(budget) = self.spent() {
                 return Err(Ended::OutOf(budget));
             }
-            let next = match self.model.call(&self.request, self.fork.heard).await {
+            let next = match self.model.call(&self.request).await {
                 Ok(reply) => {
                     self.count(&reply);
                     let next = recovery.after_reply(&reply, &self.request);
@@ -100,10 +92,10 @@ impl<'a> Run<'a> {
                     next
                 }
                 Err(error) => {
-                    self.host.record(&Step::Failed { error: error.clone(), attempt });
+                    self.host.record(&AgentStep::Failed { error: error.clone(), attempt });
                     let next = recovery.after_error(&error, &self.request);
                     if matches!(next, Next::Take | Next::GiveUp) {
-                        self.host.record(&Step::GaveUp { error: error.clone() });
+                        self.host.record(&AgentStep::GaveUp { error: error.clone() });
                         return Err(Ended::Failed(error));
                     }
                     next
@@ -165,7 +157,7 @@ impl<'a> Run<'a> {
             Next::More { request, change } => (request, std::time::Duration::ZERO, change),
             Next::Take | Next::GiveUp => return,
         };
-        self.host.record(&Step::Again { change, wait, weight: request.weight() });
+        self.host.record(&AgentStep::Again { change, wait, weight: request.weight() });
         self.request = request;
         if !wait.is_zero() {
             self.host.wait(wait).await;
@@ -179,7 +171,7 @@ impl<'a> Run<'a> {
         }
         let calls = Calls::judge(&reply, &self.request, &self.fork);
         for denial in calls.denials() {
-            self.host.record(&Step::Denied(denial.clone()));
+            self.host.record(&AgentStep::Denied(denial.clone()));
             self.denials.push(denial);
         }
         if self.fork.tools.is_empty() && std::mem::replace(&mut self.told, true) {
@@ -198,7 +190,7 @@ impl<'a> Run<'a> {
             Err(faults) => {
                 let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
                 let message = format!("the answer fits into no prompt: {}", faults.join("; "));
-                Some(Ended::Failed(ModelError::new(Class::Broken, message)))
+                Some(Ended::Failed(ModelError::new(ErrorClass::Broken, message)))
             }
         }
     }
@@ -208,7 +200,7 @@ impl<'a> Run<'a> {
             return Err(match ended {
                 Ended::Failed(error) => error,
                 Ended::OutOf(budget) => refused(budget, &self.request, &self.fork),
-                Ended::Done => ModelError::new(Class::Unknown, "the model was not asked"),
+                Ended::Done => ModelError::new(ErrorClass::Unknown, "the model was not asked"),
             });
         };
         let Self { text, turns, usage, denials, .. } = self;
@@ -217,14 +209,14 @@ impl<'a> Run<'a> {
 }
 
 /// The budget ended before there was an answer to keep.
-fn refused(budget: &str, request: &Request, fork: &Fork<'_>) -> ModelError {
+fn refused(budget: &str, request: &ModelRequest, fork: &Fork<'_>) -> ModelError {
     let needs = request.prompt.tokens();
     let allowed = &fork.budget;
     let message = format!(
         "the budget of {budget} allows no call: it needs 1 turn and about {needs} tokens; {} turns and {} tokens are allowed in all",
         allowed.turns, allowed.tokens
     );
-    ModelError::new(Class::Forbidden, message)
+    ModelError::new(ErrorClass::Forbidden, message)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 /// A call as the model made it.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct ToolCall<'a> {
     pub tool: &'a str,
     /// JSON, as it came.
     pub input: &'a str,
@@ -33,7 +33,7 @@ pub type Done<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send +
 pub trait Tool: Send + Sync {
     fn name(&self) -> &str;
     /// Looks at every single call; nothing is allowed by its name alone.
-    fn permit(&self, call: Call<'_>) -> Permit;
+    fn permit(&self, call: ToolCall<'_>) -> Permit;
     /// Does it. Calls of one answer run at the same time.
-    fn run<'a>(&'a self, call: Call<'a>) -> Done<'a>;
+    fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a>;
 }

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::message::StoredMessage;
@@ -97,4 +97,49 @@ pub struct Compactions {
 pub struct Expanded {
     pub messages: Vec<StoredMessage>,
     pub next_cursor: Option<String>,
+}
+
+/// Which of the messages behind a summary or a collapsed span to show.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ExpandQuery {
+    /// A line of the summary or the text; all messages without
+    pub q: Option<String>,
+    /// At most so many
+    #[param(value_type = Option<u64>)]
+    pub limit: Option<usize>,
+    /// `next_cursor` of the page before
+    pub cursor: Option<String>,
+}
+
+/// A span of messages and the short text that stands for it, or is ready to.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Collapse {
+    pub id: Uuid,
+    pub covers: Covers,
+    pub state: CollapseState,
+    pub text: String,
+    /// Of the messages as the prompt showed them, and of the text; estimated.
+    pub tokens_before: u64,
+    pub tokens: u64,
+    /// Who wrote the text: `embedded`, or a model's strategy.
+    pub strategy: String,
+    pub staged_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committed_at: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CollapseState {
+    /// The text is ready.
+    Staged,
+    /// Prompts show it.
+    Committed,
+}
+
+/// `GET /v1/sessions/{id}/collapses`.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Collapses {
+    pub collapses: Vec<Collapse>,
 }

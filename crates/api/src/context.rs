@@ -1,4 +1,5 @@
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
@@ -33,6 +34,18 @@ pub struct ContextRequest {
     /// `auto` (default) or `never`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compact: Option<String>,
+}
+
+/// How full the window is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FillLevel {
+    #[default]
+    Comfortable,
+    Degrading,
+    Warning,
+    Auto,
+    Blocking,
 }
 
 /// All from one function of the window; see the specification, section 3.
@@ -116,8 +129,19 @@ pub struct CacheFall {
     pub expected: bool,
 }
 
+/// Where a count of tokens came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub enum TokenSource {
+    /// The provider's last figure, and an estimate of what came after it.
+    #[serde(rename = "reported+estimate")]
+    Reported,
+    #[default]
+    #[serde(rename = "estimate")]
+    Estimate,
+}
+
 /// What fills the window: measured on the prompt that would be sent, never on raw history.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextReport {
     pub tokens: u64,
     pub parts: PartTokens,
@@ -127,7 +151,7 @@ pub struct ContextReport {
     /// Tokens over the effective window, in percent.
     pub percent: f64,
     pub messages: u64,
-    pub level: String,
+    pub level: FillLevel,
     pub stages: Vec<StageReport>,
     /// Index of the first prompt message that differs from the prompt before; absent when the old
     /// prompt is a prefix of this one.
@@ -143,8 +167,7 @@ pub struct ContextReport {
     pub predicted_cache_hit: f64,
     #[serde(default)]
     pub cache: CacheReport,
-    /// `reported+estimate` or `estimate`.
-    pub tokens_from: String,
+    pub tokens_from: TokenSource,
     /// How good the estimated share of `tokens` is.
     #[serde(default)]
     pub estimate: TokenEstimate,
@@ -165,4 +188,103 @@ pub struct PromptCount {
     /// What bethink takes it for.
     pub estimated: u64,
     pub model: String,
+}
+
+/// `GET /v1/sessions/{id}/decisions`: what makes prompts differ from the history, oldest first. Compactions and
+/// collapsed spans have routes of their own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct DecisionList {
+    pub decisions: Vec<DecidedView>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DecidedView {
+    /// `attached` or `instructed`: a text stands after a message. `replaced`, `cleared` or `snipped`: results are
+    /// shown shorter or not at all. `stripped`: blocks that the provider would not take.
+    pub kind: String,
+    /// The message that an attached text stands after; else the newest one when it was decided.
+    pub after_seq: u64,
+    /// Of an attached text: `memory`, `todos`, `file`, `plan`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Of an attached text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// The messages that are shown otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seqs: Vec<u64>,
+    pub at: String,
+}
+
+/// `POST /v1/sessions/{id}/recover`: what the provider said when it refused the session's last prompt.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct RecoverRequest {
+    /// HTTP status; absent for an error within a stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The provider's body: its JSON, or its text as a string.
+    pub error: Value,
+    /// The `max_tokens` of the refused call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// The `retry-after` of the answer, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<f64>,
+    /// Tries of this prompt so far, this one included. Where it is absent, the daemon counts what it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// Some of the answer was shown already, so that it must not be asked for again unseen.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub heard: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// What the error was, what was done about it, and whether to ask again.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+pub struct Recovered {
+    /// `overflow`, `output_overflow`, `media_too_large`, `request_too_large`, `thinking_bound`, `history`,
+    /// `rate_limited`, `overloaded`, `server`, `auth`, `quota`, `not_found`, `invalid`, …, `unknown`.
+    pub class: String,
+    /// Figures that the error named, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    pub step: RecoveryStep,
+    /// In words, for a person.
+    pub detail: String,
+    /// Ask for the context again and send it. The prompt is another one unless `step` is `wait`, or
+    /// `shrink_output`, which changes `max_tokens` alone.
+    pub retry: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+    /// For the next call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// The compaction that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<String>,
+}
+
+/// What was done about an error of the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecoveryStep {
+    Collapse,
+    Compact,
+    ShrinkOutput,
+    StripMedia,
+    StripThinking,
+    Wait,
+    #[default]
+    None,
 }

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// `GET /v1/instructions`: the instruction files that count for a working directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -85,4 +85,18 @@ pub struct ImportApproval {
     /// Without symlinks.
     pub path: String,
     pub approved: bool,
+}
+
+/// Which instruction files to look for.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct InstructionQuery {
+    /// Any directory of the project
+    pub project_dir: String,
+    /// The working directory; the project's by default
+    pub cwd: Option<String>,
+    /// A file as a session would touch it; may be repeated
+    #[serde(default)]
+    #[param(value_type = Option<Vec<String>>)]
+    pub touched: Vec<String>,
 }

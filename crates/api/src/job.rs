@@ -10,12 +10,20 @@ pub struct JobProgress {
     pub unit: String,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    Queued,
+    Running,
+    Done,
+    Failed,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Job {
     pub id: Uuid,
     pub kind: String,
-    /// `queued`, `running`, `done` or `failed`.
-    pub state: String,
+    pub state: JobState,
     pub progress: JobProgress,
     /// For an import: [`ImportFile`] in an array, one entry a file; for other kinds an object.
     pub result: Option<serde_json::Value>,

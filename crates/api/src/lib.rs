@@ -6,84 +6,93 @@
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
 //! spelling survive.
 
-pub mod collapse;
-pub mod compaction;
-pub mod context;
-pub mod dashboard;
-pub mod decision;
-pub mod dream;
-pub mod extract;
-pub mod instructions;
-pub mod job;
-pub mod memory;
-pub mod memory_care;
-pub mod memory_tool;
-pub mod message;
-pub mod model;
-pub mod notes;
-pub mod problem;
-pub mod recall;
-pub mod recover;
-pub mod session;
-pub mod state;
-pub mod team;
-pub mod usage;
+mod compaction;
+mod context;
+mod dashboard;
+mod instructions;
+mod job;
+mod memory;
+mod memory_work;
+mod message;
+mod model;
+mod problem;
+mod query;
+mod search;
+mod session;
+mod state;
+mod team;
 
-pub use collapse::{Collapse, Collapses};
-pub use compaction::{
-    CompactRequest, Compaction, Compactions, Covers, Expanded, FidelityDetail, Hindsight,
-    RestoredItem,
-};
-pub use context::{
-    CacheFall, CacheReport, ContextReport, ContextRequest, LastCompaction, PartTokens, PromptCount,
-    StageReport, SystemPart, Thresholds, TokenEstimate,
-};
-pub use dashboard::{GatewayAddresses, Launch, LoggedIn, Login};
-pub use decision::{DecidedView, Decisions};
-pub use dream::{DreamDropped, DreamLeft, DreamNote, DreamRequest, DreamResult, DreamStep};
-pub use extract::{
-    DroppedStatement, ExtractRequest, Extracted, ForgetRequest, Forgotten, ForgottenMemory,
-    LearntMemory,
-};
-pub use instructions::{
-    ApproveImport, ImportApproval, InstructionChain, InstructionFile, SkippedInstruction,
-};
-pub use job::{ImportFile, ImportRequest, Job, JobProgress, Jobs, SkippedLine};
-pub use memory::{
-    BothVersions, MemoriesPage, Memory, MemoryHistory, MemoryIndex, MemorySource, MemoryVersion,
-    MemoryWritten, Remember, RestoreMemory,
-};
-pub use memory_care::{
-    IndexSize, MemoryFinding, MemoryLint, MemoryRebuilt, MemoryShelf, RebuildMemory,
-};
-pub use memory_tool::{MemoryToolCall, MemoryToolResult};
-pub use message::{
-    AnsweredCall, AppendRequest, Appended, ContextLevel, MessagesPage, SearchHit, SearchHits,
-    StoredMessage,
-};
-pub use model::{ModelKey, ModelProblem, ModelState};
-pub use notes::NotesUpdate;
-pub use problem::Problem;
-pub use recall::{RecallAnswer, RecallRequest, RecallTerm, RecallWhy, RecalledMemory};
-pub use recover::{RecoverRequest, Recovered};
-pub use session::{
-    CreateSession, ForkRequest, ModelSpec, PatchSession, Project, Projects, Session, SessionsPage,
-};
-pub use state::{
-    Agent, Agents, FileRead, Files, Instruction, Instructions, Plan, Skill, Skills, Todo,
-    TodoPriority, TodoStatus, Todos, Tools,
-};
-pub use team::{
-    Approval, Decided, Proposal, Proposals, Propose, TeamBlocked, TeamConflict, TeamInit,
-    TeamStatus, TeamSync, TeamSyncRequest,
-};
-pub use usage::{Usage, UsageRow, UsageSums, UsageToday};
+pub use compaction::*;
+pub use context::*;
+pub use dashboard::*;
+pub use instructions::*;
+pub use job::*;
+pub use memory::*;
+pub use memory_work::*;
+pub use message::*;
+pub use model::*;
+pub use problem::*;
+pub use search::*;
+pub use session::*;
+pub use state::*;
+pub use team::*;
+
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// Whose memory, sessions or history a request is about.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ProjectQuery {
+    /// Any directory of the project
+    pub project_dir: String,
+}
+
+/// How much of a list.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct LimitQuery {
+    /// At most so many
+    #[param(value_type = Option<u64>)]
+    pub limit: Option<usize>,
+}
+
+/// Prints a word of a closed set as JSON has it.
+macro_rules! printed_as_in_json {
+    ($($name:ident),* $(,)?) => {$(
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.serialize(f)
+            }
+        }
+    )*};
+}
+
+printed_as_in_json!(
+    BlockedWay,
+    CollapseState,
+    FillLevel,
+    HealthStatus,
+    JobState,
+    ModelReadiness,
+    RecoveryStep,
+    Role,
+    StateKind,
+    Strategy,
+    TeamMemoryKind,
+);
+
+/// One of the words of a closed set, by its name in JSON.
+pub fn parse_word<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {
+    let word = IntoDeserializer::<serde::de::value::Error>::into_deserializer(word);
+    T::deserialize(word).ok()
+}
 
 /// `GET /health`.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Health {
-    /// `ok`, or `degraded` with a `detail`.
-    pub status: String,
+    pub status: HealthStatus,
     pub version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -92,12 +101,54 @@ pub struct Health {
     pub notices: Vec<String>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthStatus {
+    Ok,
+    /// `detail` says why.
+    Degraded,
+}
+
 /// `$BETHINK_HOME/daemon.json`: where the daemon that owns this home serves.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DaemonFile {
     pub url: String,
     pub pid: u32,
     pub version: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use utoipa::openapi::path::ParameterIn;
+
+    #[test]
+    fn a_word_is_printed_as_json_has_it_and_read_back() {
+        for kind in StateKind::ALL {
+            let word = kind.to_string();
+            assert_eq!(serde_json::to_value(kind).unwrap(), Value::from(word.as_str()));
+            assert_eq!(parse_word(&word), Some(kind));
+        }
+        assert_eq!(ModelReadiness::NoKey.to_string(), "no_key");
+        assert_eq!(format!("{:<9}|", JobState::Done), "done     |");
+        assert_eq!(parse_word::<StateKind>("notes"), None);
+    }
+
+    #[test]
+    fn a_query_is_described_as_the_route_takes_it() {
+        let described = |name: &str| {
+            let parameters = SessionQuery::into_params(|| Some(ParameterIn::Query));
+            let found = parameters.into_iter().find(|parameter| parameter.name == name).unwrap();
+            serde_json::to_value(found).unwrap()
+        };
+        let limit = json!({
+            "name": "limit", "in": "query", "description": "At most so many", "required": false,
+            "schema": { "type": "integer", "format": "int64", "minimum": 0 },
+        });
+        assert_eq!(described("limit"), limit);
+        assert_eq!(described("tag")["description"], "With this tag only");
+    }
 }

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 /// A topic of a project's memory, without its text.
@@ -29,12 +29,14 @@ pub struct Memory {
 }
 
 /// Where a memory was learnt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemorySource {
     pub session: String,
+    /// Seqs, such as `12` or `12-14`.
     pub messages: Vec<String>,
     /// `embedded`, `model`, `agent` or `person`.
     pub strategy: String,
+    /// RFC 3339.
     pub time: String,
 }
 
@@ -159,4 +161,44 @@ pub struct BothVersions {
     /// What was to be written; absent where the file was to go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yours: Option<String>,
+}
+
+/// Which topics of a project to list, in order of scope and name.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct MemoryQuery {
+    /// Any directory of the project
+    pub project_dir: String,
+    /// `private` or `team`; both by default
+    pub scope: Option<String>,
+    /// At most so many
+    #[param(value_type = Option<u64>)]
+    pub limit: Option<usize>,
+    /// `next_cursor` of the page before
+    pub cursor: Option<String>,
+}
+
+/// Which memory directories of a project.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ScopeQuery {
+    /// Any directory of the project
+    pub project_dir: String,
+    /// `private` or `team`; an index is of one, `private` by default, findings are of both
+    pub scope: Option<String>,
+}
+
+/// Which versions of a topic, newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct HistoryQuery {
+    /// Any directory of the project
+    pub project_dir: String,
+    /// At most so many
+    #[param(value_type = Option<u64>)]
+    pub limit: Option<usize>,
+    /// Only versions with smaller numbers, for the next page
+    pub before: Option<u64>,
+    /// The text of this one instead of the list
+    pub version: Option<u64>,
 }

@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
-use uuid::Uuid;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::FillLevel;
 
 /// `POST /v1/sessions/{id}/messages`.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -26,17 +27,33 @@ pub struct Appended {
 pub struct ContextLevel {
     /// Estimated tokens of the messages that the next prompt shows, system and tools left out.
     pub tokens: u64,
-    /// `comfortable`, `degrading`, `warning`, `auto` or `blocking`.
-    pub level: String,
+    pub level: FillLevel,
     /// Tokens before a compaction is due.
     pub remaining: u64,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+impl Role {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct StoredMessage {
     pub seq: u64,
     pub id: String,
-    pub role: String,
+    pub role: Role,
     /// RFC 3339.
     pub created_at: String,
     /// The message object exactly as it was appended.
@@ -50,45 +67,18 @@ pub struct MessagesPage {
     pub next_cursor: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SearchHit {
-    pub session_id: Uuid,
-    /// Title of the session, where a whole project was searched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    pub seq: u64,
-    pub message_id: String,
-    pub role: String,
-    /// Higher is better; comparable within one answer only.
-    pub score: f64,
-    /// The part of the message that shows why it was found, on one line.
-    pub snippet: String,
-    /// Where words of the query stand in the snippet: start and end, in characters.
-    #[serde(default)]
-    pub highlights: Vec<[usize; 2]>,
-    /// For a tool's result: the call that it answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answers: Option<AnsweredCall>,
-    pub created_at: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct AnsweredCall {
-    pub seq: u64,
-    pub tool: String,
-    /// Beginning of what the tool was given.
-    pub input: String,
-}
-
-/// Best first; nothing rather than what fits badly.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SearchHits {
-    pub hits: Vec<SearchHit>,
-    /// Everything was searched; `false` while an index is still being made, then ask again.
-    #[serde(default = "whole")]
-    pub complete: bool,
-}
-
-fn whole() -> bool {
-    true
+/// Which messages of a session to read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct MessageQuery {
+    /// Messages after this position
+    pub after_seq: Option<u64>,
+    /// Messages before this position
+    pub before_seq: Option<u64>,
+    /// At most so many
+    #[param(value_type = Option<u64>)]
+    pub limit: Option<usize>,
+    /// `next_cursor` of the page before
+    #[param(value_type = Option<String>)]
+    pub cursor: Option<u64>,
 }

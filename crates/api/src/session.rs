@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 /// The model that a session talks to; decides every threshold.
@@ -87,4 +87,42 @@ pub struct Projects {
 pub struct SessionsPage {
     pub sessions: Vec<Session>,
     pub next_cursor: Option<String>,
+}
+
+/// Which sessions to list; newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct SessionQuery {
+    /// Of this project only
+    pub project_dir: Option<String>,
+    /// Words in the title or the history
+    pub q: Option<String>,
+    /// With this tag only
+    pub tag: Option<String>,
+    /// At most so many
+    #[param(value_type = Option<u64>)]
+    pub limit: Option<usize>,
+    /// `next_cursor` of the page before
+    pub cursor: Option<String>,
+}
+
+/// `POST /v1/sessions/{id}/notes/update`: what was written.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct NotesUpdate {
+    /// Newest message that the notes cover.
+    pub through_seq: u64,
+    pub bytes: u64,
+    pub strategy: String,
+    pub updated_at: String,
+}
+
+/// Who tells what happened in its session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct HookQuery {
+    /// `claude-code` if absent, `codex`, `gemini`, `cursor`
+    pub client: Option<String>,
+    /// An event that is sent again counts once
+    #[serde(default, deserialize_with = "crate::query::given")]
+    pub id: Option<Uuid>,
 }

@@ -29,6 +29,31 @@ pub struct Todo {
     pub priority: TodoPriority,
 }
 
+/// What of a session is kept across compactions by `PUT /v1/sessions/{id}/state/{kind}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StateKind {
+    Plan,
+    Skills,
+    Agents,
+    Tools,
+    Files,
+    Instructions,
+    Hooks,
+}
+
+impl StateKind {
+    pub const ALL: [Self; 7] = [
+        Self::Plan,
+        Self::Skills,
+        Self::Agents,
+        Self::Tools,
+        Self::Files,
+        Self::Instructions,
+        Self::Hooks,
+    ];
+}
+
 /// `GET, PUT /v1/sessions/{id}/todos`: always the whole list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Todos {

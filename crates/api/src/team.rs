@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::MemorySource;
@@ -21,8 +21,7 @@ pub struct TeamInit {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamStatus {
     pub dir: String,
-    /// `none`, `folder` or `repository`.
-    pub kind: String,
+    pub kind: TeamMemoryKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,6 +44,15 @@ pub struct TeamStatus {
     pub blocked: Vec<TeamBlocked>,
     /// Proposals that wait for a person.
     pub proposals: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TeamMemoryKind {
+    #[default]
+    None,
+    Folder,
+    Repository,
 }
 
 /// `POST /v1/team/sync`
@@ -92,14 +100,23 @@ pub struct TeamConflict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamBlocked {
     pub file: String,
-    /// `here`: it was not pushed. `incoming`: it did not enter the directory. `history`: a commit that is not
-    /// pushed yet holds it, and nothing is pushed.
-    pub way: String,
+    pub way: BlockedWay,
     /// Rule and line of each finding.
     pub reasons: Vec<String>,
     /// Who made the version, or the commit that holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockedWay {
+    /// It was not pushed.
+    Here,
+    /// It did not enter the directory.
+    Incoming,
+    /// A commit that is not pushed yet holds it, and nothing is pushed.
+    History,
 }
 
 /// `POST /v1/proposals`: what an agent would have the team know.
@@ -151,8 +168,32 @@ pub struct Approval {
 
 /// What became of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Decided {
+pub struct DecidedProposal {
     pub proposal: Proposal,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// Whose team memory.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TeamQuery {
+    /// Any directory of the project
+    pub project_dir: String,
+    /// `true`: ask the remote whether it answers
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    pub ask: bool,
+}
+
+/// Which proposals to list, newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ProposalQuery {
+    /// Of this project alone
+    pub project_dir: Option<String>,
+    /// `true`: what was decided, too
+    #[serde(default)]
+    #[param(value_type = Option<bool>)]
+    pub all: bool,
 }

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use bethink_api::{Collapse, Compaction, Session};
-use bethink_client::{Client, ClientError, Places, SessionQuery, StartError, Starter};
+use bethink_api::{Compaction, Session};
+use bethink_client::{Client, ClientError, DaemonPlaces, SessionQuery, StartError, Starter};
+use bethink_terminal::Screen;
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::args::Global;
-use crate::failure::Failure;
-use crate::screen::Screen;
+use crate::failure::CliFailure;
 
 /// Sessions looked at in one request when an id is completed.
 const PAGE: usize = 100;
@@ -17,9 +17,9 @@ const PAGE: usize = 100;
 /// together need more.
 const SHORTEST: usize = 8;
 
-pub(crate) struct App {
+pub(crate) struct CliApp {
     pub(crate) screen: Screen,
-    pub(crate) places: Places,
+    pub(crate) places: DaemonPlaces,
     /// The running program; it starts the daemon that lies beside it.
     pub(crate) program: PathBuf,
     pub(crate) project: PathBuf,
@@ -29,18 +29,18 @@ pub(crate) struct App {
     pub(crate) now: Timestamp,
 }
 
-impl App {
+impl CliApp {
     pub(crate) fn new(
         screen: Screen,
-        places: Places,
+        places: DaemonPlaces,
         program: PathBuf,
         global: Global,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, CliFailure> {
         let given = global.project.is_some();
         let project = global.project.unwrap_or_else(|| PathBuf::from("."));
-        let project = project
-            .canonicalize()
-            .map_err(|error| Failure::Use(format!("--project {}: {error}", project.display())))?;
+        let project = project.canonicalize().map_err(|error| {
+            CliFailure::Use(format!("--project {}: {error}", project.display()))
+        })?;
         Ok(Self {
             screen,
             places,
@@ -52,13 +52,30 @@ impl App {
         })
     }
 
-    pub(crate) fn starter(&self) -> Result<Starter, StartError> {
-        starter(&self.program)
+    /// The daemon, started when none runs.
+    pub(crate) async fn client(&self) -> Result<Client, CliFailure> {
+        Ok(daemon(&self.places, &self.program).await?)
     }
 
-    /// The daemon, started when none runs.
-    pub(crate) async fn client(&self) -> Result<Client, Failure> {
-        Ok(daemon(&self.places, &self.program).await?)
+    pub(crate) fn project_dir(&self) -> String {
+        self.project.display().to_string()
+    }
+
+    pub(crate) async fn client_and_session(
+        &self,
+        named: Option<&str>,
+    ) -> Result<(Client, Session), CliFailure> {
+        let client = self.client().await?;
+        let session = self.session(&client, named).await?;
+        Ok((client, session))
+    }
+
+    /// The session of `--session`, for what is asked of no session unless a person names one.
+    pub(crate) async fn named_session(&self, client: &Client) -> Result<Option<Uuid>, CliFailure> {
+        match self.session.is_some() {
+            true => Ok(Some(self.session(client, None).await?.id)),
+            false => Ok(None),
+        }
     }
 
     /// The session that the command is about: named, or `--session`, or the last one.
@@ -66,23 +83,22 @@ impl App {
         &self,
         client: &Client,
         named: Option<&str>,
-    ) -> Result<Session, Failure> {
+    ) -> Result<Session, CliFailure> {
         match named.or(self.session.as_deref()) {
             None | Some("last") => self.last(client).await,
             Some(id) => match Uuid::parse_str(id) {
                 Ok(id) => Ok(client.session(id).await?),
-                Err(_) => completed(id, all_sessions(client).await?),
+                Err(_) => one_of(id, "session", all_sessions(client).await?, |one| one.id),
             },
         }
     }
 
     /// The newest session of the project, which may lie above the current directory; else the
     /// newest of all.
-    async fn last(&self, client: &Client) -> Result<Session, Failure> {
+    async fn last(&self, client: &Client) -> Result<Session, CliFailure> {
         let dirs = self.project.ancestors().take(if self.project_given { 1 } else { usize::MAX });
-        let named = dirs.filter(|dir| dir.parent().is_some());
-        let dirs = named.map(|dir| Some(dir.display().to_string())).chain([None]);
-        for project_dir in dirs {
+        let named = dirs.filter(|dir| dir.parent().is_some()).map(|dir| dir.display().to_string());
+        for project_dir in named.map(Some).chain([None]) {
             let query = SessionQuery { project_dir, limit: Some(PAGE), ..SessionQuery::default() };
             let sessions = client.sessions(&query).await?.sessions;
             // a child that explored for its parent is nobody's last session, if there is another
@@ -92,19 +108,20 @@ impl App {
                 return Ok(session);
             }
         }
-        Err(Failure::hinted(
+        Err(CliFailure::hinted(
             "there is no session yet",
             "bethink import FILE takes a recorded one in, bethink session new begins one",
         ))
     }
 }
 
-fn starter(program: &Path) -> Result<Starter, StartError> {
+/// What starts the daemon that lies beside this program, or in `PATH`.
+pub(crate) fn starter(program: &Path) -> Result<Starter, StartError> {
     Starter::beside(program.to_owned(), std::env::var_os("PATH").as_deref())
 }
 
 /// The daemon of a home, started by this program when none runs.
-pub(crate) async fn daemon(places: &Places, program: &Path) -> Result<Client, ClientError> {
+pub(crate) async fn daemon(places: &DaemonPlaces, program: &Path) -> Result<Client, ClientError> {
     match Client::find(places).await {
         Err(error) if error.is_unreachable() && places.url.is_none() => {
             Client::find_or_start(places, &starter(program)?).await
@@ -113,7 +130,7 @@ pub(crate) async fn daemon(places: &Places, program: &Path) -> Result<Client, Cl
     }
 }
 
-async fn all_sessions(client: &Client) -> Result<Vec<Session>, Failure> {
+async fn all_sessions(client: &Client) -> Result<Vec<Session>, CliFailure> {
     let (mut all, mut cursor) = (Vec::new(), None);
     loop {
         let query = SessionQuery { limit: Some(PAGE), cursor, ..SessionQuery::default() };
@@ -126,51 +143,40 @@ async fn all_sessions(client: &Client) -> Result<Vec<Session>, Failure> {
     }
 }
 
-/// The one session whose id begins so.
-fn completed(beginning: &str, sessions: Vec<Session>) -> Result<Session, Failure> {
-    one_of(beginning, "session", sessions, |session| session.id)
-}
-
 /// A compaction by the beginning of its id; the newest that stands when none is named.
 pub(crate) fn compaction(
     named: Option<&str>,
-    compactions: Vec<Compaction>,
-) -> Result<Compaction, Failure> {
-    let Some(beginning) = named.filter(|&named| named != "last") else {
-        let standing = compactions.into_iter().filter(|one| one.undone_at.is_none());
-        // ids begin with their time
-        return standing.max_by_key(|one| one.id).ok_or_else(|| {
-            Failure::hinted("this session has no compaction", "bethink compact makes one")
-        });
-    };
-    one_of(beginning, "compaction", compactions, |one| one.id)
+    all: Vec<Compaction>,
+) -> Result<Compaction, CliFailure> {
+    if let Some(beginning) = named.filter(|&named| named != "last") {
+        return one_of(beginning, "compaction", all, |one| one.id);
+    }
+    // ids begin with their time
+    all.into_iter().filter(|one| one.undone_at.is_none()).max_by_key(|one| one.id).ok_or_else(
+        || CliFailure::hinted("this session has no compaction", "bethink compact makes one"),
+    )
 }
 
-/// A collapsed span by the beginning of its id.
-pub(crate) fn collapse(beginning: &str, spans: Vec<Collapse>) -> Result<Collapse, Failure> {
-    one_of(beginning, "collapse", spans, |one| one.id)
-}
-
+/// The one thing of a kind whose id begins so.
 pub(crate) fn one_of<T>(
     beginning: &str,
     what: &str,
     all: Vec<T>,
     id: impl Fn(&T) -> Uuid,
-) -> Result<T, Failure> {
+) -> Result<T, CliFailure> {
     let wanted = beginning.replace('-', "").to_ascii_lowercase();
-    let wrong = |why: String| Err(Failure::Use(format!("{beginning:?} {why}")));
+    let wrong = |why: String| Err(CliFailure::Use(format!("{beginning:?} {why}")));
     if wanted.is_empty() || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return wrong(format!("is not a {what}: give an id, the beginning of one, or last"));
     }
     let mut fits = all.into_iter().filter(|one| id(one).simple().to_string().starts_with(&wanted));
     match (fits.next(), fits.next()) {
         (Some(one), None) => Ok(one),
-        (Some(a), Some(b)) => wrong(format!(
-            "begins more than one {what}: {}, {}, …; give more of it",
-            id(&a),
-            id(&b)
-        )),
-        _ => Err(Failure::new(format!("no {what} begins with {beginning:?}"))),
+        (Some(a), Some(b)) => {
+            let (a, b) = (id(&a), id(&b));
+            wrong(format!("begins more than one {what}: {a}, {b}, …; give more of it"))
+        }
+        _ => Err(CliFailure::new(format!("no {what} begins with {beginning:?}"))),
     }
 }
 

@@ -7,10 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use memory::{
-    AddMemory, ExtractMemory, ForgetMemory, ListMemories, MemoryCommand, OfTeam, OneMemory,
-    RebuildMemory, Recall, Remember, RemoveMemories, RestoreMemory, ShowMemory,
-};
+pub(crate) use memory::{AddMemory, MemoryCommand, OfTeam, OneMemory, Recall, RememberArgs};
 
 const AFTER_HELP: &str = "\
 A SESSION is an id, the beginning of one that no other has, or `last`: the newest session of the
@@ -26,7 +23,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 #[derive(Debug, Args)]
@@ -46,13 +43,27 @@ pub(crate) struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Watch a recorded session play into a small window, start to finish
     Demo(Demo),
     /// Start the daemon
-    Up(Up),
+    Up {
+        /// Also at each login: a user unit of systemd, or a launch agent on macOS
+        #[arg(long)]
+        install: bool,
+        /// With --install: show what would be written and run
+        #[arg(long, requires = "install")]
+        dry_run: bool,
+    },
     /// Stop the daemon
-    Down(Down),
+    Down {
+        /// No longer at each login either: takes back what `up --install` did
+        #[arg(long)]
+        uninstall: bool,
+        /// With --uninstall: show what would be removed
+        #[arg(long, requires = "uninstall")]
+        dry_run: bool,
+    },
     /// Say whether the daemon runs, and where
     Status,
     /// Look for what is wrong, and say what to do about it
@@ -66,7 +77,14 @@ pub(crate) enum Command {
     /// Show where to point a client of Anthropic's or OpenAI's, so that its sessions are remembered
     Gateway,
     /// Show the daemon's log
-    Logs(Logs),
+    Logs {
+        /// Go on showing what is added
+        #[arg(long, short)]
+        follow: bool,
+        /// How many of the last lines
+        #[arg(long, short = 'n', default_value_t = 50, value_name = "LINES")]
+        lines: usize,
+    },
     /// Make, list and change sessions
     #[command(subcommand, arg_required_else_help = true)]
     Session(SessionCommand),
@@ -83,11 +101,14 @@ pub(crate) enum Command {
     /// List the spans of a session that are shown as short texts, or are ready to
     Collapses,
     /// Take a compaction back: the prompt shows the messages again
-    Undo(Which),
+    Undo {
+        /// A compaction's id, or the beginning of one [default: the newest]
+        compaction: Option<String>,
+    },
     /// Show the messages behind a compaction's summary, or behind a collapsed span
     Expand(Expand),
     /// Show a session's messages, all of them kept
-    History(History),
+    History(HistoryArgs),
     /// Search all of a session, before and after compactions
     Search(Search),
     /// Show, edit or refresh what a session keeps of itself
@@ -98,9 +119,16 @@ pub(crate) enum Command {
     /// Ask what the project remembers
     Recall(Recall),
     /// Remember something for later sessions of the project
-    Remember(Remember),
+    Remember(RememberArgs),
     /// Bring the project's memory into order, or look at what that would change
-    Dream(Dream),
+    Dream {
+        /// Show what would change, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Put back what the last dream changed, as far as nobody changed it since
+        #[arg(long, conflicts_with = "dry_run")]
+        undo: bool,
+    },
     /// List, write and mend what the project remembers
     #[command(subcommand, arg_required_else_help = true)]
     Memory(MemoryCommand),
@@ -108,22 +136,51 @@ pub(crate) enum Command {
     #[command(subcommand, arg_required_else_help = true)]
     Team(TeamCommand),
     /// Show which instruction files count here, and why others don't
-    Instructions(Instructions),
+    Instructions(InstructionsArgs),
     /// Show what models were asked for bethink's own purposes, and what it cost
-    Usage(Usage),
+    Usage {
+        /// From then on: a day, a time, or so long ago (90min, 3h, 2d, 1w)
+        #[arg(long, value_name = "WHEN")]
+        since: Option<String>,
+    },
     /// Take in recorded sessions: JSONL files, or directories of them
-    Import(Import),
+    Import {
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+    },
     /// Write a session as JSONL
-    Export(Export),
+    Export {
+        /// [default: --session, else last]
+        #[arg(value_name = "SESSION")]
+        which: Option<String>,
+        /// Write to this file instead of stdout; it appears when it is whole
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Play a recorded session through the daemon, turn by turn, and measure
     Replay(Replay),
     /// Put bethink into an agent's own configuration: tools, and hooks where it has them
     ///
     /// With --project DIR into the files of that project instead of yours; those that others share look for
     /// bethink in PATH.
-    Install(Install),
+    Install {
+        /// claude-code, codex, cursor, vscode, zed, gemini or opencode
+        agent: String,
+        /// Show what would change, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Have the agent speak to its provider through bethink's gateway as well
+        #[arg(long)]
+        gateway: bool,
+    },
     /// Take out of it what install put in, and nothing else
-    Uninstall(Uninstall),
+    Uninstall {
+        /// As for install
+        agent: String,
+        /// Show what would change, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Hand a coding agent's hook to the daemon: JSON on stdin, the answer on stdout
     #[command(disable_help_flag = true)]
     Hook {
@@ -138,57 +195,6 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Up {
-    /// Also at each login: a user unit of systemd, or a launch agent on macOS
-    #[arg(long)]
-    pub(crate) install: bool,
-    /// With --install: show what would be written and run
-    #[arg(long, requires = "install")]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Down {
-    /// No longer at each login either: takes back what `up --install` did
-    #[arg(long)]
-    pub(crate) uninstall: bool,
-    /// With --uninstall: show what would be removed
-    #[arg(long, requires = "uninstall")]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Install {
-    /// claude-code, codex, cursor, vscode, zed, gemini or opencode
-    pub(crate) agent: String,
-    /// Show what would change, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Have the agent speak to its provider through bethink's gateway as well
-    #[arg(long)]
-    pub(crate) gateway: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Uninstall {
-    /// As for install
-    pub(crate) agent: String,
-    /// Show what would change, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Dream {
-    /// Show what would change, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Put back what the last dream changed, as far as nobody changed it since
-    #[arg(long, conflicts_with = "dry_run")]
-    pub(crate) undo: bool,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Tokens of the window that the session has to fit
     #[arg(long, default_value_t = 72_000, value_name = "TOKENS")]
@@ -196,16 +202,6 @@ pub(crate) struct Demo {
     /// Keep the demo's daemon and home, to look around in
     #[arg(long)]
     pub(crate) keep: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Logs {
-    /// Go on showing what is added
-    #[arg(long, short)]
-    pub(crate) follow: bool,
-    /// How many of the last lines
-    #[arg(long, short = 'n', default_value_t = 50, value_name = "LINES")]
-    pub(crate) lines: usize,
 }
 
 #[derive(Debug, Subcommand)]
@@ -261,7 +257,7 @@ pub(crate) enum TeamCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// Begin a session in the project
-    New(NewSession),
+    New(NewSessionArgs),
     /// List sessions, newest first
     Ls(ListSessions),
     /// Show one session
@@ -269,9 +265,23 @@ pub(crate) enum SessionCommand {
     /// Give a session a title
     Rename { session: String, title: String },
     /// Add tags to a session, or take them away
-    Tag(TagSession),
+    Tag {
+        session: String,
+        #[arg(value_name = "TAG", required_unless_present = "remove")]
+        add: Vec<String>,
+        /// Take this tag away
+        #[arg(long, value_name = "TAG")]
+        remove: Vec<String>,
+    },
     /// Go on from a session in a new one; the old one stays as it is
-    Fork(ForkSession),
+    Fork {
+        session: Option<String>,
+        /// The last message to share, by its number [default: the newest]
+        #[arg(long, value_name = "SEQ")]
+        at: Option<u64>,
+        #[arg(long)]
+        title: Option<String>,
+    },
     /// Show where a session stands, to go on with it
     Resume { session: Option<String> },
     /// Delete sessions with all their messages, for ever
@@ -282,7 +292,7 @@ pub(crate) enum SessionCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct NewSession {
+pub(crate) struct NewSessionArgs {
     #[arg(long)]
     pub(crate) title: Option<String>,
     #[arg(long = "tag", value_name = "TAG")]
@@ -316,26 +326,6 @@ pub(crate) struct ListSessions {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct TagSession {
-    pub(crate) session: String,
-    #[arg(value_name = "TAG", required_unless_present = "remove")]
-    pub(crate) add: Vec<String>,
-    /// Take this tag away
-    #[arg(long, value_name = "TAG")]
-    pub(crate) remove: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ForkSession {
-    pub(crate) session: Option<String>,
-    /// The last message to share, by its number [default: the newest]
-    #[arg(long, value_name = "SEQ")]
-    pub(crate) at: Option<u64>,
-    #[arg(long)]
-    pub(crate) title: Option<String>,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Compact {
     /// What the summary should look at above all
     #[arg(long)]
@@ -346,12 +336,6 @@ pub(crate) struct Compact {
     /// Tokens that the summary may have
     #[arg(long, value_name = "TOKENS")]
     pub(crate) summary_tokens: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Which {
-    /// A compaction's id, or the beginning of one [default: the newest]
-    pub(crate) compaction: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -368,7 +352,7 @@ pub(crate) struct Expand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct History {
+pub(crate) struct HistoryArgs {
     /// Go on showing messages as they come
     #[arg(long, short)]
     pub(crate) follow: bool,
@@ -415,7 +399,7 @@ pub(crate) struct Search {
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Instructions {
+pub(crate) struct InstructionsArgs {
     /// As if the session had read or written this file; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) touch: Vec<String>,
@@ -429,29 +413,6 @@ pub(crate) enum InstructionsCommand {
     Approve { path: String },
     /// Take that back
     Revoke { path: String },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Usage {
-    /// From then on: a day, a time, or so long ago (90min, 3h, 2d, 1w)
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) since: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Import {
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Export {
-    /// [default: --session, else last]
-    #[arg(value_name = "SESSION")]
-    pub(crate) which: Option<String>,
-    /// Write to this file instead of stdout; it appears when it is whole
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

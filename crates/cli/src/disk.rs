@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 
 /// Largest configuration that is read. Claude Code's own holds some megabytes where it was used a lot.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A file as it was read.
 #[derive(Debug)]
 pub(crate) struct Configured {
     /// Behind every link.
@@ -24,9 +23,9 @@ pub(crate) struct Configured {
 }
 
 impl Configured {
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let target = target(path).map_err(|error| Failure::file("find", path, &error))?;
-        let text = text_of(&target).map_err(|error| Failure::file("read", path, &error))?;
+    pub(crate) fn read(path: &Path) -> Result<Self, CliFailure> {
+        let target = target(path).map_err(|error| CliFailure::file("find", path, &error))?;
+        let text = text_of(&target).map_err(|error| CliFailure::file("read", path, &error))?;
         Ok(Self { target, text })
     }
 
@@ -35,14 +34,13 @@ impl Configured {
     }
 
     /// Puts a text in place of the one that was read; refused where somebody wrote the file meanwhile.
-    pub(crate) fn write(&self, text: &str, is_private: bool) -> Result<(), Failure> {
-        let failed = |error: io::Error| Failure::file("write", &self.target, &error);
+    pub(crate) fn write(&self, text: &str, is_private: bool) -> Result<(), CliFailure> {
+        let failed = |error: io::Error| CliFailure::file("write", &self.target, &error);
         let dir = self.target.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(dir).map_err(failed)?;
-        let mode = fs::metadata(&self.target)
-            .map_or(if is_private { 0o600 } else { 0o644 }, |file| {
-                file.permissions().mode() & 0o7777
-            });
+        let new_mode = if is_private { 0o600 } else { 0o644 };
+        let mode =
+            fs::metadata(&self.target).map_or(new_mode, |file| file.permissions().mode() & 0o7777);
         let mut new = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
         new.write_all(text.as_bytes()).map_err(failed)?;
         new.as_file().set_permissions(Permissions::from_mode(mode)).map_err(failed)?;
@@ -54,18 +52,19 @@ impl Configured {
         Ok(())
     }
 
-    pub(crate) fn remove(&self) -> Result<(), Failure> {
+    pub(crate) fn remove(&self) -> Result<(), CliFailure> {
         self.is_unchanged()?;
-        fs::remove_file(&self.target).map_err(|error| Failure::file("remove", &self.target, &error))
+        fs::remove_file(&self.target)
+            .map_err(|error| CliFailure::file("remove", &self.target, &error))
     }
 
-    fn is_unchanged(&self) -> Result<(), Failure> {
-        let now =
-            text_of(&self.target).map_err(|error| Failure::file("read", &self.target, &error))?;
+    fn is_unchanged(&self) -> Result<(), CliFailure> {
+        let now = text_of(&self.target)
+            .map_err(|error| CliFailure::file("read", &self.target, &error))?;
         if now == self.text {
             return Ok(());
         }
-        Err(Failure::hinted(
+        Err(CliFailure::hinted(
             format!("{} was written by another program just now", self.target.display()),
             "nothing was changed; try again",
         ))
@@ -97,9 +96,8 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
     fs::read_to_string(path).map(Some)
 }
 
-/// What is kept of one file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct FileRecord {
     path: PathBuf,
     /// The file was not there before us.
     pub(crate) was_absent: bool,
@@ -120,7 +118,7 @@ impl Shelf {
         Self { dir: home.join("installs") }
     }
 
-    pub(crate) fn record(&self, path: &Path) -> Record {
+    pub(crate) fn record(&self, path: &Path) -> FileRecord {
         let read = fs::read(self.place(path, "json")).ok();
         read.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default()
     }
@@ -131,13 +129,13 @@ impl Shelf {
         path: &Path,
         now: &Configured,
         made: &[Vec<String>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliFailure> {
         let is_first = !self.place(path, "json").exists();
         let mut record = match is_first {
-            true => Record {
+            true => FileRecord {
                 path: path.to_owned(),
                 was_absent: now.text().is_none(),
-                ..Record::default()
+                ..FileRecord::default()
             },
             false => self.record(path),
         };
@@ -145,18 +143,14 @@ impl Shelf {
             self.put(&self.place(path, "before"), text.as_bytes())?;
         }
         let is_ours = record.after.is_some() && record.after == now.text().map(mark);
-        if !is_first && !is_ours {
-            // Somebody wrote meanwhile: what stood there before us is no longer what is to come back.
-            record.after = None;
-        } else {
-            record.after = Some((0, 0));
-        }
+        // Where somebody wrote meanwhile, what stood there before us is no longer what is to come back.
+        record.after = (is_first || is_ours).then_some((0, 0));
         record.made.extend(made.iter().cloned());
         self.save(&record)
     }
 
     /// After it: what the file is known by, as long as nobody else writes.
-    pub(crate) fn keep_after(&self, path: &Path, text: &str) -> Result<(), Failure> {
+    pub(crate) fn keep_after(&self, path: &Path, text: &str) -> Result<(), CliFailure> {
         let mut record = self.record(path);
         record.after = record.after.map(|_| mark(text));
         self.save(&record)
@@ -174,35 +168,30 @@ impl Shelf {
         }
     }
 
-    pub(crate) fn forget(&self, path: &Path) -> Result<(), Failure> {
+    pub(crate) fn forget(&self, path: &Path) -> Result<(), CliFailure> {
         for kind in ["json", "before"] {
             let place = self.place(path, kind);
-            match fs::remove_file(&place) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Failure::file("remove", &place, &error));
-                }
-                _ => {}
+            if let Err(error) = fs::remove_file(&place)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(CliFailure::file("remove", &place, &error));
             }
         }
         Ok(())
     }
 
-    fn save(&self, record: &Record) -> Result<(), Failure> {
-        let json = serde_json::to_vec(record).map_err(|error| Failure::new(error.to_string()))?;
+    fn save(&self, record: &FileRecord) -> Result<(), CliFailure> {
+        let json =
+            serde_json::to_vec(record).map_err(|error| CliFailure::new(error.to_string()))?;
         self.put(&self.place(&record.path, "json"), &json)
     }
 
-    fn put(&self, place: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        let failed = |error: io::Error| Failure::file("write", place, &error);
+    fn put(&self, place: &Path, bytes: &[u8]) -> Result<(), CliFailure> {
+        let failed = |error: io::Error| CliFailure::file("write", place, &error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir).map_err(failed)?;
         let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(place)
-            .map_err(failed)?;
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = options.open(place).map_err(failed)?;
         file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)
     }
 

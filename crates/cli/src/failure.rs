@@ -5,16 +5,19 @@ use std::io;
 use bethink_api::Problem;
 use bethink_client::places::NoHome;
 use bethink_client::{ClientError, StartError, StopError};
-
-use crate::screen::{Screen, Text, Tone};
+use bethink_replay::ReplayError;
+use bethink_terminal::{Screen, StyledText, Tone};
 
 /// The codes are part of the public contract.
 const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 const UNREACHABLE: u8 = 3;
 
+/// What a command comes to: whatever it has to say is on the screen by then.
+pub(crate) type Done = Result<(), CliFailure>;
+
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum CliFailure {
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error(transparent)]
@@ -33,13 +36,22 @@ pub(crate) enum Failure {
     Output(#[from] io::Error),
 }
 
-impl From<StartError> for Failure {
+impl From<StartError> for CliFailure {
     fn from(error: StartError) -> Self {
         Self::Client(error.into())
     }
 }
 
-impl Failure {
+impl From<ReplayError> for CliFailure {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Client(error) => error.into(),
+            ReplayError::Message(..) => Self::new(error.to_string()),
+        }
+    }
+}
+
+impl CliFailure {
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self::Failed { what: what.into(), hint: None }
     }
@@ -71,9 +83,9 @@ impl Failure {
         if screen.json {
             return screen.value_on_stderr(&self.problem());
         }
-        screen.complain(Text::new().put(Tone::Bad, "error: ").plain(self.sentence()))?;
+        screen.complain(StyledText::new().put(Tone::Bad, "error: ").plain(self.sentence()))?;
         if let Some(hint) = self.hint() {
-            screen.complain(Text::new().put(Tone::Accent, " hint: ").plain(hint))?;
+            screen.complain(StyledText::new().put(Tone::Accent, " hint: ").plain(hint))?;
         }
         Ok(())
     }
@@ -128,15 +140,13 @@ impl Failure {
 
 /// The refusal's own hint, and where the request broke which limit.
 fn refusal_hint(problem: &Problem) -> Option<String> {
-    let mut parts = Vec::new();
-    parts.extend(problem.field.as_ref().map(|field| format!("in {field}")));
-    parts.extend(problem.actual.map(|actual| format!("got {actual}")));
-    parts.extend(problem.limit.map(|limit| format!("at most {limit} is allowed")));
-    let place = (!parts.is_empty()).then(|| parts.join(", "));
-    match (place, &problem.hint) {
-        (Some(place), Some(hint)) => Some(format!("{place}; {hint}")),
-        (place, hint) => place.or_else(|| hint.clone()),
-    }
+    let mut place = Vec::new();
+    place.extend(problem.field.as_ref().map(|field| format!("in {field}")));
+    place.extend(problem.actual.map(|actual| format!("got {actual}")));
+    place.extend(problem.limit.map(|limit| format!("at most {limit} is allowed")));
+    let place = Some(place.join(", ")).filter(|place| !place.is_empty());
+    let parts: Vec<String> = place.into_iter().chain(problem.hint.clone()).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 #[cfg(test)]
@@ -149,12 +159,12 @@ mod tests {
         let unreachable = ClientError::Unreachable { url: "u".into(), reason: "r".into() };
         let not_found = StartError::NotFound { looked: vec![] };
         let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
-        assert_eq!(Failure::from(refused).exit_code(), 1);
-        assert_eq!(Failure::new("x").exit_code(), 1);
-        assert_eq!(Failure::Use("x".into()).exit_code(), 2);
-        assert_eq!(Failure::from(unreachable).exit_code(), 3);
-        assert_eq!(Failure::from(not_found).exit_code(), 3);
-        assert_eq!(Failure::from(pipe).exit_code(), 0);
+        assert_eq!(CliFailure::from(refused).exit_code(), 1);
+        assert_eq!(CliFailure::new("x").exit_code(), 1);
+        assert_eq!(CliFailure::Use("x".into()).exit_code(), 2);
+        assert_eq!(CliFailure::from(unreachable).exit_code(), 3);
+        assert_eq!(CliFailure::from(not_found).exit_code(), 3);
+        assert_eq!(CliFailure::from(pipe).exit_code(), 0);
     }
 
     #[test]
@@ -166,7 +176,7 @@ mod tests {
             actual: Some(10_000),
             ..Problem::default()
         };
-        let failure = Failure::from(ClientError::Refused(Box::new(problem)));
+        let failure = CliFailure::from(ClientError::Refused(Box::new(problem)));
         assert_eq!(failure.sentence(), "too deep");
         assert_eq!(
             failure.hint().as_deref(),

@@ -10,56 +10,45 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 
+use bethink_client::DaemonPlaces;
 use bethink_client::quick::{self, QuickError};
-use bethink_client::{Places, Starter};
-use bethink_hooks::answer::NOTHING;
-use bethink_hooks::input::MOST_INPUT_BYTES;
-use bethink_hooks::{Client, Delivery, Event, Input, Unreadable};
+use bethink_hook_events::answer::NOTHING;
+use bethink_hook_events::input::MOST_INPUT_BYTES;
+use bethink_hook_events::{Delivery, HookClient, HookEvent, HookInput, HookInputError};
 use bethink_spool::{Faults, Spool};
+use bethink_terminal::{Screen, TerminalLook};
 use jiff::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use uuid::Uuid;
 
-use crate::screen::{Look, Screen};
-
+use crate::app::starter;
 /// The longest silence on stdin: clients write what they have at once.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
-/// The command's word.
 pub(crate) const HOOK: &str = "hook";
 
-const HELP: &str = "\
-Hand a coding agent's hook to the daemon: JSON on stdin, the answer on stdout
-
-Usage: bethink hook EVENT [--client NAME] [--strict]
-
-  EVENT     session-start, prompt-submit, post-tool-use, pre-compact, stop, subagent-stop or
-            session-end, also in the agent's own spelling (SessionStart, UserPromptSubmit, …)
-  --client  claude-code (default), codex, gemini or cursor
-  --strict  say what went wrong, with exit code 1; without it a hook never stands in the way
-
-`bethink install claude-code` writes it into the agent's settings.";
+const HELP: &str = include_str!("hook-help.txt");
 
 /// Why an event was not handed over as it should be.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum HookFault {
     #[error("{0}")]
     Use(String),
     #[error("the hook's input: {0}")]
-    Input(#[from] Unreadable),
+    Input(#[from] HookInputError),
     #[error("the hook's input could not be read: {0}")]
     Stdin(#[source] io::Error),
     #[error("{event} was refused with {status}: {body}")]
-    Refused { event: Event, status: u16, body: String },
+    Refused { event: HookEvent, status: u16, body: String },
     #[error("{event} waits in the spool: {why}")]
-    Waits { event: Event, why: String, because: Because },
+    Waits { event: HookEvent, why: String, because: Because },
     #[error("{event} is lost ({why}): it could not be put into {place}: {source}")]
-    Lost { event: Event, why: String, place: String, source: io::Error },
+    Lost { event: HookEvent, why: String, place: String, source: io::Error },
     #[error("we could not tell where bethink keeps its state; set BETHINK_HOME")]
     Home,
 }
 
-impl Fault {
+impl HookFault {
     /// Events wait whenever no daemon runs, and the spool says so itself.
     fn is_worth_a_note(&self) -> bool {
         !matches!(self, Self::Waits { because: Because::NotRunning, .. })
@@ -73,12 +62,11 @@ enum Because {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Words {
-    event: Event,
-    client: Client,
+struct HookWords {
+    event: HookEvent,
+    client: HookClient,
 }
 
-/// Runs the command with the words that follow it.
 pub(crate) fn main(words: &[OsString], env: impl Fn(&str) -> Option<String>) -> ExitCode {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     if words.iter().any(|word| word == "--help" || word == "-h") {
@@ -87,7 +75,7 @@ pub(crate) fn main(words: &[OsString], env: impl Fn(&str) -> Option<String>) -> 
     }
     let is_strict = words.iter().any(|word| word == "--strict");
     let Err(fault) = run(&words, &env) else { return ExitCode::SUCCESS };
-    if let Ok(places) = Places::from_env(&env)
+    if let Ok(places) = DaemonPlaces::from_env(&env)
         && fault.is_worth_a_note()
     {
         let when = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -95,18 +83,19 @@ pub(crate) fn main(words: &[OsString], env: impl Fn(&str) -> Option<String>) -> 
         drop(Faults::at(places.hook_faults()).note(&when, &fault.to_string()));
     }
     if is_strict || io::stdin().is_terminal() {
-        let mut screen = Screen::new(Look::of_terminal(&env), false, false);
+        let mut screen = Screen::new(TerminalLook::of_terminal(&env), false, false);
         drop(screen.complain(format!("bethink hook: {fault}")));
     }
     if is_strict { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn run(words: &[String], env: &impl Fn(&str) -> Option<String>) -> Result<(), Fault> {
-    let Words { event, client } = read_words(words)?;
-    let places = Places::from_env(env).map_err(|_| Fault::Home)?;
-    let input = Input::read(&stdin()?)?;
+fn run(words: &[String], env: &impl Fn(&str) -> Option<String>) -> Result<(), HookFault> {
+    let HookWords { event, client } = read_words(words)?;
+    let places = DaemonPlaces::from_env(env).map_err(|_| HookFault::Home)?;
+    let input = HookInput::read(&stdin()?)?;
     let delivery = Delivery::new(Uuid::now_v7(), client, event, input);
-    match hand_over(&places, &delivery) {
+    let path = format!("/v1/hooks/{event}?client={client}&id={}", delivery.id);
+    match quick::post(&places, &path, &delivery.input.to_json(), event.deadline()) {
         Ok(answer) if answer.status < 300 => {
             if answer.body != NOTHING {
                 // A client that no longer reads wants no answer.
@@ -116,16 +105,14 @@ fn run(words: &[String], env: &impl Fn(&str) -> Option<String>) -> Result<(), Fa
         }
         // It will not be liked better later.
         Ok(answer) if answer.status < 500 => {
-            Err(Fault::Refused { event, status: answer.status, body: answer.body })
+            Err(HookFault::Refused { event, status: answer.status, body: answer.body })
         }
-        Ok(answer) => wait(
-            &places,
-            &delivery,
-            format!("the daemon answered {}", answer.status),
-            Because::Trouble,
-        ),
+        Ok(answer) => {
+            let why = format!("the daemon answered {}", answer.status);
+            wait(&places, &delivery, why, Because::Trouble)
+        }
         Err(error @ QuickError::NotRunning { .. }) => {
-            if event == Event::SessionStart {
+            if event == HookEvent::SessionStart {
                 launch(&places);
             }
             wait(&places, &delivery, error.to_string(), Because::NotRunning)
@@ -134,80 +121,79 @@ fn run(words: &[String], env: &impl Fn(&str) -> Option<String>) -> Result<(), Fa
     }
 }
 
-fn hand_over(places: &Places, delivery: &Delivery) -> Result<quick::Answer, QuickError> {
-    let Delivery { id, client, event, .. } = delivery;
-    let path = format!("/v1/hooks/{event}?client={client}&id={id}");
-    quick::post(places, &path, &delivery.input.to_json(), event.deadline())
-}
-
-/// Puts the event where the daemon will find it.
-fn wait(places: &Places, delivery: &Delivery, why: String, because: Because) -> Result<(), Fault> {
+fn wait(
+    places: &DaemonPlaces,
+    delivery: &Delivery,
+    why: String,
+    because: Because,
+) -> Result<(), HookFault> {
     let (event, place) = (delivery.event, places.hook_spool());
     match Spool::at(&place).put(delivery) {
-        Ok(0) => Err(Fault::Waits { event, why, because }),
+        Ok(0) => Err(HookFault::Waits { event, why, because }),
         Ok(dropped) => {
             let why = format!("{why}; {dropped} older ones had to go, as too many wait");
-            Err(Fault::Waits { event, why, because: Because::Trouble })
+            Err(HookFault::Waits { event, why, because: Because::Trouble })
         }
-        Err(source) => Err(Fault::Lost { event, why, place: place.display().to_string(), source }),
+        Err(source) => {
+            Err(HookFault::Lost { event, why, place: place.display().to_string(), source })
+        }
     }
 }
 
 /// The next hooks will find a daemon; this one does not wait for it. One that somebody else looks after is theirs
 /// to start.
-fn launch(places: &Places) {
+fn launch(places: &DaemonPlaces) {
     if places.url.is_some() {
         return;
     }
     let Ok(program) = std::env::current_exe() else { return };
-    let path = std::env::var_os("PATH");
     // Where it can't be started the event waits all the same, and doctor says why no daemon runs.
-    drop(Starter::beside(program, path.as_deref()).and_then(|starter| starter.launch(places)));
+    drop(starter(&program).and_then(|starter| starter.launch(places)));
 }
 
-fn read_words(words: &[String]) -> Result<Words, Fault> {
-    let (mut event, mut client) = (None, Client::default());
+fn read_words(words: &[String]) -> Result<HookWords, HookFault> {
+    let (mut event, mut client) = (None, HookClient::default());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--strict" => {}
             "--client" => {
                 let name = words.next().map(String::as_str).unwrap_or_default();
-                let names: Vec<_> = Client::ALL.iter().map(|client| client.as_str()).collect();
-                client = Client::named(name).ok_or_else(|| {
-                    Fault::Use(format!("--client {name:?} is none of {}", names.join(", ")))
+                let names: Vec<_> = HookClient::ALL.iter().map(|client| client.as_str()).collect();
+                client = HookClient::named(name).ok_or_else(|| {
+                    HookFault::Use(format!("--client {name:?} is none of {}", names.join(", ")))
                 })?;
             }
             name if event.is_none() => {
-                event = Some(Event::named(name).ok_or_else(|| unknown(name))?);
+                event = Some(HookEvent::named(name).ok_or_else(|| unknown(name))?);
             }
-            more => return Err(Fault::Use(format!("{more:?} is one word too many"))),
+            more => return Err(HookFault::Use(format!("{more:?} is one word too many"))),
         }
     }
-    event.map(|event| Words { event, client }).ok_or_else(|| unknown(""))
+    event.map(|event| HookWords { event, client }).ok_or_else(|| unknown(""))
 }
 
-fn unknown(name: &str) -> Fault {
-    let names: Vec<_> = Event::ALL.iter().map(|event| event.as_str()).collect();
-    Fault::Use(format!("{name:?} is no event; these are: {}", names.join(", ")))
+fn unknown(name: &str) -> HookFault {
+    let names: Vec<_> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
+    HookFault::Use(format!("{name:?} is no event; these are: {}", names.join(", ")))
 }
 
-fn stdin() -> Result<Vec<u8>, Fault> {
+fn stdin() -> Result<Vec<u8>, HookFault> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        return Err(Fault::Use(format!(
+        return Err(HookFault::Use(format!(
             "a coding agent runs this and gives it JSON on stdin.\n\n{HELP}"
         )));
     }
     let (mut bytes, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
     let mut lock = stdin.lock();
     // Beyond the cap nothing is read; the reader of the JSON says so.
-    while bytes.len() <= MOST_INPUT_BYTES && is_ready(&stdin).map_err(Fault::Stdin)? {
+    while bytes.len() <= MOST_INPUT_BYTES && is_ready(&stdin).map_err(HookFault::Stdin)? {
         match lock.read(&mut buffer) {
             Ok(0) => break,
             Ok(read) => bytes.extend_from_slice(&buffer[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Fault::Stdin(error)),
+            Err(error) => return Err(HookFault::Stdin(error)),
         }
     }
     Ok(bytes)
@@ -228,20 +214,20 @@ fn is_ready(stdin: &io::Stdin) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Words, Fault> {
+    fn read(line: &str) -> Result<HookWords, HookFault> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         read_words(&words)
     }
 
     #[test]
     fn words_are_an_event_and_a_client_in_any_order() {
-        let expect = |event, client| Words { event, client };
-        let (stop, claude) = (Event::Stop, Client::ClaudeCode);
+        let expect = |event, client| HookWords { event, client };
+        let (stop, claude) = (HookEvent::Stop, HookClient::ClaudeCode);
         assert_eq!(read("Stop").unwrap(), expect(stop, claude));
         assert_eq!(read("--strict stop").unwrap(), expect(stop, claude));
         assert_eq!(
             read("--client gemini BeforeAgent").unwrap(),
-            expect(Event::PromptSubmit, Client::Gemini)
+            expect(HookEvent::PromptSubmit, HookClient::Gemini)
         );
     }
 

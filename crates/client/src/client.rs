@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use bethink_api::Health;
 use reqwest::{Method, RequestBuilder, Response, Url};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{ClientError, problem};
-use crate::places::Places;
+use crate::places::DaemonPlaces;
 use crate::start::Starter;
 
 /// A loopback daemon accepts at once or not at all; a remote one gets a little longer.
@@ -57,7 +58,7 @@ impl Client {
     }
 
     /// The daemon that runs now; starts none.
-    pub async fn find(places: &Places) -> Result<Self, ClientError> {
+    pub async fn find(places: &DaemonPlaces) -> Result<Self, ClientError> {
         let Some(url) = places.address() else {
             return Err(ClientError::NotRunning { home: places.home.display().to_string() });
         };
@@ -68,7 +69,10 @@ impl Client {
 
     /// The daemon that runs now, else one that this starts. A daemon named by `BETHINK_URL` is
     /// somebody else's and never started from here.
-    pub async fn find_or_start(places: &Places, starter: &Starter) -> Result<Self, ClientError> {
+    pub async fn find_or_start(
+        places: &DaemonPlaces,
+        starter: &Starter,
+    ) -> Result<Self, ClientError> {
         match Self::find(places).await {
             Err(error) if error.is_unreachable() && places.url.is_none() => {
                 starter.start(places).await?;
@@ -83,28 +87,42 @@ impl Client {
     }
 
     pub async fn health(&self) -> Result<Health, ClientError> {
-        let request = self.request(Method::GET, self.at(&["health"]));
+        let request = self.request(Method::GET, self.at("health"));
         self.json("GET /health", request.timeout(HEALTH_WITHIN)).await
     }
 
     /// The address of a route; every segment is percent-encoded.
-    pub(crate) fn at(&self, path: &[&str]) -> Url {
+    pub(crate) fn at(&self, path: &str) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(path);
+            segments.pop_if_empty().extend(path.split('/'));
         }
         url
     }
 
-    /// As [`Self::at`], with those parameters that have a value.
-    pub(crate) fn asking(&self, path: &[&str], query: &[(&str, Option<String>)]) -> Url {
-        let mut url = self.at(path);
-        for (name, value) in query {
-            if let Some(value) = value {
-                url.query_pairs_mut().append_pair(name, value);
-            }
-        }
-        url
+    /// With those parameters that have a value.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let request = self.request(Method::GET, self.at(path)).query(query);
+        self.json(&format!("GET /{path}"), request).await
+    }
+
+    pub(crate) async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let what = format!("{method} /{path}");
+        self.json(&what, self.request(method, self.at(path)).json(body)).await
+    }
+
+    /// `POST` of nothing.
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.json(&format!("POST /{path}"), self.request(Method::POST, self.at(path))).await
     }
 
     /// A request that is answered whole.
@@ -184,10 +202,11 @@ mod tests {
     #[test]
     fn segments_and_parameters_are_encoded() {
         let client = Client::new("http://127.0.0.1:1/", None).unwrap();
-        let url = client.asking(
-            &["v1", "sessions", "../../x?y"],
-            &[("q", Some("a b&c=\u{e9}".into())), ("limit", None)],
-        );
+        let mut url = client.at("v1/sessions");
+        url.path_segments_mut().unwrap().push("../../x?y");
+        let query = [("q", Some("a b&c=\u{e9}")), ("limit", None)];
+        let request = client.request(Method::GET, url).query(&query).build().unwrap();
+        let url = request.url();
         assert_eq!(
             url.as_str(),
             "http://127.0.0.1:1/v1/sessions/..%2F..%2Fx%3Fy?q=a+b%26c%3D%C3%A9"

@@ -1,9 +1,11 @@
 //! Why a request brought nothing: nobody there, a refusal, or an answer that makes no sense.
 
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
 use bethink_api::Problem;
-
-use crate::start::StartError;
-
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nobody serves there, or the connection broke.
@@ -39,6 +41,23 @@ impl ClientError {
             _ => None,
         }
     }
+}
+
+/// How long a daemon may take to serve; recovery of a damaged database included.
+pub(crate) const SERVES_WITHIN: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("no bethinkd was found in {}", looked.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "))]
+    NotFound { looked: Vec<PathBuf> },
+    #[error("{} could not be made ready", path.display())]
+    Home { path: PathBuf, source: io::Error },
+    #[error("{} did not run", path.display())]
+    Spawn { path: PathBuf, source: io::Error },
+    #[error("it stopped at once ({status}); the end of {}:\n{tail}", log.display())]
+    Stopped { status: ExitStatus, log: PathBuf, tail: String },
+    #[error("it did not serve within {} s; see {}", SERVES_WITHIN.as_secs(), log.display())]
+    Late { log: PathBuf },
 }
 
 /// The problem in a failed answer's body, or one made from the status when the body holds none.

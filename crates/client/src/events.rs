@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bethink_sse::{Decoder, Event};
+use bethink_sse::{Decoder, SseEvent};
 use reqwest::{Method, Response};
 use uuid::Uuid;
 
@@ -14,16 +14,23 @@ const MAX_EVENT: usize = 8 * 1024 * 1024;
 
 /// An open event stream; dropping it closes it.
 #[derive(Debug)]
-pub struct Events {
+pub struct EventSubscription {
+    /// The request, for an error.
+    what: &'static str,
     client: Client,
     response: Response,
     decoder: Decoder,
-    ready: VecDeque<Event>,
+    ready: VecDeque<SseEvent>,
 }
 
-impl Events {
+impl EventSubscription {
+    /// An answer that is a stream of events of at most so many bytes each.
+    pub(crate) fn of(client: Client, response: Response, what: &'static str, most: usize) -> Self {
+        Self { what, client, response, decoder: Decoder::new(most), ready: VecDeque::new() }
+    }
+
     /// The next event; `None` when the daemon ended the stream. Waits as long as it takes.
-    pub async fn next(&mut self) -> Result<Option<Event>, ClientError> {
+    pub async fn next(&mut self) -> Result<Option<SseEvent>, ClientError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
@@ -32,9 +39,7 @@ impl Events {
                 self.response.chunk().await.map_err(|error| self.client.broken(&error))?;
             let Some(bytes) = arrived else { return Ok(None) };
             let mut events = Vec::new();
-            self.decoder
-                .push(&bytes, &mut events)
-                .map_err(|error| garbled("GET …/events", &error))?;
+            self.decoder.push(&bytes, &mut events).map_err(|error| garbled(self.what, &error))?;
             self.ready.extend(events);
         }
     }
@@ -42,14 +47,16 @@ impl Events {
 
 impl Client {
     /// `GET /v1/sessions/{id}/events`, after the event `last_id` when there is one to resume from.
-    pub async fn events(&self, id: Uuid, last_id: Option<&str>) -> Result<Events, ClientError> {
-        let mut request =
-            self.stream(Method::GET, self.at(&["v1", "sessions", &id.to_string(), "events"]));
+    pub async fn events(
+        &self,
+        id: Uuid,
+        last_id: Option<&str>,
+    ) -> Result<EventSubscription, ClientError> {
+        let mut request = self.stream(Method::GET, self.at(&format!("v1/sessions/{id}/events")));
         if let Some(last) = last_id {
             request = request.header("Last-Event-ID", last);
         }
         let response = self.open(request).await?;
-        let decoder = Decoder::new(MAX_EVENT);
-        Ok(Events { client: self.clone(), response, decoder, ready: VecDeque::new() })
+        Ok(EventSubscription::of(self.clone(), response, "GET …/events", MAX_EVENT))
     }
 }

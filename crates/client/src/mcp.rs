@@ -1,18 +1,17 @@
 //! MCP messages handed to the daemon's endpoint one by one, for a program that carries them to and from another
 //! transport.
 
-use std::collections::VecDeque;
 use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use bethink_sse::{Decoder, Event};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::Value;
 
-use crate::client::{Client, garbled};
+use crate::client::Client;
 use crate::error::{ClientError, problem};
+use crate::events::EventSubscription;
 
 const PROJECT: HeaderName = HeaderName::from_static("x-bethink-project");
 const SESSION: HeaderName = HeaderName::from_static("x-bethink-session");
@@ -65,12 +64,7 @@ pub struct McpFailure {
 
 /// Messages of one answer.
 #[derive(Debug)]
-pub struct McpStream {
-    client: Client,
-    response: Response,
-    decoder: Decoder,
-    ready: VecDeque<Event>,
-}
+pub struct McpStream(EventSubscription);
 
 /// The headers that say of a message what its body says; `negotiated` is the version of a session that began with
 /// `initialize`.
@@ -122,7 +116,7 @@ impl Client {
         origin: &McpOrigin,
     ) -> Result<McpAnswer, McpFailure> {
         let request = self
-            .stream(Method::POST, self.at(&["mcp"]))
+            .stream(Method::POST, self.at("mcp"))
             .headers(headers_of(message, negotiated))
             .headers(origin.0.clone())
             .header(ACCEPT, "application/json, text/event-stream")
@@ -134,10 +128,8 @@ impl Client {
         })?;
         let (status, kind) = (response.status(), kind_of(&response));
         if kind.starts_with("text/event-stream") {
-            let decoder = Decoder::new(MAX_MESSAGE);
-            let (client, ready) = (self.clone(), VecDeque::new());
-            let stream = McpStream { client, response, decoder, ready };
-            return Ok(McpAnswer::Stream(Box::new(stream)));
+            let stream = EventSubscription::of(self.clone(), response, "POST /mcp", MAX_MESSAGE);
+            return Ok(McpAnswer::Stream(Box::new(McpStream(stream))));
         }
         let body = response
             .bytes()
@@ -160,20 +152,13 @@ impl Client {
 impl McpStream {
     /// The next message; `None` when the daemon ended the answer.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
-        loop {
-            match self.ready.pop_front() {
-                // Events without data keep the connection open.
-                Some(event) if event.data.trim().is_empty() => continue,
-                Some(event) => return Ok(Some(event.data.into_bytes())),
-                None => {}
+        while let Some(event) = self.0.next().await? {
+            // Events without data keep the connection open.
+            if !event.data.trim().is_empty() {
+                return Ok(Some(event.data.into_bytes()));
             }
-            let arrived =
-                self.response.chunk().await.map_err(|error| self.client.broken(&error))?;
-            let Some(bytes) = arrived else { return Ok(None) };
-            let mut events = Vec::new();
-            self.decoder.push(&bytes, &mut events).map_err(|error| garbled("POST /mcp", &error))?;
-            self.ready.extend(events);
         }
+        Ok(None)
     }
 }
 

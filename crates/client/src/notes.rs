@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, ClientError>;
 
 /// The notes as they were read.
 #[derive(Clone, Debug)]
-pub struct Notes {
+pub struct NotesText {
     pub text: String,
     pub etag: String,
     /// Newest message that the daemon's own lines cover; 0 before the first update.
@@ -22,8 +22,8 @@ pub struct Notes {
 }
 
 impl Client {
-    pub async fn notes(&self, id: Uuid) -> Result<Notes> {
-        let url = self.at(&["v1", "sessions", &id.to_string(), "notes"]);
+    pub async fn notes(&self, id: Uuid) -> Result<NotesText> {
+        let url = self.at(&format!("v1/sessions/{id}/notes"));
         let response = self.open(self.request(Method::GET, url)).await?;
         let etag = header(&response, ETAG.as_str()).into_iter().next().unwrap_or_default();
         let through = header(&response, "bethink-notes-through");
@@ -31,12 +31,12 @@ impl Client {
         let faults = header(&response, "bethink-notes-fault");
         let text = response.bytes().await.map_err(|error| self.broken(&error))?;
         let text = String::from_utf8_lossy(&text).into_owned();
-        Ok(Notes { text, etag, through_seq, faults })
+        Ok(NotesText { text, etag, through_seq, faults })
     }
 
     /// Refused with `stale` if the notes are no longer those of `etag`.
     pub async fn put_notes(&self, id: Uuid, text: String, etag: Option<&str>) -> Result<()> {
-        let url = self.at(&["v1", "sessions", &id.to_string(), "notes"]);
+        let url = self.at(&format!("v1/sessions/{id}/notes"));
         let mut request =
             self.request(Method::PUT, url).header(CONTENT_TYPE, "text/markdown").body(text);
         if let Some(etag) = etag {
@@ -47,8 +47,7 @@ impl Client {
 
     /// Brings the notes up to date now.
     pub async fn update_notes(&self, id: Uuid) -> Result<api::NotesUpdate> {
-        let url = self.at(&["v1", "sessions", &id.to_string(), "notes", "update"]);
-        self.json("POST …/notes/update", self.request(Method::POST, url)).await
+        self.post(&format!("v1/sessions/{id}/notes/update")).await
     }
 }
 

@@ -10,7 +10,7 @@ pub const DEFAULT_URL: &str = "http://127.0.0.1:4747";
 
 /// The home of a daemon, and what the environment says instead of it.
 #[derive(Clone)]
-pub struct Places {
+pub struct DaemonPlaces {
     pub home: PathBuf,
     /// `BETHINK_URL`: a daemon that somebody else looks after; never started or stopped from here.
     pub url: Option<String>,
@@ -23,7 +23,7 @@ pub struct Places {
 #[error("we could not tell where bethink keeps its state; set BETHINK_HOME")]
 pub struct NoHome(#[source] bethink_config::ConfigError);
 
-impl Places {
+impl DaemonPlaces {
     /// Reads `BETHINK_HOME`, `BETHINK_URL` and `BETHINK_TOKEN`; an empty variable counts as absent.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, NoHome> {
         let home = Home::find(&lookup, None).map_err(NoHome)?;
@@ -92,9 +92,9 @@ fn read_token(path: &Path) -> Option<String> {
     (!token.is_empty()).then(|| token.to_owned())
 }
 
-impl std::fmt::Debug for Places {
+impl std::fmt::Debug for DaemonPlaces {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Places").field("home", &self.home).field("url", &self.url).finish()
+        f.debug_struct("DaemonPlaces").field("home", &self.home).field("url", &self.url).finish()
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn home(pairs: &[(&str, &str)]) -> Option<String> {
-        let found = Places::from_env(|name| {
+        let found = DaemonPlaces::from_env(|name| {
             pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         });
         found.ok().map(|places| places.home.display().to_string())
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn the_default_address_needs_a_token() {
         let dir = tempfile::tempdir().unwrap();
-        let places = Places::at(dir.path().to_owned());
+        let places = DaemonPlaces::at(dir.path().to_owned());
         assert_eq!(places.address(), None);
         std::fs::write(places.token_file(), "secret\n").unwrap();
         assert_eq!(places.address().as_deref(), Some(DEFAULT_URL));

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use crate::places::Places;
+use crate::places::DaemonPlaces;
 
 /// Largest answer: the longest text of a hook, escaped, some times over.
 const MOST_ANSWER_BYTES: u64 = 256 << 10;
 
 /// What the daemon said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct HookResponse {
     pub status: u16,
     pub body: String,
 }
@@ -39,11 +39,11 @@ pub enum QuickError {
 
 /// Posts JSON, and waits at most `patience` for all of it.
 pub fn post(
-    places: &Places,
+    places: &DaemonPlaces,
     path: &str,
     body: &str,
     patience: Duration,
-) -> Result<Answer, QuickError> {
+) -> Result<HookResponse, QuickError> {
     let until = Instant::now() + patience;
     let told = |error: io::Error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => QuickError::Late(patience),
@@ -80,7 +80,7 @@ type Connected = (Box<dyn Timed>, String, Option<String>);
 
 /// By the socket, whose other end can only be our own user's; by TCP where the daemon is somebody else's or the
 /// home has no socket.
-fn connect(places: &Places, until: Instant) -> io::Result<Connected> {
+fn connect(places: &DaemonPlaces, until: Instant) -> io::Result<Connected> {
     if places.url.is_none() {
         match unix(&places.socket()) {
             Ok(stream) => return Ok((Box::new(stream), "localhost".to_owned(), None)),
@@ -179,11 +179,11 @@ fn length(head: &str) -> Option<usize> {
 }
 
 /// Our daemon announces the length of every answer that is not a stream.
-fn parse(answer: &[u8]) -> Option<Answer> {
+fn parse(answer: &[u8]) -> Option<HookResponse> {
     let (head, body) = split(answer)?;
     let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
     let body = body.get(..length(head)?)?;
-    Some(Answer { status, body: std::str::from_utf8(body).ok()?.to_owned() })
+    Some(HookResponse { status, body: std::str::from_utf8(body).ok()?.to_owned() })
 }
 
 #[cfg(test)]
@@ -193,14 +193,14 @@ mod tests {
 
     use super::*;
 
-    fn home() -> (tempfile::TempDir, Places) {
+    fn home() -> (tempfile::TempDir, DaemonPlaces) {
         let dir = tempfile::tempdir().unwrap();
-        let places = Places::at(dir.path().to_owned());
+        let places = DaemonPlaces::at(dir.path().to_owned());
         (dir, places)
     }
 
     /// A daemon that reads a request and answers with these bytes.
-    fn answering(places: &Places, answer: &'static [u8]) -> std::thread::JoinHandle<String> {
+    fn answering(places: &DaemonPlaces, answer: &'static [u8]) -> std::thread::JoinHandle<String> {
         let listener = UnixListener::bind(places.socket()).unwrap();
         spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
@@ -214,7 +214,7 @@ mod tests {
         })
     }
 
-    fn ask(places: &Places, patience: u64) -> Result<Answer, QuickError> {
+    fn ask(places: &DaemonPlaces, patience: u64) -> Result<HookResponse, QuickError> {
         post(places, "/v1/hooks/stop", r#"{"a":1}"#, Duration::from_millis(patience))
     }
 
@@ -226,7 +226,7 @@ mod tests {
             b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nContent-Length: 2\r\n\r\n{}more",
         );
         let answer = ask(&places, 5_000).unwrap();
-        assert_eq!(answer, Answer { status: 200, body: "{}".to_owned() });
+        assert_eq!(answer, HookResponse { status: 200, body: "{}".to_owned() });
         let request = daemon.join().unwrap();
         assert!(request.starts_with("POST /v1/hooks/stop HTTP/1.1\r\nHost: localhost\r\n"));
         assert!(request.contains("Content-Length: 7\r\n") && !request.contains("Authorization"));

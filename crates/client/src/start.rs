@@ -7,37 +7,22 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use bethink_api::DaemonFile;
 use tokio::time::Instant;
 
 use crate::client::Client;
-use crate::places::Places;
+use crate::error::{SERVES_WITHIN, StartError};
+use crate::places::DaemonPlaces;
 
-/// How long a daemon may take to serve; recovery of a damaged database included.
-const SERVES_WITHIN: Duration = Duration::from_secs(10);
 /// Between two looks; a healthy daemon serves after some tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Bytes of the log that are shown when a daemon dies at once.
 const LOG_GLIMPSE: u64 = 2_000;
 /// The hidden command of the launcher; see [`detach`].
 pub const LAUNCH: &str = "launch-daemon";
-
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    #[error("no bethinkd was found in {}", looked.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "))]
-    NotFound { looked: Vec<PathBuf> },
-    #[error("{} could not be made ready", path.display())]
-    Home { path: PathBuf, source: io::Error },
-    #[error("{} did not run", path.display())]
-    Spawn { path: PathBuf, source: io::Error },
-    #[error("it stopped at once ({status}); the end of {}:\n{tail}", log.display())]
-    Stopped { status: ExitStatus, log: PathBuf, tail: String },
-    #[error("it did not serve within {} s; see {}", SERVES_WITHIN.as_secs(), log.display())]
-    Late { log: PathBuf },
-}
 
 /// What a started daemon sees of this process's environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +63,7 @@ impl Starter {
     }
 
     /// Starts a daemon on this home unless one serves by now, and waits until it does.
-    pub async fn start(&self, places: &Places) -> Result<Started, StartError> {
+    pub async fn start(&self, places: &DaemonPlaces) -> Result<Started, StartError> {
         make_home(&places.home)?;
         let until = Instant::now() + SERVES_WITHIN;
         let lock = lock(places, until).await?;
@@ -92,12 +77,12 @@ impl Starter {
     }
 
     /// Has a daemon started, and waits for nothing: two that are started so settle it over the home's lock.
-    pub fn launch(&self, places: &Places) -> Result<(), StartError> {
+    pub fn launch(&self, places: &DaemonPlaces) -> Result<(), StartError> {
         make_home(&places.home)?;
         self.spawn(places).map(drop)
     }
 
-    fn spawn(&self, places: &Places) -> Result<Child, StartError> {
+    fn spawn(&self, places: &DaemonPlaces) -> Result<Child, StartError> {
         let log = open_log(places)?;
         let mut command = Command::new(&self.launcher);
         if self.environment == Environment::Isolated {
@@ -131,7 +116,11 @@ pub fn detach(daemon: &OsStr, arguments: impl IntoIterator<Item = impl AsRef<OsS
     Command::new(daemon).args(arguments).exec()
 }
 
-async fn wait(places: &Places, mut child: Child, until: Instant) -> Result<Started, StartError> {
+async fn wait(
+    places: &DaemonPlaces,
+    mut child: Child,
+    until: Instant,
+) -> Result<Started, StartError> {
     loop {
         let ended = child.try_wait().ok().flatten();
         if let Some(file) = serving(places).await {
@@ -156,13 +145,13 @@ async fn wait(places: &Places, mut child: Child, until: Instant) -> Result<Start
 }
 
 /// What `daemon.json` says, when it is true.
-async fn serving(places: &Places) -> Option<DaemonFile> {
+async fn serving(places: &DaemonPlaces) -> Option<DaemonFile> {
     let file = places.daemon()?;
     let client = Client::new(&file.url, None).ok()?;
     client.health().await.ok().map(|_| file)
 }
 
-async fn lock(places: &Places, until: Instant) -> Result<File, StartError> {
+async fn lock(places: &DaemonPlaces, until: Instant) -> Result<File, StartError> {
     let path = places.start_lock();
     let failed = |source| StartError::Home { path: path.clone(), source };
     let file =
@@ -187,7 +176,7 @@ fn make_home(home: &Path) -> Result<(), StartError> {
         .map_err(|source| StartError::Home { path: home.to_owned(), source })
 }
 
-fn open_log(places: &Places) -> Result<File, StartError> {
+fn open_log(places: &DaemonPlaces) -> Result<File, StartError> {
     let path = places.log_file();
     let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
     opened.map_err(|source| StartError::Home { path, source })
@@ -238,7 +227,7 @@ mod tests {
     #[tokio::test]
     async fn a_daemon_that_dies_at_once_is_quoted() {
         let dir = tempfile::tempdir().unwrap();
-        let places = Places::at(dir.path().join("home"));
+        let places = DaemonPlaces::at(dir.path().join("home"));
         let dies = script(dir.path(), "#!/bin/sh\necho the disk is on fire >&2\nexit 7\n");
         let error = starter(dies).start(&places).await.unwrap_err();
         let StartError::Stopped { status, tail, .. } = error else { panic!("{error}") };
@@ -249,7 +238,7 @@ mod tests {
     async fn a_home_that_cannot_be_made_is_named() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("file"), "").unwrap();
-        let places = Places::at(dir.path().join("file/home"));
+        let places = DaemonPlaces::at(dir.path().join("file/home"));
         let error = starter("/nowhere".into()).start(&places).await.unwrap_err();
         assert!(matches!(&error, StartError::Home { path, .. } if *path == places.home), "{error}");
     }

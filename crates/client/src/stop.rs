@@ -4,13 +4,13 @@ use std::io;
 use std::process::Child;
 use std::time::Duration;
 
+use bethink_api::SessionQuery;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tokio::time::Instant;
 
 use crate::client::Client;
 use crate::error::ClientError;
-use crate::places::Places;
-use crate::routes::SessionQuery;
+use crate::places::DaemonPlaces;
 
 /// Longer than the daemon's own deadline for work under way.
 const GONE_WITHIN: Duration = Duration::from_secs(30);
@@ -36,7 +36,7 @@ pub enum StopError {
 
 /// Stops the daemon of this home and returns its process id. `child` is the daemon's process when
 /// this program started it, which then has to be reaped.
-pub async fn stop(places: &Places, mut child: Option<Child>) -> Result<u32, StopError> {
+pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32, StopError> {
     if let Some(url) = &places.url {
         return Err(StopError::NotOurs { url: url.clone() });
     }
@@ -67,7 +67,7 @@ pub async fn stop(places: &Places, mut child: Option<Child>) -> Result<u32, Stop
 
 /// A process id alone may have been given to another program since; only the daemon of this home
 /// answers there and takes this home's token.
-async fn is_ours(places: &Places, url: &str) -> Result<(), ClientError> {
+async fn is_ours(places: &DaemonPlaces, url: &str) -> Result<(), ClientError> {
     let client = Client::new(url, places.token())?;
     client.health().await?;
     client.sessions(&SessionQuery { limit: Some(1), ..SessionQuery::default() }).await.map(drop)
@@ -87,7 +87,7 @@ mod tests {
     #[tokio::test]
     async fn a_stale_file_stops_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let places = Places::at(dir.path().to_owned());
+        let places = DaemonPlaces::at(dir.path().to_owned());
         let none = stop(&places, None).await.unwrap_err();
         assert!(matches!(none, StopError::NotRunning { .. }), "{none}");
         // our own process id: were it signalled, this test would end here

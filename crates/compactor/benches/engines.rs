@@ -3,11 +3,14 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use bethink_compactor::{CompactLimits, EmbeddedSummarizer, Input, Restorable, Trigger, compact};
-use bethink_context::{Decisions, Entry, Hints, History, Thresholds, ViewOptions, assemble, view};
+use bethink_compactor::{
+    CompactLimits, CompactionInput, EmbeddedSummarizer, Restorable, Trigger, compact,
+};
+use bethink_context::{
+    Decisions, Hints, History, HistoryEntry, ViewOptions, WindowThresholds, assemble, view,
+};
 use bethink_facts::Facts;
-use bethink_tokens::ByteEstimator;
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros, ValidPrompt};
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -29,8 +32,8 @@ fn push(history: &mut History, raw: String) {
     let seq = history.last_seq().next();
     let Ok(id) = MessageId::new(&format!("m{seq}")) else { return };
     let meta = MessageMeta { seq, id, created_at: UnixMicros(0) };
-    if let Ok(message) = Message::parse(meta, Bytes::from(raw), Source::Client) {
-        history.push(Entry::new(Arc::new(message), &ByteEstimator));
+    if let Ok(message) = Message::parse(meta, Bytes::from(raw), MessageSource::Client) {
+        history.push(HistoryEntry::new(Arc::new(message)));
     }
 }
 
@@ -64,10 +67,10 @@ fn prompt(history: &History, decisions: &Decisions) -> usize {
 }
 
 fn compaction(history: &History, decisions: &Decisions) -> u64 {
-    let Ok(thresholds) = Thresholds::new(200_000, 20_000, 0.0) else { return 0 };
+    let Ok(thresholds) = WindowThresholds::new(200_000, 20_000, 0.0) else { return 0 };
     let mut facts = Facts::default();
     history.entries().iter().for_each(|entry| facts.observe(&entry.message));
-    let input = Input {
+    let input = CompactionInput {
         id: "c".to_owned(),
         history,
         decisions,
@@ -82,7 +85,6 @@ fn compaction(history: &History, decisions: &Decisions) -> u64 {
         limits: CompactLimits::default(),
         options: ViewOptions::default(),
         hints: &Hints::default(),
-        estimator: &ByteEstimator,
     };
     compact(&input, &[&EmbeddedSummarizer]).map_or(0, |outcome| outcome.tokens_after)
 }
@@ -114,7 +116,7 @@ fn engines(criterion: &mut Criterion) {
     group.bench_function("names", |b| {
         b.iter(|| {
             let mut names = 0;
-            bethink_recall::for_each_name(black_box(&text), |_| names += 1);
+            bethink_names::for_each_name(black_box(&text), |_| names += 1);
             names
         });
     });
@@ -125,7 +127,8 @@ fn engines(criterion: &mut Criterion) {
             b.iter(|| {
                 let meta =
                     MessageMeta { seq: Seq(1), id: message.id.clone(), created_at: UnixMicros(0) };
-                Message::parse(meta, message.raw().clone(), Source::Client).map(|m| m.blocks.len())
+                Message::parse(meta, message.raw().clone(), MessageSource::Client)
+                    .map(|m| m.blocks.len())
             });
         });
     }

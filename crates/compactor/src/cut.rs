@@ -2,8 +2,8 @@
 
 use bethink_context::collapse::cut_points;
 use bethink_context::decision::{ClearedResult, RESULT_FRAME_TOKENS};
-use bethink_context::{Decisions, Entry, Hints, History, usage};
-use bethink_tokens::Estimator;
+use bethink_context::{Decisions, Hints, History, HistoryEntry, usage};
+use bethink_tokens::text_tokens;
 use bethink_transcript::{BlockKind, Seq};
 
 use crate::limits::CompactLimits;
@@ -38,7 +38,6 @@ pub fn plan(
     decisions: &Decisions,
     limits: &CompactLimits,
     room: Room,
-    estimator: &dyn Estimator,
     hints: &Hints,
 ) -> Cut {
     let entries = history.from(decisions.kept_from());
@@ -46,13 +45,13 @@ pub fn plan(
     let suffix = suffix_tokens(entries, decisions);
     match tail_start(entries, &points, &suffix, limits, room, history.last_seq().next()) {
         Some(point) if point < entries.len() || points.len() < 2 => at(entries, point, &suffix),
-        _ => last_round(entries, &points, decisions, room.hard, estimator, hints),
+        _ => last_round(entries, &points, decisions, room.hard, hints),
     }
 }
 
 /// The cut point from which on everything is kept.
 fn tail_start(
-    entries: &[Entry],
+    entries: &[HistoryEntry],
     points: &[usize],
     suffix: &[u64],
     limits: &CompactLimits,
@@ -87,23 +86,16 @@ fn tail_start(
     chosen
 }
 
-/// A cut that keeps nothing, or only the round under way.
-pub fn nothing_kept(
-    history: &History,
-    decisions: &Decisions,
-    hard: u64,
-    estimator: &dyn Estimator,
-    hints: &Hints,
-) -> Cut {
+pub fn nothing_kept(history: &History, decisions: &Decisions, hard: u64, hints: &Hints) -> Cut {
     let entries = history.from(decisions.kept_from());
     let points = cut_points(history, decisions);
     if points.last() == Some(&entries.len()) {
         return at(entries, entries.len(), &[]);
     }
-    last_round(entries, &points, decisions, hard, estimator, hints)
+    last_round(entries, &points, decisions, hard, hints)
 }
 
-fn at(entries: &[Entry], point: usize, suffix: &[u64]) -> Cut {
+fn at(entries: &[HistoryEntry], point: usize, suffix: &[u64]) -> Cut {
     let end = entries.last().map_or(Seq::ZERO, |e| e.message.seq).next();
     Cut {
         kept_from: entries.get(point).map_or(end, |e| e.message.seq),
@@ -115,52 +107,37 @@ fn at(entries: &[Entry], point: usize, suffix: &[u64]) -> Cut {
 /// Even the newest round is over the limit: its results are shortened until it fits, and if that is
 /// not enough nothing is kept (its words are in the summary).
 fn last_round(
-    entries: &[Entry],
+    entries: &[HistoryEntry],
     points: &[usize],
     decisions: &Decisions,
     hard: u64,
-    estimator: &dyn Estimator,
     hints: &Hints,
 ) -> Cut {
     let end = entries.len();
     let start = points.iter().rev().copied().find(|p| *p < end).unwrap_or(0);
     let tail = entries.get(start..).unwrap_or_default();
     let suffix = suffix_tokens(entries, decisions);
-    let mut cut = at(entries, start, &suffix);
-    let results: u64 = tail
-        .iter()
-        .flat_map(Entry::blocks)
-        .filter(|(b, _)| is_result(b))
-        .map(|(_, f)| u64::from(f.tokens))
-        .sum();
-    let others = cut.tail_tokens.saturating_sub(results);
-    let count = tail.iter().flat_map(Entry::blocks).filter(|(b, _)| is_result(b)).count() as u64;
-    if count == 0 || others + count * MIN_CLIPPED_TOKENS > hard {
-        let whole = points.last() == Some(&end);
-        return if whole {
-            at(entries, end, &[])
-        } else {
-            clip(cut, tail, decisions, MIN_CLIPPED_TOKENS, estimator, hints)
-        };
+    let cut = at(entries, start, &suffix);
+    let results = tail.iter().flat_map(HistoryEntry::blocks);
+    let results = results.filter(|(block, _)| matches!(block.kind, BlockKind::ToolResult { .. }));
+    let results: Vec<u64> = results.map(|(_, facts)| u64::from(facts.tokens)).collect();
+    let others = cut.tail_tokens.saturating_sub(results.iter().sum());
+    let each = hard.checked_sub(others).and_then(|room| room.checked_div(results.len() as u64));
+    match each.filter(|each| *each >= MIN_CLIPPED_TOKENS) {
+        Some(each) => clip(cut, tail, decisions, each, hints),
+        None if points.last() == Some(&end) => at(entries, end, &[]),
+        None => clip(cut, tail, decisions, MIN_CLIPPED_TOKENS, hints),
     }
-    let each = (hard - others) / count;
-    cut = clip(cut, tail, decisions, each, estimator, hints);
-    cut
 }
 
 /// A result is never shortened below this: its first lines say what it was.
 const MIN_CLIPPED_TOKENS: u64 = 160;
 
-fn is_result(block: &bethink_transcript::Block) -> bool {
-    matches!(block.kind, BlockKind::ToolResult { .. })
-}
-
 fn clip(
     mut cut: Cut,
-    tail: &[Entry],
+    tail: &[HistoryEntry],
     decisions: &Decisions,
     each: u64,
-    estimator: &dyn Estimator,
     hints: &Hints,
 ) -> Cut {
     for entry in tail.iter().filter(|e| decisions.span_of(e.message.seq).is_none()) {
@@ -169,11 +146,10 @@ fn clip(
             if u64::from(facts.tokens) <= each || decisions.result(tool_use_id).is_some() {
                 continue;
             }
-            let text = block.text();
             // Three bytes an estimated token, less what the note around it costs.
             let keep = usize::try_from(each.saturating_sub(110) * 3).unwrap_or(usize::MAX);
-            let text = hints.clipped(&text, keep, entry.message.seq);
-            let tokens = u64::from(estimator.text(&text) + RESULT_FRAME_TOKENS);
+            let text = hints.clipped(&block.text(), keep, entry.message.seq);
+            let tokens = u64::from(text_tokens(&text) + RESULT_FRAME_TOKENS);
             cut.tail_tokens = cut.tail_tokens.saturating_sub(u64::from(facts.tokens)) + tokens;
             cut.clipped.push(ClearedResult {
                 tool_use_id: tool_use_id.clone(),
@@ -186,14 +162,10 @@ fn clip(
 }
 
 /// Tokens of `entries[i..]` as they are shown, for every `i`.
-fn suffix_tokens(entries: &[Entry], decisions: &Decisions) -> Vec<u64> {
+fn suffix_tokens(entries: &[HistoryEntry], decisions: &Decisions) -> Vec<u64> {
     let mut suffix = vec![0; entries.len() + 1];
     for (i, entry) in entries.iter().enumerate().rev() {
-        let shown = usage::shown(entry, decisions);
-        let later = suffix.get(i + 1).copied().unwrap_or(0);
-        if let Some(place) = suffix.get_mut(i) {
-            *place = later + shown;
-        }
+        suffix[i] = suffix[i + 1] + usage::shown(entry, decisions);
     }
     suffix
 }

@@ -4,25 +4,38 @@
 use std::collections::HashSet;
 
 use bethink_context::{Decisions, History, View};
-use bethink_recall::{for_each_name, last_part};
+use bethink_names::{for_each_name, last_part};
 use bethink_transcript::{Block, BlockKind, Message, ToolUseId};
 use serde::{Deserialize, Serialize};
 
-use bethink_facts::{Facts, Ranked};
+use bethink_facts::{Facts, RankedName};
 
 /// Names that are looked at: the most needed ones of the covered stretch.
 const NAMES: usize = 300;
 /// Heaviest lost names that are told.
 const LOST: usize = 12;
 
-/// The score of one compaction.
+/// How many of the names that count can be read in a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Share of the weight of the names in use that the new prompt still holds, 0 to 1.
+    /// Share of the names that the prompt still holds, 0 to 1: by their weight, or by their number in hindsight.
     pub score: f64,
     pub names: u64,
     pub kept: u64,
     pub lost: Vec<String>,
+}
+
+impl Fidelity {
+    /// Counts a name; says whether it can be read.
+    fn count(&mut self, name: &str, readable: &HashSet<String>, facts: &Facts) -> bool {
+        let is_kept = readable.contains(name);
+        self.names += 1;
+        self.kept += u64::from(is_kept);
+        if !is_kept && self.lost.len() < LOST {
+            self.lost.push(facts.names.shown(name).to_owned());
+        }
+        is_kept
+    }
 }
 
 /// Scores `view` against the names that `facts` found in use.
@@ -32,16 +45,10 @@ pub fn score(facts: &Facts, view: &View) -> Fidelity {
     let used = ranked.iter().filter(|r| r.used.spoken > 0 && r.used.count > 1).take(NAMES);
     let (mut all, mut still) = (0.0, 0.0);
     let mut fidelity = Fidelity::default();
-    for Ranked { name, need, .. } in used {
+    for RankedName { name, need, .. } in used {
         let weight = f64::from(*need);
         all += weight;
-        fidelity.names += 1;
-        if readable.contains(*name) {
-            still += weight;
-            fidelity.kept += 1;
-        } else if fidelity.lost.len() < LOST {
-            fidelity.lost.push(facts.names.shown(name).to_owned());
-        }
+        still += if fidelity.count(name, &readable, facts) { weight } else { 0.0 };
     }
     // With no name in use there was nothing to lose.
     let score = if all > 0.0 { still / all } else { 1.0 };
@@ -51,13 +58,7 @@ pub fn score(facts: &Facts, view: &View) -> Fidelity {
 
 /// How a cut proved: of the names that were used after it and had been met before it, the share that could
 /// be read in the prompt right after it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Hindsight {
-    pub score: f64,
-    pub names: u64,
-    pub kept: u64,
-    pub lost: Vec<String>,
-}
+pub type CutHindsight = Fidelity;
 
 /// Messages after a cut by which it is judged: later ones are judged with later cuts.
 pub const HORIZON: u64 = 40;
@@ -65,7 +66,7 @@ pub const HORIZON: u64 = 40;
 const ENOUGH: u64 = 5;
 
 /// Looks back at the boundary that is in force. `None` while too little came after it.
-pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<Hindsight> {
+pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<CutHindsight> {
     let boundary = decisions.boundary.as_ref()?;
     let tail = history.from(boundary.kept_from).iter();
     let hidden = |seq| decisions.span_of(seq).filter(|span| span.made_after <= boundary.made_after);
@@ -89,13 +90,9 @@ pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Opt
             });
         }
     }
-    let mut found = Hindsight { names: wanted.len() as u64, ..Hindsight::default() };
+    let mut found = CutHindsight::default();
     for name in wanted {
-        if readable.contains(&name) {
-            found.kept += 1;
-        } else if found.lost.len() < LOST {
-            found.lost.push(facts.names.shown(&name).to_owned());
-        }
+        found.count(&name, &readable, facts);
     }
     found.score = rounded(found.kept as f64 / found.names.max(1) as f64);
     (found.names >= ENOUGH).then_some(found)
@@ -152,7 +149,7 @@ pub struct Pressure {
 pub fn warning(
     now: &Fidelity,
     before: Option<f64>,
-    hindsight: Option<&Hindsight>,
+    hindsight: Option<&CutHindsight>,
     pressure: Pressure,
 ) -> Option<String> {
     let what = match before {
@@ -201,7 +198,6 @@ fn names_of(view: &View) -> HashSet<String> {
     names
 }
 
-/// Adds the names of `text` to `names`.
 pub fn collect(text: &str, names: &mut HashSet<String>) {
     for_each_name(text, |name| {
         let name = last_part(name);

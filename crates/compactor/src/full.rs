@@ -3,9 +3,6 @@
 //! What the model is told is appended to the prompt; what it answers is read with suspicion, and kept only
 //! if all nine sections are there. The user's own words are never its own: they are written from history,
 //! like the files, names and code that its text lacks. Asking the model is not done here.
-//!
-//! Reading order: [`instruction`](self) (what it is told) → `wish` (what a project's people want of every
-//! summary) → `read` (its answer, heading by heading: `sections`) → `write` (the summary).
 
 mod instruction;
 mod read;

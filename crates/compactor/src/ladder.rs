@@ -4,33 +4,29 @@
 use std::collections::HashSet;
 
 use bethink_context::{
-    Boundary, Decisions, Entry, Hints, History, Thresholds, View, ViewOptions, in_view, view,
+    Boundary, Decisions, Hints, History, HistoryEntry, ViewOptions, WindowThresholds, in_view, view,
 };
-use bethink_tokens::Estimator;
+use bethink_tokens::text_tokens;
 use bethink_transcript::{Seq, ToolUseId, ValidPrompt};
 
-use crate::Level;
+use crate::SummaryLevel;
 use crate::cut::{self, Cut, Room};
 use crate::fidelity::{self, Fidelity};
 use crate::limits::{
     CompactLimits, FILLED_PERCENT, MIN_FREED_PERCENT, MIN_ROOM, RESTORED_PERCENT,
-    SUMMARY_MAX_TOKENS, SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT,
+    SUMMARY_MAX_TOKENS, SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT, TEXT_EXTRA_TOKENS,
 };
 use crate::policy::Trigger;
-use crate::restore::{self, Restorable, RestoredItem};
+use crate::restore::{self, Restorable, RestoredEntry};
 use bethink_facts::Facts;
 
 /// Writes a summary of the covered stretch. Two implementations share one suite: model and embedded.
 pub trait Summarizer: Send + Sync {
-    fn level(&self) -> Level;
+    fn level(&self) -> SummaryLevel;
     /// Last message that the text speaks of, where that is settled before it is written: the kept tail
     /// starts no later than with the next.
     fn covers(&self) -> Option<Seq> {
         None
-    }
-    /// The most that a text of this level may have, whatever the window.
-    fn max_tokens(&self) -> u64 {
-        SUMMARY_MAX_TOKENS
     }
     /// Whether a text has the shape of this level's summaries.
     fn is_well_formed(&self, summary: &str) -> bool;
@@ -62,15 +58,14 @@ impl SummaryRequest<'_> {
     }
 }
 
-/// What a compaction is made from.
 #[derive(Debug)]
-pub struct Input<'a> {
+pub struct CompactionInput<'a> {
     pub id: String,
     pub history: &'a History,
     pub decisions: &'a Decisions,
     /// Through the newest message.
     pub facts: &'a Facts,
-    pub thresholds: Thresholds,
+    pub thresholds: WindowThresholds,
     /// Tokens of system and tools, which no compaction touches.
     pub fixed_tokens: u64,
     /// What the provider counts over what is estimated; 1 where nothing was reported.
@@ -83,15 +78,14 @@ pub struct Input<'a> {
     pub limits: CompactLimits,
     pub options: ViewOptions,
     pub hints: &'a Hints,
-    pub estimator: &'a dyn Estimator,
 }
 
 /// An accepted compaction, to be committed whole.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct CompactionOutcome {
     pub boundary: Boundary,
     pub decisions: Decisions,
-    pub level: Level,
+    pub level: SummaryLevel,
     pub first_seq: Seq,
     pub last_seq: Seq,
     /// Estimated tokens of the messages, before and after, system and tools included.
@@ -99,14 +93,14 @@ pub struct Outcome {
     pub tokens_after: u64,
     pub summary_tokens: u64,
     pub fidelity: Fidelity,
-    pub restored: Vec<RestoredItem>,
+    pub restored: Vec<RestoredEntry>,
     /// Levels that were tried and why they were not taken.
     pub refused: Vec<String>,
 }
 
 /// Why nothing was compacted. Nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub enum CompactionFailure {
     #[error("there is nothing before the newest round to compact")]
     Nothing,
     #[error(
@@ -120,120 +114,143 @@ pub enum Failure {
 /// Attempts, from the roomiest to the tightest: percent of the tail's and the summary's share.
 const ATTEMPTS: [(u64, u64); 4] = [(100, 100), (50, 70), (15, 45), (0, 25)];
 
-/// Compacts by the levels of `ladder`, in its order.
-pub fn compact(input: &Input<'_>, ladder: &[&dyn Summarizer]) -> Result<Outcome, Failure> {
-    let estimator = input.estimator;
-    let tokens = |text: &str| estimator.text(text);
+pub fn compact(
+    input: &CompactionInput<'_>,
+    ladder: &[&dyn Summarizer],
+) -> Result<CompactionOutcome, CompactionFailure> {
     let before = view(input.history, input.decisions, input.options).tokens() + input.fixed_tokens;
-    let auto = scaled(input.thresholds.auto, input.scale);
+    // In the unit of the estimate, where the provider counts more.
+    let auto = (input.thresholds.auto as f64 / input.scale.max(1.0)) as u64;
     let room = auto.saturating_sub(input.fixed_tokens);
     if room < MIN_ROOM {
-        return Err(Failure::NoRoom { fixed: input.fixed_tokens, auto });
+        return Err(CompactionFailure::NoRoom { fixed: input.fixed_tokens, auto });
     }
+    let sizes = Sizes { before, auto, room };
     let mut refused = Vec::new();
-    for (tail, summary) in ATTEMPTS {
+    for shares in ATTEMPTS {
         for level in ladder {
-            let cut = plan_cut(input, room, tail, level.covers());
-            if !covers_something(input, &cut) {
-                refused.push(NOTHING.to_owned());
-                continue;
+            match attempt(input, *level, &sizes, shares) {
+                Ok(outcome) => return Ok(CompactionOutcome { refused, ..outcome }),
+                Err(reason) if reason == NOTHING => refused.push(reason),
+                Err(reason) => refused.push(format!("{}: {reason}", level.level().as_str())),
             }
-            if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
-                refused.push(format!(
-                    "{}: its text ends with message {through}, and there is no room for what came after it",
-                    level.level().as_str()
-                ));
-                continue;
-            }
-            let draft = match draft(input, *level, &cut, room, summary) {
-                Ok(draft) => draft,
-                Err(reason) => {
-                    refused.push(format!("{}: {reason}", level.level().as_str()));
-                    continue;
-                }
-            };
-            let decisions = input.decisions.rebased(draft.boundary.clone(), input.history, &tokens);
-            let shown = view(input.history, &decisions, input.options);
-            let after = shown.tokens() + input.fixed_tokens;
-            if let Err(reason) =
-                accept(*level, &draft.boundary.summary, &shown, before, after, auto, input.trigger)
-            {
-                refused.push(format!("{}: {reason}", level.level().as_str()));
-                continue;
-            }
-            return Ok(outcome(input, *level, draft, decisions, &shown, before, after, refused));
         }
     }
     if refused.iter().all(|reason| reason == NOTHING) {
-        return Err(Failure::Nothing);
+        return Err(CompactionFailure::Nothing);
     }
-    Err(Failure::Refused(refused))
+    Err(CompactionFailure::Refused(refused))
 }
 
 const NOTHING: &str = "there is nothing before the newest round to compact";
 
-struct Draft {
-    boundary: Boundary,
-    restored: Vec<RestoredItem>,
+struct Sizes {
+    before: u64,
+    /// Where the next compaction would be due.
+    auto: u64,
+    /// For the messages under `auto`.
+    room: u64,
 }
 
-fn scaled(threshold: u64, scale: f64) -> u64 {
-    if scale > 1.0 { (threshold as f64 / scale) as u64 } else { threshold }
+/// One level with its percent of the tail's and of the summary's share. A compaction that does not help is none.
+fn attempt(
+    input: &CompactionInput<'_>,
+    level: &dyn Summarizer,
+    sizes: &Sizes,
+    (tail, summary): (u64, u64),
+) -> Result<CompactionOutcome, String> {
+    let Sizes { before, auto, room } = *sizes;
+    let cut = plan_cut(input, room, tail, level.covers());
+    if !covers_something(input, &cut) {
+        return Err(NOTHING.to_owned());
+    }
+    if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
+        return Err(format!(
+            "its text ends with message {through}, and there is no room for what came after it"
+        ));
+    }
+    let (boundary, restored) = draft(input, level, &cut, room, summary)?;
+    let decisions = input.decisions.rebased(boundary.clone(), input.history);
+    let shown = view(input.history, &decisions, input.options);
+    let after = shown.tokens() + input.fixed_tokens;
+    if !level.is_well_formed(&boundary.summary) {
+        return Err("the summary lacks one of its sections".to_owned());
+    }
+    if after >= auto {
+        return Err(format!("the new prompt would have {after} tokens, not under {auto}"));
+    }
+    let freed = before.saturating_sub(after);
+    let is_forced = input.trigger == Trigger::Reactive && freed > 0;
+    if freed * 100 < before * MIN_FREED_PERCENT && !is_forced {
+        return Err(format!("only {freed} of {before} tokens would be freed"));
+    }
+    ValidPrompt::check(shown.messages.clone())
+        .map_err(|faults| format!("the new prompt would be invalid: {faults:?}"))?;
+    Ok(CompactionOutcome {
+        level: level.level(),
+        first_seq: Seq(1),
+        last_seq: Seq(boundary.kept_from.0.saturating_sub(1)),
+        tokens_before: before,
+        tokens_after: after,
+        summary_tokens: u64::from(boundary.tokens),
+        fidelity: fidelity::score(input.facts, &shown),
+        restored,
+        boundary,
+        decisions,
+        refused: Vec::new(),
+    })
 }
 
-fn plan_cut(input: &Input<'_>, room: u64, percent: u64, covers: Option<Seq>) -> Cut {
+fn plan_cut(input: &CompactionInput<'_>, room: u64, percent: u64, covers: Option<Seq>) -> Cut {
     let share = room * TAIL_PERCENT / 100;
     let hard = (room * (TAIL_PERCENT + 12) / 100 * percent / 100).max(600);
     if percent == 0 {
-        return cut::nothing_kept(
-            input.history,
-            input.decisions,
-            hard,
-            input.estimator,
-            input.hints,
-        );
+        return cut::nothing_kept(input.history, input.decisions, hard, input.hints);
     }
     let room = Room { target: share * percent / 100, hard, no_later: covers.map(Seq::next) };
-    cut::plan(input.history, input.decisions, &input.limits, room, input.estimator, input.hints)
+    cut::plan(input.history, input.decisions, &input.limits, room, input.hints)
 }
 
-fn covers_something(input: &Input<'_>, cut: &Cut) -> bool {
+fn covers_something(input: &CompactionInput<'_>, cut: &Cut) -> bool {
     let first = input.history.from(input.decisions.kept_from()).first();
     first.is_some_and(|e| e.message.seq < cut.kept_from) || !cut.clipped.is_empty()
 }
 
 fn draft(
-    input: &Input<'_>,
+    input: &CompactionInput<'_>,
     level: &dyn Summarizer,
     cut: &Cut,
     room: u64,
     percent: u64,
-) -> Result<Draft, String> {
+) -> Result<(Boundary, Vec<RestoredEntry>), String> {
     // Who asks for a compaction reads its summary by itself.
     let stands_alone = input.trigger == Trigger::Manual;
     let visible = tail_names(input, cut);
     let last = input.history.last_seq();
-    let own = (room * SUMMARY_PERCENT / 100 * percent / 100)
-        .clamp(SUMMARY_MIN_TOKENS, level.max_tokens());
-    // Three bytes an estimated token; a caller counts four a token.
-    let own_bytes = usize::try_from(own * 3).unwrap_or(usize::MAX);
+    let bytes = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
     let max_bytes = match input.summary_tokens {
-        Some(tokens) => usize::try_from(tokens.saturating_mul(4))
-            .unwrap_or(usize::MAX)
-            .min(usize::try_from(room * 3 / 2).unwrap_or(usize::MAX)),
-        None => own_bytes,
+        // A caller counts four bytes a token.
+        Some(tokens) => bytes(tokens.saturating_mul(4)).min(bytes(room * 3 / 2)),
+        None => {
+            let extra = if level.covers().is_some() { TEXT_EXTRA_TOKENS } else { 0 };
+            let own = (room * SUMMARY_PERCENT / 100 * percent / 100)
+                .clamp(SUMMARY_MIN_TOKENS, SUMMARY_MAX_TOKENS + extra);
+            // Three bytes an estimated token.
+            bytes(own * 3)
+        }
     };
     let request = SummaryRequest {
         facts: input.facts,
         max_bytes,
-        user_bytes: usize::try_from(input.limits.user_message_tokens * 3).unwrap_or(usize::MAX),
+        user_bytes: bytes(input.limits.user_message_tokens * 3),
         kept_from: (cut.kept_from <= last).then_some(cut.kept_from),
         visible: &visible,
         stands_alone,
         focus: input.focus.as_deref(),
     };
     let text = level.summarize(&request)?;
-    let used = cut.tail_tokens + u64::from(input.estimator.text(&text));
+    let tokens = text_tokens(&text);
+    let used = cut.tail_tokens + u64::from(tokens);
     let free = (room * FILLED_PERCENT / 100).saturating_sub(used);
     let (restored, items) = restore::select(
         input.restorable,
@@ -241,51 +258,46 @@ fn draft(
         last,
         &input.limits,
         (room * RESTORED_PERCENT / 100 * percent / 100).min(free),
-        input.estimator,
     );
     let boundary = Boundary {
         id: input.id.clone(),
         kept_from: cut.kept_from,
         made_after: last,
         marker: marker(input, cut.kept_from, last),
-        tokens: input.estimator.text(&text),
+        tokens,
         summary: text,
         restored,
         clipped: cut.clipped.clone(),
     };
-    Ok(Draft { boundary, restored: items })
+    Ok((boundary, items))
 }
 
 /// The first text of the new view.
-fn marker(input: &Input<'_>, kept_from: Seq, last: Seq) -> String {
-    let covered = kept_from.0.saturating_sub(1);
+fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
+    let (covered, session) = (kept_from.0.saturating_sub(1), &input.hints.session);
     let in_short = input.decisions.spans().iter().any(|span| span.first >= kept_from);
-    let tail = if kept_from <= last {
-        let how = if in_short {
-            "follow it, the older of them in short"
-        } else {
-            "follow the summary unchanged"
-        };
-        format!("messages {kept_from} to {last} {how}.")
-    } else {
+    let tail = if kept_from > last {
         "no other message is left out.".to_owned()
+    } else if in_short {
+        format!("messages {kept_from} to {last} follow it, the older of them in short.")
+    } else {
+        format!("messages {kept_from} to {last} follow the summary unchanged.")
     };
     format!(
         "This session goes on from an earlier part that no longer fits the window. Messages 1 to {covered} are summarised below; {tail} \
          Numbers in brackets are message numbers: the whole of any message is in the session's history \
-         (`bethink history --session {} --message NUMBER`, `bethink search --session {} WORDS`). \
-         Take up the work where it stands. What is marked as done is done; a plan or request that the user has since changed is not to be resumed.",
-        input.hints.session, input.hints.session
+         (`bethink history --session {session} --message NUMBER`, `bethink search --session {session} WORDS`). \
+         Take up the work where it stands. What is marked as done is done; a plan or request that the user has since changed is not to be resumed."
     )
 }
 
 /// Messages of the kept tail that stand there themselves.
-fn tail<'a>(input: &'a Input<'_>, cut: &Cut) -> impl Iterator<Item = &'a Entry> {
+fn tail<'a>(input: &'a CompactionInput<'_>, cut: &Cut) -> impl Iterator<Item = &'a HistoryEntry> {
     let from = cut.kept_from;
     in_view(input.history, input.decisions).filter(move |entry| entry.message.seq >= from)
 }
 
-fn tail_names(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
+fn tail_names(input: &CompactionInput<'_>, cut: &Cut) -> HashSet<String> {
     let mut names = HashSet::new();
     for block in tail(input, cut).flat_map(|e| &e.message.blocks) {
         fidelity::read(block, |id| is_whole(input, cut, id), &mut names);
@@ -296,7 +308,7 @@ fn tail_names(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
 }
 
 /// Files whose content can be read in the kept tail.
-fn tail_paths(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
+fn tail_paths(input: &CompactionInput<'_>, cut: &Cut) -> HashSet<String> {
     let results = tail(input, cut).flat_map(|e| e.message.tool_results());
     results
         .filter(|(id, failed, _)| !failed && is_whole(input, cut, id))
@@ -305,58 +317,6 @@ fn tail_paths(input: &Input<'_>, cut: &Cut) -> HashSet<String> {
 }
 
 /// The result is shown as it is, before and after the cut.
-fn is_whole(input: &Input<'_>, cut: &Cut, id: &ToolUseId) -> bool {
+fn is_whole(input: &CompactionInput<'_>, cut: &Cut, id: &ToolUseId) -> bool {
     input.decisions.result(id).is_none() && !cut.clipped.iter().any(|c| c.tool_use_id == *id)
-}
-
-/// A compaction that does not help is none.
-fn accept(
-    level: &dyn Summarizer,
-    summary: &str,
-    shown: &View,
-    before: u64,
-    after: u64,
-    auto: u64,
-    trigger: Trigger,
-) -> Result<(), String> {
-    if !level.is_well_formed(summary) {
-        return Err("the summary lacks one of its sections".to_owned());
-    }
-    if after >= auto {
-        return Err(format!("the new prompt would have {after} tokens, not under {auto}"));
-    }
-    let freed = before.saturating_sub(after);
-    if freed * 100 < before * MIN_FREED_PERCENT && !(trigger == Trigger::Reactive && freed > 0) {
-        return Err(format!("only {freed} of {before} tokens would be freed"));
-    }
-    ValidPrompt::check(shown.messages.clone())
-        .map(drop)
-        .map_err(|faults| format!("the new prompt would be invalid: {faults:?}"))
-}
-
-#[allow(clippy::too_many_arguments)]
-fn outcome(
-    input: &Input<'_>,
-    level: &dyn Summarizer,
-    draft: Draft,
-    decisions: Decisions,
-    shown: &View,
-    before: u64,
-    after: u64,
-    refused: Vec<String>,
-) -> Outcome {
-    let covered = draft.boundary.kept_from.0.saturating_sub(1);
-    Outcome {
-        level: level.level(),
-        first_seq: Seq(1),
-        last_seq: Seq(covered),
-        tokens_before: before,
-        tokens_after: after,
-        summary_tokens: u64::from(draft.boundary.tokens),
-        fidelity: fidelity::score(input.facts, shown),
-        restored: draft.restored,
-        boundary: draft.boundary,
-        decisions,
-        refused,
-    }
 }

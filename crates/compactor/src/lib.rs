@@ -4,9 +4,6 @@
 //! what the cut would lose, and accepts the result only if the new prompt is valid, smaller and fits.
 //! The embedded level needs no model and always succeeds: it is the floor of every ladder. Nothing
 //! here touches a disk, a clock or the store; the daemon commits what is returned, or nothing.
-//!
-//! Reading order: [`limits`] → [`policy`] → [`cut`] → [`summary`] → [`full`] → [`restore`]
-//! → [`fidelity`] → [`ladder`].
 
 pub mod cut;
 pub mod fidelity;
@@ -17,20 +14,20 @@ pub mod policy;
 pub mod restore;
 pub mod summary;
 
-pub use fidelity::{Fidelity, Hindsight};
+pub use fidelity::{CutHindsight, Fidelity};
 pub use full::{FullFault, FullInstruction, FullSummarizer, FullText};
-pub use ladder::{Failure, Input, Outcome, Summarizer, compact};
+pub use ladder::{CompactionFailure, CompactionInput, CompactionOutcome, Summarizer, compact};
 pub use limits::CompactLimits;
 pub use policy::{Breakers, Policy, Trigger};
-pub use restore::{Restorable, RestoredItem};
+pub use restore::{Restorable, RestoredEntry};
 pub use summary::{
-    EmbeddedSpanWriter, EmbeddedSummarizer, Notes, NotesSummarizer, SPAN_AFTER, Section,
-    SpanRequest, SpanWriter,
+    EmbeddedSummarizer, NotesSummarizer, SPAN_AFTER, SPAN_STRATEGY, Section, SessionNotes,
+    SpanRequest, write_span,
 };
 
 /// Which level wrote a summary, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
+pub enum SummaryLevel {
     /// From the notes that were taken on the way; no model call.
     SessionMemory,
     /// One model call.
@@ -39,12 +36,12 @@ pub enum Level {
     Embedded,
 }
 
-impl Level {
+impl SummaryLevel {
     pub fn as_str(self) -> &'static str {
         match self {
-            Level::SessionMemory => "session_memory",
-            Level::Full => "full",
-            Level::Embedded => "embedded",
+            SummaryLevel::SessionMemory => "session_memory",
+            SummaryLevel::Full => "full",
+            SummaryLevel::Embedded => "embedded",
         }
     }
 }

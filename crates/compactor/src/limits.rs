@@ -9,7 +9,6 @@ pub struct CompactLimits {
     pub keep_min_messages: usize,
     /// … but is not extended past this.
     pub keep_max_tokens: u64,
-    /// The user's own words, verbatim.
     pub user_message_tokens: u64,
     pub files: usize,
     pub file_tokens: u64,

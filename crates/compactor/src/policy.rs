@@ -1,6 +1,6 @@
 //! When to compact, and when to stop trying.
 
-use bethink_context::Thresholds;
+use bethink_context::WindowThresholds;
 
 use crate::limits::CompactLimits;
 
@@ -9,7 +9,6 @@ use crate::limits::CompactLimits;
 pub enum Trigger {
     /// The window reached `auto`.
     Auto,
-    /// A person.
     Manual,
     /// A provider's overflow error.
     Reactive,
@@ -25,7 +24,7 @@ impl Trigger {
     }
 }
 
-/// What stops a session from compacting for ever. Lives with the hot session; a restart starts anew.
+/// What stops a session from compacting for ever. Kept with the session in memory; a restart begins again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Breakers {
     failures: u32,
@@ -58,8 +57,7 @@ impl Breakers {
         let refilled = self.turns_since.is_some_and(|turns| turns <= limits.thrash_turns);
         self.refills = match trigger {
             Trigger::Auto if refilled => self.refills + 1,
-            Trigger::Auto | Trigger::Reactive => 0,
-            Trigger::Manual => 0,
+            _ => 0,
         };
         self.failures = 0;
         self.turns_since = Some(0);
@@ -85,7 +83,7 @@ impl Breakers {
 /// wants the whole view for as long as it fits.
 pub fn decide(
     tokens: u64,
-    thresholds: &Thresholds,
+    thresholds: &WindowThresholds,
     breakers: &Breakers,
     limits: &CompactLimits,
     undone: bool,
@@ -112,8 +110,8 @@ pub fn decide(
 mod tests {
     use super::*;
 
-    fn thresholds() -> Thresholds {
-        Thresholds::new(200_000, 20_000, 0.0).unwrap()
+    fn thresholds() -> WindowThresholds {
+        WindowThresholds::new(200_000, 20_000, 0.0).unwrap()
     }
 
     fn policy(tokens: u64, breakers: &Breakers, undone: bool) -> Policy {

@@ -5,9 +5,9 @@
 use std::collections::HashSet;
 
 use bethink_context::Attachment;
-use bethink_context::placeholder::beginning;
-use bethink_tokens::Estimator;
+use bethink_tokens::text_tokens;
 use bethink_transcript::Seq;
+use bethink_transcript::text::beginning;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::CompactLimits;
@@ -40,7 +40,7 @@ pub struct AgentStatus {
 
 /// What stands after the summary, for the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RestoredItem {
+pub struct RestoredEntry {
     pub kind: String,
     pub name: String,
     pub tokens: u64,
@@ -55,9 +55,8 @@ pub fn select(
     after: Seq,
     limits: &CompactLimits,
     room: u64,
-    estimator: &dyn Estimator,
-) -> (Vec<Attachment>, Vec<RestoredItem>) {
-    let mut picked = Picked { after, estimator, room, attachments: Vec::new(), items: Vec::new() };
+) -> (Vec<Attachment>, Vec<RestoredEntry>) {
+    let mut picked = Picked { after, room, attachments: Vec::new(), items: Vec::new() };
     if let Some((name, text)) = &what.plan {
         let text = format!("The plan as of before the compaction ({name}):\n{text}");
         picked.add("plan", name, &text, room / 2);
@@ -68,12 +67,8 @@ pub fn select(
         picked.add("agent", &agent.name, &agent_text(agent), limits.skill_tokens);
     }
     for (name, text) in what.instructions.iter().filter(|(_, text)| !visible.contains(text)) {
-        picked.add(
-            "instructions",
-            name,
-            &format!("Instructions of {name}:\n{text}"),
-            limits.skills_tokens,
-        );
+        let text = format!("Instructions of {name}:\n{text}");
+        picked.add("instructions", name, &text, limits.skills_tokens);
     }
     for (name, json) in &what.tools {
         let text =
@@ -81,12 +76,8 @@ pub fn select(
         picked.add("tool", name, &text, limits.skill_tokens);
     }
     for (name, text) in &what.hooks {
-        picked.add(
-            "hook",
-            name,
-            &format!("Output of the session-start hook {name}:\n{text}"),
-            limits.skill_tokens,
-        );
+        let text = format!("Output of the session-start hook {name}:\n{text}");
+        picked.add("hook", name, &text, limits.skill_tokens);
     }
     let mut skills_left = limits.skills_tokens;
     for (name, text) in &what.skills {
@@ -112,19 +103,18 @@ fn agent_text(agent: &AgentStatus) -> String {
     }
 }
 
-struct Picked<'a> {
+struct Picked {
     after: Seq,
-    estimator: &'a dyn Estimator,
     room: u64,
     attachments: Vec<Attachment>,
-    items: Vec<RestoredItem>,
+    items: Vec<RestoredEntry>,
 }
 
-impl Picked<'_> {
+impl Picked {
     /// Adds as much of the text's head as `limit` and the room allow; answers the tokens spent.
     fn add(&mut self, kind: &str, name: &str, text: &str, limit: u64) -> u64 {
         let limit = limit.min(self.room);
-        let whole = u64::from(self.estimator.text(text));
+        let whole = u64::from(text_tokens(text));
         let truncated = whole + FRAME_TOKENS > limit;
         if !truncated {
             return self.push(kind, name, text, false);
@@ -141,7 +131,7 @@ impl Picked<'_> {
     fn file(&mut self, path: &str, content: Option<&str>, limit: u64) -> u64 {
         if let Some(content) = content {
             let text = format!("{path}, read again from disk after the compaction:\n{content}");
-            if u64::from(self.estimator.text(&text)) + FRAME_TOKENS <= limit.min(self.room) {
+            if u64::from(text_tokens(&text)) + FRAME_TOKENS <= limit.min(self.room) {
                 return self.push("file", path, &text, false);
             }
         }
@@ -156,10 +146,10 @@ impl Picked<'_> {
 
     fn push(&mut self, kind: &str, name: &str, text: &str, truncated: bool) -> u64 {
         let text = format!("<system-reminder>\n{text}\n</system-reminder>");
-        let tokens = self.estimator.text(&text);
+        let tokens = text_tokens(&text);
         let spent = u64::from(tokens).min(self.room);
         self.room -= spent;
-        self.items.push(RestoredItem {
+        self.items.push(RestoredEntry {
             kind: kind.to_owned(),
             name: name.to_owned(),
             tokens: u64::from(tokens),
@@ -184,12 +174,10 @@ const WORTH_TOKENS: u64 = 80;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bethink_tokens::ByteEstimator;
-
     fn names(what: &Restorable, visible: &[&str], room: u64) -> Vec<String> {
         let visible = visible.iter().map(|v| (*v).to_owned()).collect();
         let limits = CompactLimits::default();
-        let (attachments, items) = select(what, &visible, Seq(9), &limits, room, &ByteEstimator);
+        let (attachments, items) = select(what, &visible, Seq(9), &limits, room);
         let spent: u64 = attachments.iter().map(|a| u64::from(a.tokens)).sum();
         assert!(spent <= room, "{spent} of {room}");
         items

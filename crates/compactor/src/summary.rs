@@ -1,11 +1,6 @@
 //! Summaries from facts, without a model: nine sections in a byte budget, or the notes of the session
 //! with what they lack.
-//!
-//! Reading order: [`sections`](self) here → `rows` (what stands in each) → `choose` (which statements
-//! are worth their bytes) → `code` → `names` (files and names, by predicted need) → `user_words` →
-//! `beside` → `notes` → `span` (a stretch alone, for context collapse).
 
-mod beside;
 mod choose;
 mod code;
 mod names;
@@ -17,16 +12,15 @@ mod user_words;
 
 use std::collections::HashSet;
 
-use bethink_transcript::Seq;
-
-use crate::Level;
+use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
-use page::Page;
+pub(crate) use page::NONE;
+use page::{SummaryPage, WrittenSummary};
 
-pub(crate) use beside::{lacking, user_messages};
-pub use notes::{Notes, NotesSummarizer};
-pub use span::{EmbeddedSpanWriter, SPAN_AFTER, SpanRequest, SpanWriter};
-pub(crate) use user_words::is_unanswered;
+pub(crate) use names::lacking;
+pub use notes::{NotesSummarizer, SessionNotes};
+pub use span::{SPAN_AFTER, SPAN_STRATEGY, SpanRequest, write_span};
+pub(crate) use user_words::{is_unanswered, user_messages};
 
 /// The sections of every summary, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,30 +37,13 @@ pub enum Section {
 }
 
 impl Section {
-    pub const ALL: [Section; 9] = [
-        Section::Request,
-        Section::Concepts,
-        Section::Files,
-        Section::Errors,
-        Section::Solving,
-        Section::UserMessages,
-        Section::Pending,
-        Section::Current,
-        Section::Next,
-    ];
+    pub const ALL: [Section; 9] = {
+        use Section::*;
+        [Request, Concepts, Files, Errors, Solving, UserMessages, Pending, Current, Next]
+    };
 
     pub fn heading(self) -> &'static str {
-        match self {
-            Section::Request => "## 1. Primary Request and Intent",
-            Section::Concepts => "## 2. Key Technical Concepts",
-            Section::Files => "## 3. Files and Code Sections",
-            Section::Errors => "## 4. Errors and Fixes",
-            Section::Solving => "## 5. Problem Solving",
-            Section::UserMessages => "## 6. All User Messages",
-            Section::Pending => "## 7. Pending Tasks",
-            Section::Current => "## 8. Current Work",
-            Section::Next => "## 9. Optional Next Step",
-        }
+        SECTIONS[self as usize].0
     }
 
     /// The heading without its marks and number.
@@ -74,28 +51,28 @@ impl Section {
         self.heading().split_once(". ").map_or_else(|| self.heading(), |(_, name)| name)
     }
 
-    /// Share of the budget, in percent, that the section may take. Files and concepts get what is left,
-    /// which is two fifths at least: measured, names in rows are what the next hour draws on most.
     fn share(self) -> usize {
-        match self {
-            Section::Request => 9,
-            Section::Errors => 8,
-            Section::Solving => 14,
-            Section::UserMessages => 14,
-            Section::Pending => 6,
-            Section::Current => 8,
-            Section::Next => 2,
-            Section::Concepts | Section::Files => 0,
-        }
+        SECTIONS[self as usize].1
     }
 }
+
+/// Heading of each section, and the share of the budget, in percent, that it may take. Files and concepts get
+/// what is left, which is two fifths at least: measured, names in rows are what the next hour draws on most.
+const SECTIONS: [(&str, usize); 9] = [
+    ("## 1. Primary Request and Intent", 9),
+    ("## 2. Key Technical Concepts", 0),
+    ("## 3. Files and Code Sections", 0),
+    ("## 4. Errors and Fixes", 8),
+    ("## 5. Problem Solving", 14),
+    ("## 6. All User Messages", 14),
+    ("## 7. Pending Tasks", 6),
+    ("## 8. Current Work", 8),
+    ("## 9. Optional Next Step", 2),
+];
 
 /// Share of the user's words when the newest of them is not answered: a giant request is what the next
 /// turn is about.
 const UNANSWERED_PERCENT: usize = 50;
-
-/// What stands in a section of which there is nothing to say.
-pub(crate) const NONE: &str = "- none\n";
 
 /// All nine headings are there, in order, and something stands under them.
 pub fn well_formed(summary: &str) -> bool {
@@ -116,8 +93,8 @@ pub fn well_formed(summary: &str) -> bool {
 pub struct EmbeddedSummarizer;
 
 impl Summarizer for EmbeddedSummarizer {
-    fn level(&self) -> Level {
-        Level::Embedded
+    fn level(&self) -> SummaryLevel {
+        SummaryLevel::Embedded
     }
 
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
@@ -132,11 +109,11 @@ impl Summarizer for EmbeddedSummarizer {
 fn write(request: &SummaryRequest<'_>) -> String {
     let headings: usize = Section::ALL.iter().map(|s| s.heading().len() + 2).sum();
     let room = request.max_bytes.saturating_sub(headings);
-    let mut written = Written { known: HashSet::new(), user_from: None };
+    let mut written = WrittenSummary { known: HashSet::new(), user_from: None };
     if !request.stands_alone {
         written.known.clone_from(request.visible);
     }
-    let mut pages: Vec<(Section, String)> = Vec::new();
+    let mut pages = Pages::default();
     let mut spent = 0;
     // Statements are chosen last of these, for what the others do not say yet.
     let mut order: Vec<Section> = Section::ALL.into_iter().filter(|s| s.share() > 0).collect();
@@ -149,37 +126,36 @@ fn write(request: &SummaryRequest<'_>) -> String {
         let text = fixed_section(section, request, limit, &mut written);
         crate::fidelity::collect(&text, &mut written.known);
         spent += text.len();
-        pages.push((section, text));
+        pages[section as usize] = text;
     }
     let rest = room.saturating_sub(spent);
     let (files, concepts) = names::files_and_concepts(request, &written.known, rest);
-    pages.push((Section::Files, files));
-    pages.push((Section::Concepts, concepts));
-    let mut out = String::with_capacity(request.max_bytes);
-    for section in Section::ALL {
-        let text = pages.iter().find(|(s, _)| *s == section).map_or("", |(_, text)| text.as_str());
-        out.push_str(section.heading());
-        out.push('\n');
-        out.push_str(if text.is_empty() { NONE } else { text });
+    pages[Section::Files as usize] = files;
+    pages[Section::Concepts as usize] = concepts;
+    laid_out(&pages)
+}
+
+/// The text of each section, in the order of [`Section::ALL`].
+pub(crate) type Pages = [String; 9];
+
+/// The summary with its headings.
+pub(crate) fn laid_out(pages: &Pages) -> String {
+    let mut out = String::new();
+    for (section, text) in Section::ALL.into_iter().zip(pages) {
+        let text = if text.is_empty() { NONE } else { text };
+        out.push_str(&format!("{}\n{text}", section.heading()));
     }
     out.truncate(out.trim_end().len());
     out
-}
-
-/// What a reader knows already.
-struct Written {
-    known: HashSet<String>,
-    /// The user's words stand there from this message on.
-    user_from: Option<Seq>,
 }
 
 fn fixed_section(
     section: Section,
     request: &SummaryRequest<'_>,
     limit: usize,
-    written: &mut Written,
+    written: &mut WrittenSummary,
 ) -> String {
-    let mut page = Page::new(limit);
+    let mut page = SummaryPage::new(limit);
     match section {
         Section::Request => rows::request(&mut page, request),
         Section::Errors => rows::errors(&mut page, request),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::load::ConfigError;
+use crate::error::ConfigError;
 
 /// `$BETHINK_HOME`: the directory that holds all state of one daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,10 @@ impl Home {
         named: Option<&Path>,
     ) -> Result<Self, ConfigError> {
         let variable = || env("BETHINK_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
-        let path = named.map(Path::to_path_buf).or_else(variable).or_else(|| default_home(env));
+        let path = named
+            .map(Path::to_path_buf)
+            .or_else(variable)
+            .or_else(|| xdg_dir(env, "XDG_DATA_HOME", ".local/share"));
         let path = path.ok_or(ConfigError::NoHome)?;
         // An empty path is the only one that cannot be made absolute.
         std::path::absolute(path).map(Self).map_err(|_| ConfigError::NoHome)
@@ -85,12 +88,17 @@ impl Home {
     }
 }
 
-fn default_home(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let data = match env("XDG_DATA_HOME").filter(|path| Path::new(path).is_absolute()) {
+/// bethink's directory below that of an XDG variable, or below its usual place in the person's home.
+pub(crate) fn xdg_dir(
+    env: &dyn Fn(&str) -> Option<String>,
+    variable: &str,
+    usual: &str,
+) -> Option<PathBuf> {
+    let base = match env(variable).filter(|path| Path::new(path).is_absolute()) {
         Some(path) => PathBuf::from(path),
-        None => PathBuf::from(env("HOME").filter(|home| !home.is_empty())?).join(".local/share"),
+        None => PathBuf::from(env("HOME").filter(|home| !home.is_empty())?).join(usual),
     };
-    Some(data.join("bethink"))
+    Some(base.join("bethink"))
 }
 
 #[cfg(test)]

@@ -1,20 +1,17 @@
-//! Every key by its section and name: where its value goes, and what is allowed there.
+//! One key of the settings: where its value goes, and what is allowed there.
 
-use crate::settings::Settings;
+use crate::error::{ConfigError, SettingOrigin};
+use crate::settings::{KEYS, Settings};
 
-/// The sections that are read here.
-pub(crate) const SECTIONS: [&str; 8] =
-    ["daemon", "context", "compact", "session_memory", "model", "memory", "team", "gateway"];
-
-pub(crate) struct Key {
+pub(crate) struct SettingKey {
     pub(crate) section: &'static str,
     pub(crate) name: &'static str,
-    place: Place,
+    pub(crate) place: KeyTarget,
 }
 
 /// Where a value goes, by its type.
 #[derive(Clone, Copy)]
-enum Place {
+pub(crate) enum KeyTarget {
     /// A whole number between the two bounds, both allowed.
     Whole(fn(&mut Settings) -> &mut u64, u64, u64),
     /// A share in percent, from 0 to 100.
@@ -35,8 +32,8 @@ enum Place {
     Windows(fn(&mut Settings) -> &mut Vec<(String, u64)>),
 }
 
-impl Key {
-    pub(crate) fn find(section: &str, name: &str) -> Option<&'static Key> {
+impl SettingKey {
+    pub(crate) fn find(section: &str, name: &str) -> Option<&'static SettingKey> {
         KEYS.iter().find(|key| key.section == section && key.name == name)
     }
 
@@ -46,100 +43,104 @@ impl Key {
     }
 
     /// What is allowed, in words.
-    pub(crate) fn allowed(&self) -> String {
+    fn allowed(&self) -> String {
         match self.place {
-            Place::Whole(_, low, high) => format!("a whole number from {low} to {high}"),
-            Place::Percent(_) => "a number from 0 to 100".into(),
-            Place::Flag(_) => "true or false".into(),
-            Place::Text(_) | Place::Hidden(_) => "a text that is not empty".into(),
-            Place::Either(_, words) => either(words),
-            Place::Variable(_) => {
+            KeyTarget::Whole(_, low, high) => format!("a whole number from {low} to {high}"),
+            KeyTarget::Percent(_) => "a number from 0 to 100".into(),
+            KeyTarget::Flag(_) => "true or false".into(),
+            KeyTarget::Text(_) | KeyTarget::Hidden(_) => "a text that is not empty".into(),
+            KeyTarget::Either(_, words) => either(words),
+            KeyTarget::Variable(_) => {
                 "the name of an environment variable (letters, digits and _), not a key".into()
             }
-            Place::Money(_) => format!("a number of US dollars from 0 to {MOST_MONEY}"),
-            Place::Names(_) => "a list of texts (in the environment: joined by commas)".into(),
-            Place::Windows(_) => format!(
+            KeyTarget::Money(_) => format!("a number of US dollars from 0 to {MOST_MONEY}"),
+            KeyTarget::Names(_) => "a list of texts (in the environment: joined by commas)".into(),
+            KeyTarget::Windows(_) => format!(
                 "a list of \"model=tokens\" with {} to {} tokens (in the environment: joined by commas)",
                 WINDOW.0, WINDOW.1
             ),
         }
     }
 
-    /// What was given, as an error may show it.
-    pub(crate) fn shown(&self, given: String) -> String {
-        match self.place {
-            Place::Variable(_) | Place::Hidden(_) => "something else".into(),
+    /// The error of a value that is not allowed.
+    pub(crate) fn refused(&self, origin: SettingOrigin, given: String) -> ConfigError {
+        let given = match self.place {
+            KeyTarget::Variable(_) | KeyTarget::Hidden(_) => "something else".into(),
             _ => given,
-        }
+        };
+        let key = format!("{}.{}", self.section, self.name);
+        ConfigError::Value { origin, key, given, allowed: self.allowed() }
     }
 
     /// Puts a value from a file in its place; `false` when it is not allowed.
     pub(crate) fn put(&self, settings: &mut Settings, value: &toml::Value) -> bool {
         match self.place {
-            Place::Whole(place, low, high) => {
+            KeyTarget::Whole(place, low, high) => {
                 let whole = value.as_integer().and_then(|n| u64::try_from(n).ok());
                 set(place(settings), whole.filter(|n| (low..=high).contains(n)))
             }
-            Place::Percent(place) => {
-                set(place(settings), number(value).filter(|n| (0.0..=100.0).contains(n)))
+            KeyTarget::Percent(place) => set(place(settings), number(value, 100.0)),
+            KeyTarget::Money(place) => set(place(settings), number(value, MOST_MONEY)),
+            KeyTarget::Flag(place) => set(place(settings), value.as_bool()),
+            KeyTarget::Text(place) | KeyTarget::Hidden(place) => {
+                set(place(settings), text(value, |text| !text.is_empty()))
             }
-            Place::Flag(place) => set(place(settings), value.as_bool()),
-            Place::Text(place) | Place::Hidden(place) => {
-                let text = value.as_str().map(str::trim).filter(|text| !text.is_empty());
-                set(place(settings), text.map(str::to_owned))
+            KeyTarget::Either(place, words) => {
+                set(place(settings), text(value, |text| words.contains(&text)))
             }
-            Place::Either(place, words) => {
-                let known = value.as_str().map(str::trim).filter(|text| words.contains(text));
-                set(place(settings), known.map(str::to_owned))
-            }
-            Place::Variable(place) => {
-                let name = value.as_str().map(str::trim).filter(|name| is_variable(name));
-                set(place(settings), name.map(str::to_owned))
-            }
-            Place::Money(place) => {
-                let number = number(value).filter(|n| (0.0..=MOST_MONEY).contains(n));
-                set(place(settings), number)
-            }
-            Place::Names(place) => set(place(settings), names(value)),
-            Place::Windows(place) => set(place(settings), windows(value)),
+            KeyTarget::Variable(place) => set(place(settings), text(value, is_variable)),
+            KeyTarget::Names(place) => set(place(settings), names(value)),
+            KeyTarget::Windows(place) => set(place(settings), windows(value)),
         }
     }
 
     /// The same for the text of an environment variable or argument.
-    pub(crate) fn put_text(&self, settings: &mut Settings, text: &str) -> bool {
-        let text = text.trim();
+    pub(crate) fn put_text(
+        &self,
+        settings: &mut Settings,
+        given: &str,
+        origin: SettingOrigin,
+    ) -> Result<(), ConfigError> {
+        let text = given.trim();
         let value = match self.place {
-            Place::Whole(..) => text.parse().ok().map(toml::Value::Integer),
-            Place::Percent(_) | Place::Money(_) => text.parse().ok().map(toml::Value::Float),
-            Place::Flag(_) => match text {
+            KeyTarget::Whole(..) => text.parse().ok().map(toml::Value::Integer),
+            KeyTarget::Percent(_) | KeyTarget::Money(_) => {
+                text.parse().ok().map(toml::Value::Float)
+            }
+            KeyTarget::Flag(_) => match text {
                 "true" | "1" | "on" => Some(toml::Value::Boolean(true)),
                 "false" | "0" | "off" => Some(toml::Value::Boolean(false)),
                 _ => None,
             },
-            Place::Text(_) | Place::Hidden(_) | Place::Either(..) | Place::Variable(_) => {
-                Some(toml::Value::String(text.to_owned()))
-            }
-            Place::Names(_) | Place::Windows(_) => {
+            KeyTarget::Text(_)
+            | KeyTarget::Hidden(_)
+            | KeyTarget::Either(..)
+            | KeyTarget::Variable(_) => Some(toml::Value::String(text.to_owned())),
+            KeyTarget::Names(_) | KeyTarget::Windows(_) => {
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Some(toml::Value::Array(names.map(Into::into).collect()))
             }
         };
-        value.is_some_and(|value| self.put(settings, &value))
+        match value.is_some_and(|value| self.put(settings, &value)) {
+            true => Ok(()),
+            false => Err(self.refused(origin, format!("{given:?}"))),
+        }
     }
 }
 
 fn set<T>(place: &mut T, value: Option<T>) -> bool {
-    match value {
-        Some(value) => {
-            *place = value;
-            true
-        }
-        None => false,
-    }
+    value.map(|value| *place = value).is_some()
 }
 
-fn number(value: &toml::Value) -> Option<f64> {
-    value.as_float().or(value.as_integer().map(|n| n as f64))
+/// A number from 0 to `most`.
+fn number(value: &toml::Value, most: f64) -> Option<f64> {
+    let number = value.as_float().or(value.as_integer().map(|n| n as f64));
+    number.filter(|n| (0.0..=most).contains(n))
+}
+
+/// A text without the white space around it, where it is allowed.
+fn text(value: &toml::Value, is_allowed: impl Fn(&str) -> bool) -> Option<String> {
+    value.as_str().map(str::trim).filter(|text| is_allowed(text)).map(str::to_owned)
 }
 
 /// As POSIX has it: letters, digits and underscores, no digit first.
@@ -171,131 +172,16 @@ fn windows(value: &toml::Value) -> Option<Vec<(String, u64)>> {
     names(value)?.into_iter().map(window).collect()
 }
 
-macro_rules! keys {
-    ($($section:ident { $($name:ident: $kind:ident $(($($bound:expr),+))?,)* })*) => {
-        /// In the order of the settings.
-        pub(crate) const KEYS: &[Key] = &[$($(Key {
-            section: stringify!($section),
-            name: stringify!($name),
-            place: Place::$kind(|settings| &mut settings.$section.$name $($(, $bound)+)?),
-        },)*)*];
-    };
-}
-
-/// No prompt is smaller, none larger is sold; keeps sums of a few of them far from overflow.
-const TOKENS: (u64, u64) = (0, 100_000_000);
+/// No larger prompt is sold; keeps sums of a few of them far from overflow.
+pub(crate) const MOST_TOKENS: u64 = 100_000_000;
 /// The windows that sessions can have.
-const WINDOW: (u64, u64) = (8_000, TOKENS.1);
+const WINDOW: (u64, u64) = (8_000, MOST_TOKENS);
 /// Counts of things that a person configures.
-const MANY: u64 = 1_000_000;
+pub(crate) const MANY: u64 = 1_000_000;
 /// A day: longer waits are a misplaced unit.
-const DAY_MS: u64 = 86_400_000;
+pub(crate) const DAY_MS: u64 = 86_400_000;
 /// No person means more, for a day or for a million tokens.
 const MOST_MONEY: f64 = 1_000_000.0;
 /// Who writes: the configured model, or the daemon by itself.
-const STRATEGIES: &[&str] = &["model", "embedded"];
-const WHO_OR_NOBODY: &[&str] = &["model", "embedded", "off"];
-
-keys! {
-    daemon {
-        listen: Text,
-        socket: Flag,
-        log: Text,
-        max_body_bytes: Whole(1_024, 1 << 32),
-        max_import_bytes: Whole(1_024, 1 << 40),
-        max_depth: Whole(8, 1_000),
-        max_messages: Whole(1, MANY),
-        max_connections: Whole(1, 65_536),
-        header_timeout_ms: Whole(100, DAY_MS),
-        drain_ms: Whole(0, DAY_MS),
-        allowed_hosts: Names,
-        allowed_origins: Names,
-        hot_bytes: Whole(0, 1 << 40),
-    }
-    context {
-        window: Whole(1_000, TOKENS.1),
-        windows: Windows,
-        max_output: Whole(1, TOKENS.1),
-        result_chars: Whole(100, TOKENS.1),
-        results_chars: Whole(100, TOKENS.1),
-        snip: Flag,
-        microcompact_idle_minutes: Whole(0, MANY),
-        microcompact_keep: Whole(0, MANY),
-        microcompact_above: Whole(0, MANY),
-        microcompact_tools: Names,
-        auto_percent: Percent,
-        auto_compact: Flag,
-        collapse: Flag,
-        cache_ttl_minutes: Whole(1, MANY),
-    }
-    session_memory {
-        enabled: Flag,
-        profile: Either(&["default", "frugal"]),
-        template: Text,
-        prompt: Text,
-    }
-    compact {
-        keep_min_tokens: Whole(TOKENS.0, TOKENS.1),
-        keep_min_messages: Whole(0, MANY),
-        keep_max_tokens: Whole(TOKENS.0, TOKENS.1),
-        user_message_tokens: Whole(TOKENS.0, TOKENS.1),
-        restore_files: Whole(0, MANY),
-        restore_file_tokens: Whole(TOKENS.0, TOKENS.1),
-        restore_files_tokens: Whole(TOKENS.0, TOKENS.1),
-        restore_skill_tokens: Whole(TOKENS.0, TOKENS.1),
-        restore_skills_tokens: Whole(TOKENS.0, TOKENS.1),
-        max_failures: Whole(1, MANY),
-        thrash_turns: Whole(1, MANY),
-        thrash_times: Whole(1, MANY),
-    }
-    model {
-        provider: Either(&["none", "anthropic", "openai"]),
-        base_url: Text,
-        name: Text,
-        small_name: Text,
-        api_key_env: Variable,
-        api_key_command: Hidden,
-        allow_plain_http: Flag,
-        stream: Flag,
-        connect_timeout_ms: Whole(100, DAY_MS),
-        idle_timeout_ms: Whole(100, DAY_MS),
-        deadline_ms: Whole(100, DAY_MS),
-        max_output: Whole(1, TOKENS.1),
-        max_output_ceiling: Whole(1, TOKENS.1),
-        summary: Either(STRATEGIES),
-        notes: Either(STRATEGIES),
-        daily_tokens: Whole(0, 1 << 50),
-        daily_cost: Money,
-        price_input: Money,
-        price_output: Money,
-        small_price_input: Money,
-        small_price_output: Money,
-    }
-    memory {
-        root: Text,
-        layout: Either(&["bethink", "claude"]),
-        recall: Either(WHO_OR_NOBODY),
-        extraction: Either(WHO_OR_NOBODY),
-        dream: Either(WHO_OR_NOBODY),
-        dream_hours: Whole(1, MANY),
-        dream_sessions: Whole(0, MANY),
-        instructions: Flag,
-    }
-    team {
-        dir: Text,
-        remote: Text,
-        timeout_ms: Whole(100, DAY_MS),
-    }
-    gateway {
-        inject: Either(&["off", "recall", "full"]),
-        anthropic_url: Hidden,
-        anthropic_key_env: Variable,
-        anthropic_key_command: Hidden,
-        openai_url: Hidden,
-        openai_key_env: Variable,
-        openai_key_command: Hidden,
-        allow_plain_http: Flag,
-        idle_timeout_ms: Whole(100, DAY_MS),
-        max_body_bytes: Whole(1_024, 1 << 32),
-    }
-}
+pub(crate) const STRATEGIES: &[&str] = &["model", "embedded"];
+pub(crate) const WHO_OR_NOBODY: &[&str] = &["model", "embedded", "off"];

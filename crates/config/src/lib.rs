@@ -5,17 +5,16 @@
 //!
 //! A project's own files are never read: only the user's config file, the environment and the
 //! arguments decide.
-//!
-//! Reading order: [`settings`] → [`defaults`] → `keys` → [`load`] → [`home`].
 
-pub mod defaults;
+mod error;
 pub mod home;
 mod keys;
 pub mod load;
 pub mod settings;
 
+pub use error::{ConfigError, SettingOrigin};
 pub use home::Home;
-pub use load::{ConfigError, Loaded, Origin, Overrides, Warning};
+pub use load::{Loaded, Overrides, UnknownKey};
 pub use settings::{
     CompactSettings, ContextSettings, DaemonSettings, GatewaySettings, MemorySettings,
     ModelSettings, SessionMemorySettings, Settings, TeamSettings,

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::home::Home;
-use crate::keys::{KEYS, Key, SECTIONS};
-use crate::settings::Settings;
+use crate::error::{ConfigError, SettingOrigin};
+use crate::home::{Home, xdg_dir};
+use crate::keys::SettingKey;
+use crate::settings::{KEYS, Settings};
 
 /// What the command line says; it wins over everything else.
 #[derive(Clone, Debug, Default)]
@@ -19,58 +20,21 @@ pub struct Overrides {
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub settings: Settings,
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<UnknownKey>,
 }
 
 /// A key or section that nothing reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct UnknownKey {
     pub file: PathBuf,
     /// `section` or `section.key`.
     pub key: String,
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for UnknownKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: `{}` is not a setting and has no effect", self.file.display(), self.key)
     }
-}
-
-/// Where a value came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    File(PathBuf),
-    Variable(String),
-    Argument(&'static str),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(path) => path.display().fmt(f),
-            Self::Variable(name) => write!(f, "the environment variable {name}"),
-            Self::Argument(name) => write!(f, "the argument {name}"),
-        }
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    #[error("no place for the state: set BETHINK_HOME, or HOME")]
-    NoHome,
-    #[error("could not read the config file {file}")]
-    Read {
-        file: PathBuf,
-        #[source]
-        source: std::io::Error,
-    },
-    /// The line itself is not shown: it may hold a secret.
-    #[error("{file} is not TOML: line {line}: {problem}")]
-    Syntax { file: PathBuf, line: usize, problem: String },
-    #[error("{origin}: `{key}` is {given}; allowed is {allowed}")]
-    Value { origin: Origin, key: String, given: String, allowed: String },
-    #[error("`{low}` ({low_value}) may not be more than `{high}` ({high_value})")]
-    Order { low: &'static str, low_value: u64, high: &'static str, high_value: u64 },
 }
 
 impl Settings {
@@ -88,9 +52,15 @@ impl Settings {
         if let Some((file, text)) = config_text(env, overrides.config.as_deref())? {
             warnings = read_file(&mut settings, &file, &text)?;
         }
-        read_environment(&mut settings, env)?;
-        if let Some(listen) = &overrides.listen {
-            put_text(&mut settings, "daemon", "listen", listen, Origin::Argument("--listen"))?;
+        for key in KEYS {
+            let variable = key.variable();
+            if let Some(text) = env(&variable) {
+                key.put_text(&mut settings, &text, SettingOrigin::Variable(variable))?;
+            }
+        }
+        if let (Some(listen), Some(key)) = (&overrides.listen, SettingKey::find("daemon", "listen"))
+        {
+            key.put_text(&mut settings, listen, SettingOrigin::Argument("--listen"))?;
         }
         check_order(&settings)?;
         Ok(Loaded { settings, warnings })
@@ -99,11 +69,7 @@ impl Settings {
 
 /// Where the config file is looked for when nothing names one.
 pub fn default_config(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let base = match env("XDG_CONFIG_HOME").filter(|path| Path::new(path).is_absolute()) {
-        Some(path) => PathBuf::from(path),
-        None => PathBuf::from(env("HOME").filter(|home| !home.is_empty())?).join(".config"),
-    };
-    Some(base.join("bethink").join("config.toml"))
+    Some(xdg_dir(env, "XDG_CONFIG_HOME", ".config")?.join("config.toml"))
 }
 
 fn config_text(
@@ -125,30 +91,28 @@ fn read_file(
     settings: &mut Settings,
     file: &Path,
     text: &str,
-) -> Result<Vec<Warning>, ConfigError> {
+) -> Result<Vec<UnknownKey>, ConfigError> {
     let table: toml::Table = text.parse().map_err(|error| syntax(file, text, &error))?;
+    let origin = || SettingOrigin::File(file.to_path_buf());
     let mut warnings = Vec::new();
-    let mut warn = |key: String| warnings.push(Warning { file: file.to_path_buf(), key });
+    let mut warn = |key: String| warnings.push(UnknownKey { file: file.to_path_buf(), key });
     for (section, value) in &table {
-        if !SECTIONS.contains(&section.as_str()) {
+        if !KEYS.iter().any(|key| key.section == section) {
             warn(section.clone());
             continue;
         }
         let Some(entries) = value.as_table() else {
             return Err(ConfigError::Value {
-                origin: Origin::File(file.to_path_buf()),
+                origin: origin(),
                 key: section.clone(),
                 given: value.to_string(),
                 allowed: format!("a section: [{section}]"),
             });
         };
         for (name, value) in entries {
-            match Key::find(section, name) {
+            match SettingKey::find(section, name) {
                 Some(key) if key.put(settings, value) => {}
-                Some(key) => {
-                    let origin = Origin::File(file.to_path_buf());
-                    return Err(refused(key, origin, value.to_string()));
-                }
+                Some(key) => return Err(key.refused(origin(), value.to_string())),
                 None => warn(format!("{section}.{name}")),
             }
         }
@@ -161,39 +125,6 @@ fn syntax(file: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let line = before.matches('\n').count() + 1;
     // The parser quotes nothing but names and single characters here.
     ConfigError::Syntax { file: file.to_path_buf(), line, problem: error.message().to_owned() }
-}
-
-fn read_environment(
-    settings: &mut Settings,
-    env: &dyn Fn(&str) -> Option<String>,
-) -> Result<(), ConfigError> {
-    for key in KEYS {
-        let variable = key.variable();
-        if let Some(text) = env(&variable) {
-            put_text(settings, key.section, key.name, &text, Origin::Variable(variable))?;
-        }
-    }
-    Ok(())
-}
-
-fn put_text(
-    settings: &mut Settings,
-    section: &str,
-    name: &str,
-    text: &str,
-    origin: Origin,
-) -> Result<(), ConfigError> {
-    match Key::find(section, name) {
-        Some(key) if !key.put_text(settings, text) => {
-            Err(refused(key, origin, format!("{text:?}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn refused(key: &Key, origin: Origin, given: String) -> ConfigError {
-    let name = format!("{}.{}", key.section, key.name);
-    ConfigError::Value { origin, key: name, given: key.shown(given), allowed: key.allowed() }
 }
 
 /// Pairs of which the one is a lower bound of the other.
@@ -292,7 +223,8 @@ mod tests {
             .iter()
             .filter(|text| {
                 let before = settings.clone();
-                key.put_text(&mut settings, text) && settings != before
+                key.put_text(&mut settings, text, SettingOrigin::Argument("")).is_ok()
+                    && settings != before
             })
             .count();
             assert!(taken > 0, "{}", key.variable());

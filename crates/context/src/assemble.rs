@@ -2,7 +2,7 @@
 //! bytes that already exist.
 
 use bethink_transcript::prompt::messages_json;
-use bethink_transcript::{BlockKind, Mark, PromptMessage, Role, ValidPrompt, json};
+use bethink_transcript::{BlockKind, CacheMark, PromptMessage, Role, ValidPrompt, json};
 
 /// System parts in the order of the prompt. Those before [`DYNAMIC_FROM`] are the same for every
 /// project and user, so their cache may be shared.
@@ -35,7 +35,7 @@ pub struct UnknownPart {
 }
 
 /// One text of the system prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SystemBlock {
     pub part: &'static str,
     pub text: String,
@@ -45,45 +45,40 @@ pub struct SystemBlock {
 pub fn order_system(parts: Vec<(String, String)>) -> Result<Vec<SystemBlock>, UnknownPart> {
     let mut placed = Vec::with_capacity(parts.len());
     for (index, (part, text)) in parts.into_iter().enumerate() {
-        let place =
-            PARTS.iter().position(|known| *known == part).ok_or(UnknownPart { index, part })?;
+        let Some(place) = place(&part) else { return Err(UnknownPart { index, part }) };
         if !text.trim().is_empty() {
-            placed.push((place, text));
+            placed.push((place, SystemBlock { part: PARTS[place], text }));
         }
     }
     placed.sort_by_key(|(place, _)| *place);
-    Ok(placed
-        .into_iter()
-        .map(|(place, text)| SystemBlock {
-            part: PARTS.get(place).copied().unwrap_or("appended"),
-            text,
-        })
-        .collect())
+    Ok(placed.into_iter().map(|(_, block)| block).collect())
+}
+
+fn place(part: &str) -> Option<usize> {
+    PARTS.iter().position(|known| *known == part)
 }
 
 /// The three members of the next model call, as JSON.
 #[derive(Clone, Debug)]
-pub struct Body {
+pub struct PromptBody {
     pub system: String,
     pub messages: Vec<u8>,
     /// Blocks that carry a breakpoint.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<CacheMark>,
 }
 
 /// Joins system and messages, with at most four breakpoints: the end of the static system part, the
 /// end of the system, the end of a compaction's summary, and the newest user message.
-pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bool) -> Body {
+pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bool) -> PromptBody {
     let marks = marks(prompt, after_boundary);
     let messages = messages_json(prompt.messages(), &marks);
-    Body { system: system_json(system), messages, marks }
+    PromptBody { system: system_json(system), messages, marks }
 }
 
 /// The system prompt as an array of texts, with breakpoints at the end of what every project shares, and at its
 /// own end.
 pub fn system_json(system: &[SystemBlock]) -> String {
-    let dynamic = |block: &SystemBlock| {
-        PARTS.iter().position(|p| *p == block.part).is_some_and(|place| place >= DYNAMIC_FROM)
-    };
+    let dynamic = |block: &SystemBlock| place(block.part).is_some_and(|at| at >= DYNAMIC_FROM);
     let boundary = system.iter().position(dynamic).unwrap_or(system.len());
     let mut out = String::from("[");
     for (i, block) in system.iter().enumerate() {
@@ -102,16 +97,16 @@ pub fn system_json(system: &[SystemBlock]) -> String {
 }
 
 /// The end of a compaction's summary, and the newest user message.
-fn marks(prompt: &ValidPrompt, after_boundary: bool) -> Vec<Mark> {
+fn marks(prompt: &ValidPrompt, after_boundary: bool) -> Vec<CacheMark> {
     let messages = prompt.messages();
     let cached = prompt.tokens() >= MIN_CACHED_TOKENS;
     let newest = messages.iter().rposition(|m| m.role == Role::User).filter(|_| cached);
     let newest = newest.and_then(|message| {
         let block = markable(messages.get(message)?)?;
-        Some(Mark { message, block })
+        Some(CacheMark { message, block })
     });
     // The head of a compacted view is its marker and its summary.
-    let summary = after_boundary.then_some(Mark { message: 0, block: 1 });
+    let summary = after_boundary.then_some(CacheMark { message: 0, block: 1 });
     newest.into_iter().chain(summary).collect()
 }
 

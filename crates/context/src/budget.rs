@@ -6,13 +6,14 @@
 
 use std::collections::HashSet;
 
-use bethink_transcript::{Role, Seq, ToolUseId};
+use bethink_api::StageReport;
+use bethink_transcript::{BlockKind, Role, Seq, ToolUseId};
 
 use crate::collapse::in_view;
-use crate::decision::{Decision, Decisions};
-use crate::history::{BlockFacts, History};
-use crate::placeholder::Hints;
-use crate::stage::StageReport;
+use crate::decision::{ClearedResult, Decision, Decisions};
+use crate::history::History;
+use crate::placeholder::{Hints, PREVIEW_BYTES};
+use crate::stage;
 
 /// A single result over this is shown as a preview.
 pub const RESULT_CHARS: u64 = 50_000;
@@ -37,7 +38,7 @@ impl Default for BudgetLimits {
     }
 }
 
-struct Candidate {
+struct ResultCandidate {
     id: ToolUseId,
     seq: Seq,
     chars: u64,
@@ -53,43 +54,31 @@ pub fn decide(
     limits: &BudgetLimits,
     hints: &Hints,
 ) -> (Vec<Decision>, Option<StageReport>) {
-    let mut chosen = Vec::new();
-    for group in groups(history, decisions, limits) {
-        chosen.extend(choose(group, limits));
-    }
-    if chosen.is_empty() {
-        return (Vec::new(), None);
-    }
+    let groups = groups(history, decisions, limits);
+    let mut chosen: Vec<_> = groups.into_iter().flat_map(|group| choose(group, limits)).collect();
     chosen.sort_by_key(|c| c.seq);
-    let before: u64 = chosen.iter().map(|c| c.tokens).sum();
-    let mut after = 0;
-    let mut records = Vec::new();
-    for candidate in &chosen {
-        let Some(block) = history.result(&candidate.id, candidate.seq) else { continue };
-        let text = hints.preview(&block.text(), candidate.seq);
-        after += text.len() as u64 / 3;
-        records.push(Decision::Replaced {
-            tool_use_id: candidate.id.clone(),
-            seq: candidate.seq,
-            text,
+    let before = chosen.iter().map(|c| c.tokens).sum();
+    let shown =
+        chosen.into_iter().filter_map(|ResultCandidate { id: tool_use_id, seq, .. }| {
+            let text = hints.preview(&history.result(&tool_use_id, seq)?.text(), seq);
+            Some(ClearedResult { tool_use_id, seq, text })
         });
-    }
-    let report = StageReport {
-        stage: "tool_result_budget",
-        tokens_before: before,
-        tokens_after: after,
-        touched: chosen.iter().map(|c| c.id.to_string()).collect(),
-        why: format!(
-            "a result over {} characters, or results of one message over {} together",
-            limits.result_chars, limits.results_chars
-        ),
-    };
-    (records, Some(report))
+    let shown: Vec<_> = shown.collect();
+    let why = format!(
+        "a result over {} characters, or results of one message over {} together",
+        limits.result_chars, limits.results_chars
+    );
+    let report = stage::report("tool_result_budget", before, &shown, why);
+    (shown.into_iter().map(Decision::Replaced).collect(), report)
 }
 
 /// The results in view, one group for each API-level message.
-fn groups(history: &History, decisions: &Decisions, limits: &BudgetLimits) -> Vec<Vec<Candidate>> {
-    let mut groups: Vec<Vec<Candidate>> = Vec::new();
+fn groups(
+    history: &History,
+    decisions: &Decisions,
+    limits: &BudgetLimits,
+) -> Vec<Vec<ResultCandidate>> {
+    let mut groups: Vec<Vec<ResultCandidate>> = Vec::new();
     let mut open = None;
     for entry in in_view(history, decisions) {
         let message = &entry.message;
@@ -104,13 +93,14 @@ fn groups(history: &History, decisions: &Decisions, limits: &BudgetLimits) -> Ve
         if groups.is_empty() {
             groups.push(Vec::new());
         }
-        for ((id, _, _), facts) in message.tool_results().zip(result_facts(entry)) {
+        for (block, facts) in entry.blocks() {
+            let BlockKind::ToolResult { tool_use_id: id, .. } = &block.kind else { continue };
             let exempt = history.call(id).is_some_and(|call| limits.exempt.contains(&*call.name));
             if exempt || decisions.result(id).is_some() {
                 continue;
             }
             if let Some(group) = groups.last_mut() {
-                group.push(Candidate {
+                group.push(ResultCandidate {
                     id: id.clone(),
                     seq: message.seq,
                     chars: u64::from(facts.result_chars),
@@ -123,24 +113,15 @@ fn groups(history: &History, decisions: &Decisions, limits: &BudgetLimits) -> Ve
     groups
 }
 
-fn result_facts(entry: &crate::history::Entry) -> impl Iterator<Item = &BlockFacts> {
-    entry.blocks().filter_map(|(block, facts)| {
-        matches!(block.kind, bethink_transcript::BlockKind::ToolResult { .. }).then_some(facts)
-    })
-}
-
-fn choose(mut group: Vec<Candidate>, limits: &BudgetLimits) -> Vec<Candidate> {
+fn choose(mut group: Vec<ResultCandidate>, limits: &BudgetLimits) -> Vec<ResultCandidate> {
     let mut together: u64 = group.iter().map(|c| c.chars).sum();
     // Largest first; among equals the older, so that the choice does not depend on what came later.
     group.sort_by(|a, b| b.chars.cmp(&a.chars).then(a.seq.cmp(&b.seq)));
-    let mut chosen = Vec::new();
-    for candidate in group {
+    group.retain(|candidate| {
         let over = candidate.chars > limits.result_chars || together > limits.results_chars;
-        let worth = candidate.chars > crate::placeholder::PREVIEW_BYTES as u64;
-        if over && candidate.fresh && worth {
-            together -= candidate.chars;
-            chosen.push(candidate);
-        }
-    }
-    chosen
+        let goes = over && candidate.fresh && candidate.chars > PREVIEW_BYTES as u64;
+        together -= if goes { candidate.chars } else { 0 };
+        goes
+    });
+    group
 }

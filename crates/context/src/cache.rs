@@ -5,7 +5,7 @@
 //! next prompt should read all of that. Where it reads markedly less, something changed what stands
 //! before, or time ran out. What was changed is known from the prompts that were handed out in between.
 
-use bethink_transcript::{Message, Role, Seq, UnixMicros};
+use bethink_transcript::{AssistantMessageId, Message, Role, Seq, UnixMicros};
 
 use crate::usage::undated;
 
@@ -52,7 +52,7 @@ impl Cause {
 
 /// A fall of what was read from the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CacheFall {
+pub struct CacheDrop {
     pub cause: Cause,
     /// Tokens that were in the cache, and those of them that were read.
     pub cached: u64,
@@ -64,18 +64,17 @@ pub struct CacheFall {
 
 /// What one answer said of the cache.
 #[derive(Clone, Debug)]
-struct Reading {
+struct CacheReading {
     /// Read and written: what the next prompt can read.
     cached: u64,
     model: String,
-    /// Parts of one answer repeat its figures.
-    answer: Option<String>,
+    answer: Option<AssistantMessageId>,
     at: UnixMicros,
 }
 
 /// What the prompts handed out since the last reading changed.
 #[derive(Clone, Debug, Default)]
-struct Changes {
+struct CacheChanges {
     compacted: bool,
     tools: bool,
     system: bool,
@@ -85,13 +84,13 @@ struct Changes {
 /// Follows one session.
 #[derive(Clone, Debug, Default)]
 pub struct CacheWatch {
-    last: Option<Reading>,
+    last: Option<CacheReading>,
     through: Seq,
     /// Hashes of system and tools of the newest prompt that was handed out.
     frame: Option<(u64, u64)>,
-    changes: Changes,
+    changes: CacheChanges,
     breaks: u64,
-    last_fall: Option<CacheFall>,
+    last_fall: Option<CacheDrop>,
 }
 
 impl CacheWatch {
@@ -100,7 +99,7 @@ impl CacheWatch {
         self.breaks
     }
 
-    pub fn last_fall(&self) -> Option<&CacheFall> {
+    pub fn last_fall(&self) -> Option<&CacheDrop> {
         self.last_fall.as_ref()
     }
 
@@ -129,7 +128,7 @@ impl CacheWatch {
 
     /// The session's next message, an answer perhaps, by `model` unless it names another. Gives a fall
     /// of the cache where there is one; `ttl` is how long the cache lives, in microseconds.
-    pub fn observe(&mut self, message: &Message, model: &str, ttl: i64) -> Option<CacheFall> {
+    pub fn observe(&mut self, message: &Message, model: &str, ttl: i64) -> Option<CacheDrop> {
         if message.seq <= self.through {
             return None;
         }
@@ -138,41 +137,30 @@ impl CacheWatch {
         if message.role != Role::Assistant {
             return None;
         }
-        let read = usage.cache_read_input_tokens;
-        let reading = Reading {
-            cached: read.saturating_add(usage.cache_creation_input_tokens),
-            model: undated(message.model.as_deref().unwrap_or(model)).to_owned(),
-            answer: message.assistant_message_id.as_ref().map(|id| id.as_str().to_owned()),
-            at: message.created_at,
-        };
-        let again = reading.answer.is_some()
-            && self.last.as_ref().is_some_and(|last| last.answer == reading.answer);
-        if again {
+        let answer = message.assistant_message_id.clone();
+        // Parts of one answer repeat its figures.
+        if answer.is_some() && self.last.as_ref().is_some_and(|last| last.answer == answer) {
             return None;
         }
+        let (read, at) = (usage.cache_read_input_tokens, message.created_at);
+        let cached = read.saturating_add(usage.cache_creation_input_tokens);
+        let model = undated(message.model.as_deref().unwrap_or(model)).to_owned();
+        let now = CacheReading { cached, model, answer, at };
         let changes = std::mem::take(&mut self.changes);
-        let last = self.last.replace(reading.clone())?;
+        let last = self.last.replace(now.clone())?;
         let lost = last.cached.saturating_sub(read);
-        let fell = lost >= LOST_TOKENS
-            && u128::from(lost) * 100 > u128::from(last.cached) * u128::from(LOST_PERCENT);
-        if !fell {
+        let share = u128::from(last.cached) * u128::from(LOST_PERCENT);
+        if lost < LOST_TOKENS || u128::from(lost) * 100 <= share {
             return None;
         }
-        let cause = cause(&changes, &last, &reading, ttl);
+        let cause = cause(&changes, &last, &now, ttl);
         self.breaks += u64::from(!cause.is_expected());
-        let fall = CacheFall {
-            cause,
-            cached: last.cached,
-            read,
-            seq: message.seq,
-            at: message.created_at,
-        };
-        self.last_fall = Some(fall.clone());
-        Some(fall)
+        self.last_fall = Some(CacheDrop { cause, cached: last.cached, read, seq: message.seq, at });
+        self.last_fall.clone()
     }
 }
 
-fn cause(changes: &Changes, last: &Reading, now: &Reading, ttl: i64) -> Cause {
+fn cause(changes: &CacheChanges, last: &CacheReading, now: &CacheReading, ttl: i64) -> Cause {
     if changes.compacted {
         Cause::Compaction
     } else if last.model != now.model {

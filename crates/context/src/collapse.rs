@@ -6,11 +6,10 @@
 //! store of its own. A committed span is a decision like any other: frozen once it was handed out. It
 //! edits the prompt from its first message on.
 
-use bethink_transcript::{CollapseId, Message, Seq, cuts};
-use serde::{Deserialize, Serialize};
+use bethink_transcript::{Message, Seq, cuts};
 
-use crate::decision::Decisions;
-use crate::history::{Entry, History};
+use crate::decision::{Collapsed, Decisions};
+use crate::history::{History, HistoryEntry};
 use crate::usage::shown;
 
 /// Staged spans are committed from here on, in percent of the effective window (specification, section 3).
@@ -36,24 +35,6 @@ pub const TEXT_PERCENT: u64 = 30;
 /// A smaller span is not worth a text: what the text says around its facts would be half of it.
 pub const SPAN_MIN_TOKENS: u64 = 500;
 
-/// A span that is shown as `text`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Collapsed {
-    pub id: CollapseId,
-    pub first: Seq,
-    pub last: Seq,
-    pub text: String,
-    pub tokens: u32,
-    /// Newest message when it was committed.
-    pub made_after: Seq,
-}
-
-impl Collapsed {
-    pub fn overlaps(&self, first: Seq, last: Seq) -> bool {
-        self.first <= last && first <= self.last
-    }
-}
-
 /// Whole rounds that one text may stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
@@ -65,7 +46,7 @@ pub struct Stretch {
 
 /// How much of a stretch there has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum CollapseExtent {
     /// A span of full size; what is left over waits for the rounds that follow it.
     Full,
     /// Whatever is old enough: room is needed now.
@@ -76,7 +57,7 @@ pub enum Extent {
 pub fn in_view<'a>(
     history: &'a History,
     decisions: &'a Decisions,
-) -> impl Iterator<Item = &'a Entry> {
+) -> impl Iterator<Item = &'a HistoryEntry> {
     let entries = history.from(decisions.kept_from()).iter();
     entries.filter(|entry| decisions.span_of(entry.message.seq).is_none())
 }
@@ -94,7 +75,7 @@ pub fn cut_points(history: &History, decisions: &Decisions) -> Vec<usize> {
     points
 }
 
-fn messages(entries: &[Entry]) -> impl Iterator<Item = &Message> {
+fn messages(entries: &[HistoryEntry]) -> impl Iterator<Item = &Message> {
     entries.iter().map(|entry| &*entry.message)
 }
 
@@ -105,31 +86,51 @@ pub fn stretches(
     decisions: &Decisions,
     known: &[(Seq, Seq)],
     window: u64,
-    extent: Extent,
+    extent: CollapseExtent,
 ) -> Vec<Stretch> {
     let entries = history.from(decisions.kept_from());
     let points = cut_points(history, decisions);
     let tail = tail_start(entries, &points, decisions, window);
-    let mut rounds = Grouping::new(window, extent);
+    let size = (window * SPAN_PERCENT / 100).max(SPAN_MIN_TOKENS);
+    let (mut done, mut open) = (Vec::new(), None::<Stretch>);
     for pair in points.windows(2) {
         let &[from, to] = pair else { continue };
         if to > tail {
             break;
         }
-        let round = entries.get(from..to).unwrap_or_default();
-        let Some(stretch) = stretch(round, decisions) else { continue };
-        let taken =
-            known.iter().any(|(first, last)| *first <= stretch.last && stretch.first <= *last)
-                || decisions.span_of(stretch.first).is_some();
-        match taken {
-            true => rounds.gap(),
-            false => rounds.add(stretch),
+        let Some(round) = stretch(&entries[from..to], decisions) else { continue };
+        let taken = known.iter().any(|(first, last)| *first <= round.last && round.first <= *last)
+            || decisions.span_of(round.first).is_some();
+        // A giant round is a span of its own rather than the end of another.
+        let giant = open.is_some_and(|open| open.tokens + round.tokens > 2 * size);
+        if taken || giant {
+            done.extend(open.take().filter(is_worth));
+        }
+        if taken {
+            continue;
+        }
+        let joined = open.take().map_or(round, |open| Stretch {
+            first: open.first,
+            last: round.last,
+            tokens: open.tokens + round.tokens,
+        });
+        if joined.tokens >= size {
+            done.push(joined);
+        } else {
+            open = Some(joined);
         }
     }
-    rounds.finish()
+    if extent == CollapseExtent::Any {
+        done.extend(open.filter(is_worth));
+    }
+    done
 }
 
-fn stretch(entries: &[Entry], decisions: &Decisions) -> Option<Stretch> {
+fn is_worth(stretch: &Stretch) -> bool {
+    stretch.tokens >= SPAN_MIN_TOKENS
+}
+
+fn stretch(entries: &[HistoryEntry], decisions: &Decisions) -> Option<Stretch> {
     Some(Stretch {
         first: entries.first()?.message.seq,
         last: entries.last()?.message.seq,
@@ -138,7 +139,12 @@ fn stretch(entries: &[Entry], decisions: &Decisions) -> Option<Stretch> {
 }
 
 /// Where the part begins that stands as it is.
-fn tail_start(entries: &[Entry], points: &[usize], decisions: &Decisions, window: u64) -> usize {
+fn tail_start(
+    entries: &[HistoryEntry],
+    points: &[usize],
+    decisions: &Decisions,
+    window: u64,
+) -> usize {
     let wanted = window * TAIL_PERCENT / 100;
     let (mut tokens, mut end) = (0, entries.len());
     for &point in points.iter().rev().filter(|point| **point < entries.len()) {
@@ -152,71 +158,15 @@ fn tail_start(entries: &[Entry], points: &[usize], decisions: &Decisions, window
     0
 }
 
-/// Puts rounds together until they are a span.
-struct Grouping {
-    size: u64,
-    extent: Extent,
-    open: Option<Stretch>,
-    done: Vec<Stretch>,
-}
-
-impl Grouping {
-    fn new(window: u64, extent: Extent) -> Self {
-        let size = (window * SPAN_PERCENT / 100).max(SPAN_MIN_TOKENS);
-        Self { size, extent, open: None, done: Vec::new() }
-    }
-
-    fn add(&mut self, round: Stretch) {
-        // A giant round is a span of its own rather than the end of another.
-        let giant = self.open.is_some_and(|open| open.tokens + round.tokens > 2 * self.size);
-        if giant {
-            self.gap();
-        }
-        let open = match self.open.take() {
-            Some(open) => {
-                Stretch { first: open.first, last: round.last, tokens: open.tokens + round.tokens }
-            }
-            None => round,
-        };
-        if open.tokens >= self.size {
-            self.done.push(open);
-        } else {
-            self.open = Some(open);
-        }
-    }
-
-    /// Nothing can join what is open.
-    fn gap(&mut self) {
-        if let Some(open) = self.open.take().filter(|open| open.tokens >= SPAN_MIN_TOKENS) {
-            self.done.push(open);
-        }
-    }
-
-    fn finish(mut self) -> Vec<Stretch> {
-        if self.extent == Extent::Any {
-            self.gap();
-        }
-        self.done
-    }
-}
-
-/// How many of the staged spans are committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// So many that about so many estimated tokens are freed.
-    Free(u64),
-    /// All that can be.
-    All,
-}
-
-/// Spans of `staged` to commit, oldest first, and the tokens that they free. One that this view does not
+/// Spans of `staged` to commit, oldest first, until about `wanted` estimated tokens are freed, and the tokens that
+/// they free. One that this view does not
 /// show whole, or that reaches into its newest part, or that frees nothing stays staged.
 pub fn choose<'a>(
     history: &History,
     decisions: &Decisions,
     staged: &'a [Collapsed],
     window: u64,
-    wanted: Wanted,
+    wanted: u64,
 ) -> (Vec<&'a Collapsed>, u64) {
     let entries = history.from(decisions.kept_from());
     let points = cut_points(history, decisions);
@@ -229,7 +179,7 @@ pub fn choose<'a>(
     oldest.sort_by_key(|span| span.first);
     let (mut chosen, mut freed, mut free_from) = (Vec::new(), 0u64, decisions.kept_from());
     for span in oldest {
-        if matches!(wanted, Wanted::Free(tokens) if freed >= tokens) {
+        if freed >= wanted {
             break;
         }
         let (Some(from), Some(to)) = (is_cut(span.first), is_cut(span.last.next())) else {

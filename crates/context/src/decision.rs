@@ -6,12 +6,13 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
+use bethink_api::Todo;
 pub use bethink_tokens::kind::RESULT_FRAME_TOKENS;
-use bethink_transcript::{Seq, ToolUseId, Variant, json};
+use bethink_tokens::text_tokens;
+use bethink_transcript::{CollapseId, Seq, ToolUseId, Variant, json};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::collapse::Collapsed;
 use crate::history::History;
 
 /// One record, as it is stored.
@@ -21,7 +22,7 @@ pub enum Decision {
     /// Every result up to `through` has been shown; those without another record are frozen.
     Shown { through: Seq },
     /// The result is shown as `text` for ever.
-    Replaced { tool_use_id: ToolUseId, seq: Seq, text: String },
+    Replaced(ClearedResult),
     /// Old results of re-obtainable tools were cleared.
     Cleared { results: Vec<ClearedResult>, made_after: Seq },
     /// Payloads that a later event made worthless.
@@ -35,6 +36,40 @@ pub enum Decision {
     Instructed { boundary: Option<String>, attachment: Attachment },
     /// A span of whole rounds is shown as one text.
     Collapsed(Collapsed),
+    /// The view begins at a boundary from here on.
+    Compacted(Compacted),
+    /// A compaction no longer counts: the messages behind it are in view again.
+    Undone { compaction: String },
+}
+
+/// A compaction as it stands in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compacted {
+    pub boundary: Boundary,
+    /// The todo list as it stood, for a restart.
+    #[serde(default)]
+    pub todos: Vec<Todo>,
+    /// Tokens that the provider counted beyond the prompt, as far as was known.
+    #[serde(default)]
+    pub unseen: u64,
+}
+
+/// A span that is shown as `text`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collapsed {
+    pub id: CollapseId,
+    pub first: Seq,
+    pub last: Seq,
+    pub text: String,
+    pub tokens: u32,
+    /// Newest message when it was committed.
+    pub made_after: Seq,
+}
+
+impl Collapsed {
+    pub fn overlaps(&self, first: Seq, last: Seq) -> bool {
+        self.first <= last && first <= self.last
+    }
 }
 
 /// The kind of attachment that brings instructions.
@@ -54,13 +89,15 @@ impl Decision {
     pub fn kind(&self) -> &'static str {
         match self {
             Decision::Shown { .. } => "shown",
-            Decision::Replaced { .. } => "replaced",
+            Decision::Replaced(_) => "replaced",
             Decision::Cleared { .. } => "cleared",
             Decision::Snipped { .. } => "snipped",
             Decision::Stripped { .. } => "stripped",
             Decision::Attached(_) => "attached",
             Decision::Instructed { .. } => "instructed",
             Decision::Collapsed(_) => "collapsed",
+            Decision::Compacted(_) => "compacted",
+            Decision::Undone { .. } => "undone",
         }
     }
 }
@@ -104,7 +141,7 @@ pub struct Boundary {
 
 /// How a stored result is shown instead of its own bytes.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ShownResult {
     pub json: Bytes,
     pub variant: Variant,
     pub tokens: u32,
@@ -115,34 +152,58 @@ pub struct Shown {
 pub struct Decisions {
     pub boundary: Option<Boundary>,
     shown_through: Seq,
-    results: HashMap<ToolUseId, Shown>,
+    results: HashMap<ToolUseId, ShownResult>,
     attachments: Vec<Attachment>,
     /// Oldest first; no two share a message.
     spans: Vec<Collapsed>,
     stripped: Vec<(Stripped, RangeInclusive<Seq>)>,
-    edits: Vec<Edit>,
+    edits: Vec<PromptEdit>,
 }
 
 /// The prompt was changed at `from` when `made_after` was the newest message: whatever the model
 /// thought in between was thought over another prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub struct PromptEdit {
     pub from: Seq,
     pub made_after: Seq,
 }
 
+/// The compactions of the log, newest first, and whether each was undone.
+fn compactions(log: &[Decision]) -> impl Iterator<Item = (&Compacted, bool)> {
+    log.iter().rev().filter_map(|entry| {
+        let Decision::Compacted(compacted) = entry else { return None };
+        let id = &compacted.boundary.id;
+        let undoes =
+            |entry: &Decision| matches!(entry, Decision::Undone { compaction } if compaction == id);
+        Some((compacted, log.iter().any(undoes)))
+    })
+}
+
+/// The compaction in force: the newest that was not undone.
+pub fn in_force(log: &[Decision]) -> Option<&Compacted> {
+    compactions(log).find(|(_, is_undone)| !is_undone).map(|(compacted, _)| compacted)
+}
+
+pub fn newest_is_undone(log: &[Decision]) -> bool {
+    compactions(log).next().is_some_and(|(_, is_undone)| is_undone)
+}
+
 impl Decisions {
+    /// The state that a log leads to; `history` begins at the boundary in force or before it.
+    pub fn replay(log: &[Decision], history: &History) -> Self {
+        let boundary = in_force(log).map(|compacted| compacted.boundary.clone());
+        let mut decisions = Self::new(boundary, history);
+        log.iter().for_each(|entry| decisions.apply(entry, history));
+        decisions
+    }
+
     /// A view that begins at `boundary`, or at the session's start.
-    pub fn new(
-        boundary: Option<Boundary>,
-        history: &History,
-        tokens: &dyn Fn(&str) -> u32,
-    ) -> Self {
+    pub fn new(boundary: Option<Boundary>, history: &History) -> Self {
         let mut decisions = Self::default();
         if let Some(boundary) = &boundary {
-            decisions.edits.push(Edit { from: Seq::ZERO, made_after: boundary.made_after });
+            decisions.edits.push(PromptEdit { from: Seq::ZERO, made_after: boundary.made_after });
             for clipped in &boundary.clipped {
-                decisions.replace(clipped, Variant::Clipped, history, tokens);
+                decisions.replace(clipped, Variant::Clipped, history);
             }
             decisions.attachments.extend(boundary.restored.iter().cloned());
         }
@@ -151,42 +212,32 @@ impl Decisions {
     }
 
     /// Takes a record in. One about a message before the boundary changes nothing.
-    pub fn apply(&mut self, record: &Decision, history: &History, tokens: &dyn Fn(&str) -> u32) {
+    pub fn apply(&mut self, record: &Decision, history: &History) {
         match record {
             Decision::Shown { through } => self.shown_through = self.shown_through.max(*through),
-            Decision::Replaced { tool_use_id, seq, text } => {
-                let result = ClearedResult {
-                    tool_use_id: tool_use_id.clone(),
-                    seq: *seq,
-                    text: text.clone(),
-                };
-                self.replace(&result, Variant::Preview, history, tokens);
-            }
+            Decision::Replaced(result) => self.replace(result, Variant::Preview, history),
             Decision::Cleared { results, made_after } => {
-                self.edit(results, *made_after, Variant::Cleared, history, tokens);
+                self.edit(results, *made_after, Variant::Cleared, history);
             }
             Decision::Snipped { results, made_after } => {
-                self.edit(results, *made_after, Variant::Snipped, history, tokens);
+                self.edit(results, *made_after, Variant::Snipped, history);
             }
             Decision::Stripped { what, from, through, made_after } => {
                 if self.kept_from() <= *through {
                     self.stripped.push((*what, *from..=*through));
-                    self.edits.push(Edit { from: *from, made_after: *made_after });
+                    self.edits.push(PromptEdit { from: *from, made_after: *made_after });
                 }
             }
-            Decision::Attached(attachment) => {
-                if self.kept_from() <= attachment.after {
-                    self.attachments.push(attachment.clone());
-                    self.attachments.sort_by_key(|a| a.after);
-                }
+            Decision::Attached(attachment) if self.kept_from() <= attachment.after => {
+                self.attach(attachment);
             }
-            Decision::Instructed { boundary, attachment } => {
-                if boundary.as_deref() == self.boundary.as_ref().map(|b| b.id.as_str()) {
-                    self.attachments.push(attachment.clone());
-                    self.attachments.sort_by_key(|a| a.after);
-                }
+            Decision::Instructed { boundary, attachment } if *boundary == self.boundary_id() => {
+                self.attach(attachment);
             }
+            Decision::Attached(_) | Decision::Instructed { .. } => {}
             Decision::Collapsed(span) => self.collapse(span),
+            // Which boundary is in force is read from the whole log, before any other entry.
+            Decision::Compacted(_) | Decision::Undone { .. } => {}
         }
     }
 
@@ -195,7 +246,16 @@ impl Decisions {
         if attachment.what != INSTRUCTIONS {
             return Decision::Attached(attachment);
         }
-        Decision::Instructed { boundary: self.boundary.as_ref().map(|b| b.id.clone()), attachment }
+        Decision::Instructed { boundary: self.boundary_id(), attachment }
+    }
+
+    fn boundary_id(&self) -> Option<String> {
+        self.boundary.as_ref().map(|boundary| boundary.id.clone())
+    }
+
+    fn attach(&mut self, attachment: &Attachment) {
+        self.attachments.push(attachment.clone());
+        self.attachments.sort_by_key(|a| a.after);
     }
 
     /// A span that begins before the view, or shares a message with another, changes nothing.
@@ -204,7 +264,7 @@ impl Decisions {
         if span.first <= span.last && self.kept_from() <= span.first && apart {
             self.spans.push(span.clone());
             self.spans.sort_by_key(|known| known.first);
-            self.edits.push(Edit { from: span.first, made_after: span.made_after });
+            self.edits.push(PromptEdit { from: span.first, made_after: span.made_after });
         }
     }
 
@@ -214,24 +274,17 @@ impl Decisions {
         made_after: Seq,
         variant: Variant,
         history: &History,
-        tokens: &dyn Fn(&str) -> u32,
     ) {
         for result in results {
-            self.replace(result, variant, history, tokens);
+            self.replace(result, variant, history);
         }
         let from = results.iter().map(|r| r.seq).filter(|seq| *seq >= self.kept_from()).min();
         if let Some(from) = from {
-            self.edits.push(Edit { from, made_after });
+            self.edits.push(PromptEdit { from, made_after });
         }
     }
 
-    fn replace(
-        &mut self,
-        result: &ClearedResult,
-        variant: Variant,
-        history: &History,
-        tokens: &dyn Fn(&str) -> u32,
-    ) {
+    fn replace(&mut self, result: &ClearedResult, variant: Variant, history: &History) {
         // A result that was shortened to fit stays so; only what shows even less of it may follow.
         let known = self.results.get(&result.tool_use_id).map(|shown| shown.variant);
         if variant == Variant::Preview && known.is_some() {
@@ -240,40 +293,30 @@ impl Decisions {
         let Some(block) = history.result(&result.tool_use_id, result.seq) else { return };
         let literal = json::encode_string(&result.text);
         if let Some(json) = json::with_member(block.as_str(), "content", &literal) {
-            let shown = Shown { json, variant, tokens: tokens(&result.text) + RESULT_FRAME_TOKENS };
+            let tokens = text_tokens(&result.text) + RESULT_FRAME_TOKENS;
+            let shown = ShownResult { json, variant, tokens };
             self.results.insert(result.tool_use_id.clone(), shown);
         }
     }
 
     /// The same decisions in the view that begins at `boundary`.
-    pub fn rebased(
-        &self,
-        boundary: Boundary,
-        history: &History,
-        tokens: &dyn Fn(&str) -> u32,
-    ) -> Self {
+    pub fn rebased(&self, boundary: Boundary, history: &History) -> Self {
         let kept_from = boundary.kept_from;
-        let mut rebased = Self {
-            shown_through: self.shown_through,
-            results: self.results.clone(),
-            ..Self::default()
+        let mut rebased = Self::new(Some(boundary), history);
+        rebased.shown_through = self.shown_through;
+        for (id, shown) in &self.results {
+            rebased.results.entry(id.clone()).or_insert_with(|| shown.clone());
+        }
+        // What an earlier compaction restored was chosen anew by this one.
+        let restored = self.boundary.as_ref().map_or(&[][..], |boundary| &boundary.restored);
+        let stays = |a: &&Attachment| {
+            kept_from <= a.after && a.what != INSTRUCTIONS && !restored.contains(a)
         };
-        rebased.attachments = self
-            .attachments
-            .iter()
-            .filter(|a| kept_from <= a.after && a.what != INSTRUCTIONS && !self.is_restored(a))
-            .chain(&boundary.restored)
-            .cloned()
-            .collect();
+        rebased.attachments.splice(0..0, self.attachments.iter().filter(stays).cloned());
         rebased.attachments.sort_by_key(|a| a.after);
         rebased.spans = self.spans.iter().filter(|s| kept_from <= s.first).cloned().collect();
         let stripped = self.stripped.iter().filter(|(_, messages)| kept_from <= *messages.end());
         rebased.stripped = stripped.cloned().collect();
-        rebased.edits = vec![Edit { from: Seq::ZERO, made_after: boundary.made_after }];
-        for clipped in &boundary.clipped {
-            rebased.replace(clipped, Variant::Clipped, history, tokens);
-        }
-        rebased.boundary = Some(boundary);
         rebased
     }
 
@@ -291,11 +334,6 @@ impl Decisions {
         self.stripped.iter().any(|(kind, messages)| *kind == what && messages.contains(&seq))
     }
 
-    /// What an earlier compaction restored is chosen anew by the next.
-    fn is_restored(&self, attachment: &Attachment) -> bool {
-        self.boundary.as_ref().is_some_and(|b| b.restored.contains(attachment))
-    }
-
     pub fn kept_from(&self) -> Seq {
         self.boundary.as_ref().map_or(Seq::ZERO, |b| b.kept_from)
     }
@@ -305,7 +343,7 @@ impl Decisions {
         self.shown_through
     }
 
-    pub fn result(&self, id: &ToolUseId) -> Option<&Shown> {
+    pub fn result(&self, id: &ToolUseId) -> Option<&ShownResult> {
         self.results.get(id)
     }
 
@@ -335,7 +373,7 @@ impl Decisions {
         self.edits.iter().map(|edit| edit.from).min()
     }
 
-    pub fn edits(&self) -> &[Edit] {
+    pub fn edits(&self) -> &[PromptEdit] {
         &self.edits
     }
 

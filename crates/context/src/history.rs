@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bethink_tokens::Estimator;
+use bethink_tokens::block_tokens;
 use bethink_transcript::message::is_white;
 use bethink_transcript::{Block, BlockKind, Message, Seq, ToolUseId};
 use serde::Deserialize;
@@ -12,24 +12,20 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlockFacts {
     pub tokens: u32,
-    /// A text block without content.
     pub blank: bool,
-    /// A tool result without content.
     pub empty_result: bool,
-    /// Characters of a tool result's text.
     pub result_chars: u32,
 }
 
-/// One message with its facts.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct HistoryEntry {
     pub message: Arc<Message>,
     pub facts: Box<[BlockFacts]>,
 }
 
-impl Entry {
-    pub fn new(message: Arc<Message>, estimator: &dyn Estimator) -> Self {
-        let facts = message.blocks.iter().map(|b| facts_of(b, estimator)).collect();
+impl HistoryEntry {
+    pub fn new(message: Arc<Message>) -> Self {
+        let facts = message.blocks.iter().map(facts_of).collect();
         Self { message, facts }
     }
 
@@ -42,30 +38,23 @@ impl Entry {
     }
 }
 
-fn facts_of(block: &Block, estimator: &dyn Estimator) -> BlockFacts {
-    let tokens = estimator.block(block);
+fn facts_of(block: &Block) -> BlockFacts {
+    let text = block.text();
+    let mut facts = BlockFacts { tokens: block_tokens(block, &text), ..BlockFacts::default() };
     match block.kind {
-        BlockKind::Text => BlockFacts {
-            tokens,
-            blank: block.text().chars().all(is_white),
-            ..BlockFacts::default()
-        },
+        BlockKind::Text => facts.blank = text.chars().all(is_white),
         BlockKind::ToolResult { .. } => {
-            let chars = block.text().chars().count();
-            BlockFacts {
-                tokens,
-                empty_result: chars == 0 && block.media == 0,
-                result_chars: u32::try_from(chars).unwrap_or(u32::MAX),
-                ..BlockFacts::default()
-            }
+            let chars = text.chars().count();
+            facts.empty_result = chars == 0 && block.media == 0;
+            facts.result_chars = u32::try_from(chars).unwrap_or(u32::MAX);
         }
-        _ => BlockFacts { tokens, ..BlockFacts::default() },
+        _ => {}
     }
+    facts
 }
 
-/// A tool call that is in view.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct VisibleCall {
     pub name: Arc<str>,
     pub seq: Seq,
     /// The file that it is about, where its input names one.
@@ -75,28 +64,28 @@ pub struct Call {
 /// Append-only by type: there is no way to change or remove a message.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    entries: Vec<Entry>,
-    calls: HashMap<ToolUseId, Call>,
+    entries: Vec<HistoryEntry>,
+    calls: HashMap<ToolUseId, VisibleCall>,
     weight: usize,
 }
 
 impl History {
     /// Appends; seqs ascend.
-    pub fn push(&mut self, entry: Entry) {
+    pub fn push(&mut self, entry: HistoryEntry) {
         for (id, name, block) in entry.message.tool_uses() {
-            let call = Call { name: name.into(), seq: entry.message.seq, path: path_of(block) };
+            let call =
+                VisibleCall { name: name.into(), seq: entry.message.seq, path: path_of(block) };
             self.calls.entry(id.clone()).or_insert(call);
         }
         self.weight += entry.message.weight() + entry.facts.len() * size_of::<BlockFacts>();
         self.entries.push(entry);
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[HistoryEntry] {
         &self.entries
     }
 
-    /// The messages from `seq` on.
-    pub fn from(&self, seq: Seq) -> &[Entry] {
+    pub fn from(&self, seq: Seq) -> &[HistoryEntry] {
         let start = self.entries.partition_point(|e| e.message.seq < seq);
         self.entries.get(start..).unwrap_or_default()
     }
@@ -105,20 +94,17 @@ impl History {
         self.entries.last().map_or(Seq::ZERO, |e| e.message.seq)
     }
 
-    pub fn call(&self, id: &ToolUseId) -> Option<&Call> {
+    pub fn call(&self, id: &ToolUseId) -> Option<&VisibleCall> {
         self.calls.get(id)
     }
 
     /// The same history without what lies before `seq`; for a view that begins there.
     pub fn without_before(&self, seq: Seq) -> Self {
         let mut rest = Self::default();
-        for entry in self.from(seq) {
-            rest.push(entry.clone());
-        }
+        self.from(seq).iter().cloned().for_each(|entry| rest.push(entry));
         rest
     }
 
-    /// Bytes held in memory.
     pub fn weight(&self) -> usize {
         self.weight
     }
@@ -134,9 +120,9 @@ impl History {
 
 fn path_of(block: &Block) -> Option<Arc<str>> {
     #[derive(Deserialize)]
-    struct Input {
-        #[serde(default, alias = "path", alias = "notebook_path", alias = "filePath")]
+    struct FileToolInput {
+        #[serde(alias = "path", alias = "notebook_path", alias = "filePath")]
         file_path: Option<String>,
     }
-    serde_json::from_str::<Input>(block.input()).ok()?.file_path.map(Into::into)
+    serde_json::from_str::<FileToolInput>(block.input()).ok()?.file_path.map(Into::into)
 }

@@ -6,36 +6,44 @@
 //! disk or a network; times and settings arrive as arguments, decisions leave as values.
 //!
 //! Leaves to others: making summaries (`bethink-compactor`), keeping things (`bethink-store`), and
-//! acting (`bethink-daemon`).
-//!
-//! Reading order: [`thresholds`] → [`history`] → [`decision`] → stages ([`budget`], [`snip`],
-//! [`microcompact`], [`collapse`]) → [`view`] → [`thinking`] → [`usage`] → [`measure`] → [`cache`] →
-//! [`assemble`] → [`todos`].
+//! acting (the services).
 
 pub mod assemble;
 pub mod budget;
 pub mod cache;
 pub mod collapse;
+pub mod collapse_stage;
 pub mod decision;
 pub mod history;
 pub mod measure;
 pub mod microcompact;
 pub mod placeholder;
+mod report;
+pub mod session;
 pub mod snip;
-pub mod stage;
+mod stage;
+pub mod system_tools;
 pub mod thinking;
 pub mod thresholds;
-pub mod todos;
+pub mod turn;
 pub mod usage;
 pub mod view;
 
-pub use assemble::{Body, SystemBlock, UnknownPart, assemble, order_system, system_json};
-pub use collapse::{Collapsed, in_view};
-pub use decision::{Attachment, Boundary, Decision, Decisions, INSTRUCTIONS, Stripped};
-pub use history::{Call, Entry, History};
-pub use measure::{Measure, Shape, TokenSource, measure};
+pub use assemble::{PromptBody, SystemBlock, UnknownPart, assemble, order_system, system_json};
+pub use bethink_transcript::todos;
+pub use bethink_transcript::todos::TodoList;
+pub use collapse::in_view;
+pub use collapse_stage::{CollapsePlan, CollapsePolicy, Fill, StagedSpan, drain_collapses};
+pub use decision::{
+    Attachment, Boundary, Collapsed, Compacted, Decision, Decisions, INSTRUCTIONS, Stripped,
+};
+pub use history::{History, HistoryEntry, VisibleCall};
+pub use measure::{Measure, PromptShape, measure};
 pub use placeholder::Hints;
-pub use stage::StageReport;
-pub use thresholds::{Level, Thresholds, WindowTooSmall};
+pub use report::empty_report;
+pub use session::SessionState;
+pub use system_tools::{FixedTokens, ProjectTexts, SystemAndTools};
+pub use thresholds::{WindowThresholds, WindowTooSmall};
+pub use turn::{BrokenView, StageLimits, Turn, TurnInputs, compacts_at, reductions, turn};
 pub use usage::Learner;
 pub use view::{View, ViewOptions, view};

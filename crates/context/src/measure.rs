@@ -1,37 +1,26 @@
 //! Diagnostics of the transformed prompt: how big it is, and what of the last one still holds.
 
+pub use bethink_api::TokenSource;
 use bethink_tokens::Calibration;
-use bethink_transcript::{Origin, Seq, Usage, ValidPrompt};
+use bethink_transcript::{Origin, Seq, TokenUsage, ValidPrompt};
 
 use crate::decision::Decisions;
-use crate::history::{Entry, History};
+use crate::history::{History, HistoryEntry};
 use crate::usage::{Learner, attached, goes_on, reported, shown};
-
-/// Where a total came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenSource {
-    /// The provider's last figure, and an estimate of what came after it.
-    Reported,
-    Estimate,
-}
-
-impl TokenSource {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TokenSource::Reported => "reported+estimate",
-            TokenSource::Estimate => "estimate",
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     pub tokens: u64,
-    /// Of them, those that are the provider's own figure.
+    /// Of them, those that are the provider's last figure; 0 where all are estimated.
     pub reported: u64,
-    pub source: TokenSource,
     /// What the estimated rest was corrected by.
     pub calibration: Calibration,
+}
+
+impl Measure {
+    pub fn source(&self) -> TokenSource {
+        if self.reported > 0 { TokenSource::Reported } else { TokenSource::Estimate }
+    }
 }
 
 /// Tokens of the whole prompt: `estimated` is that of all its parts, `model` the session's.
@@ -48,7 +37,7 @@ pub fn measure(
     let entries = history.from(decisions.kept_from());
     let Some((at, usage)) = newest_answer(entries, decisions.last_edit(), model) else {
         let tokens = calibration.apply(estimated) + learner.unseen();
-        return Measure { tokens, reported: 0, source: TokenSource::Estimate, calibration };
+        return Measure { tokens, reported: 0, calibration };
     };
     let answer = entries.get(at..).unwrap_or_default();
     let later: u64 = answer.iter().map(|e| shown(e, decisions)).sum();
@@ -58,11 +47,15 @@ pub fn measure(
     // thought over unseen, its text is the smaller figure.
     let unseen = usage.output_tokens.saturating_sub(calibration.apply(said(answer)));
     let tokens = usage.prompt() + later + unseen;
-    Measure { tokens, reported: usage.prompt(), source: TokenSource::Reported, calibration }
+    Measure { tokens, reported: usage.prompt(), calibration }
 }
 
 /// Where the newest answer that reported its prompt begins, among those after `valid_after`.
-fn newest_answer(entries: &[Entry], valid_after: Seq, model: &str) -> Option<(usize, Usage)> {
+fn newest_answer(
+    entries: &[HistoryEntry],
+    valid_after: Seq,
+    model: &str,
+) -> Option<(usize, TokenUsage)> {
     let valid =
         || entries.iter().enumerate().rev().take_while(|(_, e)| e.message.seq > valid_after);
     let (last, usage) = valid().find_map(|(at, e)| Some((at, reported(&e.message, model)?)))?;
@@ -72,19 +65,16 @@ fn newest_answer(entries: &[Entry], valid_after: Seq, model: &str) -> Option<(us
 }
 
 /// Estimated tokens of the answer that `entries` begin with, in all its parts.
-fn said(entries: &[Entry]) -> u64 {
+fn said(entries: &[HistoryEntry]) -> u64 {
     let Some(first) = entries.first() else { return 0 };
-    let parts =
-        entries.iter().enumerate().filter(|(at, e)| *at == 0 || goes_on(Some(first), &e.message));
-    parts.map(|(_, e)| e.tokens()).sum()
+    let later = entries.iter().skip(1).filter(|e| goes_on(Some(first), &e.message));
+    first.tokens() + later.map(HistoryEntry::tokens).sum::<u64>()
 }
 
 /// The outline of a prompt that was handed out, to tell what the next one keeps of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
-    /// Hash of the system part.
+pub struct PromptShape {
     pub system: u64,
-    /// Hash of the tools.
     pub tools: u64,
     messages: Vec<Vec<(Origin, u32)>>,
 }
@@ -100,7 +90,7 @@ pub struct Parting {
     pub stable_tokens: u64,
 }
 
-impl Shape {
+impl PromptShape {
     pub fn new(prompt: &ValidPrompt, system: u64, tools: u64) -> Self {
         let messages = prompt
             .messages()
@@ -110,8 +100,7 @@ impl Shape {
         Self { system, tools, messages }
     }
 
-    /// Compares with the prompt handed out before this one.
-    pub fn parting(&self, before: &Shape) -> Parting {
+    pub fn parting(&self, before: &PromptShape) -> Parting {
         let mut stable_tokens = 0;
         let mut first_changed = None;
         for (at, old) in before.messages.iter().enumerate() {

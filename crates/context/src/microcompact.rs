@@ -5,17 +5,15 @@
 
 use std::collections::HashSet;
 
-use bethink_transcript::{BlockKind, UnixMicros};
+use bethink_api::StageReport;
+use bethink_transcript::{BlockKind, UnixMicros, Variant};
 
 use crate::collapse::in_view;
 use crate::decision::{ClearedResult, Decision, Decisions};
 use crate::history::History;
 use crate::placeholder::Hints;
-use crate::stage::StageReport;
+use crate::stage;
 
-/// Providers keep a cached prefix for an hour at most.
-pub const IDLE_MINUTES: u64 = 60;
-/// Newest results that stay.
 pub const KEEP: usize = 5;
 
 #[derive(Clone, Debug)]
@@ -28,8 +26,7 @@ pub struct MicrocompactLimits {
     pub tools: HashSet<String>,
 }
 
-/// Why it runs, if it does.
-pub fn due(
+fn due(
     limits: &MicrocompactLimits,
     last_activity: Option<UnixMicros>,
     now: UnixMicros,
@@ -60,7 +57,6 @@ fn in_words(minutes: i64) -> String {
     }
 }
 
-/// Decides what to clear.
 pub fn decide(
     history: &History,
     decisions: &Decisions,
@@ -72,28 +68,18 @@ pub fn decide(
     let shown = shown_results(history, decisions, limits);
     let Some(why) = due(limits, last_activity, now, shown.len()) else { return (Vec::new(), None) };
     let old = shown.len().saturating_sub(limits.keep);
-    let (mut before, mut after) = (0, 0);
+    let mut before = 0;
     let mut results = Vec::new();
     for (result, tokens) in shown.into_iter().take(old) {
         let text = hints.cleared(result.seq);
-        let cost = text.len() as u64 / 3;
         // A result shorter than its placeholder stays: clearing it would add tokens.
-        if tokens <= cost {
-            continue;
+        if tokens > stage::tokens_of(&text) {
+            before += tokens;
+            results.push(ClearedResult { text, ..result });
         }
-        before += tokens;
-        after += cost;
-        results.push(ClearedResult { text, ..result });
     }
-    if results.is_empty() {
+    let Some(report) = stage::report("microcompact", before, &results, why) else {
         return (Vec::new(), None);
-    }
-    let report = StageReport {
-        stage: "microcompact",
-        tokens_before: before,
-        tokens_after: after,
-        touched: results.iter().map(|r| r.tool_use_id.to_string()).collect(),
-        why,
     };
     (vec![Decision::Cleared { results, made_after: history.last_seq() }], Some(report))
 }
@@ -109,8 +95,7 @@ fn shown_results(
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
             let again = history.call(tool_use_id).is_some_and(|c| limits.tools.contains(&*c.name));
             let replaced = decisions.result(tool_use_id);
-            if !again || replaced.is_some_and(|r| r.variant != bethink_transcript::Variant::Preview)
-            {
+            if !again || replaced.is_some_and(|r| r.variant != Variant::Preview) {
                 continue;
             }
             let tokens = replaced.map_or(facts.tokens, |r| r.tokens);

@@ -1,7 +1,8 @@
 //! The texts that stand where something was left out. The model reads them: each says what is
 //! missing and how to get it back.
 
-use bethink_transcript::{Seq, json};
+use bethink_transcript::Seq;
+use bethink_transcript::text::beginning;
 
 /// Bytes of a large result that stay readable.
 pub const PREVIEW_BYTES: usize = 2_000;
@@ -9,12 +10,10 @@ pub const PREVIEW_BYTES: usize = 2_000;
 /// What the texts need to point at the original.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
-    /// Id of the session, for the history endpoint.
     pub session: String,
 }
 
 impl Hints {
-    /// The command that shows message `seq` whole.
     fn command(&self, seq: Seq) -> String {
         format!("`bethink history --session {} --message {seq}`", self.session)
     }
@@ -71,37 +70,3 @@ impl Hints {
 
 /// What stands for a result without content.
 pub const NO_OUTPUT: &str = "(The tool completed with no output.)";
-
-/// A `content` literal for [`NO_OUTPUT`].
-pub fn no_output_literal() -> String {
-    json::encode_string(NO_OUTPUT)
-}
-
-/// The first `bytes` of `text`, cut at a line end unless that would lose more than half of them.
-pub fn beginning(text: &str, bytes: usize) -> &str {
-    if text.len() <= bytes {
-        return text;
-    }
-    let mut end = bytes;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let head = &text[..end];
-    match head.rfind('\n') {
-        Some(line_end) if line_end * 2 >= bytes => &head[..line_end],
-        _ => head,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_beginning_ends_at_a_line_unless_that_loses_half() {
-        assert_eq!(beginning("short", 10), "short");
-        assert_eq!(beginning("one\ntwo\nthree", 9), "one\ntwo");
-        assert_eq!(beginning("a\nbbbbbbbbbbbbbb", 10), "a\nbbbbbbbb");
-        assert_eq!(beginning("ééééé", 5), "éé");
-    }
-}

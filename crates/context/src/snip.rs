@@ -7,13 +7,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bethink_transcript::{BlockKind, Seq, ToolUseId};
+use bethink_api::StageReport;
+use bethink_transcript::{BlockKind, ToolUseId};
 
 use crate::collapse::in_view;
 use crate::decision::{ClearedResult, Decision, Decisions};
 use crate::history::History;
 use crate::placeholder::Hints;
-use crate::stage::StageReport;
+use crate::stage;
 
 const READS: [&str; 4] = ["Read", "read", "read_file", "view"];
 const WRITES: [&str; 8] =
@@ -28,7 +29,7 @@ pub fn decide(
 ) -> (Vec<Decision>, Option<StageReport>) {
     let worthless = worthless(history, decisions);
     let mut results = Vec::new();
-    let (mut before, mut after) = (0u64, 0u64);
+    let mut before = 0;
     for entry in in_view(history, decisions) {
         for (block, facts) in entry.blocks() {
             let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { continue };
@@ -38,7 +39,6 @@ pub fn decide(
             }
             let text = hints.snipped(entry.message.seq, why);
             before += u64::from(facts.tokens);
-            after += text.len() as u64 / 3;
             results.push(ClearedResult {
                 tool_use_id: tool_use_id.clone(),
                 seq: entry.message.seq,
@@ -46,15 +46,9 @@ pub fn decide(
             });
         }
     }
-    if results.is_empty() {
+    let why = "a later event made these payloads worthless".to_owned();
+    let Some(report) = stage::report("snip", before, &results, why) else {
         return (Vec::new(), None);
-    }
-    let report = StageReport {
-        stage: "snip",
-        tokens_before: before,
-        tokens_after: after,
-        touched: results.iter().map(|r| r.tool_use_id.to_string()).collect(),
-        why: "a later event made these payloads worthless".to_owned(),
     };
     (vec![Decision::Snipped { results, made_after: history.last_seq() }], Some(report))
 }
@@ -69,42 +63,27 @@ fn worthless(history: &History, decisions: &Decisions) -> HashMap<ToolUseId, Str
         .flat_map(|e| e.message.tool_results().map(|(id, _, _)| id))
         .collect();
     for entry in history.from(decisions.kept_from()) {
+        let seq = entry.message.seq;
         for (id, name, block) in entry.message.tool_uses() {
             if !answered.contains(id) {
                 continue;
             }
             let call = format!("{name} {}", block.input());
-            if let Some((old, same)) = previous.take()
+            if let Some((old, same)) = previous.replace((id.clone(), call.clone()))
                 && same == call
             {
-                found.insert(
-                    old,
-                    format!("the same {name} call was repeated in message {}", entry.message.seq),
-                );
+                found.insert(old, format!("the same {name} call was repeated in message {seq}"));
             }
-            previous = Some((id.clone(), call));
             let Some(path) = history.call(id).and_then(|c| c.path.clone()) else { continue };
-            supersede(&mut found, &mut last_read, name, path, id, entry.message.seq);
+            let (old, what) = if READS.contains(&name) {
+                (last_read.insert(path, id.clone()), "read again")
+            } else if WRITES.contains(&name) {
+                (last_read.remove(&path), "changed")
+            } else {
+                continue;
+            };
+            found.extend(old.map(|old| (old, format!("the file was {what} in message {seq}"))));
         }
     }
     found
-}
-
-fn supersede(
-    found: &mut HashMap<ToolUseId, String>,
-    last_read: &mut HashMap<Arc<str>, ToolUseId>,
-    name: &str,
-    path: Arc<str>,
-    id: &ToolUseId,
-    seq: Seq,
-) {
-    if READS.contains(&name) {
-        if let Some(old) = last_read.insert(path, id.clone()) {
-            found.insert(old, format!("the file was read again in message {seq}"));
-        }
-    } else if WRITES.contains(&name)
-        && let Some(old) = last_read.remove(&path)
-    {
-        found.insert(old, format!("the file was changed in message {seq}"));
-    }
 }

@@ -1,21 +1,17 @@
 //! Which models check thinking against the prompt that it was made from.
 
-/// Families whose models preserve thinking, each with the first version that does (provider's
-/// documentation on preserved thinking: from Claude Fable 5.1 on). A family that is not listed is taken
-/// not to; a session's model says otherwise with `preserved_thinking`.
-const PRESERVING: [(&str, Version); 1] = [("fable", (5, 1))];
+/// The family whose models preserve thinking, and the first version that does (provider's documentation on
+/// preserved thinking: from Claude Fable 5.1 on). Other families are taken not to.
+const PRESERVING: (&str, Version) = ("fable", (5, 1));
 
 type Version = (u32, u32);
 
 /// Whether views of a session with this model leave out thinking that was thought over another prompt.
-/// What the session says of its model wins over its name.
+/// What the session says of its model, by `preserved_thinking`, wins over its name.
 pub fn preserves_thinking(said: Option<bool>, model: &str) -> bool {
-    said.unwrap_or_else(|| {
-        let version = |family| version_of(&model.to_ascii_lowercase(), family);
-        PRESERVING
-            .iter()
-            .any(|(family, first)| version(family).is_some_and(|found| found >= *first))
-    })
+    let (family, first) = PRESERVING;
+    let by_name = || version_of(&model.to_ascii_lowercase(), family).is_some_and(|v| v >= first);
+    said.unwrap_or_else(by_name)
 }
 
 /// The version of a model's name that is of `family`: `claude-fable-5-1-20260901` is (5, 1).

@@ -1,5 +1,7 @@
 //! All thresholds of a window, from one function.
 
+pub use bethink_api::FillLevel;
+
 /// Output that a window keeps free, at most: longer answers are rare and continue.
 pub const OUTPUT_RESERVE: u64 = 20_000;
 /// Between `auto` and the effective window: what one turn may still add before a compaction ran.
@@ -20,7 +22,7 @@ pub const MAX_WINDOW: u64 = 100_000_000;
 pub const DEGRADING_PERCENT: u64 = 70;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thresholds {
+pub struct WindowThresholds {
     pub window: u64,
     /// The window less the reserve for output.
     pub effective: u64,
@@ -29,33 +31,11 @@ pub struct Thresholds {
     pub blocking: u64,
 }
 
-/// How full the window is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    Comfortable,
-    Degrading,
-    Warning,
-    Auto,
-    Blocking,
-}
-
-impl Level {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::Comfortable => "comfortable",
-            Level::Degrading => "degrading",
-            Level::Warning => "warning",
-            Level::Auto => "auto",
-            Level::Blocking => "blocking",
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a context window has {MIN_WINDOW} to {MAX_WINDOW} tokens; {0} is outside")]
 pub struct WindowTooSmall(pub u64);
 
-impl Thresholds {
+impl WindowThresholds {
     /// `auto_percent` (of the effective window, 0 for none) can only lower `auto`.
     pub fn new(window: u64, max_output: u64, auto_percent: f64) -> Result<Self, WindowTooSmall> {
         if !(MIN_WINDOW..=MAX_WINDOW).contains(&window) {
@@ -80,17 +60,17 @@ impl Thresholds {
         Ok(Self { window, effective, warning, auto, blocking })
     }
 
-    pub fn level(&self, tokens: u64) -> Level {
+    pub fn level(&self, tokens: u64) -> FillLevel {
         if tokens >= self.blocking {
-            Level::Blocking
+            FillLevel::Blocking
         } else if tokens >= self.auto {
-            Level::Auto
+            FillLevel::Auto
         } else if tokens >= self.warning {
-            Level::Warning
+            FillLevel::Warning
         } else if tokens * 100 >= self.effective * DEGRADING_PERCENT {
-            Level::Degrading
+            FillLevel::Degrading
         } else {
-            Level::Comfortable
+            FillLevel::Comfortable
         }
     }
 }
@@ -106,23 +86,23 @@ mod tests {
             (200_000, 180_000, 147_000, 167_000, 177_000),
             (1_000_000, 980_000, 947_000, 967_000, 977_000),
         ] {
-            let t = Thresholds::new(window, 64_000, 0.0).unwrap();
-            assert_eq!(t, Thresholds { window, effective, warning, auto, blocking });
+            let t = WindowThresholds::new(window, 64_000, 0.0).unwrap();
+            assert_eq!(t, WindowThresholds { window, effective, warning, auto, blocking });
         }
     }
 
     #[test]
     fn too_small_a_window_is_refused() {
         for window in [0, 1_000, MIN_WINDOW - 1, u64::MAX] {
-            assert_eq!(Thresholds::new(window, 0, 0.0), Err(WindowTooSmall(window)));
+            assert_eq!(WindowThresholds::new(window, 0, 0.0), Err(WindowTooSmall(window)));
         }
     }
 
     #[test]
     fn an_override_only_lowers() {
-        let plain = Thresholds::new(200_000, 20_000, 0.0).unwrap();
-        assert_eq!(Thresholds::new(200_000, 20_000, 99.0).unwrap().auto, plain.auto);
-        assert_eq!(Thresholds::new(200_000, 20_000, 50.0).unwrap().auto, 90_000);
+        let plain = WindowThresholds::new(200_000, 20_000, 0.0).unwrap();
+        assert_eq!(WindowThresholds::new(200_000, 20_000, 99.0).unwrap().auto, plain.auto);
+        assert_eq!(WindowThresholds::new(200_000, 20_000, 50.0).unwrap().auto, 90_000);
     }
 
     proptest! {
@@ -130,7 +110,7 @@ mod tests {
         fn order_holds_for_every_window(
             window in MIN_WINDOW..=MAX_WINDOW, output in 0..u64::MAX, percent in 0.0..150.0f64,
         ) {
-            let t = Thresholds::new(window, output, percent).unwrap();
+            let t = WindowThresholds::new(window, output, percent).unwrap();
             prop_assert!(0 < t.warning && t.warning < t.auto);
             prop_assert!(t.auto < t.blocking && t.blocking < t.effective && t.effective <= window);
         }

@@ -6,17 +6,17 @@
 //! prompt that shrank.
 
 use bethink_tokens::Calibration;
-use bethink_transcript::{Block, BlockKind, Message, Role, Seq, Usage, Variant};
+use bethink_transcript::{BlockKind, Message, Role, Seq, TokenUsage, Variant};
 
 use crate::decision::Decisions;
-use crate::history::{BlockFacts, Entry, History};
-use crate::measure::{Measure, TokenSource};
+use crate::history::{History, HistoryEntry};
+use crate::measure::Measure;
 
 /// The usage of an answer by `model`, if it says how large the prompt was.
 ///
 /// A message that names no model is taken as the session's. A dated name (`claude-x-20250101`) is the
 /// model that it dates.
-pub fn reported(message: &Message, model: &str) -> Option<Usage> {
+pub fn reported(message: &Message, model: &str) -> Option<TokenUsage> {
     let usage = message.usage.filter(|usage| usage.prompt() > 0)?;
     let own = message.model.as_deref().is_none_or(|name| undated(name) == undated(model));
     (message.role == Role::Assistant && own).then_some(usage)
@@ -30,27 +30,23 @@ pub(crate) fn undated(model: &str) -> &str {
 }
 
 /// Tokens of a message as the prompt shows it. Of a collapsed span, its first message counts the text.
-pub fn shown(entry: &Entry, decisions: &Decisions) -> u64 {
+pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     if let Some(span) = decisions.span_of(entry.message.seq) {
         return if span.first == entry.message.seq { u64::from(span.tokens) } else { 0 };
     }
-    sum(entry, |block, facts| replaced(block, decisions, |_| true).unwrap_or(facts.tokens))
+    tokens(entry, decisions, |_| true)
 }
 
-/// Tokens of a message as the prompt showed it at first: a preview stands from the start, what was
-/// cleared or clipped was whole before.
-fn first_shown(entry: &Entry, decisions: &Decisions) -> u64 {
-    let preview = |variant| variant == Variant::Preview;
-    sum(entry, |block, facts| replaced(block, decisions, preview).unwrap_or(facts.tokens))
-}
-
-fn sum(entry: &Entry, tokens: impl Fn(&Block, &BlockFacts) -> u32) -> u64 {
-    entry.blocks().map(|(block, facts)| u64::from(tokens(block, facts))).sum()
-}
-
-fn replaced(block: &Block, decisions: &Decisions, wanted: impl Fn(Variant) -> bool) -> Option<u32> {
-    let BlockKind::ToolResult { tool_use_id, .. } = &block.kind else { return None };
-    decisions.result(tool_use_id).filter(|shown| wanted(shown.variant)).map(|shown| shown.tokens)
+/// Tokens of a message whose results are replaced in the `wanted` ways.
+fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) -> bool) -> u64 {
+    let shown = entry.blocks().map(|(block, facts)| match &block.kind {
+        BlockKind::ToolResult { tool_use_id, .. } => {
+            let replaced = decisions.result(tool_use_id).filter(|shown| wanted(shown.variant));
+            replaced.map_or(facts.tokens, |shown| shown.tokens)
+        }
+        _ => facts.tokens,
+    });
+    shown.map(u64::from).sum()
 }
 
 /// Tokens of what was attached from message `from` on, before message `before`.
@@ -95,7 +91,7 @@ impl Learner {
 
     /// A prompt that was estimated as `estimated` measures `size`, in a window of `effective` tokens.
     pub fn compare(&mut self, estimated: u64, size: &Measure, effective: u64) {
-        if size.source == TokenSource::Reported {
+        if size.reported > 0 {
             let beyond = size.tokens.saturating_sub(self.calibration.apply(estimated));
             self.unseen = beyond.min(effective / UNSEEN_SHARE);
         }
@@ -105,7 +101,7 @@ impl Learner {
     pub fn observe(
         &mut self,
         model: &str,
-        entry: &Entry,
+        entry: &HistoryEntry,
         history: &History,
         decisions: &Decisions,
     ) {
@@ -133,14 +129,16 @@ impl Learner {
             return;
         }
         let grown = answers.iter().take_while(|e| e.message.seq < message.seq);
-        let estimated: u64 = grown.map(|e| first_shown(e, decisions)).sum();
+        // A preview stands from the start; what was cleared or clipped was whole when the prompt was counted.
+        let is_first = |variant| variant == Variant::Preview;
+        let estimated: u64 = grown.map(|e| tokens(e, decisions, is_first)).sum();
         let estimated = estimated + attached(decisions, seq, message.seq);
         self.calibration.observe(estimated, usage.prompt() - before);
     }
 }
 
 /// Whether `message` is a further part of the answer that begins with `first`.
-pub(crate) fn goes_on(first: Option<&Entry>, message: &Message) -> bool {
+pub(crate) fn goes_on(first: Option<&HistoryEntry>, message: &Message) -> bool {
     let id = first.and_then(|e| e.message.assistant_message_id.as_ref());
     id.is_some() && id == message.assistant_message_id.as_ref()
 }

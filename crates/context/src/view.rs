@@ -5,15 +5,14 @@
 //! notice, and arranges the whole into messages.
 
 use bethink_transcript::arrange::{self, Repair, arrange};
-use bethink_transcript::prompt::Shown;
+use bethink_transcript::prompt::ShownEntry;
 use bethink_transcript::{
     Block, BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, Variant, json,
 };
 
-use crate::collapse::Collapsed;
-use crate::decision::{Attachment, Decisions, Stripped};
-use crate::history::{BlockFacts, Entry, History};
-use crate::placeholder;
+use crate::decision::{Attachment, Boundary, Decisions, Stripped};
+use crate::history::{BlockFacts, History, HistoryEntry};
+use crate::placeholder::NO_OUTPUT;
 
 /// Stands for an image or a document that the provider would not take.
 const MEDIA_REFUSED: &str = "[image or document left out: it was too large for the provider]";
@@ -42,7 +41,6 @@ impl View {
     }
 }
 
-/// Looks at `history` through `decisions`.
 pub fn view(history: &History, decisions: &Decisions, options: ViewOptions) -> View {
     let entries = history.from(decisions.kept_from());
     let mut shown = Vec::with_capacity(entries.len() + 8);
@@ -65,7 +63,8 @@ pub fn view(history: &History, decisions: &Decisions, options: ViewOptions) -> V
             // Once, for all of its messages.
             Some(span) if stands != Some(span.first) => {
                 stands = Some(span.first);
-                shown.push(in_place_of(span));
+                let block = PromptBlock::span(&span.text, span.first, span.tokens);
+                shown.push(told(span.first, vec![block]));
             }
             Some(_) => {}
         }
@@ -79,76 +78,52 @@ pub fn view(history: &History, decisions: &Decisions, options: ViewOptions) -> V
     let visible = decisions.attachments().iter().filter(|a| decisions.shows(a));
     let attachment_tokens = visible.map(|a| u64::from(a.tokens)).sum();
     let (messages, repairs) = arrange(shown);
-    let first_edited = decisions.first_edit().and_then(|from| first_from(&messages, from));
+    let holds = |m: &PromptMessage, from: Seq| m.blocks.iter().any(|b| b.origin.seq() >= from);
+    let first_edited =
+        decisions.first_edit().and_then(|from| messages.iter().position(|m| holds(m, from)));
     View { messages, repairs, summary_tokens, attachment_tokens, first_edited }
 }
 
-/// The first message that holds something from `seq` on.
-fn first_from(messages: &[PromptMessage], seq: Seq) -> Option<usize> {
-    messages.iter().position(|m| m.blocks.iter().any(|b| b.origin.seq() >= seq))
-}
-
-fn in_place_of(span: &Collapsed) -> Shown {
-    Shown {
-        seq: span.first,
-        role: Role::User,
-        assistant_message_id: None,
-        blocks: vec![PromptBlock::span(&span.text, span.first, span.tokens)],
-    }
-}
-
-fn head(boundary: &crate::decision::Boundary) -> Shown {
+fn head(boundary: &Boundary) -> ShownEntry {
     let marker_tokens = u32::try_from(boundary.marker.len() / 3).unwrap_or(u32::MAX);
-    Shown {
-        seq: Seq::ZERO,
-        role: Role::User,
-        assistant_message_id: None,
-        blocks: vec![
-            PromptBlock::written(&boundary.marker, Seq::ZERO, marker_tokens),
-            PromptBlock::written(&boundary.summary, Seq::ZERO, boundary.tokens),
-        ],
-    }
+    let marker = PromptBlock::written(&boundary.marker, Seq::ZERO, marker_tokens);
+    let summary = PromptBlock::written(&boundary.summary, Seq::ZERO, boundary.tokens);
+    told(Seq::ZERO, vec![marker, summary])
 }
 
-fn attached(attachment: &Attachment) -> Shown {
-    Shown {
-        seq: attachment.after,
-        role: Role::User,
-        assistant_message_id: None,
-        blocks: vec![PromptBlock::written(&attachment.text, attachment.after, attachment.tokens)],
-    }
+fn attached(attachment: &Attachment) -> ShownEntry {
+    let Attachment { after, text, tokens, .. } = attachment;
+    told(*after, vec![PromptBlock::written(text, *after, *tokens)])
 }
 
-fn show(entry: &Entry, decisions: &Decisions, options: ViewOptions) -> Shown {
+/// What no message of the session says: it stands there in the user's name.
+fn told(seq: Seq, blocks: Vec<PromptBlock>) -> ShownEntry {
+    ShownEntry { seq, role: Role::User, assistant_message_id: None, blocks }
+}
+
+fn show(entry: &HistoryEntry, decisions: &Decisions, options: ViewOptions) -> ShownEntry {
     let message = &entry.message;
-    let stale = options.preserved_thinking && thought_elsewhere(message.seq, decisions)
-        || decisions.is_stripped(Stripped::Thinking, message.seq);
-    let blind = decisions.is_stripped(Stripped::Media, message.seq);
+    let seq = message.seq;
+    // The prompt before it is no longer the one that it was made from.
+    let thought_elsewhere =
+        || decisions.edits().iter().any(|edit| edit.from < seq && seq <= edit.made_after);
+    let stale = options.preserved_thinking && thought_elsewhere()
+        || decisions.is_stripped(Stripped::Thinking, seq);
+    let blind = decisions.is_stripped(Stripped::Media, seq);
     let blocks = entry
         .blocks()
         .enumerate()
         .filter(|(_, (block, _))| !(stale && block.kind.is_thinking()))
-        .map(|(index, (block, facts))| show_block(message.seq, index, block, facts, decisions))
-        .map(|block| if blind { without_media(block) } else { block })
+        .map(|(index, (block, facts))| {
+            let mut shown = show_block(seq, index, block, facts, decisions);
+            if blind && shown.media > 0 {
+                arrange::without_media(&mut shown, MEDIA_REFUSED);
+            }
+            shown
+        })
         .collect();
-    Shown {
-        seq: message.seq,
-        role: message.role,
-        assistant_message_id: message.assistant_message_id.clone(),
-        blocks,
-    }
-}
-
-fn without_media(mut block: PromptBlock) -> PromptBlock {
-    if block.media > 0 {
-        arrange::without_media(&mut block, MEDIA_REFUSED);
-    }
-    block
-}
-
-/// The prompt before message `seq` is no longer the one that it was made from.
-fn thought_elsewhere(seq: Seq, decisions: &Decisions) -> bool {
-    decisions.edits().iter().any(|edit| edit.from < seq && seq <= edit.made_after)
+    let assistant_message_id = message.assistant_message_id.clone();
+    ShownEntry { seq, role: message.role, assistant_message_id, blocks }
 }
 
 fn show_block(
@@ -158,14 +133,12 @@ fn show_block(
     facts: &BlockFacts,
     decisions: &Decisions,
 ) -> PromptBlock {
+    let index = u32::try_from(index).unwrap_or(u32::MAX);
+    let stored = |variant| Origin::Stored { seq, block: index, variant };
     let mut shown = PromptBlock {
         json: block.json.clone(),
         kind: block.kind.clone(),
-        origin: Origin::Stored {
-            seq,
-            block: u32::try_from(index).unwrap_or(u32::MAX),
-            variant: Variant::Whole,
-        },
+        origin: stored(Variant::Whole),
         tokens: facts.tokens,
         media: block.media,
         blank: facts.blank,
@@ -175,8 +148,7 @@ fn show_block(
             shown.json = json;
             shown.tokens = tokens;
             shown.media = media;
-            shown.origin =
-                Origin::Stored { seq, block: u32::try_from(index).unwrap_or(u32::MAX), variant };
+            shown.origin = stored(variant);
         }
     };
     if let BlockKind::ToolResult { tool_use_id, .. } = &block.kind {
@@ -185,7 +157,7 @@ fn show_block(
             return shown;
         }
         if facts.empty_result {
-            let literal = placeholder::no_output_literal();
+            let literal = json::encode_string(NO_OUTPUT);
             let json = json::with_member(block.as_str(), "content", &literal);
             set(json, Variant::Preview, facts.tokens + 12, 0);
             return shown;

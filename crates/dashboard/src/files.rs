@@ -5,29 +5,29 @@
 
 /// A file and where it is served.
 #[derive(Debug)]
-pub(crate) struct File {
+pub(crate) struct PageFile {
     pub(crate) path: &'static str,
     pub(crate) media_type: &'static str,
     pub(crate) bytes: &'static [u8],
 }
 
-pub(crate) const FILES: &[File] = &[
-    File {
+pub(crate) const FILES: &[PageFile] = &[
+    PageFile {
         path: "/",
         media_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/index.html"),
     },
-    File {
+    PageFile {
         path: "/assets/app.js",
         media_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/assets/app.js"),
     },
-    File {
+    PageFile {
         path: "/assets/app.css",
         media_type: "text/css; charset=utf-8",
         bytes: include_bytes!("../dist/assets/app.css"),
     },
-    File {
+    PageFile {
         path: "/assets/icon.svg",
         media_type: "image/svg+xml",
         bytes: include_bytes!("../dist/assets/icon.svg"),

@@ -16,7 +16,7 @@ use axum::routing::get;
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, StatusCode};
 
-use crate::files::{FILES, File};
+use crate::files::{FILES, PageFile};
 use crate::headers::{ETag, dressed};
 
 /// Method and path of each route.
@@ -39,7 +39,7 @@ pub fn router() -> Router {
     })
 }
 
-fn serve(file: &File, etag: ETag, asked: &HeaderMap) -> Response {
+fn serve(file: &PageFile, etag: ETag, asked: &HeaderMap) -> Response {
     let known = asked.get_all(IF_NONE_MATCH).iter().any(|tags| etag.is_among(tags));
     let answer = match known {
         true => StatusCode::NOT_MODIFIED.into_response(),

@@ -7,38 +7,39 @@ use bethink_memdir::{Hash, Header, Name, Scope, header};
 use bethink_transcript::UnixMicros;
 use jiff::civil::Date;
 
-use crate::directory::{Directory, Topic};
+use crate::directory::{DreamDirectory, DreamTopic};
 use crate::limits::QUOTED_CHARS;
-use crate::plan::{Change, Dropped, File, Note, Phase, Plan, Step};
+use crate::plan::{DreamPlan, DroppedText, MemoryFile, Note, Phase, PlannedChange, PlannedStep};
 
 #[derive(Debug)]
-pub(crate) struct Bench {
+pub(crate) struct DreamBench {
     pub(crate) scope: Scope,
-    /// As it was found.
     index: Option<String>,
-    found: BTreeMap<Name, String>,
+    /// Topics as they were found, whatever became of them.
+    pub(crate) found: BTreeMap<Name, String>,
     now_index: Option<String>,
     pub(crate) index_put_back: bool,
-    pages: BTreeMap<Name, Page>,
+    pages: BTreeMap<Name, TopicState>,
     pub(crate) unread: Vec<Name>,
-    steps: Vec<Step>,
-    dropped: Vec<Dropped>,
+    pub(crate) steps: Vec<PlannedStep>,
+    dropped: Vec<DroppedText>,
     notes: Vec<Note>,
 }
 
 /// A topic as it stands after the steps so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Page {
+pub(crate) struct TopicState {
     pub(crate) text: String,
     pub(crate) header: Header,
     pub(crate) header_range: Range<usize>,
     pub(crate) body: Range<usize>,
     pub(crate) modified: UnixMicros,
     untouched: bool,
-    put_back: bool,
+    /// A person put it back: it is neither changed nor taken away.
+    pub(crate) put_back: bool,
 }
 
-impl Page {
+impl TopicState {
     fn read(text: String, modified: UnixMicros, untouched: bool, put_back: bool) -> Self {
         let topic = header::read(&text);
         let body = text.len() - topic.body.len()..text.len();
@@ -54,11 +55,6 @@ impl Page {
     pub(crate) fn is_own(&self) -> bool {
         let by_us = self.header.source.as_ref().is_some_and(|source| source.strategy != "person");
         by_us && self.untouched
-    }
-
-    /// Not to be changed, nor to be taken away.
-    pub(crate) fn is_put_back(&self) -> bool {
-        self.put_back
     }
 
     /// The day on which its session said it.
@@ -86,13 +82,13 @@ pub(crate) fn quoted(text: &str) -> String {
     line.chars().take(QUOTED_CHARS).chain(['…']).collect()
 }
 
-impl Bench {
+impl DreamBench {
     /// Files of the other scope are refused here, so that no later step can reach them.
-    pub(crate) fn open(directory: &Directory) -> Self {
-        let ours = |topic: &&Topic| !is_foreign(directory.scope, &topic.name);
-        let topics: Vec<&Topic> = directory.topics.iter().filter(ours).collect();
-        let page = |topic: &&Topic| {
-            Page::read(topic.text.clone(), topic.modified, topic.untouched, topic.put_back)
+    pub(crate) fn open(directory: &DreamDirectory) -> Self {
+        let ours = |topic: &&DreamTopic| !is_foreign(directory.scope, &topic.name);
+        let topics: Vec<&DreamTopic> = directory.topics.iter().filter(ours).collect();
+        let page = |topic: &&DreamTopic| {
+            TopicState::read(topic.text.clone(), topic.modified, topic.untouched, topic.put_back)
         };
         Self {
             scope: directory.scope,
@@ -112,17 +108,8 @@ impl Bench {
         self.now_index.as_deref()
     }
 
-    pub(crate) fn pages(&self) -> &BTreeMap<Name, Page> {
+    pub(crate) fn pages(&self) -> &BTreeMap<Name, TopicState> {
         &self.pages
-    }
-
-    pub(crate) fn steps(&self) -> usize {
-        self.steps.len()
-    }
-
-    /// As a topic was found, whatever became of it.
-    pub(crate) fn found(&self, name: &Name) -> Option<&str> {
-        self.found.get(name).map(String::as_str)
     }
 
     pub(crate) fn names(&self) -> Vec<Name> {
@@ -138,14 +125,21 @@ impl Bench {
         let (modified, untouched) =
             old.map_or((UnixMicros(0), true), |page| (page.modified, page.untouched));
         let before_hash = old.map(|page| Hash::of(page.text.as_bytes()));
-        self.step(phase, File::Topic(name.clone()), before_hash, Some(text.clone()), what, why);
-        self.pages.insert(name.clone(), Page::read(text, modified, untouched, false));
+        self.step(
+            phase,
+            MemoryFile::Topic(name.clone()),
+            before_hash,
+            Some(text.clone()),
+            what,
+            why,
+        );
+        self.pages.insert(name.clone(), TopicState::read(text, modified, untouched, false));
     }
 
     pub(crate) fn remove(&mut self, phase: Phase, name: &Name, what: &str, why: &str) {
         if let Some(page) = self.pages.remove(name) {
             let before_hash = Some(Hash::of(page.text.as_bytes()));
-            self.step(phase, File::Topic(name.clone()), before_hash, None, what, why);
+            self.step(phase, MemoryFile::Topic(name.clone()), before_hash, None, what, why);
         }
     }
 
@@ -154,25 +148,25 @@ impl Bench {
             return;
         }
         let before_hash = self.now_index.as_ref().map(|text| Hash::of(text.as_bytes()));
-        self.step(Phase::Prune, File::Index, before_hash, Some(text.clone()), what, why);
+        self.step(Phase::Prune, MemoryFile::Index, before_hash, Some(text.clone()), what, why);
         self.now_index = Some(text);
     }
 
     fn step(
         &mut self,
         phase: Phase,
-        file: File,
+        file: MemoryFile,
         before_hash: Option<Hash>,
         after: Option<String>,
         what: &str,
         why: &str,
     ) {
         let (what, why) = (what.to_owned(), why.to_owned());
-        self.steps.push(Step { phase, what, why, file, before_hash, after });
+        self.steps.push(PlannedStep { phase, what, why, file, before_hash, after });
     }
 
-    pub(crate) fn dropped(&mut self, file: File, text: &str, why: &str) {
-        self.dropped.push(Dropped { file, text: text.to_owned(), why: why.to_owned() });
+    pub(crate) fn dropped(&mut self, file: MemoryFile, text: &str, why: &str) {
+        self.dropped.push(DroppedText { file, text: text.to_owned(), why: why.to_owned() });
     }
 
     /// Said once, however often it is seen.
@@ -183,25 +177,29 @@ impl Bench {
         }
     }
 
-    pub(crate) fn finish(self) -> Plan {
-        let mut changes: Vec<Change> = Vec::new();
+    pub(crate) fn finish(self) -> DreamPlan {
+        let mut changes: Vec<PlannedChange> = Vec::new();
         let mut add = |file, before: Option<&String>, after: Option<&String>| {
             if before != after {
-                changes.push(Change { file, before: before.cloned(), after: after.cloned() });
+                changes.push(PlannedChange {
+                    file,
+                    before: before.cloned(),
+                    after: after.cloned(),
+                });
             }
         };
         for (name, page) in &self.pages {
-            add(File::Topic(name.clone()), self.found.get(name), Some(&page.text));
+            add(MemoryFile::Topic(name.clone()), self.found.get(name), Some(&page.text));
         }
         for (name, text) in &self.found {
             if !self.pages.contains_key(name) {
-                add(File::Topic(name.clone()), Some(text), None);
+                add(MemoryFile::Topic(name.clone()), Some(text), None);
             }
         }
-        add(File::Index, self.index.as_ref(), self.now_index.as_ref());
+        add(MemoryFile::Index, self.index.as_ref(), self.now_index.as_ref());
         let Self { scope, mut steps, dropped, notes, .. } = self;
         steps.sort_by_key(|step| step.phase);
-        Plan { scope, steps, changes, dropped, notes }
+        DreamPlan { scope, steps, changes, dropped, notes }
     }
 }
 

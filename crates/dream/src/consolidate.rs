@@ -2,9 +2,6 @@
 //!
 //! A person's file is read and left as it is, with two exceptions in which nothing is lost: a line that stands
 //! twice under one heading, and a topic of which another one holds every sentence.
-//!
-//! Reading order: `mend` (front matter) → `dates` → `repeated` (lines) → `contradict`
-//! (`statement`, `timeline`) → `merge`.
 
 mod contradict;
 mod dates;
@@ -14,22 +11,22 @@ mod repeated;
 mod statement;
 mod timeline;
 
-use crate::bench::Bench;
+use crate::bench::DreamBench;
 use crate::limits::ROUNDS;
 
 pub(crate) use contradict::STRUCK;
-pub(crate) use timeline::meant;
+pub(crate) use timeline::{Meant, meant};
 
 /// Until nothing changes: a merged topic may hold what a third one says.
-pub(crate) fn consolidate(bench: &mut Bench) {
+pub(crate) fn consolidate(bench: &mut DreamBench) {
     mend::mend(bench);
     dates::tell_dates(bench);
     for _ in 0..ROUNDS {
-        let steps = bench.steps();
+        let steps = bench.steps.len();
         repeated::drop_repeated(bench);
         contradict::mark_superseded(bench);
         merge::merge(bench);
-        if bench.steps() == steps {
+        if bench.steps.len() == steps {
             return;
         }
     }

@@ -5,20 +5,19 @@ use bethink_transcript::UnixMicros;
 
 /// One memory directory. A private one holds nothing of the team's, and the other way round.
 #[derive(Clone, Debug)]
-pub struct Directory {
+pub struct DreamDirectory {
     pub scope: Scope,
     /// `None`: there is none.
     pub index: Option<String>,
     /// A person put this index back: it is left as it is.
     pub index_put_back: bool,
-    pub topics: Vec<Topic>,
+    pub topics: Vec<DreamTopic>,
     /// Topics that are there and can't be read: too large, not UTF-8. An index line that leads to one is no dead link.
     pub unread: Vec<Name>,
 }
 
-/// A topic file.
 #[derive(Clone, Debug)]
-pub struct Topic {
+pub struct DreamTopic {
     pub name: Name,
     /// The whole file, front matter included.
     pub text: String,
@@ -31,7 +30,7 @@ pub struct Topic {
 
 /// A topic that a session taught, as it would stand in its file, source included.
 #[derive(Clone, Debug)]
-pub struct Taught {
+pub struct TaughtTopic {
     pub name: Name,
     pub text: String,
 }

@@ -6,12 +6,10 @@
 //! daemon when to dream, the lock, and applying; what a topic's header and an index mean to `bethink-memdir`.
 //!
 //! Reading order: [`directory`] → [`mod@plan`] → `bench` → `orient` → `gather` → `consolidate` → `prune`, with
-//! `text`, `words`, `links` and `days` below them; then, for a
-//! strategy that asks a model: [`model`].
+//! `text` and `links` below them; then, for a strategy that asks a model: [`model`].
 
 mod bench;
 mod consolidate;
-mod days;
 pub mod directory;
 mod gather;
 pub mod limits;
@@ -21,16 +19,15 @@ mod orient;
 pub mod plan;
 mod prune;
 mod text;
-mod words;
 
 use bethink_transcript::UnixMicros;
 
-pub use directory::{Directory, Taught, Topic};
-pub use plan::{Change, Dropped, File, Note, Phase, Plan, Step, diff};
+pub use directory::{DreamDirectory, DreamTopic, TaughtTopic};
+pub use plan::{DreamPlan, DroppedText, MemoryFile, Note, Phase, PlannedChange, PlannedStep, diff};
 
 /// What there is to do in a directory. A plan made anew after it was applied is empty.
-pub fn plan(directory: &Directory, taught: &[Taught], now: UnixMicros) -> Plan {
-    let mut bench = bench::Bench::open(directory);
+pub fn plan(directory: &DreamDirectory, taught: &[TaughtTopic], now: UnixMicros) -> DreamPlan {
+    let mut bench = bench::DreamBench::open(directory);
     orient::orient(&mut bench);
     gather::gather(&mut bench, taught);
     consolidate::consolidate(&mut bench);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use bethink_memdir::Name;
 
-use crate::bench::Bench;
+use crate::bench::DreamBench;
 
 /// By a link or by their file's name. The index does not count: it follows.
-pub(crate) fn linked(bench: &Bench) -> BTreeSet<Name> {
+pub(crate) fn linked(bench: &DreamBench) -> BTreeSet<Name> {
     let mut found = BTreeSet::new();
     for (from, page) in bench.pages() {
         let targets = targets(&page.text);

@@ -9,43 +9,30 @@ mod judge;
 
 use std::collections::BTreeMap;
 
-use bethink_memdir::{Name, Source};
 use bethink_transcript::UnixMicros;
 
-use crate::bench::Bench;
-use crate::directory::{Directory, Taught};
-use crate::plan::{File, Phase, Plan};
+use crate::bench::DreamBench;
+use crate::directory::{DreamDirectory, TaughtTopic};
+use crate::plan::{DreamPlan, MemoryFile, Phase};
 use crate::{consolidate, gather, orient, prune};
+use judge::TopicEdit;
 
-pub use instruction::{INSTRUCTION, Question, question};
-pub use judge::Refused;
+pub use instruction::{DreamQuestion, INSTRUCTION, question};
+pub use judge::{EditedCopy, RefusedEdit};
 
-/// How a model says that a topic may go: it has no tool that removes, and none is offered.
-pub const MERGED_INTO: &str = "Merged into ";
-
-/// What a model left of the copy.
-#[derive(Clone, Debug, Default)]
-pub struct Edited {
-    /// Files that were written or changed, whole.
-    pub files: BTreeMap<File, String>,
-    /// Put into what a model wrote without a source.
-    pub source: Source,
-}
-
-/// What came of a model's edits.
 #[derive(Clone, Debug)]
 pub struct Rewriting {
-    pub plan: Plan,
-    pub refused: Vec<Refused>,
-    /// Edits that stand.
+    pub plan: DreamPlan,
+    pub refused: Vec<RefusedEdit>,
     pub taken: usize,
 }
 
 /// What a model is given to work on: the directory as the embedded plan leaves it.
-pub fn copy(directory: &Directory, plan: &Plan) -> BTreeMap<File, String> {
-    let topic = |topic: &crate::Topic| (File::Topic(topic.name.clone()), topic.text.clone());
-    let mut files: BTreeMap<File, String> = directory.topics.iter().map(topic).collect();
-    files.extend(directory.index.iter().map(|text| (File::Index, text.clone())));
+pub fn copy(directory: &DreamDirectory, plan: &DreamPlan) -> BTreeMap<MemoryFile, String> {
+    let topic =
+        |topic: &crate::DreamTopic| (MemoryFile::Topic(topic.name.clone()), topic.text.clone());
+    let mut files: BTreeMap<MemoryFile, String> = directory.topics.iter().map(topic).collect();
+    files.extend(directory.index.iter().map(|text| (MemoryFile::Index, text.clone())));
     for change in &plan.changes {
         match &change.after {
             Some(text) => files.insert(change.file.clone(), text.clone()),
@@ -57,12 +44,12 @@ pub fn copy(directory: &Directory, plan: &Plan) -> BTreeMap<File, String> {
 
 /// The embedded plan with those of a model's edits that lose nothing.
 pub fn rewritten(
-    directory: &Directory,
-    taught: &[Taught],
+    directory: &DreamDirectory,
+    taught: &[TaughtTopic],
     now: UnixMicros,
-    edited: &Edited,
+    edited: &EditedCopy,
 ) -> Rewriting {
-    let mut bench = Bench::open(directory);
+    let mut bench = DreamBench::open(directory);
     orient::orient(&mut bench);
     gather::gather(&mut bench, taught);
     consolidate::consolidate(&mut bench);
@@ -75,20 +62,14 @@ pub fn rewritten(
     Rewriting { plan: bench.finish(), refused, taken }
 }
 
-/// An edit that stands.
-enum Edit {
-    Write { name: Name, text: String },
-    Merge { name: Name, into: Name },
-}
-
-fn take(bench: &mut Bench, edit: Edit) {
+fn take(bench: &mut DreamBench, edit: TopicEdit) {
     const WHY: &str = "the model's edit; every sentence that it replaces stands somewhere";
     match edit {
-        Edit::Write { name, text } => {
+        TopicEdit::Write { name, text } => {
             let what = if bench.pages().contains_key(&name) { "rewritten" } else { "a new topic" };
             bench.write(Phase::Consolidate, &name, text, what, WHY);
         }
-        Edit::Merge { name, into } => {
+        TopicEdit::Merge { name, into } => {
             let what = format!("merged into {}", into.file());
             bench.remove(Phase::Consolidate, &name, &what, WHY);
         }

@@ -1,9 +1,9 @@
 //! The first phase: what is there, told and not touched.
 
-use crate::bench::Bench;
+use crate::bench::DreamBench;
 use crate::plan::Phase;
 
-pub(crate) fn orient(bench: &mut Bench) {
+pub(crate) fn orient(bench: &mut DreamBench) {
     let (topics, bytes) =
         (bench.pages().len(), bench.pages().values().map(|page| page.text.len()).sum::<usize>());
     let own = bench.pages().values().filter(|page| page.is_own()).count();

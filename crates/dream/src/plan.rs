@@ -9,7 +9,6 @@ use similar::TextDiff;
 /// Lines around a change that a diff shows, as `diff -u` does.
 const CONTEXT_LINES: usize = 3;
 
-/// The four phases, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// What is there.
@@ -22,43 +21,35 @@ pub enum Phase {
     Prune,
 }
 
-impl Phase {
-    pub const ALL: [Phase; 4] = [Phase::Orient, Phase::Gather, Phase::Consolidate, Phase::Prune];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Phase::Orient => "orient",
             Phase::Gather => "gather",
             Phase::Consolidate => "consolidate",
             Phase::Prune => "prune",
-        }
-    }
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        })
     }
 }
 
 /// A file of a directory; topics first, so that the index follows what it lists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum File {
+pub enum MemoryFile {
     Topic(Name),
     Index,
 }
 
-impl File {
+impl MemoryFile {
     /// Relative to the directory.
     pub fn path(&self) -> String {
         match self {
-            File::Topic(name) => name.file(),
-            File::Index => INDEX.to_owned(),
+            MemoryFile::Topic(name) => name.file(),
+            MemoryFile::Index => INDEX.to_owned(),
         }
     }
 }
 
-impl fmt::Display for File {
+impl fmt::Display for MemoryFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path())
     }
@@ -66,11 +57,11 @@ impl fmt::Display for File {
 
 /// One thing that is done to one file. A later step of the same file begins where the earlier one ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct PlannedStep {
     pub phase: Phase,
     pub what: String,
     pub why: String,
-    pub file: File,
+    pub file: MemoryFile,
     /// Of the text that the step was made for; `None`: no such file.
     pub before_hash: Option<Hash>,
     /// `None`: the file goes.
@@ -79,13 +70,13 @@ pub struct Step {
 
 /// What all steps do to one file together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    pub file: File,
+pub struct PlannedChange {
+    pub file: MemoryFile,
     pub before: Option<String>,
     pub after: Option<String>,
 }
 
-impl Change {
+impl PlannedChange {
     /// What the file must hold for the change to be made.
     pub fn expected(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
@@ -94,8 +85,8 @@ impl Change {
 
 /// A sentence or a line that stands in no file any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped {
-    pub file: File,
+pub struct DroppedText {
+    pub file: MemoryFile,
     pub text: String,
     pub why: String,
 }
@@ -109,28 +100,28 @@ pub struct Note {
 
 /// All that a dream would do to one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct DreamPlan {
     pub scope: Scope,
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlannedStep>,
     /// In the order in which they are safe to make: what takes a text over comes before what goes, and the
     /// index comes last, so that whoever is stopped on the way leaves something twice and nothing missing.
-    pub changes: Vec<Change>,
-    pub dropped: Vec<Dropped>,
+    pub changes: Vec<PlannedChange>,
+    pub dropped: Vec<DroppedText>,
     pub notes: Vec<Note>,
 }
 
-impl Plan {
+impl DreamPlan {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 }
 
 /// The plan as a unified diff; `/dev/null` stands where a file is not.
-pub fn diff(plan: &Plan) -> String {
+pub fn diff(plan: &DreamPlan) -> String {
     plan.changes.iter().map(file_diff).collect()
 }
 
-fn file_diff(change: &Change) -> String {
+fn file_diff(change: &PlannedChange) -> String {
     let side = |letter: &str, text: &Option<String>| match text {
         Some(_) => format!("{letter}/{}", change.file),
         None => "/dev/null".to_owned(),

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use bethink_memdir::index::{self, Row};
+use bethink_memdir::index::{self, TopicLine};
 use bethink_memdir::{Name, header};
 use bethink_transcript::UnixMicros;
 
-use crate::bench::{Bench, Page, quoted};
+use crate::bench::{DreamBench, TopicState, quoted};
 use crate::limits::{EMPTY_MICROS, INDEX_LINE_CHARS, MANY_DEAD};
 use crate::links::linked;
-use crate::plan::{File, Phase};
+use crate::plan::{MemoryFile, Phase};
 
-pub(crate) fn prune(bench: &mut Bench, now: UnixMicros) {
+pub(crate) fn prune(bench: &mut DreamBench, now: UnixMicros) {
     drop_empty(bench, now);
     if bench.index_put_back {
         return bench
@@ -22,14 +22,14 @@ pub(crate) fn prune(bench: &mut Bench, now: UnixMicros) {
     shorten(bench);
 }
 
-fn drop_empty(bench: &mut Bench, now: UnixMicros) {
+fn drop_empty(bench: &mut DreamBench, now: UnixMicros) {
     let linked = linked(bench);
     for name in bench.names() {
         let Some(page) = bench.pages().get(&name) else { continue };
         let says_nothing =
             page.body().trim().is_empty() && page.header == header::Header::default();
         let old = now.0.saturating_sub(page.modified.0) >= EMPTY_MICROS;
-        if says_nothing && old && !page.is_put_back() && !linked.contains(&name) {
+        if says_nothing && old && !page.put_back && !linked.contains(&name) {
             bench.remove(
                 Phase::Prune,
                 &name,
@@ -41,10 +41,10 @@ fn drop_empty(bench: &mut Bench, now: UnixMicros) {
 }
 
 /// Where a topic of ours has another description now, its line says so.
-fn follow_descriptions(bench: &mut Bench) {
+fn follow_descriptions(bench: &mut DreamBench) {
     let Some(mut text) = bench.index().map(str::to_owned) else { return };
     for (name, page) in bench.pages().iter().filter(|(_, page)| page.is_own()) {
-        let found = bench.found(name).and_then(|found| header::read(found).header.description);
+        let found = bench.found.get(name).and_then(|found| header::read(found).header.description);
         let (Some(old), Some(new)) = (found, page.header.description.as_deref()) else { continue };
         if old != new {
             text = with_entry(&text, name, |entry| entry.replacen(&old, new, 1));
@@ -54,7 +54,7 @@ fn follow_descriptions(bench: &mut Bench) {
 }
 
 /// Dead links go, missing topics come.
-fn list_what_is_there(bench: &mut Bench) {
+fn list_what_is_there(bench: &mut DreamBench) {
     if bench.pages().is_empty() && bench.index().is_none() {
         return;
     }
@@ -75,20 +75,19 @@ fn list_what_is_there(bench: &mut Bench) {
         .filter(|name| bench.unread.contains(name) || half_there && is_dead(bench, name))
         .collect();
     let new = rebuilt(bench, &old, &kept);
-    tell_gone(bench, &old, &new);
-    let what = format!("{} of {} lines are new", new_lines(&old, &new), new.lines().count());
-    bench.write_index(
-        new,
-        &what,
-        "entries of topics that are gone are dropped, missing topics are added",
-    );
+    for line in lines_only_in(&old, &new) {
+        bench.dropped(MemoryFile::Index, line, "the topic that it leads to is gone");
+    }
+    let (added, all) = (lines_only_in(&new, &old).count(), new.lines().count());
+    let why = "entries of topics that are gone are dropped, missing topics are added";
+    bench.write_index(new, &format!("{added} of {all} lines are new"), why);
 }
 
-fn rebuilt(bench: &Bench, old: &str, kept: &[&Name]) -> String {
+fn rebuilt(bench: &DreamBench, old: &str, kept: &[&Name]) -> String {
     let rows: Vec<(&Name, String, String)> =
         bench.pages().iter().map(|(name, page)| row(name, page)).collect();
-    let rows = rows.iter().map(|(name, title, description)| Row { name, title, description });
-    let kept = kept.iter().map(|name| Row { name, title: "", description: "" });
+    let rows = rows.iter().map(|(name, title, description)| TopicLine { name, title, description });
+    let kept = kept.iter().map(|name| TopicLine { name, title: "", description: "" });
     index::rebuild(old, &rows.chain(kept).collect::<Vec<_>>())
 }
 
@@ -98,48 +97,34 @@ fn linked_by(text: &str) -> BTreeSet<Name> {
 }
 
 /// It led nowhere before this dream.
-fn is_dead(bench: &Bench, name: &Name) -> bool {
+fn is_dead(bench: &DreamBench, name: &Name) -> bool {
     let team = name.as_str().split('/').next() == Some(bethink_memdir::name::TEAM);
-    let there = bench.found(name).is_some()
+    let there = bench.found.contains_key(name)
         || bench.pages().contains_key(name)
         || bench.unread.contains(name);
     !there && !team
 }
 
 /// What its line says, short enough for one.
-fn row<'a>(name: &'a Name, page: &Page) -> (&'a Name, String, String) {
+fn row<'a>(name: &'a Name, page: &TopicState) -> (&'a Name, String, String) {
     const MARKS: usize = 12;
     let title = page.header.name.clone().unwrap_or_else(|| name.to_string());
     let taken = title.chars().count() + name.file().chars().count() + MARKS;
     let room = INDEX_LINE_CHARS.saturating_sub(taken);
-    let description = shortened(&page.header.described(page.body()), room);
+    let description =
+        bethink_transcript::text::shorten_at_word(&page.header.described(page.body()), room);
     (name, title, description)
 }
 
-/// At the end of a word.
-fn shortened(text: &str, most: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
-    let head = &text[..end];
-    format!("{} …", head.rsplit_once(' ').map_or(head, |(head, _)| head).trim_end())
-}
-
-fn tell_gone(bench: &mut Bench, old: &str, new: &str) {
-    let kept: BTreeSet<&str> = new.lines().collect();
-    let gone: Vec<String> =
-        old.lines().filter(|line| !kept.contains(line)).map(str::to_owned).collect();
-    for line in gone {
-        bench.dropped(File::Index, &line, "the topic that it leads to is gone");
-    }
-}
-
-fn new_lines(old: &str, new: &str) -> usize {
-    let known: BTreeSet<&str> = old.lines().collect();
-    new.lines().filter(|line| !known.contains(line)).count()
+/// Lines of a text that the other one lacks.
+fn lines_only_in<'a>(text: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
+    let known: BTreeSet<&str> = other.lines().collect();
+    text.lines().filter(move |line| !known.contains(line))
 }
 
 /// Long lines of our own topics always; a person's only where the prompt does not get all of the index, and
 /// then those first that are longest.
-fn shorten(bench: &mut Bench) {
+fn shorten(bench: &mut DreamBench) {
     let Some(text) = bench.index().map(str::to_owned) else { return };
     let mut new = text.clone();
     for (name, long) in long_entries(bench, &text) {
@@ -156,7 +141,7 @@ fn shorten(bench: &mut Bench) {
         new = with_entry(&new, &name, |entry| short_entry(entry, &description));
     }
     for (was, is) in text.lines().zip(new.lines()).filter(|(was, is)| was != is) {
-        bench.dropped(File::Index, was, &format!("shortened to: {}", quoted(is)));
+        bench.dropped(MemoryFile::Index, was, &format!("shortened to: {}", quoted(is)));
     }
     bench.write_index(
         new,
@@ -169,8 +154,8 @@ fn shorten(bench: &mut Bench) {
 }
 
 /// Of one line each, longest first.
-fn long_entries(bench: &Bench, text: &str) -> Vec<(Name, usize)> {
-    let long = |entry: &index::Entry<'_>| entry.text.trim_end().chars().count();
+fn long_entries(bench: &DreamBench, text: &str) -> Vec<(Name, usize)> {
+    let long = |entry: &index::IndexEntry<'_>| entry.text.trim_end().chars().count();
     let mut found: Vec<(Name, usize)> = index::entries(text)
         .iter()
         .filter(|entry| {
@@ -193,7 +178,9 @@ fn short_entry(entry: &str, description: &str) -> String {
     let room = INDEX_LINE_CHARS.saturating_sub(head.chars().count() + 5);
     let short = match description {
         "" => format!("{head}{end}"),
-        words => format!("{head} — {}{end}", shortened(words, room)),
+        words => {
+            format!("{head} — {}{end}", bethink_transcript::text::shorten_at_word(words, room))
+        }
     };
     if short.len() < entry.len() { short } else { entry.to_owned() }
 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::words::normal;
+use bethink_statement::normal;
 
-/// What a block of lines is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LineKind {
     Heading,
     /// A list item with all that is indented below it.
     Item,
@@ -18,28 +17,28 @@ pub(crate) enum Kind {
 
 /// Lines that belong together. Blank lines stand between blocks and in none.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
-    pub(crate) kind: Kind,
+pub(crate) struct LineBlock {
+    pub(crate) kind: LineKind,
     /// Whole lines, their ends included.
     pub(crate) range: Range<usize>,
 }
 
-pub(crate) fn blocks(body: &str) -> Vec<Block> {
-    let mut reader = Reader { blocks: Vec::new(), open: None, at: 0 };
+pub(crate) fn blocks(body: &str) -> Vec<LineBlock> {
+    let mut reader = BlockReader { blocks: Vec::new(), open: None, at: 0 };
     for line in body.split_inclusive('\n') {
         reader.take(line);
     }
     reader.blocks
 }
 
-struct Reader {
-    blocks: Vec<Block>,
-    open: Option<Open>,
+struct BlockReader {
+    blocks: Vec<LineBlock>,
+    open: Option<OpenBlock>,
     at: usize,
 }
 
 /// What the next line may go on with.
-enum Open {
+enum OpenBlock {
     /// Until the same fence.
     Code(String),
     /// Columns that the item's bullet is indented by.
@@ -48,13 +47,13 @@ enum Open {
     Table,
 }
 
-impl Reader {
+impl BlockReader {
     fn take(&mut self, line: &str) {
         let range = self.at..self.at + line.len();
         self.at = range.end;
         let bare = line.trim();
         let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-        if let Some(Open::Code(fence)) = &self.open {
+        if let Some(OpenBlock::Code(fence)) = &self.open {
             if bare.starts_with(fence.as_str()) {
                 self.open = None;
             }
@@ -62,26 +61,30 @@ impl Reader {
         }
         if bare.is_empty() {
             // A blank line ends all but an item, whose indented lines may follow.
-            if !matches!(self.open, Some(Open::Item(_))) {
+            if !matches!(self.open, Some(OpenBlock::Item(_))) {
                 self.open = None;
             }
             return;
         }
-        if let Some(Open::Item(column)) = self.open
+        if let Some(OpenBlock::Item(column)) = self.open
             && (indent > column || !parted(&self.blocks, range.start) && starts(bare).is_none())
         {
             return self.grow(range);
         }
         let (kind, open) = match starts(bare) {
-            Some(Kind::Code) => (Kind::Code, Some(Open::Code(bare.chars().take(3).collect()))),
-            Some(Kind::Heading) => (Kind::Heading, None),
-            Some(Kind::Item) => (Kind::Item, Some(Open::Item(indent))),
-            Some(Kind::Table) if matches!(self.open, Some(Open::Table)) => return self.grow(range),
-            Some(Kind::Table) => (Kind::Table, Some(Open::Table)),
-            _ if matches!(self.open, Some(Open::Text)) => return self.grow(range),
-            _ => (Kind::Text, Some(Open::Text)),
+            Some(LineKind::Code) => {
+                (LineKind::Code, Some(OpenBlock::Code(bare.chars().take(3).collect())))
+            }
+            Some(LineKind::Heading) => (LineKind::Heading, None),
+            Some(LineKind::Item) => (LineKind::Item, Some(OpenBlock::Item(indent))),
+            Some(LineKind::Table) if matches!(self.open, Some(OpenBlock::Table)) => {
+                return self.grow(range);
+            }
+            Some(LineKind::Table) => (LineKind::Table, Some(OpenBlock::Table)),
+            _ if matches!(self.open, Some(OpenBlock::Text)) => return self.grow(range),
+            _ => (LineKind::Text, Some(OpenBlock::Text)),
         };
-        self.blocks.push(Block { kind, range });
+        self.blocks.push(LineBlock { kind, range });
         self.open = open;
     }
 
@@ -93,21 +96,21 @@ impl Reader {
 }
 
 /// A blank line stands between the newest block and what begins here.
-fn parted(blocks: &[Block], at: usize) -> bool {
+fn parted(blocks: &[LineBlock], at: usize) -> bool {
     blocks.last().is_none_or(|block| block.range.end != at)
 }
 
-fn starts(line: &str) -> Option<Kind> {
+fn starts(line: &str) -> Option<LineKind> {
     if line.starts_with("```") || line.starts_with("~~~") {
-        return Some(Kind::Code);
+        return Some(LineKind::Code);
     }
     if line.starts_with('#') && line.trim_start_matches('#').starts_with([' ', '\t']) {
-        return Some(Kind::Heading);
+        return Some(LineKind::Heading);
     }
     if line.starts_with('|') {
-        return Some(Kind::Table);
+        return Some(LineKind::Table);
     }
-    bullet(line).map(|_| Kind::Item)
+    bullet(line).map(|_| LineKind::Item)
 }
 
 /// How long the mark of a list item is, the space after it included.
@@ -123,16 +126,16 @@ pub(crate) fn bullet(line: &str) -> Option<usize> {
 
 /// One sentence of prose, where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Sentence {
+pub(crate) struct ProseSentence {
     pub(crate) range: Range<usize>,
     pub(crate) normal: String,
 }
 
 /// Every sentence of a body; a line of code or of a table counts as one.
-pub(crate) fn sentences(body: &str) -> Vec<Sentence> {
+pub(crate) fn sentences(body: &str) -> Vec<ProseSentence> {
     let mut found = Vec::new();
     for block in blocks(body) {
-        let prose = matches!(block.kind, Kind::Item | Kind::Text);
+        let prose = matches!(block.kind, LineKind::Item | LineKind::Text);
         let start = block.range.start;
         for piece in pieces(&body[block.range], prose) {
             push(body, start + piece.start..start + piece.end, &mut found);
@@ -146,7 +149,7 @@ pub(crate) fn said(body: &str) -> BTreeSet<String> {
     sentences(body).into_iter().map(|sentence| sentence.normal).collect()
 }
 
-fn push(body: &str, range: Range<usize>, found: &mut Vec<Sentence>) {
+fn push(body: &str, range: Range<usize>, found: &mut Vec<ProseSentence>) {
     let text = &body[range.clone()];
     let lead = text.len() - text.trim_start().len();
     let mark = bullet(text.trim_start()).unwrap_or(0);
@@ -154,7 +157,7 @@ fn push(body: &str, range: Range<usize>, found: &mut Vec<Sentence>) {
     let end = range.start + text.trim_end().len();
     let normal = normal(&body[start.min(end)..end]);
     if normal.chars().any(char::is_alphanumeric) {
-        found.push(Sentence { range: start..end, normal });
+        found.push(ProseSentence { range: start..end, normal });
     }
 }
 
@@ -192,14 +195,19 @@ fn stops(line: &str) -> impl Iterator<Item = usize> + '_ {
     };
     line.match_indices(['.', '!', '?'])
         .map(|(at, mark)| at + mark.len())
-        .filter(move |end| begins(&line[*end..]) && !crate::words::is_code(line, *end))
+        .filter(move |end| begins(&line[*end..]) && !is_code(line, *end))
+}
+
+/// Between two backticks of its line.
+pub(crate) fn is_code(line: &str, at: usize) -> bool {
+    line[..at].matches('`').count() % 2 == 1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(body: &str, expect: &[(Kind, &str)]) {
+    fn check(body: &str, expect: &[(LineKind, &str)]) {
         let found: Vec<_> =
             blocks(body).into_iter().map(|block| (block.kind, &body[block.range])).collect();
         assert_eq!(found, expect);
@@ -210,17 +218,17 @@ mod tests {
         check(
             "# One\n\nTwo\nthree\n\n- four\n  five\n\n  six\n- seven\n\n```\n- code\n\n```\n| a |\n| b |\n",
             &[
-                (Kind::Heading, "# One\n"),
-                (Kind::Text, "Two\nthree\n"),
-                (Kind::Item, "- four\n  five\n\n  six\n"),
-                (Kind::Item, "- seven\n"),
-                (Kind::Code, "```\n- code\n\n```\n"),
-                (Kind::Table, "| a |\n| b |\n"),
+                (LineKind::Heading, "# One\n"),
+                (LineKind::Text, "Two\nthree\n"),
+                (LineKind::Item, "- four\n  five\n\n  six\n"),
+                (LineKind::Item, "- seven\n"),
+                (LineKind::Code, "```\n- code\n\n```\n"),
+                (LineKind::Table, "| a |\n| b |\n"),
             ],
         );
         check("\n\n", &[]);
-        check("```\nopen", &[(Kind::Code, "```\nopen")]);
-        check("- a\nlazy\n\nafter", &[(Kind::Item, "- a\nlazy\n"), (Kind::Text, "after")]);
+        check("```\nopen", &[(LineKind::Code, "```\nopen")]);
+        check("- a\nlazy\n\nafter", &[(LineKind::Item, "- a\nlazy\n"), (LineKind::Text, "after")]);
     }
 
     #[test]

@@ -2,30 +2,25 @@
 //!
 //! High precision before recall: on most turns nothing is taught. A memory is the user's own sentence, so
 //! that whoever doubts it finds where it was said.
-//!
-//! Reading order: [`prose`] → [`mod@plain`] → [`gates`] → [`rules`] (`languages`) → [`asked`] → [`teach`] →
-//! [`draft`] → [`extract`] here.
 
 pub mod asked;
 pub mod draft;
 pub mod gates;
-mod languages;
-mod pattern;
 pub mod plain;
 pub mod prose;
-pub mod rules;
+pub mod table;
 pub mod teach;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashSet;
 
-use bethink_facts::Said;
+use bethink_facts::RecordedStatement;
 use bethink_memdir::{Hash, Name, Source, header};
 use bethink_transcript::Seq;
 
 use crate::same::Meaning;
-use teach::{Found, Taught, taught_by};
+use teach::{TaughtSentence, Teachings, taught_by};
 
 pub use draft::STRATEGY;
 pub use gates::No;
@@ -35,7 +30,7 @@ pub const MAX_WRITES: usize = 16;
 
 /// A topic that is there already.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct KnownTopic<'a> {
     pub name: &'a Name,
     pub hash: Hash,
     pub text: &'a str,
@@ -45,10 +40,10 @@ pub struct Known<'a> {
 
 /// What is looked at, and what is known beside it.
 #[derive(Clone, Copy, Debug)]
-pub struct Lookup<'a> {
+pub struct ExtractionInput<'a> {
     /// The user's statements since the last extraction.
-    pub said: &'a [Said],
-    pub known: &'a [Known<'a>],
+    pub said: &'a [RecordedStatement],
+    pub known: &'a [KnownTopic<'a>],
     /// What a person removed or refused.
     pub refused: &'a [Meaning],
     pub session: &'a str,
@@ -58,7 +53,7 @@ pub struct Lookup<'a> {
 
 /// A topic to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenTopic {
     pub name: Name,
     /// What stands there now; `None`: nothing may.
     pub over: Option<Hash>,
@@ -73,7 +68,7 @@ pub struct Written {
 
 /// Why a sentence that teaches something was not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dropped {
+pub enum DropReason {
     /// It stands in a topic.
     Known,
     /// A person removed or refused it.
@@ -86,18 +81,18 @@ pub enum Dropped {
 /// What an extraction would do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extraction {
-    pub writes: Vec<Written>,
-    pub dropped: Vec<(Seq, String, Dropped)>,
+    pub writes: Vec<WrittenTopic>,
+    pub dropped: Vec<(Seq, String, DropReason)>,
     /// The user asked to forget something, in these words.
     pub forget: Vec<(Seq, String)>,
 }
 
 /// What the statements teach that is not known yet.
-pub fn extract(lookup: &Lookup<'_>) -> Extraction {
-    let Found { taught, forget, declined } = taught_by(lookup.said);
-    let mut desk = Desk::new(lookup);
+pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
+    let Teachings { taught, forget, declined } = taught_by(lookup.said);
+    let mut desk = Extractor::new(lookup);
     for (seq, sentence, no) in declined {
-        desk.out.dropped.push((seq, sentence.to_owned(), Dropped::Gate(no)));
+        desk.out.dropped.push((seq, sentence.to_owned(), DropReason::Gate(no)));
     }
     for taught in &taught {
         desk.take(taught);
@@ -106,21 +101,21 @@ pub fn extract(lookup: &Lookup<'_>) -> Extraction {
     desk.out
 }
 
-struct Desk<'a> {
-    lookup: &'a Lookup<'a>,
+struct Extractor<'a> {
+    lookup: &'a ExtractionInput<'a>,
     out: Extraction,
     /// Of what is written by now.
     new: Vec<Meaning>,
     names: HashSet<String>,
 }
 
-impl<'a> Desk<'a> {
-    fn new(lookup: &'a Lookup<'a>) -> Self {
+impl<'a> Extractor<'a> {
+    fn new(lookup: &'a ExtractionInput<'a>) -> Self {
         let names = lookup.known.iter().map(|known| known.name.folded()).collect();
         Self { lookup, out: Extraction::default(), new: Vec::new(), names }
     }
 
-    fn take(&mut self, taught: &Taught<'_>) {
+    fn take(&mut self, taught: &TaughtSentence<'_>) {
         let meaning = Meaning::of(taught.sentence);
         if let Some(dropped) = self.dropped(taught, &meaning) {
             self.out.dropped.push((taught.seq, taught.sentence.to_owned(), dropped));
@@ -139,30 +134,30 @@ impl<'a> Desk<'a> {
         self.out.writes.push(written);
     }
 
-    fn dropped(&self, taught: &Taught<'_>, meaning: &Meaning) -> Option<Dropped> {
+    fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
         // What is asked for outright is taken even though it was removed once: the user changed their mind.
         if !taught.asked && self.lookup.refused.iter().any(|refused| meaning.same(refused)) {
-            return Some(Dropped::Refused);
+            return Some(DropReason::Refused);
         }
-        let stands = |known: &Known<'_>| {
+        let stands = |known: &KnownTopic<'_>| {
             let topic = header::read(known.text);
             let described = topic.header.description.unwrap_or_default();
             meaning.same(&Meaning::of(&described)) || meaning.within(topic.body)
         };
         if self.new.iter().any(|new| meaning.same(new)) || self.lookup.known.iter().any(stands) {
-            return Some(Dropped::Known);
+            return Some(DropReason::Known);
         }
-        (self.out.writes.len() >= MAX_WRITES).then_some(Dropped::TooMany)
+        (self.out.writes.len() >= MAX_WRITES).then_some(DropReason::TooMany)
     }
 
     /// A newer word on the matter of a topic that an extraction wrote.
     fn continued(
         &self,
-        taught: &Taught<'_>,
+        taught: &TaughtSentence<'_>,
         meaning: &Meaning,
         source: &Source,
-    ) -> Option<Written> {
-        let is_ours = |known: &&Known<'_>| {
+    ) -> Option<WrittenTopic> {
+        let is_ours = |known: &&KnownTopic<'_>| {
             let head = header::read(known.text).header;
             let written = self.out.writes.iter().any(|written| written.name == *known.name);
             let ours = head.source.is_some_and(|source| source.strategy == STRATEGY);
@@ -174,7 +169,7 @@ impl<'a> Desk<'a> {
         Some(written(taught, known.name.clone(), Some(known.hash), text))
     }
 
-    fn fresh(&self, taught: &Taught<'_>, source: &Source) -> Written {
+    fn fresh(&self, taught: &TaughtSentence<'_>, source: &Source) -> WrittenTopic {
         let base = draft::name(taught.sentence);
         let free = |name: &Name| !self.names.contains(&name.folded());
         let mut name = base.clone();
@@ -188,8 +183,13 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn written(taught: &Taught<'_>, name: Name, over: Option<Hash>, text: String) -> Written {
-    Written {
+fn written(
+    taught: &TaughtSentence<'_>,
+    name: Name,
+    over: Option<Hash>,
+    text: String,
+) -> WrittenTopic {
+    WrittenTopic {
         name,
         over,
         text,

@@ -2,9 +2,8 @@
 
 use bethink_memdir::header;
 
-/// What a session did to a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct TopicStep {
     /// What stood there before it; `None`: nothing.
     pub before: Option<String>,
     pub after: String,
@@ -12,7 +11,7 @@ pub struct Step {
 
 /// What is to become of the topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Forgotten {
+pub enum ForgetOutcome {
     /// Nothing of the session stands in it any more.
     Nothing,
     /// It held nothing else.
@@ -22,32 +21,32 @@ pub enum Forgotten {
 }
 
 /// `now` is what stands there; steps oldest first.
-pub fn forget(now: &str, steps: &[Step]) -> Forgotten {
+pub fn forget(now: &str, steps: &[TopicStep]) -> ForgetOutcome {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
-        return Forgotten::Nothing;
+        return ForgetOutcome::Nothing;
     };
     let lines = lines_of(now, steps);
     let is_alone = steps.windows(2).all(|pair| pair[1].before.as_deref() == Some(&pair[0].after));
     if last.after == now && is_alone {
         return match &first.before {
-            None => Forgotten::Removed { lines },
-            Some(before) => Forgotten::Cut { text: before.clone(), lines, whole: true },
+            None => ForgetOutcome::Removed { lines },
+            Some(before) => ForgetOutcome::Cut { text: before.clone(), lines, whole: true },
         };
     }
     if lines.is_empty() {
-        return Forgotten::Nothing;
+        return ForgetOutcome::Nothing;
     }
     let text = without(now, &lines);
     let is_left = !header::read(&text).body.trim().is_empty();
     if is_left {
-        Forgotten::Cut { text, lines, whole: false }
+        ForgetOutcome::Cut { text, lines, whole: false }
     } else {
-        Forgotten::Removed { lines }
+        ForgetOutcome::Removed { lines }
     }
 }
 
 /// Lines of the body that the session brought and that still stand there.
-fn lines_of(now: &str, steps: &[Step]) -> Vec<String> {
+fn lines_of(now: &str, steps: &[TopicStep]) -> Vec<String> {
     let mut brought: Vec<&str> = Vec::new();
     for step in steps {
         let before: Vec<&str> = step.before.as_deref().map(body_lines).unwrap_or_default();
@@ -90,14 +89,17 @@ mod tests {
         format!("---\ndescription: a\n---\n\n{lines}")
     }
 
-    fn step(before: Option<&str>, after: &str) -> Step {
-        Step { before: before.map(topic), after: topic(after) }
+    fn step(before: Option<&str>, after: &str) -> TopicStep {
+        TopicStep { before: before.map(topic), after: topic(after) }
     }
 
     #[test]
     fn a_topic_of_the_session_alone_goes() {
         let lines = vec!["one".to_owned()];
-        assert_eq!(forget(&topic("one\n"), &[step(None, "one\n")]), Forgotten::Removed { lines });
+        assert_eq!(
+            forget(&topic("one\n"), &[step(None, "one\n")]),
+            ForgetOutcome::Removed { lines }
+        );
     }
 
     #[test]
@@ -105,7 +107,7 @@ mod tests {
         let steps =
             [step(Some("old\n"), "old\n\none\n"), step(Some("old\n\none\n"), "old\n\none\ntwo\n")];
         let lines = vec!["one".to_owned(), "two".to_owned()];
-        let expect = Forgotten::Cut { text: topic("old\n"), lines, whole: true };
+        let expect = ForgetOutcome::Cut { text: topic("old\n"), lines, whole: true };
         assert_eq!(forget(&topic("old\n\none\ntwo\n"), &steps), expect);
     }
 
@@ -113,7 +115,7 @@ mod tests {
     fn lines_of_others_stay() {
         let steps = [step(None, "one\n"), step(Some("one\nby hand\n"), "one\nby hand\ntwo\n")];
         let now = topic("# Title\n\none\n\nby hand\n\ntwo\n\nlater\n");
-        let Forgotten::Cut { text, lines, whole: false } = forget(&now, &steps) else {
+        let ForgetOutcome::Cut { text, lines, whole: false } = forget(&now, &steps) else {
             panic!("{now}")
         };
         assert_eq!(
@@ -125,13 +127,13 @@ mod tests {
         let expect = topic("by hand\n");
         let forgotten = forget(&now, &steps);
         assert!(
-            matches!(&forgotten, Forgotten::Cut { text, whole: false, .. } if *text == expect),
+            matches!(&forgotten, ForgetOutcome::Cut { text, whole: false, .. } if *text == expect),
             "{forgotten:?}"
         );
         // All that is left was the session's.
         let now = topic("two\n");
-        assert_eq!(forget(&now, &steps), Forgotten::Removed { lines: vec!["two".to_owned()] });
-        assert_eq!(forget(&topic("all new\n"), &steps), Forgotten::Nothing);
-        assert_eq!(forget(&topic("x\n"), &[]), Forgotten::Nothing);
+        assert_eq!(forget(&now, &steps), ForgetOutcome::Removed { lines: vec!["two".to_owned()] });
+        assert_eq!(forget(&topic("all new\n"), &steps), ForgetOutcome::Nothing);
+        assert_eq!(forget(&topic("x\n"), &[]), ForgetOutcome::Nothing);
     }
 }

@@ -14,7 +14,7 @@ pub mod same;
 pub mod unwanted;
 pub mod wrote;
 
-pub use forget::{Forgotten, forget};
+pub use forget::{ForgetOutcome, forget};
 pub use same::Meaning;
 pub use unwanted::unwanted;
 pub use wrote::wrote_memory;

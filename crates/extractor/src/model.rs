@@ -3,9 +3,6 @@
 //! No call of the agent touches a file. It reads and writes a [`MemoryCopy`]; what it leaves there is written by the
 //! daemon like any other memory, with the hash of what the agent had before it. So the table of what is allowed
 //! guards what may be learnt, and the disk needs no guard from the agent.
-//!
-//! Reading order: [`shape`] (the client's own tools) → [`spot`] (a path, or why not) → [`listing`] (the only shell) →
-//! [`table`] (what is allowed) → [`mod@copy`] → [`tools`] → [`blocks`] (where a client has no tools) → [`instruction`].
 
 pub mod blocks;
 pub mod copy;
@@ -18,11 +15,11 @@ pub mod table;
 mod tests;
 pub mod tools;
 
-pub use copy::{Changed, MemoryCopy, Refused};
-pub use instruction::Instruction;
+pub use copy::{Changed, MemoryCopy, RefusedWrite};
+pub use instruction::ExtractionInstruction;
 pub use shape::Toolset;
 pub use table::{Allowed, Table};
-pub use tools::{Desk, MemoryTool};
+pub use tools::{ExtractionDesk, MemoryTool};
 
 /// By which its topics are known.
 pub const STRATEGY: &str = "model";

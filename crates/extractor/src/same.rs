@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use bethink_statement::{NEGATIONS, is_number, likeness};
 use serde::{Deserialize, Serialize};
 
 /// Of the words of both, so many must be shared to be the same statement.
@@ -26,50 +27,18 @@ const TEACHING: &str = "always never now going forward henceforth future remembe
 
 static IN_EVERY: LazyLock<BTreeSet<String>> = LazyLock::new(|| terms(TEACHING).collect());
 
-/// Words that deny, as they stand between spaces, in lower case.
-const DENIES: [&str; 34] = [
-    "not",
-    "no",
-    "never",
-    "don't",
-    "dont",
-    "doesn't",
-    "won't",
-    "can't",
-    "cannot",
-    "without",
-    "avoid",
-    "stop",
-    "isn't",
-    "aren't",
-    "shouldn't",
-    "mustn't",
-    "nie",
-    "niemals",
-    "nicht",
-    "kein",
-    "keine",
-    "keinen",
-    "ne",
-    "pas",
-    "jamais",
-    "sans",
-    "nunca",
-    "jamás",
-    "não",
-    "non",
-    "mai",
-    "niet",
-    "nooit",
-    "geen",
-];
+/// Words that deny besides [`NEGATIONS`], in lower case.
+const DENIES: &str = "dont without nie niemals nicht kein keine keinen ne pas jamais sans nunca jamás não non mai niet \
+    nooit geen";
 
 impl Meaning {
     pub fn of(text: &str) -> Self {
         let lower = text.to_lowercase().replace(['’', '‘'], "'");
         let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
-        let negative = words.any(|word| DENIES.contains(&word))
-            || ["不要", "别", "ない", "永远不"].iter().any(|denial| lower.contains(denial));
+        let negative =
+            words.any(|word| {
+                NEGATIONS.contains(&word) || DENIES.split(' ').any(|denial| denial == word)
+            }) || ["不要", "别", "ない", "永远不"].iter().any(|denial| lower.contains(denial));
         let digits = lower.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
         let words = terms(text).filter(|term| !IN_EVERY.contains(term));
         Self { words: words.chain(digits.map(str::to_owned)).collect(), negative }
@@ -80,15 +49,13 @@ impl Meaning {
         if self.words.is_empty() || self.negative != other.negative {
             return false;
         }
-        let shared = self.shared(other) as f64;
-        let all = (self.words.len() + other.words.len()) as f64 - shared;
-        shared / all >= SAME && self.figures().eq(other.figures())
+        likeness(&self.words, &other.words) >= SAME && self.figures().eq(other.figures())
     }
 
     /// A statement on what the other speaks of: a newer word on it, or the opposite.
     pub fn about(&self, other: &Self) -> bool {
         let named = |words: &BTreeSet<String>| -> BTreeSet<String> {
-            words.iter().filter(|word| !is_figure(word)).cloned().collect()
+            words.iter().filter(|word| !is_number(word)).cloned().collect()
         };
         let (own, others) = (named(&self.words), named(&other.words));
         let shared = own.intersection(&others).count();
@@ -101,25 +68,14 @@ impl Meaning {
         parts.map(Meaning::of).any(|part| self.same(&part))
     }
 
-    fn shared(&self, other: &Self) -> usize {
-        self.words.intersection(&other.words).count()
-    }
-
-    /// Three and four are not the same number with a typing error.
     fn figures(&self) -> impl Iterator<Item = &String> {
-        self.words.iter().filter(|word| is_figure(word))
+        self.words.iter().filter(|word| is_number(word))
     }
-}
-
-fn is_figure(word: &str) -> bool {
-    word.bytes().any(|b| b.is_ascii_digit())
 }
 
 fn terms(text: &str) -> impl Iterator<Item = String> {
     let terms = bethink_recall::analyze(text);
-    let terms: Vec<String> =
-        terms.split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect();
-    terms.into_iter()
+    terms.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
 /// Whether a word stands in every statement or in every text.

@@ -9,7 +9,6 @@ use bethink_memdir::header;
 
 use crate::same::Meaning;
 
-/// Who made a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     Extraction,

@@ -8,24 +8,11 @@ use bethink_transcript::{BlockKind, Message, ToolUseId};
 use serde_json::{Map, Value};
 
 /// Names of a path among a tool's arguments, in use by clients.
-const PATH: [&str; 6] =
-    ["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
+pub(crate) const PATH: &[&str] =
+    &["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
 /// Names of what is written there.
-const TEXT: [&str; 12] = [
-    "content",
-    "contents",
-    "file_text",
-    "text",
-    "new_string",
-    "new_str",
-    "newString",
-    "replace",
-    "new_text",
-    "newText",
-    "edits",
-    "insert_text",
-];
-const COMMAND: [&str; 2] = ["command", "cmd"];
+const TEXT: &str = "content contents file_text text new_string new_str newString replace new_text newText edits insert_text";
+pub(crate) const COMMAND: &[&str] = &["command", "cmd"];
 /// Signs of a command that writes what it names.
 const WRITES: [&str; 7] = [">", "tee ", "sed -i", "mv ", "cp ", "rm ", "touch "];
 
@@ -56,7 +43,7 @@ pub fn may_write(input: &str, dir: &str) -> bool {
     let text = |name: &&str| arguments.get(*name).and_then(Value::as_str);
     let is_inside = |path: &str| path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
     let names_file = PATH.iter().filter_map(text).any(is_inside);
-    let has_text = TEXT.iter().any(|name| arguments.contains_key(*name));
+    let has_text = TEXT.split(' ').any(|name| arguments.contains_key(name));
     let command = COMMAND
         .iter()
         .filter_map(text)
@@ -66,7 +53,7 @@ pub fn may_write(input: &str, dir: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bethink_transcript::message::Source;
+    use bethink_transcript::message::MessageSource;
     use bethink_transcript::{MessageId, MessageMeta, Seq, UnixMicros};
     use serde_json::json;
 
@@ -97,7 +84,7 @@ mod tests {
             let raw = json!({ "role": role, "content": [block] }).to_string();
             let id = MessageId::new("m").unwrap();
             let meta = MessageMeta { seq: Seq(1), id, created_at: UnixMicros(0) };
-            Message::parse(meta, raw.into_bytes().into(), Source::Client).unwrap()
+            Message::parse(meta, raw.into_bytes().into(), MessageSource::Client).unwrap()
         };
         let input = json!({ "file_path": "/m/a.md", "content": "x" });
         let call = message(

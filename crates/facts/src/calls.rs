@@ -1,31 +1,27 @@
 //! One call of a tool, in brief, and the line of its result that tells how it went.
 
+use bethink_transcript::text::shorten;
 use serde::Deserialize;
 
 /// What most tools are given, by the names in use.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Input {
-    #[serde(default, alias = "notebook_path", alias = "filePath", alias = "filename")]
+pub(crate) struct ToolInput {
+    #[serde(alias = "notebook_path", alias = "filePath", alias = "filename")]
     pub(crate) file_path: Option<String>,
-    #[serde(default)]
     pub(crate) path: Option<String>,
-    #[serde(default, alias = "cmd")]
+    #[serde(alias = "cmd")]
     pub(crate) command: Option<String>,
-    #[serde(default)]
     pub(crate) pattern: Option<String>,
-    #[serde(default)]
     pub(crate) description: Option<String>,
-    #[serde(default)]
     pub(crate) query: Option<String>,
-    #[serde(default)]
     pub(crate) url: Option<String>,
-    #[serde(default, alias = "oldText", alias = "old_str")]
+    #[serde(alias = "oldText", alias = "old_str")]
     pub(crate) old_string: Option<String>,
-    #[serde(default, alias = "newText", alias = "new_str", alias = "content", alias = "file_text")]
+    #[serde(alias = "newText", alias = "new_str", alias = "content", alias = "file_text")]
     pub(crate) new_string: Option<String>,
 }
 
-impl Input {
+impl ToolInput {
     pub(crate) fn parse(json: &str) -> Self {
         serde_json::from_str(json).unwrap_or_default()
     }
@@ -36,15 +32,8 @@ impl Input {
     }
 
     fn subject(&self) -> &str {
-        let all = [
-            &self.command,
-            &self.file_path,
-            &self.pattern,
-            &self.query,
-            &self.url,
-            &self.description,
-            &self.path,
-        ];
+        let Self { command, file_path, pattern, query, url, description, path, .. } = self;
+        let all = [command, file_path, pattern, query, url, description, path];
         all.into_iter().flatten().next().map_or("", String::as_str)
     }
 }
@@ -55,7 +44,7 @@ const ERROR_BYTES: usize = 220;
 const LINES: usize = 400;
 
 /// A call in a line, and a key that is the same for the same call made again.
-pub(crate) fn describe(name: &str, input: &Input) -> (String, String) {
+pub(crate) fn describe(name: &str, input: &ToolInput) -> (String, String) {
     let line = first_line(input.subject());
     let text = match line {
         "" => name.to_owned(),
@@ -72,7 +61,7 @@ pub(crate) fn first_line(command: &str) -> &str {
 
 /// What a call is about, in a line, for those who show single messages; empty when nothing tells.
 pub fn subject(input: &str) -> String {
-    shorten(first_line(Input::parse(input).subject()), CALL_BYTES)
+    shorten(first_line(ToolInput::parse(input).subject()), CALL_BYTES)
 }
 
 /// The words of a command that stay the same when it is run again: without the directory it is run in,
@@ -97,26 +86,10 @@ fn is_setting(word: &str) -> bool {
 
 /// The line of a result that says what went wrong, if something did.
 pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
-    const SIGNS: [&str; 14] = [
-        "error:",
-        "error[",
-        "Error:",
-        "ERROR",
-        "FAIL",
-        "--- FAIL",
-        "panicked at",
-        "Traceback (most recent call last)",
-        "npm ERR!",
-        "fatal:",
-        "undefined:",
-        "AssertionError",
-        "TypeError:",
-        "SyntaxError:",
-    ];
-    let sign = text
-        .lines()
-        .take(LINES)
-        .find(|line| SIGNS.iter().any(|s| line.trim_start().starts_with(s)));
+    const SIGNS: &str = "error:|error[|Error:|ERROR|FAIL|--- FAIL|panicked at|\
+        Traceback (most recent call last)|npm ERR!|fatal:|undefined:|AssertionError|TypeError:|SyntaxError:";
+    let is_sign = |line: &&str| SIGNS.split('|').any(|sign| line.trim_start().starts_with(sign));
+    let sign = text.lines().take(LINES).find(is_sign);
     let line = match (sign, is_error) {
         (Some(line), _) => line,
         (None, true) => text
@@ -132,39 +105,11 @@ pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
 
 /// The last line of a result that sums a run up: `test result: ok. 12 passed`.
 pub(crate) fn verdict(text: &str) -> Option<String> {
-    const SIGNS: [&str; 12] = [
-        " passed",
-        " failed",
-        "passing",
-        "failing",
-        "test result:",
-        "Tests:",
-        "PASS",
-        "FAIL",
-        "0 issues",
-        "Finished",
-        "no issues",
-        "error",
-    ];
-    let line = text
-        .lines()
-        .rev()
-        .take(LINES)
-        .map(str::trim)
-        .find(|line| line.len() > 2 && SIGNS.iter().any(|sign| line.contains(sign)))?;
+    const SIGNS: &str = " passed| failed|passing|failing|test result:|Tests:|PASS|FAIL|0 issues|\
+        Finished|no issues|error";
+    let is_verdict = |line: &&str| line.len() > 2 && SIGNS.split('|').any(|s| line.contains(s));
+    let line = text.lines().rev().take(LINES).map(str::trim).find(is_verdict)?;
     Some(shorten(line, 120))
-}
-
-/// The beginning of a line, with an ellipsis where something is missing.
-pub fn shorten(line: &str, bytes: usize) -> String {
-    if line.len() <= bytes {
-        return line.to_owned();
-    }
-    let mut end = bytes;
-    while !line.is_char_boundary(end) {
-        end -= 1;
-    }
-    format!("{}…", line[..end].trim_end())
 }
 
 #[cfg(test)]
@@ -184,7 +129,7 @@ mod tests {
     #[test]
     fn a_call_in_brief() {
         let check = |name: &str, input: &str, expect: &str| {
-            assert_eq!(describe(name, &Input::parse(input)).0, expect);
+            assert_eq!(describe(name, &ToolInput::parse(input)).0, expect);
         };
         check("Bash", r#"{"command":"\n  cargo test\nls","description":"d"}"#, "Bash `cargo test`");
         check("Bash", r##"{"command":"# stage\ngit add a"}"##, "Bash `git add a`");

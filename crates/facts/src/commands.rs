@@ -1,24 +1,26 @@
 //! Commands that were run, how they ended last, and what tests said.
 
 use bethink_transcript::Seq;
+use bethink_transcript::text::shorten;
 
-use crate::calls::{error_line, first_line, key_of, shorten, verdict};
+use crate::calls::{error_line, first_line, key_of, verdict};
 
 /// What a command is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CommandPurpose {
     Test,
     /// Builds, checks, lints, formats.
     Check,
     /// Records a state of the work: a commit, a push, a release.
     Commit,
+    #[default]
     Other,
 }
 
 /// One command, however often it was run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CommandFact {
-    pub purpose: Purpose,
+    pub purpose: CommandPurpose,
     /// As it was run last, in a line.
     pub line: Box<str>,
     pub runs: u32,
@@ -31,92 +33,68 @@ pub struct CommandFact {
     key: Box<str>,
 }
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Commands {
-    pub(crate) all: Vec<CommandFact>,
-}
-
 const LINE_BYTES: usize = 140;
 /// Commands that are kept; the longest unused go.
 const COMMANDS: usize = 200;
 
-impl Commands {
-    pub(crate) fn call(&mut self, command: &str, seq: Seq) {
-        let first = first_line(command);
-        if first.is_empty() {
-            return;
-        }
-        let (key, line) = (key_of(first), shorten(first, LINE_BYTES));
-        match self.all.iter_mut().find(|known| *known.key == *key) {
-            Some(known) => {
-                known.runs += 1;
-                known.last = seq;
-                known.failed = None;
-                known.line = line.into();
-            }
-            None => self.all.push(CommandFact {
-                purpose: purpose(command),
-                line: line.into(),
-                runs: 1,
-                failures: 0,
-                last: seq,
-                failed: None,
-                verdict: None,
-                key: key.into(),
-            }),
-        }
-        if self.all.len() > 2 * COMMANDS {
-            self.all.sort_by_key(|known| known.last);
-            self.all.drain(..COMMANDS);
-        }
+/// Notes a command that is run.
+pub(crate) fn called(all: &mut Vec<CommandFact>, command: &str, seq: Seq) {
+    let first = first_line(command);
+    if first.is_empty() {
+        return;
     }
-
-    pub(crate) fn result(&mut self, command: &str, is_error: bool, text: &str) {
-        let first = first_line(command);
-        let key = key_of(first);
-        let Some(known) = self.all.iter_mut().find(|known| *known.key == *key) else { return };
-        let failed = is_error || error_line(text, false).is_some();
-        known.failed = Some(failed);
-        known.failures += u32::from(failed);
-        known.verdict = match known.purpose {
-            Purpose::Test | Purpose::Check => verdict(text).map(Into::into),
-            Purpose::Commit => committed(text).map(Into::into),
-            Purpose::Other => None,
-        };
+    let (key, line) = (key_of(first), shorten(first, LINE_BYTES));
+    match all.iter_mut().find(|known| *known.key == *key) {
+        Some(known) => {
+            known.runs += 1;
+            known.last = seq;
+            known.failed = None;
+            known.line = line.into();
+        }
+        None => all.push(CommandFact {
+            purpose: purpose(command),
+            line: line.into(),
+            runs: 1,
+            last: seq,
+            key: key.into(),
+            ..CommandFact::default()
+        }),
+    }
+    if all.len() > 2 * COMMANDS {
+        all.sort_by_key(|known| known.last);
+        all.drain(..COMMANDS);
     }
 }
 
-/// `[main 1a2b3c4] store: …`, the line with which git tells of a commit.
-fn committed(text: &str) -> Option<String> {
-    let line = text.lines().find(|line| line.starts_with('[') && line.contains("] "))?;
-    Some(shorten(line, LINE_BYTES))
+/// Notes how it ended.
+pub(crate) fn ended(all: &mut [CommandFact], command: &str, is_error: bool, text: &str) {
+    let first = first_line(command);
+    let key = key_of(first);
+    let Some(known) = all.iter_mut().find(|known| *known.key == *key) else { return };
+    let failed = is_error || error_line(text, false).is_some();
+    known.failed = Some(failed);
+    known.failures += u32::from(failed);
+    known.verdict = match known.purpose {
+        CommandPurpose::Test | CommandPurpose::Check => verdict(text).map(Into::into),
+        // `[main 1a2b3c4] store: …`, the line with which git tells of a commit.
+        CommandPurpose::Commit => {
+            let mut lines = text.lines();
+            let told = lines.find(|line| line.starts_with('[') && line.contains("] "));
+            told.map(|line| shorten(line, LINE_BYTES).into())
+        }
+        CommandPurpose::Other => None,
+    };
 }
 
-pub(crate) fn purpose(command: &str) -> Purpose {
+pub(crate) fn purpose(command: &str) -> CommandPurpose {
     const COMMITS: [&str; 5] = ["git commit", "git push", "git tag", "gh pr create", "npm publish"];
     const TESTS: [&str; 10] = [
         "test", "tests", "pytest", "jest", "vitest", "rspec", "phpunit", "nextest", "ctest", "tox",
     ];
-    const CHECKS: [&str; 16] = [
-        "build",
-        "lint",
-        "check",
-        "clippy",
-        "tsc",
-        "fmt",
-        "format",
-        "compile",
-        "make",
-        "vet",
-        "golangci-lint",
-        "eslint",
-        "ruff",
-        "mypy",
-        "prettier",
-        "typecheck",
-    ];
+    const CHECKS: &str = "build lint check clippy tsc fmt format compile make vet golangci-lint \
+        eslint ruff mypy prettier typecheck";
     if COMMITS.iter().any(|mark| command.contains(mark)) {
-        return Purpose::Commit;
+        return CommandPurpose::Commit;
     }
     let words = || {
         command
@@ -124,11 +102,11 @@ pub(crate) fn purpose(command: &str) -> Purpose {
             .take(24)
     };
     if words().any(|word| TESTS.contains(&word)) {
-        Purpose::Test
-    } else if words().any(|word| CHECKS.contains(&word)) {
-        Purpose::Check
+        CommandPurpose::Test
+    } else if words().any(|word| CHECKS.split(' ').any(|check| check == word)) {
+        CommandPurpose::Check
     } else {
-        Purpose::Other
+        CommandPurpose::Other
     }
 }
 
@@ -138,33 +116,36 @@ mod tests {
 
     #[test]
     fn commands_are_known_by_their_purpose() {
-        let check =
-            |command: &str, expect: Purpose| assert_eq!(purpose(command), expect, "{command}");
-        check("cd x && cargo test -p store", Purpose::Test);
-        check("mise run test:ci", Purpose::Test);
-        check("npm run lint", Purpose::Check);
-        check("git add -A && git commit -m 'test'", Purpose::Commit);
-        check("ls -la", Purpose::Other);
-        check("cat latest.txt", Purpose::Other);
+        let check = |command: &str, expect: CommandPurpose| {
+            assert_eq!(purpose(command), expect, "{command}");
+        };
+        check("cd x && cargo test -p store", CommandPurpose::Test);
+        check("mise run test:ci", CommandPurpose::Test);
+        check("npm run lint", CommandPurpose::Check);
+        check("git add -A && git commit -m 'test'", CommandPurpose::Commit);
+        check("ls -la", CommandPurpose::Other);
+        check("cat latest.txt", CommandPurpose::Other);
     }
 
     #[test]
     fn a_command_has_the_state_of_its_last_run() {
-        let mut commands = Commands::default();
-        commands.call("cargo test -p a", Seq(1));
-        assert_eq!(commands.all[0].failed, None);
-        commands.result(
+        let mut commands = Vec::new();
+        called(&mut commands, "cargo test -p a", Seq(1));
+        assert_eq!(commands[0].failed, None);
+        ended(
+            &mut commands,
             "cargo test -p a",
             true,
             "Exit code 101\ntest result: FAILED. 1 passed; 2 failed",
         );
-        commands.call("cargo test -p a 2>&1 | tail -3", Seq(3));
-        commands.result(
+        called(&mut commands, "cargo test -p a 2>&1 | tail -3", Seq(3));
+        ended(
+            &mut commands,
             "cargo test -p a 2>&1 | tail -3",
             false,
             "test result: ok. 3 passed; 0 failed",
         );
-        let [only] = &commands.all[..] else { panic!("{commands:?}") };
+        let [only] = &commands[..] else { panic!("{commands:?}") };
         assert_eq!((only.runs, only.failures, only.failed), (2, 1, Some(false)));
         assert_eq!(only.verdict.as_deref(), Some("test result: ok. 3 passed; 0 failed"));
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bethink_transcript::Seq;
+use bethink_transcript::text::shorten;
 
 /// A sentence that settles something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct StatedDecision {
     pub seq: Seq,
     pub text: Arc<str>,
     pub by_user: bool,
@@ -17,67 +18,24 @@ const SENTENCE_BYTES: usize = 260;
 /// Decisions found in one text at most: a design document decides everything at once.
 const A_TEXT: usize = 6;
 
-/// Phrases by which people and models settle something or give the reason for it.
-const SETTLES: [&str; 26] = [
-    "because ",
-    "so that ",
-    "instead of ",
-    "rather than ",
-    "decided",
-    "the reason ",
-    "root cause",
-    "turns out",
-    "the problem is",
-    "the issue is",
-    "the fix is",
-    "we should ",
-    "let's ",
-    "must not ",
-    "should not ",
-    "agreed",
-    "won't ",
-    "no longer ",
-    "keep ",
-    "is intentional",
-    "by design",
-    "trade-off",
-    "prefer ",
-    "will use ",
-    "i'll use ",
-    "going with ",
-];
-/// Of these, what gives a reason says more than what announces a step.
-const REASONS: [&str; 9] = [
-    "because ",
-    "so that ",
-    "instead of ",
-    "rather than ",
-    "root cause",
-    "turns out",
-    "the reason ",
-    "by design",
-    "decided",
-];
+/// Phrases that settle something by giving the reason for it, which says more than to announce a step.
+const REASONS: &str = "because |so that |instead of |rather than |root cause|turns out|the reason |by design|\
+    decided";
+/// Other phrases by which people and models settle something.
+const SETTLES: &str = "the problem is|the issue is|the fix is|we should |let's |must not |should not |agreed|\
+    won't |no longer |keep |is intentional|trade-off|prefer |will use |i'll use |going with ";
 /// "Let's run the tests" settles nothing.
-const STEPS: [&str; 8] = [
-    "let's run",
-    "let's check",
-    "let's see",
-    "let's look",
-    "let's test",
-    "let's verify",
-    "let's read",
-    "let me ",
-];
+const STEPS: &str =
+    "let's run|let's check|let's see|let's look|let's test|let's verify|let's read|let me ";
 
 /// The sentences of `text` that settle something.
-pub(crate) fn in_text(seq: Seq, text: &str, by_user: bool) -> Vec<Decision> {
+pub(crate) fn in_text(seq: Seq, text: &str, by_user: bool) -> Vec<StatedDecision> {
     let mut found: Vec<(bool, &str)> = Vec::new();
     for sentence in sentences(text) {
         let lower = sentence.to_lowercase();
-        let reason = REASONS.iter().any(|mark| lower.contains(mark));
-        let settles = reason || SETTLES.iter().any(|mark| lower.contains(mark));
-        if settles && (reason || !STEPS.iter().any(|step| lower.contains(step))) {
+        let has = |phrases: &str| phrases.split('|').any(|phrase| lower.contains(phrase));
+        let reason = has(REASONS);
+        if reason || has(SETTLES) && !has(STEPS) {
             found.push((reason, sentence));
         }
     }
@@ -85,14 +43,11 @@ pub(crate) fn in_text(seq: Seq, text: &str, by_user: bool) -> Vec<Decision> {
         found.sort_by_key(|(reason, _)| !reason);
         found.truncate(A_TEXT);
     }
-    found
-        .into_iter()
-        .map(|(_, sentence)| Decision {
-            seq,
-            text: crate::calls::shorten(sentence, SENTENCE_BYTES).into(),
-            by_user,
-        })
-        .collect()
+    let decision = |(_, sentence)| {
+        let text = shorten(sentence, SENTENCE_BYTES).into();
+        StatedDecision { seq, text, by_user }
+    };
+    found.into_iter().map(decision).collect()
 }
 
 /// Sentences and list items of prose; code blocks and tables are none.

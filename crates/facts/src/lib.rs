@@ -3,10 +3,6 @@
 //! Deterministic and incremental: a message is read once, in order. Facts always come from history,
 //! never from an earlier summary, so that generations of compactions do not thin out. Notes, summaries,
 //! search snippets and fidelity draw on this one reading; none of them reads a transcript itself.
-//!
-//! Reading order: [`said`] and [`decisions`] (words) → [`calls`], [`files`], [`commands`], [`tasks`]
-//! gathered by [`tools`] (deeds) → [`names`] and [`need`] (what both are about, and how likely it is to
-//! come up again) → [`rows`] (one fact as one line).
 
 mod calls;
 pub mod commands;
@@ -22,17 +18,18 @@ mod tools;
 
 use std::collections::{HashMap, HashSet};
 
-use bethink_context::todos::{self, Status, Todo};
+use bethink_transcript::text::beginning;
+use bethink_transcript::todos::{self, Todo, TodoStatus};
 use bethink_transcript::{BlockKind, Message, Role, Seq};
 
-pub use calls::{shorten, subject};
-pub use commands::{CommandFact, Purpose};
-pub use decisions::Decision;
-pub use files::{Change, FileFact, Symbol};
-pub use names::{NameUse, Names, Ranked};
-pub use need::Moment;
-pub use said::{Said, SaidKind, readable, without_middle};
-pub use tools::{Action, Edit, Failure, Tools};
+pub use calls::subject;
+pub use commands::{CommandFact, CommandPurpose};
+pub use decisions::StatedDecision;
+pub use files::{EditKind, FileFact, Symbol};
+pub use names::{NameUse, Names, RankedName};
+pub use need::NeedMoment;
+pub use said::{RecordedStatement, SaidKind, readable, without_middle};
+pub use tools::{Action, KnownTools, ToolEdit, ToolFailure};
 
 use names::Voice;
 
@@ -42,24 +39,22 @@ pub struct Facts {
     through: Seq,
     pub names: Names,
     /// The user's words, oldest first.
-    pub user: Vec<Said>,
+    pub user: Vec<RecordedStatement>,
     /// The assistant's words, oldest first, each shortened to its beginning.
-    pub assistant: Vec<Said>,
+    pub assistant: Vec<RecordedStatement>,
     /// What was settled, oldest first.
-    pub decisions: Vec<Decision>,
-    pub tools: Tools,
+    pub decisions: Vec<StatedDecision>,
+    pub tools: KnownTools,
     pub todos: Vec<Todo>,
     /// The message that set the list.
     pub todos_at: Seq,
     /// The newest plan that the user was shown, and where.
-    pub plan: Option<Said>,
+    pub plan: Option<RecordedStatement>,
 }
 
 /// Of what the assistant said, so much is kept: it states its case at the beginning.
 const ASSISTANT_BYTES: usize = 1_200;
-/// Newest statements of the assistant that are kept.
 const STATEMENTS: usize = 160;
-/// Newest decisions that are kept.
 const DECISIONS: usize = 300;
 /// Of a plan, so much is kept.
 const PLAN_BYTES: usize = 6_000;
@@ -111,7 +106,7 @@ impl Facts {
     }
 
     /// `whole` is the text that `said` was taken from.
-    fn user_said(&mut self, said: Said, whole: &str) {
+    fn user_said(&mut self, said: RecordedStatement, whole: &str) {
         let handover = said.kind == SaidKind::Handover;
         let voice = if handover { Voice::Spoken } else { Voice::User };
         self.names.observe(whole, said.seq, voice, self.tools.focus());
@@ -134,9 +129,8 @@ impl Facts {
                     self.names.observe(&text, seq, Voice::Spoken, self.tools.focus());
                     self.settle(decisions::in_text(seq, &text, false));
                     if text.trim().len() > 2 {
-                        let short =
-                            bethink_context::placeholder::beginning(text.trim(), ASSISTANT_BYTES);
-                        self.assistant.push(Said::new(seq, short));
+                        let short = beginning(text.trim(), ASSISTANT_BYTES);
+                        self.assistant.push(RecordedStatement::new(seq, short));
                     }
                 }
                 BlockKind::ToolUse { id, name } => {
@@ -148,7 +142,8 @@ impl Facts {
                         self.todos_at = seq;
                     }
                     if PLAN_TOOLS.contains(&&**name) && !text.trim().is_empty() {
-                        self.plan = Some(Said::new(seq, &without_middle(text.trim(), PLAN_BYTES)));
+                        let plan = without_middle(text.trim(), PLAN_BYTES);
+                        self.plan = Some(RecordedStatement::new(seq, &plan));
                     }
                 }
                 _ => {}
@@ -159,27 +154,31 @@ impl Facts {
         }
     }
 
-    fn settle(&mut self, found: Vec<Decision>) {
+    fn settle(&mut self, found: Vec<StatedDecision>) {
         self.decisions.extend(found);
-        if self.decisions.len() > 2 * DECISIONS {
-            self.decisions.drain(..DECISIONS);
-        }
+        tools::forget_oldest(&mut self.decisions, DECISIONS);
     }
 
     /// What the user said after the todo list was set, and may have changed it.
-    pub fn said_since_todos(&self) -> Option<&Said> {
+    pub fn said_since_todos(&self) -> Option<&RecordedStatement> {
         self.user.last().filter(|said| said.seq > self.todos_at)
     }
 
+    /// The todo to go on with: the one in progress, or the first that is to be done.
+    pub fn next_todo(&self) -> Option<&Todo> {
+        let with = |status| self.todos.iter().find(|todo| todo.status == status);
+        with(TodoStatus::InProgress).or_else(|| with(TodoStatus::Pending))
+    }
+
     /// The situation by which needs are judged.
-    pub fn moment(&self) -> Moment<'_> {
+    pub fn moment(&self) -> NeedMoment<'_> {
         let mut open = HashSet::new();
         let unfixed = self.tools.failures.iter().rev().take(8).filter(|f| f.fixed.is_none());
         for failure in unfixed {
             names::names_in(&failure.error, &mut open);
             names::names_in(&failure.call, &mut open);
         }
-        for todo in self.todos.iter().filter(|todo| todo.status != Status::Completed) {
+        for todo in self.todos.iter().filter(|todo| todo.status != TodoStatus::Completed) {
             names::names_in(&todo.content, &mut open);
         }
         for said in self.assistant.iter().rev().take(2).chain(self.user.last()) {
@@ -189,7 +188,7 @@ impl Facts {
         let role = |edited: bool| {
             files.iter().filter(move |f| (f.edits > 0) == edited).map(FileFact::name).collect()
         };
-        Moment {
+        NeedMoment {
             now: self.through,
             open,
             edited: role(true),
@@ -205,9 +204,7 @@ impl Facts {
         let since = self.through.0.saturating_sub(NEWEST);
         for (name, _) in self.names.iter().filter(|(_, used)| used.last_spoken.0 > since) {
             need::for_each_word(name, |word| {
-                if !words.contains(word) {
-                    words.insert(word.to_owned());
-                }
+                words.insert(word.to_owned());
             });
         }
         words

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bethink_recall::{for_each_name, is_plain, last_part, last_two_parts};
+use bethink_names::{for_each_name, is_plain, last_part, last_two_parts};
 use bethink_transcript::Seq;
 
-use crate::need::{Moment, need};
+use crate::need::{NeedMoment, need};
 
 /// Messages after which a mention counts half: about the length of one stretch of work.
 const SLOW_HALF_LIFE: f32 = 300.0;
@@ -34,16 +34,7 @@ pub(crate) enum Voice {
     Seen,
 }
 
-impl Voice {
-    fn weight(self) -> f32 {
-        match self {
-            Voice::User | Voice::Spoken => 3.0,
-            Voice::Seen => 1.0,
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NameUse {
     pub count: u32,
     pub spoken: u32,
@@ -62,8 +53,9 @@ pub struct NameUse {
 impl NameUse {
     fn met(&mut self, seq: Seq, voice: Voice, focus: Option<usize>) {
         let passed = seq.0.saturating_sub(self.last.0);
-        self.slow = self.slow * decay(passed, SLOW_HALF_LIFE) + voice.weight();
-        self.quick = self.quick * decay(passed, QUICK_HALF_LIFE) + voice.weight();
+        let weight = if voice == Voice::Seen { 1.0 } else { 3.0 };
+        self.slow = self.slow * decay(passed, SLOW_HALF_LIFE) + weight;
+        self.quick = self.quick * decay(passed, QUICK_HALF_LIFE) + weight;
         self.last = seq;
         self.count += 1;
         if voice != Voice::Seen {
@@ -85,7 +77,7 @@ impl NameUse {
 
 /// A name with its predicted need.
 #[derive(Clone, Copy, Debug)]
-pub struct Ranked<'a> {
+pub struct RankedName<'a> {
     pub name: &'a str,
     pub used: &'a NameUse,
     /// Probability that it is used again soon, 0 to 1.
@@ -113,19 +105,9 @@ impl Names {
             if voice == Voice::Seen && fresh > NAMES_A_TEXT {
                 return;
             }
-            let mut used = NameUse {
-                count: 0,
-                spoken: 0,
-                by_user: false,
-                first: seq,
-                last: seq,
-                last_spoken: Seq::ZERO,
-                focus,
-                shown: (is_plain(name) && whole.len() > name.len())
-                    .then(|| last_two_parts(whole).into()),
-                slow: 0.0,
-                quick: 0.0,
-            };
+            let is_word = is_plain(name) && whole.len() > name.len();
+            let shown = is_word.then(|| last_two_parts(whole).into());
+            let mut used = NameUse { first: seq, last: seq, focus, shown, ..NameUse::default() };
             used.met(seq, voice, focus);
             self.uses.insert(name.into(), used);
         });
@@ -164,10 +146,10 @@ impl Names {
     }
 
     /// Names by predicted need, most needed first; ties in order of the alphabet.
-    pub fn ranked(&self, moment: &Moment<'_>) -> Vec<Ranked<'_>> {
+    pub fn ranked(&self, moment: &NeedMoment<'_>) -> Vec<RankedName<'_>> {
         let mut all: Vec<_> = self
             .iter()
-            .map(|(name, used)| Ranked { name, used, need: need(name, used, moment) })
+            .map(|(name, used)| RankedName { name, used, need: need(name, used, moment) })
             .collect();
         all.sort_by(|a, b| b.need.total_cmp(&a.need).then(a.name.cmp(b.name)));
         all
@@ -198,6 +180,7 @@ fn is_hashed(name: &str) -> bool {
     })
 }
 
-fn decay(messages: u64, half_life: f32) -> f32 {
+/// What is left of 1 after so many messages.
+pub fn decay(messages: u64, half_life: f32) -> f32 {
     (-(messages as f32) / half_life * std::f32::consts::LN_2).exp()
 }

@@ -39,7 +39,7 @@ pub const WEIGHTS: [f32; FEATURES] =
 
 /// What is going on when needs are asked for.
 #[derive(Debug)]
-pub struct Moment<'a> {
+pub struct NeedMoment<'a> {
     pub now: Seq,
     /// Names in what is unfinished.
     pub open: HashSet<&'a str>,
@@ -50,7 +50,7 @@ pub struct Moment<'a> {
     pub words: HashSet<String>,
 }
 
-impl Moment<'_> {
+impl NeedMoment<'_> {
     /// Share of the name's words that are in use right now, 0 to 1.
     fn topic(&self, name: &str) -> f32 {
         let (mut all, mut known) = (0, 0);
@@ -83,7 +83,7 @@ pub(crate) fn for_each_word(name: &str, mut each: impl FnMut(&str)) {
 }
 
 /// What is known of the name, in the order of [`FEATURE_NAMES`].
-pub fn features(name: &str, used: &NameUse, moment: &Moment<'_>) -> [f32; FEATURES] {
+pub fn features(name: &str, used: &NameUse, moment: &NeedMoment<'_>) -> [f32; FEATURES] {
     let age = |seq: Seq| (1.0 + moment.now.0.saturating_sub(seq.0) as f32).ln();
     let yes = |is: bool| f32::from(u8::from(is));
     [
@@ -103,7 +103,7 @@ pub fn features(name: &str, used: &NameUse, moment: &Moment<'_>) -> [f32; FEATUR
 }
 
 /// Probability that the name is said or used again soon.
-pub fn need(name: &str, used: &NameUse, moment: &Moment<'_>) -> f32 {
+pub fn need(name: &str, used: &NameUse, moment: &NeedMoment<'_>) -> f32 {
     let at = features(name, used, moment);
     let sum: f32 = at.iter().zip(WEIGHTS).map(|(x, w)| x * w).sum();
     1.0 / (1.0 + (-sum).exp())

@@ -1,14 +1,16 @@
 //! One fact as one line. Notes and summaries are made of these lines, so that a fact reads the same
 //! wherever it stands. `[41]` is the message that a line comes from.
 
-use bethink_transcript::Seq;
+use std::iter::successors;
 
-use crate::calls::shorten;
+use bethink_transcript::Seq;
+use bethink_transcript::text::{self, shorten};
+
 use crate::commands::CommandFact;
-use crate::decisions::Decision;
-use crate::files::{Change, FileFact};
-use crate::said::{Said, SaidKind};
-use crate::tools::{Action, Failure};
+use crate::decisions::StatedDecision;
+use crate::files::{EditKind, FileFact};
+use crate::said::{RecordedStatement, SaidKind};
+use crate::tools::{Action, ToolFailure};
 
 /// `[41]`: where a line comes from.
 pub fn mark(seq: Seq) -> String {
@@ -17,20 +19,15 @@ pub fn mark(seq: Seq) -> String {
 
 /// Text on one line, shortened at its end.
 pub fn one_line(text: &str, bytes: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    shorten(&line, bytes)
+    shorten(&text::one_line(text), bytes)
 }
 
 /// `store/append.rs (edited 3×, read 2×, last [84]): added \`open\`; changed \`close\``, below `root`.
 pub fn file(file: &FileFact, root: &str, symbols: usize) -> String {
     let path = file.path.strip_prefix(root).unwrap_or(&file.path);
-    let mut row = format!("{path} ({}, last {})", done_to(file), mark(file.last));
+    let row = format!("{path} ({}, last {})", done_to(file), mark(file.last));
     let changes = changes(file, symbols);
-    if !changes.is_empty() {
-        row.push_str(": ");
-        row.push_str(&changes);
-    }
-    row
+    if changes.is_empty() { row } else { format!("{row}: {changes}") }
 }
 
 fn done_to(file: &FileFact) -> String {
@@ -50,21 +47,22 @@ fn done_to(file: &FileFact) -> String {
 }
 
 /// `added open, close; removed reopen`: the newest `limit` symbols, by what an edit did to them.
-fn changes(file: &FileFact, limit: usize) -> String {
-    let newest = || file.symbols.iter().rev().take(limit);
-    let group = |change: Change, verb: &str| {
-        let names: Vec<&str> = newest().filter(|s| s.change == change).map(|s| &*s.name).collect();
+pub fn changes(file: &FileFact, limit: usize) -> String {
+    let verbs = [
+        (EditKind::Added, "added"),
+        (EditKind::Changed, "changed"),
+        (EditKind::Removed, "removed"),
+    ];
+    let groups = verbs.into_iter().filter_map(|(change, verb)| {
+        let newest = file.symbols.iter().rev().take(limit).filter(|s| s.change == change);
+        let names: Vec<&str> = newest.map(|symbol| &*symbol.name).collect();
         (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
-    };
-    [(Change::Added, "added"), (Change::Changed, "changed"), (Change::Removed, "removed")]
-        .into_iter()
-        .filter_map(|(change, verb)| group(change, verb))
-        .collect::<Vec<_>>()
-        .join("; ")
+    });
+    groups.collect::<Vec<_>>().join("; ")
 }
 
 /// `[12] Bash \`cargo test\`: error[E0308] → changed a.rs; worked again in [15]`.
-pub fn failure(failure: &Failure) -> String {
+pub fn failure(failure: &ToolFailure) -> String {
     const EDITS: usize = 4;
     let mut edits: Vec<&str> = failure.edits.iter().map(|path| file_name(path)).collect();
     edits.dedup();
@@ -99,7 +97,7 @@ pub fn command(command: &CommandFact) -> String {
 }
 
 /// `[12] (user) keep the lease rather than renew it`.
-pub fn decision(decision: &Decision, bytes: usize) -> String {
+pub fn decision(decision: &StatedDecision, bytes: usize) -> String {
     let who = if decision.by_user { "(user) " } else { "" };
     format!("{} {who}{}", mark(decision.seq), one_line(&decision.text, bytes))
 }
@@ -111,38 +109,38 @@ pub fn action(action: &Action) -> String {
 }
 
 /// What the user said, with the question that it answers.
-pub fn said(said: &Said, bytes: usize) -> String {
-    let text = one_line(&said.text, bytes);
-    match (&said.question, said.kind) {
-        (Some(question), _) => {
-            format!("{} {text} (asked: {})", mark(said.seq), one_line(question, bytes / 2))
+pub fn said(said: &RecordedStatement, bytes: usize) -> String {
+    let (mark, text) = (mark(said.seq), one_line(&said.text, bytes));
+    match &said.question {
+        Some(question) => format!("{mark} {text} (asked: {})", one_line(question, bytes / 2)),
+        None if said.kind == SaidKind::Handover => {
+            format!("{mark} (account of an earlier session) {text}")
         }
-        (None, SaidKind::Handover) => {
-            format!("{} (account of an earlier session) {text}", mark(said.seq))
-        }
-        _ => format!("{} {text}", mark(said.seq)),
+        None => format!("{mark} {text}"),
     }
 }
 
 /// The longest directory that most files share, with its slash; empty when there is none.
 pub fn common_root(files: &[FileFact]) -> String {
     let Some(first) = files.iter().max_by_key(|f| f.edits + f.reads) else { return String::new() };
-    let mut root: &str = &first.path;
-    while let Some(slash) = root.trim_end_matches('/').rfind('/') {
-        root = &root[..=slash];
+    let is_shared = |root: &&str| {
         let below = files.iter().filter(|f| f.path.starts_with(root)).count();
-        if root.len() > 1 && below * 5 >= files.len() * 4 {
-            return root.to_owned();
-        }
-        if root.len() <= 1 {
-            break;
-        }
-    }
-    String::new()
+        below * 5 >= files.len() * 4
+    };
+    // The root of the disk is no place.
+    let mut roots = successors(directory(&first.path), |path| directory(path))
+        .take_while(|root| root.len() > 1);
+    roots.find(is_shared).map(str::to_owned).unwrap_or_default()
 }
 
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+/// The directory that a path lies in, with its slash.
+fn directory(path: &str) -> Option<&str> {
+    path.get(..=path.trim_end_matches('/').rfind('/')?)
+}
+
+/// The last part of a path.
+pub fn file_name(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -159,7 +157,7 @@ mod tests {
             edits: 1,
             created: true,
             last: Seq(9),
-            symbols: vec![symbol("open", Change::Added), symbol("gone", Change::Removed)],
+            symbols: vec![symbol("open", EditKind::Added), symbol("gone", EditKind::Removed)],
             ..FileFact::default()
         };
         assert_eq!(

@@ -3,52 +3,11 @@
 //! By the looks of a line, in the languages that people write; no parser, since a hunk is no file.
 
 /// Words that may stand before the one that tells what is defined.
-const MODIFIERS: [&str; 22] = [
-    "pub",
-    "export",
-    "default",
-    "async",
-    "static",
-    "public",
-    "private",
-    "protected",
-    "final",
-    "abstract",
-    "unsafe",
-    "extern",
-    "inline",
-    "virtual",
-    "override",
-    "sealed",
-    "open",
-    "internal",
-    "declare",
-    "readonly",
-    "local",
-    "partial",
-];
+const MODIFIERS: &str = "pub export default async static public private protected final abstract unsafe \
+    extern inline virtual override sealed open internal declare readonly local partial";
 /// Words that say: the next name is being defined.
-const KEYWORDS: [&str; 19] = [
-    "fn",
-    "func",
-    "fun",
-    "def",
-    "class",
-    "struct",
-    "enum",
-    "trait",
-    "interface",
-    "type",
-    "const",
-    "mod",
-    "module",
-    "function",
-    "object",
-    "protocol",
-    "record",
-    "macro_rules!",
-    "namespace",
-];
+const KEYWORDS: &str = "fn func fun def class struct enum trait interface type const mod module function \
+    object protocol record macro_rules! namespace";
 /// Longest line that is looked at; what is longer is data.
 const LINE_BYTES: usize = 400;
 
@@ -62,10 +21,10 @@ fn defined_by(line: &str) -> Option<&str> {
     loop {
         let end = rest.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        if KEYWORDS.contains(&word) {
+        if KEYWORDS.split(' ').any(|keyword| keyword == word) {
             return name(receiver_left_out(after.trim_start()), word);
         }
-        if !MODIFIERS.contains(&word) {
+        if !MODIFIERS.split(' ').any(|modifier| modifier == word) {
             return None;
         }
         rest = after.trim_start();
@@ -89,15 +48,10 @@ fn name<'a>(rest: &'a str, keyword: &str) -> Option<&'a str> {
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
     let name = &rest[..end];
     // `type` and `const` are common words of prose and of other grammars: what follows must fit.
-    let fits = match keyword {
-        "type" | "object" | "record" | "module" | "open" => {
-            rest[end..].trim_start().starts_with(['=', '{', '<', '(', ':'])
-                || rest[end..].trim_start().starts_with("struct")
-                || rest[end..].trim_start().starts_with("interface")
-                || rest[end..].trim_start().starts_with("func")
-        }
-        _ => true,
-    };
+    let after = rest[end..].trim_start();
+    let fits = !matches!(keyword, "type" | "object" | "record" | "module" | "open")
+        || after.starts_with(['=', '{', '<', '(', ':'])
+        || ["struct", "interface", "func"].into_iter().any(|word| after.starts_with(word));
     (fits && name.len() >= 3 && name.starts_with(|c: char| c.is_alphabetic() || c == '_'))
         .then_some(name)
 }

@@ -1,16 +1,14 @@
 //! The list of work, from whichever tools an agent keeps it with.
 
-use bethink_context::todos::{Priority, Status, Todo};
+use bethink_transcript::todos::{Todo, TodoPriority, TodoStatus};
 use serde::Deserialize;
 
 /// One change of a list that is kept item by item.
 #[derive(Debug, Deserialize)]
-struct Change {
-    #[serde(default, alias = "taskId", alias = "task_id")]
+struct TaskChange {
+    #[serde(alias = "taskId", alias = "task_id")]
     id: Option<String>,
-    #[serde(default)]
     subject: Option<String>,
-    #[serde(default)]
     status: Option<String>,
 }
 
@@ -28,19 +26,19 @@ pub(crate) fn apply(list: &mut Vec<Todo>, tool: &str, input: &str) -> bool {
 }
 
 fn create(list: &mut Vec<Todo>, input: &str) -> bool {
-    let Some(Change { subject: Some(content), .. }) = read(input) else { return false };
+    let Some(TaskChange { subject: Some(content), .. }) = read(input) else { return false };
     if list.len() >= MAX_ITEMS {
         return false;
     }
     // The tool numbers items in the order in which they were made.
     let last = list.iter().filter_map(|todo| todo.id.parse::<u64>().ok()).max().unwrap_or(0);
     let id = (last + 1).to_string();
-    list.push(Todo { id, content, status: Status::Pending, priority: Priority::Medium });
+    list.push(Todo { id, content, status: TodoStatus::Pending, priority: TodoPriority::Medium });
     true
 }
 
 fn update(list: &mut Vec<Todo>, input: &str) -> bool {
-    let Some(Change { id: Some(id), subject, status }) = read(input) else { return false };
+    let Some(TaskChange { id: Some(id), subject, status }) = read(input) else { return false };
     if status.as_deref() == Some("deleted") {
         let before = list.len();
         list.retain(|todo| todo.id != id);
@@ -51,15 +49,15 @@ fn update(list: &mut Vec<Todo>, input: &str) -> bool {
         todo.content = subject;
     }
     match status.as_deref() {
-        Some("completed") => todo.status = Status::Completed,
-        Some("in_progress") => todo.status = Status::InProgress,
-        Some("pending") => todo.status = Status::Pending,
+        Some("completed") => todo.status = TodoStatus::Completed,
+        Some("in_progress") => todo.status = TodoStatus::InProgress,
+        Some("pending") => todo.status = TodoStatus::Pending,
         _ => {}
     }
     true
 }
 
-fn read(input: &str) -> Option<Change> {
+fn read(input: &str) -> Option<TaskChange> {
     serde_json::from_str(input).ok()
 }
 
@@ -75,7 +73,7 @@ mod tests {
         assert!(apply(&mut list, "TaskUpdate", r#"{"taskId":"1","status":"completed"}"#));
         assert!(apply(&mut list, "TaskUpdate", r#"{"taskId":"2","status":"in_progress"}"#));
         let shown: Vec<_> = list.iter().map(|t| (t.content.as_str(), t.status)).collect();
-        assert_eq!(shown, [("write", Status::Completed), ("test", Status::InProgress)]);
+        assert_eq!(shown, [("write", TodoStatus::Completed), ("test", TodoStatus::InProgress)]);
         assert!(apply(&mut list, "TaskUpdate", r#"{"taskId":"1","status":"deleted"}"#));
         assert!(!apply(&mut list, "TaskUpdate", r#"{"taskId":"9","status":"completed"}"#));
         assert!(!apply(&mut list, "TaskCreate", "not JSON"));

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use bethink_transcript::text::shorten;
 use bethink_transcript::{Seq, ToolUseId, json};
 
-use crate::calls::{Input, describe, error_line, shorten};
-use crate::commands::{CommandFact, Commands, Purpose, purpose};
-use crate::files::{FileFact, Files};
+use crate::calls::{ToolInput, describe, error_line};
+use crate::commands::{self, CommandFact, CommandPurpose, purpose};
+use crate::files::{FileFact, FileFacts};
 
 /// Something that went wrong, and what came after.
-#[derive(Clone, Debug)]
-pub struct Failure {
+#[derive(Clone, Debug, Default)]
+pub struct ToolFailure {
     pub seq: Seq,
     /// The call, in brief.
     pub call: String,
@@ -28,7 +29,6 @@ pub struct Failure {
     key: String,
 }
 
-/// One call, in brief.
 #[derive(Clone, Debug)]
 pub struct Action {
     pub seq: Seq,
@@ -38,9 +38,8 @@ pub struct Action {
     pub of_list: bool,
 }
 
-/// What an edit wrote.
 #[derive(Clone, Debug)]
-pub struct Edit {
+pub struct ToolEdit {
     pub seq: Seq,
     /// Index of the file.
     pub file: usize,
@@ -49,7 +48,6 @@ pub struct Edit {
     pub code: Box<str>,
 }
 
-/// A tool that was called.
 #[derive(Clone, Debug, Default)]
 pub struct ToolUse {
     pub calls: u32,
@@ -58,24 +56,22 @@ pub struct ToolUse {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Tools {
-    files: Files,
-    commands: Commands,
-    pub failures: Vec<Failure>,
-    /// Newest calls, oldest first.
+pub struct KnownTools {
+    files: FileFacts,
+    commands: Vec<CommandFact>,
+    pub failures: Vec<ToolFailure>,
     pub actions: Vec<Action>,
     pub used: BTreeMap<Box<str>, ToolUse>,
-    waiting: HashMap<ToolUseId, Waiting>,
+    waiting: HashMap<ToolUseId, PendingCall>,
     focus: Option<usize>,
     /// Newest edits with their code, oldest first.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<ToolEdit>,
     /// Files in the order of their last use, oldest first.
     recent: Vec<usize>,
 }
 
-/// A call whose result has not come.
 #[derive(Clone, Debug)]
-struct Waiting {
+struct PendingCall {
     text: String,
     key: String,
     command: Option<String>,
@@ -84,27 +80,31 @@ struct Waiting {
 /// Parameters that are kept of one tool, and tools: more is no tool but data.
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
-/// Newest calls that are kept.
 const ACTIONS: usize = 120;
 /// Newest edits whose code is kept, and how much of each.
 const EDITS: usize = 60;
 const CODE_BYTES: usize = 1_200;
 /// What edits are told to write, by the names in use.
 const CODE: [&str; 5] = ["new_string", "content", "new_str", "newText", "file_text"];
-/// Newest failures that are kept.
 const FAILURES: usize = 120;
 /// Failed calls that an edit may be an answer to.
 const OPEN_FAILURES: usize = 3;
 /// Files of the newest work.
 const RECENT: usize = 4;
 
-impl Tools {
+impl KnownTools {
     pub fn files(&self) -> &[FileFact] {
         &self.files.all
     }
 
     pub fn commands(&self) -> &[CommandFact] {
-        &self.commands.all
+        &self.commands
+    }
+
+    pub fn most_used(&self) -> Vec<(&str, &ToolUse)> {
+        let mut used: Vec<_> = self.used.iter().map(|(name, tool)| (&**name, tool)).collect();
+        used.sort_by_key(|(name, tool)| (std::cmp::Reverse(tool.calls), *name));
+        used
     }
 
     /// Index of the file that is being worked on.
@@ -119,23 +119,21 @@ impl Tools {
 
     pub(crate) fn call(&mut self, id: &ToolUseId, name: &str, json: &str, seq: Seq) {
         self.note_use(name, json);
-        let input = Input::parse(json);
-        if let Some(touched) = self.files.touch(name, &input, seq) {
-            self.turn_to(touched.place, touched.changed);
-            if touched.changed {
-                self.wrote(touched.place, json, seq);
+        let input = ToolInput::parse(json);
+        if let Some((place, is_changed)) = self.files.touch(name, &input, seq) {
+            self.turn_to(place, is_changed);
+            if is_changed {
+                self.wrote(place, json, seq);
             }
         }
         if let Some(command) = &input.command {
-            self.commands.call(command, seq);
+            commands::called(&mut self.commands, command, seq);
         }
         let (text, key) = describe(name, &input);
         let of_list = is_list_tool(name);
         self.actions.push(Action { seq, text: text.clone(), failed: false, of_list });
-        self.waiting.insert(id.clone(), Waiting { text, key, command: input.command });
-        if self.actions.len() > 2 * ACTIONS {
-            self.actions.drain(..ACTIONS);
-        }
+        self.waiting.insert(id.clone(), PendingCall { text, key, command: input.command });
+        forget_oldest(&mut self.actions, ACTIONS);
     }
 
     fn note_use(&mut self, name: &str, input: &str) {
@@ -145,7 +143,7 @@ impl Tools {
         let tool = self.used.entry(name.into()).or_default();
         tool.calls += 1;
         for (parameter, _) in json::members(input).unwrap_or_default() {
-            if tool.parameters.len() < PARAMETERS && !tool.parameters.contains(parameter.as_str()) {
+            if tool.parameters.len() < PARAMETERS {
                 tool.parameters.insert(parameter.into());
             }
         }
@@ -174,47 +172,38 @@ impl Tools {
         let Some((_, code)) = members.iter().find(|(name, _)| CODE.contains(&name.as_str())) else {
             return;
         };
-        self.edits.push(Edit { seq, file, code: shorten(code.get(), CODE_BYTES).into() });
-        if self.edits.len() > 2 * EDITS {
-            self.edits.drain(..EDITS);
-        }
+        self.edits.push(ToolEdit { seq, file, code: shorten(code.get(), CODE_BYTES).into() });
+        forget_oldest(&mut self.edits, EDITS);
     }
 
     pub(crate) fn result(&mut self, id: &ToolUseId, is_error: bool, text: &str, seq: Seq) {
-        let Some(Waiting { text: call, key, command }) = self.waiting.remove(id) else { return };
+        let Some(PendingCall { text: call, key, command }) = self.waiting.remove(id) else {
+            return;
+        };
         if let Some(command) = &command {
-            self.commands.result(command, is_error, text);
+            commands::ended(&mut self.commands, command, is_error, text);
         }
         // What a file or a search shows is no error of the call that showed it.
         let looks = command.is_some() || is_error;
-        let is_test = command.as_deref().is_some_and(|c| purpose(c) == Purpose::Test);
+        let is_test = command.as_deref().is_some_and(|c| purpose(c) == CommandPurpose::Test);
         let Some(error) = looks.then(|| error_line(text, is_error)).flatten() else {
             return self.worked(&key, is_test, seq);
         };
         if let Some(action) = self.actions.iter_mut().rev().find(|a| a.text == call) {
             action.failed = true;
         }
-        let of_command = command.is_some();
-        let edits = Vec::new();
-        let (fixed, tests_passed) = (None, None);
-        self.failures.push(Failure {
+        self.failures.push(ToolFailure {
             seq,
             call,
             error,
-            edits,
-            fixed,
-            tests_passed,
-            of_command,
+            of_command: command.is_some(),
             is_test,
             key,
+            ..ToolFailure::default()
         });
-        if self.failures.len() > 2 * FAILURES {
-            self.failures.drain(..FAILURES);
-        }
+        forget_oldest(&mut self.failures, FAILURES);
     }
-}
 
-impl Tools {
     /// The call with this key worked.
     fn worked(&mut self, key: &str, is_test: bool, seq: Seq) {
         for failure in self.failures.iter_mut().rev().take(ACTIONS) {
@@ -230,4 +219,11 @@ impl Tools {
 fn is_list_tool(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.starts_with("todo") || name.starts_with("task") && name.len() > "task".len()
+}
+
+/// Drops the oldest of more than twice so many.
+pub(crate) fn forget_oldest<T>(all: &mut Vec<T>, newest: usize) {
+    if all.len() > 2 * newest {
+        all.drain(..newest);
+    }
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use bethink_facts::rows::failure;
-use bethink_facts::{Facts, Purpose, SaidKind};
-use bethink_transcript::message::Source;
+use bethink_facts::{CommandPurpose, Facts, SaidKind};
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn messages(values: &[Value]) -> Vec<Message> {
         let seq = Seq(i as u64 + 1);
         let id = MessageId::new(&format!("m{seq}")).unwrap();
         let meta = MessageMeta { seq, id, created_at: UnixMicros(0) };
-        Message::parse(meta, Bytes::from(value.to_string()), Source::Client).unwrap()
+        Message::parse(meta, Bytes::from(value.to_string()), MessageSource::Client).unwrap()
     };
     values.iter().enumerate().map(parse).collect()
 }
@@ -81,7 +81,7 @@ fn typed_facts_of_a_story() {
     );
     assert!(facts.decisions.iter().any(|d| d.by_user && d.text.contains("keep the file format")));
     let tests: Vec<_> =
-        facts.tools.commands().iter().filter(|c| c.purpose == Purpose::Test).collect();
+        facts.tools.commands().iter().filter(|c| c.purpose == CommandPurpose::Test).collect();
     assert_eq!(tests.iter().map(|c| c.failed).collect::<Vec<_>>(), [Some(true), Some(false)]);
     let edited = facts.tools.files().iter().find(|f| f.name() == "gauge.rs").unwrap();
     assert_eq!((edited.edits, &*edited.symbols[1].name), (1, "empty_table"));

@@ -1,14 +1,13 @@
 //! Who asks: what a client says of its session, its project and its wishes, in headers and metadata.
 
-use bethink_daemon::ClientKey;
+use bethink_model_http::Provider;
 use bethink_transcript::SessionId;
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::fault::Fault;
-use crate::limits::{MAX_CLIENT_KEY, MAX_PROJECT};
-use crate::wire::Wire;
+use crate::conversation::ClientKey;
+use crate::fault::GatewayFault;
 
 const CLAUDE_CODE: &str = "claude-code";
 const CLAUDE_CODE_SESSION: &str = "x-claude-code-session-id";
@@ -18,10 +17,14 @@ const IN_USER_ID: &str = "_session_";
 const OPENAI_SESSION: [&str; 3] = ["session_id", "conversation_id", "x-session-id"];
 /// What asks for a window of a million tokens.
 const WIDE_WINDOW: &str = "context-1m-";
+/// Bytes of a client's own session id; they are about 40.
+const MAX_CLIENT_KEY: usize = 200;
+/// Bytes of a path that a header names: the longest that systems take.
+const MAX_PROJECT: usize = 4096;
 const INJECTIONS: [&str; 3] = ["off", "recall", "full"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asker {
+pub(crate) struct ClientIdentity {
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
@@ -32,54 +35,60 @@ pub(crate) struct Asker {
 
 /// Members of a body that may name a session.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Named<'a> {
+pub(crate) struct ClientMetadata<'a> {
     pub(crate) metadata: Option<&'a RawValue>,
     pub(crate) prompt_cache_key: Option<&'a RawValue>,
 }
 
-impl Asker {
+impl ClientIdentity {
     /// What is said in our own headers has to hold; what is said for others is taken where it can be read.
-    pub(crate) fn read(wire: Wire, headers: &HeaderMap, named: Named<'_>) -> Result<Self, Fault> {
-        let client = match wire {
-            Wire::Anthropic => of_claude_code(headers, named),
-            Wire::OpenAi => of_chat(headers, named),
+    pub(crate) fn read(
+        provider: Provider,
+        headers: &HeaderMap,
+        named: ClientMetadata<'_>,
+    ) -> Result<Self, GatewayFault> {
+        let client = match provider {
+            Provider::Anthropic => of_claude_code(headers, named),
+            Provider::OpenAi => of_chat(headers, named),
         };
         Ok(Self {
-            session: session(headers)?,
+            session: own(
+                headers,
+                "x-bethink-session",
+                |text| text.parse().ok(),
+                "is no id of a session: give a UUID, as `bethink session ls` shows it",
+            )?,
             client,
-            project_dir: project(headers)?,
-            inject: inject(headers)?,
-            wide: wire == Wire::Anthropic && is_wide(headers),
+            project_dir: own(
+                headers,
+                "x-bethink-project",
+                |path| {
+                    (path.starts_with('/') && path.len() <= MAX_PROJECT).then(|| path.to_owned())
+                },
+                "is no absolute path, such as /home/me/work",
+            )?,
+            inject: own(
+                headers,
+                "x-bethink-inject",
+                |word| INJECTIONS.contains(&word).then(|| word.to_owned()),
+                "is none of off, recall, full",
+            )?,
+            wide: provider == Provider::Anthropic && is_wide(headers),
         })
     }
 }
 
-fn session(headers: &HeaderMap) -> Result<Option<SessionId>, Fault> {
-    let Some(said) = headers.get("x-bethink-session") else { return Ok(None) };
-    let id = said.to_str().ok().and_then(|text| text.trim().parse().ok());
-    let wrong = || {
-        Fault::invalid(
-            "x-bethink-session is no id of a session: give a UUID, as `bethink session ls` shows it",
-        )
-    };
-    id.map(Some).ok_or_else(wrong)
-}
-
-fn project(headers: &HeaderMap) -> Result<Option<String>, Fault> {
-    let Some(said) = headers.get("x-bethink-project") else { return Ok(None) };
-    let path = std::str::from_utf8(said.as_bytes()).ok().map(str::trim);
-    match path.filter(|path| path.starts_with('/') && path.len() <= MAX_PROJECT) {
-        Some(path) => Ok(Some(path.to_owned())),
-        None => Err(Fault::invalid("x-bethink-project is no absolute path, such as /home/me/work")),
-    }
-}
-
-fn inject(headers: &HeaderMap) -> Result<Option<String>, Fault> {
-    let Some(said) = headers.get("x-bethink-inject") else { return Ok(None) };
-    match said.to_str().ok().map(str::trim).filter(|word| INJECTIONS.contains(word)) {
-        Some(word) => Ok(Some(word.to_owned())),
-        None => Err(Fault::invalid("x-bethink-inject is none of off, recall, full")),
-    }
+/// A header of ours, which has to hold where it is there.
+fn own<T>(
+    headers: &HeaderMap,
+    name: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+    wrong: &str,
+) -> Result<Option<T>, GatewayFault> {
+    let Some(said) = headers.get(name) else { return Ok(None) };
+    let text = std::str::from_utf8(said.as_bytes()).ok();
+    let found = text.and_then(|text| read(text.trim()));
+    found.map(Some).ok_or_else(|| GatewayFault::invalid(format!("{name} {wrong}")))
 }
 
 /// The name of the beta goes on with its date.
@@ -89,39 +98,39 @@ fn is_wide(headers: &HeaderMap) -> bool {
 }
 
 #[derive(Default, Deserialize)]
-struct Metadata {
+struct RequestMetadata {
     #[serde(default)]
     user_id: Option<String>,
     #[serde(default)]
     session_id: Option<String>,
 }
 
-fn metadata(named: Named<'_>) -> Metadata {
+fn metadata(named: ClientMetadata<'_>) -> RequestMetadata {
     let read = named.metadata.and_then(|raw| serde_json::from_str(raw.get()).ok());
     read.unwrap_or_default()
 }
 
 /// Claude Code names its session in a header, and in a user's id of two forms:
 /// `user_…_account_…_session_<uuid>`, and a JSON text with a `session_id`.
-fn of_claude_code(headers: &HeaderMap, named: Named<'_>) -> Option<ClientKey> {
+fn of_claude_code(headers: &HeaderMap, named: ClientMetadata<'_>) -> Option<ClientKey> {
     let header = headers.get(CLAUDE_CODE_SESSION).and_then(|value| value.to_str().ok());
     let found = header.map(str::to_owned).or_else(|| {
         let user_id = metadata(named).user_id?;
         match user_id.rsplit_once(IN_USER_ID) {
             Some((user, session)) if user.starts_with("user_") => Some(session.to_owned()),
-            _ => serde_json::from_str::<Metadata>(&user_id).ok()?.session_id,
+            _ => serde_json::from_str::<RequestMetadata>(&user_id).ok()?.session_id,
         }
     });
     key(CLAUDE_CODE, &found?)
 }
 
-fn of_chat(headers: &HeaderMap, named: Named<'_>) -> Option<ClientKey> {
+fn of_chat(headers: &HeaderMap, named: ClientMetadata<'_>) -> Option<ClientKey> {
     let in_header = || {
         OPENAI_SESSION.iter().find_map(|name| headers.get(*name)?.to_str().ok().map(str::to_owned))
     };
     let cache_key = || serde_json::from_str::<String>(named.prompt_cache_key?.get()).ok();
     let found = metadata(named).session_id.or_else(in_header).or_else(cache_key);
-    key(Wire::OpenAi.name(), &found?)
+    key(Provider::OpenAi.as_str(), &found?)
 }
 
 fn key(entrance: &str, found: &str) -> Option<ClientKey> {
@@ -145,7 +154,7 @@ mod tests {
     }
 
     fn client(
-        wire: Wire,
+        provider: Provider,
         pairs: &[(&'static str, &str)],
         body: &serde_json::Value,
     ) -> Option<String> {
@@ -153,8 +162,11 @@ mod tests {
             body.get(name).map(|value| RawValue::from_string(value.to_string()).unwrap())
         };
         let (metadata, cache_key) = (raw("metadata"), raw("prompt_cache_key"));
-        let named = Named { metadata: metadata.as_deref(), prompt_cache_key: cache_key.as_deref() };
-        let asker = Asker::read(wire, &headers(pairs), named).unwrap();
+        let named = ClientMetadata {
+            metadata: metadata.as_deref(),
+            prompt_cache_key: cache_key.as_deref(),
+        };
+        let asker = ClientIdentity::read(provider, &headers(pairs), named).unwrap();
         asker.client.map(|client| format!("{} {}", client.entrance, client.key))
     }
 
@@ -165,18 +177,18 @@ mod tests {
         let known = Some(format!("claude-code {ID}"));
         for user_id in [long.as_str(), text.as_str()] {
             let body = json!({"metadata": {"user_id": user_id}});
-            assert_eq!(client(Wire::Anthropic, &[], &body), known, "{user_id}");
+            assert_eq!(client(Provider::Anthropic, &[], &body), known, "{user_id}");
         }
         let body = json!({});
-        assert_eq!(client(Wire::Anthropic, &[(CLAUDE_CODE_SESSION, ID)], &body), known);
+        assert_eq!(client(Provider::Anthropic, &[(CLAUDE_CODE_SESSION, ID)], &body), known);
         for user_id in ["alice", "team_session_5", "{}", r#"{"session_id":7}"#, ""] {
             let body = json!({"metadata": {"user_id": user_id}});
-            assert_eq!(client(Wire::Anthropic, &[], &body), None, "{user_id}");
+            assert_eq!(client(Provider::Anthropic, &[], &body), None, "{user_id}");
         }
         for odd in
             [json!({"metadata": 5}), json!({"metadata": {"user_id": 5}}), json!({"metadata": null})]
         {
-            assert_eq!(client(Wire::Anthropic, &[], &odd), None);
+            assert_eq!(client(Provider::Anthropic, &[], &odd), None);
         }
     }
 
@@ -184,10 +196,10 @@ mod tests {
     fn chat_clients_name_theirs_in_many_places() {
         let bodies = [json!({"metadata": {"session_id": "s1"}}), json!({"prompt_cache_key": "s1"})];
         for body in &bodies {
-            assert_eq!(client(Wire::OpenAi, &[], body).as_deref(), Some("openai s1"), "{body}");
+            assert_eq!(client(Provider::OpenAi, &[], body).as_deref(), Some("openai s1"), "{body}");
         }
         for name in OPENAI_SESSION {
-            let found = client(Wire::OpenAi, &[(name, " s1 ")], &json!({}));
+            let found = client(Provider::OpenAi, &[(name, " s1 ")], &json!({}));
             assert_eq!(found.as_deref(), Some("openai s1"), "{name}");
         }
         let long = "x".repeat(MAX_CLIENT_KEY + 1);
@@ -196,14 +208,18 @@ mod tests {
             json!({"prompt_cache_key": "a b"}),
             json!({"prompt_cache_key": 1}),
         ] {
-            assert_eq!(client(Wire::OpenAi, &[], &odd), None, "{odd}");
+            assert_eq!(client(Provider::OpenAi, &[], &odd), None, "{odd}");
         }
     }
 
     #[test]
     fn our_own_headers_have_to_hold() {
         let read = |name: &'static str, value: &str| {
-            Asker::read(Wire::Anthropic, &headers(&[(name, value)]), Named::default())
+            ClientIdentity::read(
+                Provider::Anthropic,
+                &headers(&[(name, value)]),
+                ClientMetadata::default(),
+            )
         };
         assert!(read("x-bethink-session", ID).unwrap().session.is_some());
         assert_eq!(read("x-bethink-project", "/a b").unwrap().project_dir.as_deref(), Some("/a b"));

@@ -6,35 +6,31 @@ use bytes::Bytes;
 use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, StatusCode};
 
-use crate::fault::Fault;
+use crate::fault::GatewayFault;
 
 /// The whole body; refused as soon as it is known to be over `limit` bytes.
-pub(crate) async fn read(body: Body, headers: &HeaderMap, limit: u64) -> Result<Bytes, Fault> {
-    refuse_compressed(headers)?;
-    bethink_intake::whole(body, headers, limit).await.map_err(|unread| match unread {
-        Unread::TooLarge { limit, actual } => too_large(limit, actual),
-        Unread::Stuck { .. } => {
-            Fault::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", unread.to_string())
-        }
-        Unread::CutOff { .. } => Fault::invalid(unread.to_string()),
-    })
-}
-
-fn refuse_compressed(headers: &HeaderMap) -> Result<(), Fault> {
+pub(crate) async fn read(
+    body: Body,
+    headers: &HeaderMap,
+    limit: u64,
+) -> Result<Bytes, GatewayFault> {
     let plain = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-    if headers.get_all(CONTENT_ENCODING).iter().all(plain) {
-        return Ok(());
+    if !headers.get_all(CONTENT_ENCODING).iter().all(plain) {
+        let what = "the body is compressed, which the gateway can't read: send it without Content-Encoding";
+        return Err(GatewayFault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed_body", what));
     }
-    let what =
-        "the body is compressed, which the gateway can't read: send it without Content-Encoding";
-    Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed_body", what))
-}
-
-fn too_large(limit: u64, actual: u64) -> Fault {
-    let what = format!(
-        "the request has at least {actual} bytes, bethink's gateway takes {limit}: send less, or raise max_body_bytes in [gateway]"
-    );
-    Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", what)
+    bethink_intake::whole(body, headers, limit).await.map_err(|unread| match unread {
+        Unread::TooLarge { limit, actual } => {
+            let what = format!(
+                "the request has at least {actual} bytes, bethink's gateway takes {limit}: send less, or raise max_body_bytes in [gateway]"
+            );
+            GatewayFault::new(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", what)
+        }
+        Unread::Stuck { .. } => {
+            GatewayFault::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", unread.to_string())
+        }
+        Unread::CutOff { .. } => GatewayFault::invalid(unread.to_string()),
+    })
 }
 
 #[cfg(test)]

@@ -6,29 +6,125 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use bethink_daemon::{Piece, Told};
 use bethink_transcript::json::{decode_string, encode_string};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::asker::{Asker, Named};
-use crate::wire::Wire;
+use crate::asker::{ClientIdentity, ClientMetadata};
+use crate::conversation::{GatewayRequest, PromptPart};
+use bethink_model_http::Provider;
 
-/// A request in the format of one wire.
-pub(crate) trait Envelope: Sized + Send + Sync {
-    const WIRE: Wire;
+/// What differs between the formats of requests.
+pub(crate) trait GatewayWire: Sized + Send + Sync {
+    const PROVIDER: Provider;
 
-    /// `None` where its messages can't be read: such a request goes up as it came, and nothing of it is kept.
-    fn read(body: &Bytes) -> Option<Self>;
+    /// `None` where the messages can't be read: such a request goes up as it came, and nothing of it is kept.
+    fn read(body: &Bytes, members: &Members<'_>) -> Option<Self>;
 
-    fn named(&self) -> Named<'_>;
+    fn system(request: &WireEnvelope<Self>) -> Option<String>;
 
-    fn told(&self, asker: Asker) -> Told;
+    /// The messages in our vocabulary.
+    fn messages(request: &WireEnvelope<Self>) -> Vec<Bytes>;
 
-    /// The body with these messages, and with `system_added` behind its system prompt. `None` where a piece names a
-    /// message that is not there.
-    fn changed(&self, system_added: Option<&str>, pieces: &[Piece]) -> Option<Bytes>;
+    /// What is replaced for these messages, and for `system_added` behind the system prompt. `None` where a piece
+    /// names a message that is not there.
+    fn edits(
+        request: &WireEnvelope<Self>,
+        system_added: Option<&str>,
+        pieces: &[PromptPart],
+    ) -> Option<Vec<(Range<usize>, String)>>;
+}
+
+/// A request, read.
+#[derive(Debug)]
+pub(crate) struct WireEnvelope<W> {
+    pub(crate) body: Bytes,
+    /// The client's messages as they came, and where their array lies.
+    pub(crate) raw: Vec<Bytes>,
+    pub(crate) messages_at: Range<usize>,
+    pub(crate) tools: Option<Box<RawValue>>,
+    pub(crate) wire: W,
+    model: String,
+    max_output: Option<u64>,
+    metadata: Option<Box<RawValue>>,
+    prompt_cache_key: Option<Box<RawValue>>,
+}
+
+/// The members of a body that are read, of all wires.
+#[derive(Deserialize)]
+pub(crate) struct Members<'a> {
+    #[serde(borrow)]
+    pub(crate) messages: Vec<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "there")]
+    pub(crate) system: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(crate) cache_control: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    model: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    tools: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    prompt_cache_key: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    max_tokens: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    max_completion_tokens: Option<&'a RawValue>,
+}
+
+impl<W: GatewayWire> WireEnvelope<W> {
+    pub(crate) fn read(body: &Bytes) -> Option<Self> {
+        let text = std::str::from_utf8(body).ok()?;
+        let members: Members<'_> = serde_json::from_str(text).ok()?;
+        let limit = members.max_completion_tokens.or(members.max_tokens);
+        let raw = members.messages.iter().map(|raw| body.slice(place(body, raw.get())));
+        Some(Self {
+            raw: raw.collect(),
+            messages_at: array_place(body, &members.messages)?,
+            wire: W::read(body, &members)?,
+            model: members.model.unwrap_or_default().into_owned(),
+            max_output: limit.and_then(|raw| raw.get().parse().ok()),
+            tools: members.tools.map(RawValue::to_owned),
+            metadata: members.metadata.map(RawValue::to_owned),
+            prompt_cache_key: members.prompt_cache_key.map(RawValue::to_owned),
+            body: body.clone(),
+        })
+    }
+
+    pub(crate) fn named(&self) -> ClientMetadata<'_> {
+        let (metadata, key) = (self.metadata.as_deref(), self.prompt_cache_key.as_deref());
+        ClientMetadata { metadata, prompt_cache_key: key }
+    }
+
+    pub(crate) fn request(&self, asker: ClientIdentity) -> GatewayRequest {
+        GatewayRequest {
+            entrance: W::PROVIDER.as_str(),
+            // As clients of that window write it themselves.
+            model: if asker.wide { format!("{}[1m]", self.model) } else { self.model.clone() },
+            max_output: self.max_output,
+            session: asker.session,
+            client: asker.client,
+            project_dir: asker.project_dir,
+            system: W::system(self),
+            tools: self.tools.clone(),
+            messages: W::messages(self),
+            body_bytes: self.body.len(),
+            inject: asker.inject,
+        }
+    }
+
+    /// The body with these messages, and with `system_added` behind its system prompt.
+    pub(crate) fn changed(
+        &self,
+        system_added: Option<&str>,
+        pieces: &[PromptPart],
+    ) -> Option<Bytes> {
+        let mut edits = W::edits(self, system_added, pieces)?;
+        edits.sort_by_key(|(range, _)| range.start);
+        splice(&self.body, &edits)
+    }
 }
 
 /// Where `part`, which lies in `body`, lies there.

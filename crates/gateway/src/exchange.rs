@@ -5,87 +5,91 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use bethink_config::GatewaySettings;
-use bethink_daemon::{Heard, Outcome, Prompt, Told};
-use bethink_model_http::{Letter, Passing};
+use bethink_model_http::{Letter, Passing, Provider};
 use bytes::Bytes;
-use http::StatusCode;
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
 
-use crate::asker::Asker;
+use crate::asker::ClientIdentity;
 use crate::body;
-use crate::envelope::Envelope;
-use crate::fault::Fault;
-use crate::limits::{MAX_REFUSAL, SMALLER_TRIES};
-use crate::memory::{Memory, Plan};
+use crate::conversation::{
+    AnswerOutcome, GatewayRequest, PreparedPrompt, ProviderResponse, UpstreamPrompt,
+};
+use crate::envelope::{GatewayWire, WireEnvelope};
+use crate::fault::GatewayFault;
+use crate::planner::PromptPlanner;
 use crate::relay;
 use crate::upstream::{Upstream, Way};
-use crate::wire::Wire;
+
+/// Read of a refusal. Providers' are a few hundred bytes; a web page of a proxy has some ten thousand.
+const MAX_REFUSAL: usize = 1 << 20;
+/// Smaller prompts that are tried after a refused one. A first one fits where the refusal names a limit, a second one
+/// where it does not.
+const SMALLER_TRIES: usize = 2;
 
 /// What all requests share.
 #[derive(Debug)]
 pub(crate) struct Gateway<M> {
-    memory: M,
+    planner: M,
     anthropic: Upstream,
     openai: Upstream,
     max_body_bytes: u64,
-    /// For clients that say nothing of it.
-    inject: String,
 }
 
-impl<M: Memory> Gateway<M> {
-    pub(crate) fn new(memory: M, settings: &GatewaySettings) -> Arc<Self> {
+impl<M: PromptPlanner> Gateway<M> {
+    pub(crate) fn new(planner: M, settings: &GatewaySettings) -> Arc<Self> {
         Arc::new(Self {
-            memory,
-            anthropic: Upstream::new(Wire::Anthropic, settings),
-            openai: Upstream::new(Wire::OpenAi, settings),
+            planner,
+            anthropic: Upstream::new(Provider::Anthropic, settings),
+            openai: Upstream::new(Provider::OpenAi, settings),
             max_body_bytes: settings.max_body_bytes,
-            inject: settings.inject.clone(),
         })
     }
 
-    fn upstream(&self, wire: Wire) -> &Upstream {
-        match wire {
-            Wire::Anthropic => &self.anthropic,
-            Wire::OpenAi => &self.openai,
+    fn upstream(&self, provider: Provider) -> &Upstream {
+        match provider {
+            Provider::Anthropic => &self.anthropic,
+            Provider::OpenAi => &self.openai,
         }
     }
 
     /// A request for an answer.
-    pub(crate) async fn ask<E: Envelope>(
+    pub(crate) async fn ask<W: GatewayWire>(
         &self,
         request: Request,
         route: &'static str,
-        way: Way,
-    ) -> Result<Response, Fault> {
-        let sent = self.read::<E>(request, route, way).await?;
-        let Some((asked, told)) = sent.told else {
-            let passing = self.send(E::WIRE, sent.letter).await?;
-            return Ok(relay::plain(passing));
+    ) -> Result<Response, GatewayFault> {
+        let sent = self.read::<W>(request, route).await?;
+        let mut prepared = None;
+        if let Some((asked, request)) = sent.parsed {
+            prepared =
+                known(self.planner.prepare(request).await)?.map(|prepared| (asked, prepared));
+        }
+        let Some((asked, PreparedPrompt { ticket, mut prompt })) = prepared else {
+            return Ok(relay::plain(self.send(W::PROVIDER, sent.letter).await?));
         };
-        let Some(Plan { ticket, mut prompt }) = known(self.memory.prepare(told).await)? else {
-            let passing = self.send(E::WIRE, sent.letter).await?;
-            return Ok(relay::plain(passing));
-        };
-        let mut turn = Turn::new(self.memory.clone(), ticket);
+        let mut pending = PendingAnswer::new(self.planner.clone(), ticket);
         let mut tries = 0;
         loop {
             let letter = sent.letter.with_body(body_of(&asked, &prompt, &sent.letter.body)?);
-            let mut passing = self.send(E::WIRE, letter).await.inspect_err(|_| turn.broken())?;
-            let refused = refusal_of(&mut passing).await.inspect_err(|_| turn.broken())?;
+            let mut passing =
+                self.send(W::PROVIDER, letter).await.inspect_err(|_| pending.broken())?;
+            let refused = refusal_of(&mut passing).await.inspect_err(|_| pending.broken())?;
             let smaller = match &refused {
                 Some((status, text)) if tries < SMALLER_TRIES && may_be_too_long(*status) => {
-                    turn.smaller(*status, text).await
+                    pending.smaller(*status, text).await
                 }
                 _ => None,
             };
             match (smaller, refused) {
                 (Some(next), _) => prompt = next,
                 (None, Some((_, text))) if !passing.status.is_success() => {
-                    turn.broken();
+                    pending.broken();
                     return Ok(relay::refusal(&passing, text));
                 }
                 (None, _) => {
-                    turn.accepted();
-                    return Ok(relay::heard(E::WIRE, passing, turn));
+                    pending.accepted();
+                    return Ok(relay::heard(W::PROVIDER, passing, pending));
                 }
             }
             tries += 1;
@@ -93,88 +97,98 @@ impl<M: Memory> Gateway<M> {
     }
 
     /// A request for the size of a prompt: of the one that would go up.
-    pub(crate) async fn count<E: Envelope>(
+    pub(crate) async fn count<W: GatewayWire>(
         &self,
         request: Request,
         route: &'static str,
-        way: Way,
-    ) -> Result<Response, Fault> {
-        let mut sent = self.read::<E>(request, route, way).await?;
-        if let Some((asked, told)) = sent.told.take()
-            && let Some(prompt) = known(self.memory.count(told).await)?
+    ) -> Result<Response, GatewayFault> {
+        let mut sent = self.read::<W>(request, route).await?;
+        if let Some((asked, request)) = sent.parsed.take()
+            && let Some(prompt) = known(self.planner.count(request).await)?
         {
             sent.letter.body = body_of(&asked, &prompt, &sent.letter.body)?;
         }
-        Ok(relay::plain(self.send(E::WIRE, sent.letter).await?))
+        Ok(relay::plain(self.send(W::PROVIDER, sent.letter).await?))
     }
 
     /// A request that has nothing to do with a session.
     pub(crate) async fn pass(
         &self,
-        wire: Wire,
+        provider: Provider,
         request: Request,
         route: &'static str,
-        way: Way,
-    ) -> Result<Response, Fault> {
-        let (parts, body) = request.into_parts();
-        let mut letter = self.upstream(wire).letter(&parts, route, way)?;
-        letter.body = body::read(body, &parts.headers, self.max_body_bytes).await?;
-        Ok(relay::plain(self.send(wire, letter).await?))
+    ) -> Result<Response, GatewayFault> {
+        let (letter, _) = self.receive(provider, request, route).await?;
+        Ok(relay::plain(self.send(provider, letter).await?))
     }
 
-    async fn read<E: Envelope>(
+    async fn read<W: GatewayWire>(
         &self,
         request: Request,
         route: &'static str,
-        way: Way,
-    ) -> Result<Sent<E>, Fault> {
-        let (parts, body) = request.into_parts();
-        // Who can't be let up is told so before a large body is read, and before anything is kept.
-        let mut letter = self.upstream(E::WIRE).letter(&parts, route, way)?;
-        let body = body::read(body, &parts.headers, self.max_body_bytes).await?;
-        letter.body = body.clone();
-        let told = match E::read(&body) {
+    ) -> Result<IncomingRequest<W>, GatewayFault> {
+        let (letter, headers) = self.receive(W::PROVIDER, request, route).await?;
+        let parsed = match WireEnvelope::<W>::read(&letter.body) {
             Some(asked) => {
-                let mut told = asked.told(Asker::read(E::WIRE, &parts.headers, asked.named())?);
-                told.inject.get_or_insert_with(|| self.inject.clone());
-                (!told.messages.is_empty()).then_some((asked, told))
+                let request =
+                    asked.request(ClientIdentity::read(W::PROVIDER, &headers, asked.named())?);
+                (!request.messages.is_empty()).then_some((asked, request))
             }
             None => None,
         };
-        Ok(Sent { letter, told })
+        Ok(IncomingRequest { letter, parsed })
     }
 
-    async fn send(&self, wire: Wire, letter: Letter) -> Result<Passing, Fault> {
-        let route = letter.route;
-        let sent = self.upstream(wire).forwarder()?.send(letter).await;
+    /// The request as it goes up, and what the client's headers were.
+    async fn receive(
+        &self,
+        provider: Provider,
+        request: Request,
+        route: &'static str,
+    ) -> Result<(Letter, HeaderMap), GatewayFault> {
+        let (parts, body) = request.into_parts();
+        // Who can't be let up is told so before a large body is read, and before anything is kept.
+        let mut letter = self.upstream(provider).letter(&parts, route, way(&parts))?;
+        letter.body = body::read(body, &parts.headers, self.max_body_bytes).await?;
+        Ok((letter, parts.headers))
+    }
+
+    async fn send(&self, provider: Provider, letter: Letter) -> Result<Passing, GatewayFault> {
+        let (wire, route) = (provider.as_str(), letter.route);
+        let sent = self.upstream(provider).forwarder()?.send(letter).await;
         match &sent {
             Ok(passing) => {
                 let status = passing.status.as_u16();
-                tracing::debug!(wire = wire.name(), route, status, "passed on");
+                tracing::debug!(wire, route, status, "passed on");
             }
             Err(error) => {
-                tracing::warn!(wire = wire.name(), route, %error, "the upstream gave no answer");
+                tracing::warn!(wire, route, %error, "the upstream gave no answer");
             }
         }
         let outcome = if sent.is_ok() { "answered" } else { "failed" };
-        metrics::counter!("bethink_gateway_requests_total", "wire" => wire.name(), "outcome" => outcome)
+        metrics::counter!("bethink_gateway_requests_total", "wire" => wire, "outcome" => outcome)
             .increment(1);
-        sent.map_err(|error| Fault::of_upstream(&error))
+        sent.map_err(|error| GatewayFault::of_upstream(&error))
     }
 }
 
+/// What a capability's route has in its path, and no other route.
+fn way(parts: &Parts) -> Way {
+    if parts.uri.path().contains("/k/") { Way::Capability } else { Way::Token }
+}
+
 /// A request that was read.
-struct Sent<E> {
+struct IncomingRequest<W> {
     letter: Letter,
-    told: Option<(E, Told)>,
+    parsed: Option<(WireEnvelope<W>, GatewayRequest)>,
 }
 
 /// What the memory said. Where it is the memory that fails, the client's own request goes up: work goes on, and
 /// nothing of it is kept.
-fn known<T>(said: bethink_daemon::Result<T>) -> Result<Option<T>, Fault> {
+fn known<T>(said: bethink_service::Result<T>) -> Result<Option<T>, GatewayFault> {
     match said {
         Ok(said) => Ok(Some(said)),
-        Err(refusal) => match Fault::of_refusal(&refusal) {
+        Err(refusal) => match GatewayFault::of_refusal(&refusal) {
             Some(fault) => Err(fault),
             None => {
                 tracing::warn!(%refusal, "a request went up without memory");
@@ -184,14 +198,18 @@ fn known<T>(said: bethink_daemon::Result<T>) -> Result<Option<T>, Fault> {
     }
 }
 
-fn body_of<E: Envelope>(asked: &E, prompt: &Prompt, own: &Bytes) -> Result<Bytes, Fault> {
+fn body_of<W: GatewayWire>(
+    asked: &WireEnvelope<W>,
+    prompt: &UpstreamPrompt,
+    own: &Bytes,
+) -> Result<Bytes, GatewayFault> {
     match prompt {
-        Prompt::Unchanged => Ok(own.clone()),
-        Prompt::Changed { system_added, messages } => {
+        UpstreamPrompt::Unchanged => Ok(own.clone()),
+        UpstreamPrompt::Changed { system_added, messages } => {
             let changed = asked.changed(system_added.as_deref(), messages);
             changed.ok_or_else(|| {
                 let what = "bethink made a prompt that can't be written in the client's format";
-                Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", what).in_vain()
+                GatewayFault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", what).in_vain()
             })
         }
     }
@@ -199,7 +217,7 @@ fn body_of<E: Envelope>(asked: &E, prompt: &Prompt, own: &Bytes) -> Result<Bytes
 
 /// A refusal, read as a whole: behind a status of its own, or as the first event of a stream, before a byte of which
 /// went on. Until then a broken connection is an error that can be told, and afterwards one that cuts the answer off.
-async fn refusal_of(passing: &mut Passing) -> Result<Option<(StatusCode, Bytes)>, Fault> {
+async fn refusal_of(passing: &mut Passing) -> Result<Option<(StatusCode, Bytes)>, GatewayFault> {
     let read = if passing.status.is_success() {
         let error = passing.look().await;
         error.map(|error| error.map(|json| (StatusCode::BAD_REQUEST, Bytes::from(json))))
@@ -207,7 +225,7 @@ async fn refusal_of(passing: &mut Passing) -> Result<Option<(StatusCode, Bytes)>
         let status = passing.status;
         passing.whole(MAX_REFUSAL).await.map(|text| Some((status, text)))
     };
-    read.map_err(|error| Fault::of_upstream(&error))
+    read.map_err(|error| GatewayFault::of_upstream(&error))
 }
 
 /// Everything that providers answer to a prompt that is too long, among other things.
@@ -217,35 +235,35 @@ fn may_be_too_long(status: StatusCode) -> bool {
 
 /// A request that the memory waits to hear of. Whatever becomes of it, it is told once.
 #[derive(Debug)]
-pub(crate) struct Turn<M: Memory> {
-    memory: M,
+pub(crate) struct PendingAnswer<M: PromptPlanner> {
+    planner: M,
     ticket: Option<M::Ticket>,
 }
 
-impl<M: Memory> Turn<M> {
-    pub(crate) fn new(memory: M, ticket: M::Ticket) -> Self {
-        Self { memory, ticket: Some(ticket) }
+impl<M: PromptPlanner> PendingAnswer<M> {
+    pub(crate) fn new(planner: M, ticket: M::Ticket) -> Self {
+        Self { planner, ticket: Some(ticket) }
     }
 
-    pub(crate) fn heard(&mut self, heard: Heard) {
+    pub(crate) fn heard(&mut self, response: ProviderResponse) {
         if let Some(ticket) = self.ticket.take() {
-            self.memory.heard(ticket, heard);
+            self.planner.heard(ticket, response);
         }
     }
 
     fn accepted(&self) {
-        self.ticket.iter().for_each(|ticket| self.memory.accepted(ticket));
+        self.ticket.iter().for_each(|ticket| self.planner.accepted(ticket));
     }
 
     fn broken(&mut self) {
-        self.heard(Heard { message: None, outcome: Outcome::Broken });
+        self.heard(ProviderResponse { message: None, outcome: AnswerOutcome::Broken });
     }
 
     /// A smaller prompt in place of a refused one.
-    async fn smaller(&mut self, status: StatusCode, refusal: &[u8]) -> Option<Prompt> {
+    async fn smaller(&mut self, status: StatusCode, refusal: &[u8]) -> Option<UpstreamPrompt> {
         let text = String::from_utf8_lossy(refusal);
         let ticket = self.ticket.as_ref()?;
-        match self.memory.refused(ticket, status.as_u16(), &text).await {
+        match self.planner.refused(ticket, status.as_u16(), &text).await {
             Ok(next) => {
                 let next = next?;
                 self.ticket = Some(next.ticket);
@@ -260,9 +278,9 @@ impl<M: Memory> Turn<M> {
 }
 
 /// Dropped before its end, the client has gone.
-impl<M: Memory> Drop for Turn<M> {
+impl<M: PromptPlanner> Drop for PendingAnswer<M> {
     fn drop(&mut self) {
-        self.heard(Heard { message: None, outcome: Outcome::Cancelled });
+        self.heard(ProviderResponse { message: None, outcome: AnswerOutcome::Cancelled });
     }
 }
 

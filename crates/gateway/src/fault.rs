@@ -2,14 +2,13 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use bethink_daemon::{Kind, Refusal};
-use bethink_model::{Class, ModelError};
+use bethink_model::{ErrorClass, ModelError};
+use bethink_model_http::Provider;
+use bethink_service::{ErrorKind, ServiceError};
+use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{HeaderMap, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
-
-use crate::wire::Wire;
 
 /// What the official clients ask before they send a request again.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
@@ -19,7 +18,7 @@ const OF_OURS: [&str; 3] = ["session", "project_dir", "inject"];
 
 /// Why the gateway answers itself, in a provider's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct GatewayFault {
     pub(crate) status: StatusCode,
     /// What OpenAI's clients find in `code`.
     pub(crate) code: &'static str,
@@ -29,7 +28,7 @@ pub(crate) struct Fault {
     pub(crate) in_vain: bool,
 }
 
-impl Fault {
+impl GatewayFault {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), in_vain: false }
     }
@@ -47,25 +46,25 @@ impl Fault {
         let message = format!("bethink's gateway got no answer from upstream: {}", error.message);
         let of = |status, code| Self::new(status, code, message.as_str());
         match error.class {
-            Class::TimedOut => of(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout"),
-            Class::Unreachable => of(StatusCode::BAD_GATEWAY, "upstream_unreachable"),
-            Class::Auth => {
+            ErrorClass::TimedOut => of(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout"),
+            ErrorClass::Unreachable => of(StatusCode::BAD_GATEWAY, "upstream_unreachable"),
+            ErrorClass::Auth => {
                 of(StatusCode::INTERNAL_SERVER_ERROR, "upstream_key_unavailable").in_vain()
             }
-            Class::Forbidden => of(StatusCode::BAD_GATEWAY, "upstream_forbidden").in_vain(),
+            ErrorClass::Forbidden => of(StatusCode::BAD_GATEWAY, "upstream_forbidden").in_vain(),
             _ => of(StatusCode::BAD_GATEWAY, "upstream_broken"),
         }
     }
 
     /// What the daemon would not do; `None` where that is no reason to refuse the client.
-    pub(crate) fn of_refusal(refusal: &Refusal) -> Option<Self> {
+    pub(crate) fn of_refusal(refusal: &ServiceError) -> Option<Self> {
         let about_us = || refusal.field.as_deref().is_some_and(|field| OF_OURS.contains(&field));
         let (status, code) = match refusal.kind {
-            Kind::Invalid if about_us() => (StatusCode::BAD_REQUEST, "invalid_request"),
-            Kind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
-            Kind::Conflict => (StatusCode::CONFLICT, "conflict"),
-            Kind::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
-            Kind::ContextOverflow => (StatusCode::BAD_REQUEST, "context_length_exceeded"),
+            ErrorKind::Invalid if about_us() => (StatusCode::BAD_REQUEST, "invalid_request"),
+            ErrorKind::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+            ErrorKind::Conflict => (StatusCode::CONFLICT, "conflict"),
+            ErrorKind::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+            ErrorKind::ContextOverflow => (StatusCode::BAD_REQUEST, "context_length_exceeded"),
             _ => return None,
         };
         let hint = refusal.hint.as_deref().map_or_else(String::new, |hint| format!(": {hint}"));
@@ -74,38 +73,40 @@ impl Fault {
         Some(Self::new(status, code, message).in_vain())
     }
 
-    pub(crate) fn answer(&self, wire: Wire) -> Response {
+    pub(crate) fn answer(&self, provider: Provider) -> Response {
         let id = format!("req_bethink_{}", Uuid::new_v4().simple());
-        let body = match wire {
-            Wire::Anthropic => json!({
-                "type": "error",
-                "error": {"type": anthropic_type(self.status), "message": self.message},
-                "request_id": id,
-            }),
-            Wire::OpenAi => json!({
-                "error": {
-                    "message": self.message,
-                    "type": openai_type(self.status),
-                    "param": null,
-                    "code": self.code,
-                },
-            }),
+        let (header, body) = match provider {
+            Provider::Anthropic => (
+                "request-id",
+                json!({
+                    "type": "error",
+                    "error": {"type": anthropic_type(self.status), "message": self.message},
+                    "request_id": id,
+                }),
+            ),
+            Provider::OpenAi => (
+                "x-request-id",
+                json!({
+                    "error": {
+                        "message": self.message,
+                        "type": openai_type(self.status),
+                        "param": null,
+                        "code": self.code,
+                    },
+                }),
+            ),
         };
         let mut response = Response::new(Body::from(body.to_string()));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        put(headers, wire.request_id(), &id);
+        if let Ok(id) = HeaderValue::from_str(&id) {
+            headers.insert(header, id);
+        }
         if self.in_vain {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         response
-    }
-}
-
-fn put(headers: &mut HeaderMap, name: &'static str, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(HeaderName::from_static(name), value);
     }
 }
 
@@ -128,25 +129,26 @@ fn openai_type(status: StatusCode) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
     use http_body_util::BodyExt;
 
     use super::*;
 
-    async fn read(fault: &Fault, wire: Wire) -> (HeaderMap, serde_json::Value) {
-        let (parts, body) = fault.answer(wire).into_parts();
+    async fn read(fault: &GatewayFault, provider: Provider) -> (HeaderMap, serde_json::Value) {
+        let (parts, body) = fault.answer(provider).into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         (parts.headers, serde_json::from_slice(&body).unwrap())
     }
 
     #[tokio::test]
     async fn errors_look_like_the_provider_s() {
-        let fault = Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "m").in_vain();
-        let (headers, body) = read(&fault, Wire::Anthropic).await;
+        let fault = GatewayFault::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "m").in_vain();
+        let (headers, body) = read(&fault, Provider::Anthropic).await;
         assert_eq!(body["type"], "error");
         assert_eq!(body["error"]["type"], "request_too_large");
         assert_eq!(headers["request-id"], body["request_id"].as_str().unwrap());
         assert_eq!(headers["x-should-retry"], "false");
-        let (headers, body) = read(&fault, Wire::OpenAi).await;
+        let (headers, body) = read(&fault, Provider::OpenAi).await;
         assert_eq!(body["error"]["code"], "too_large");
         assert_eq!(body["error"]["type"], "invalid_request_error");
         assert!(headers.contains_key("x-request-id"));
@@ -154,12 +156,19 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_no_reason_to_refuse_nor_is_a_strange_message() {
-        let strange = Refusal::invalid("messages[0].role", "no such role");
-        assert_eq!(Fault::of_refusal(&strange), None);
-        for kind in [Kind::StorageFull, Kind::ReadOnly, Kind::Internal, Kind::ShuttingDown] {
-            assert_eq!(Fault::of_refusal(&Refusal::new(kind, "x")), None);
+        let strange = ServiceError::invalid("messages[0].role", "no such role");
+        assert_eq!(GatewayFault::of_refusal(&strange), None);
+        for kind in [
+            ErrorKind::StorageFull,
+            ErrorKind::ReadOnly,
+            ErrorKind::Internal,
+            ErrorKind::ShuttingDown,
+        ] {
+            assert_eq!(GatewayFault::of_refusal(&ServiceError::new(kind, "x")), None);
         }
-        let fault = Fault::of_refusal(&Refusal::new(Kind::NotFound, "no such session")).unwrap();
+        let fault =
+            GatewayFault::of_refusal(&ServiceError::new(ErrorKind::NotFound, "no such session"))
+                .unwrap();
         assert_eq!(fault.status, StatusCode::NOT_FOUND);
     }
 }

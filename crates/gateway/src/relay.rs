@@ -5,34 +5,26 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use axum::response::Response;
-use bethink_daemon::{Heard, Outcome};
 use bethink_model::{ModelError, Reply, Stop};
-use bethink_model_http::{Begun, Passing, Tee};
-use bethink_transcript::Usage;
+use bethink_model_http::{Begun, Passing, Provider, Tee};
+use bethink_transcript::TokenUsage;
 use bethink_transcript::json::encode_string;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http_body::{Body as HttpBody, Frame};
 
-use crate::exchange::Turn;
+use crate::conversation::{AnswerOutcome, GatewayService, ProviderResponse};
+use crate::exchange::PendingAnswer;
 use crate::headers;
-use crate::memory::Memory;
-use crate::wire::Wire;
+use crate::planner::PromptPlanner;
 
 /// The answer broke off, and so does the connection to the client: it must not take the half for the whole.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the upstream's answer broke off")]
 pub(crate) struct BrokeOff;
 
-impl std::fmt::Display for BrokeOff {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the upstream's answer broke off")
-    }
-}
-
-impl std::error::Error for BrokeOff {}
-
 /// Where an answer comes from.
-pub(crate) trait Source: Send + 'static {
+pub(crate) trait AnswerSource: Send + 'static {
     /// The next bytes; `None` at the end.
     fn poll_data(
         &mut self,
@@ -40,7 +32,7 @@ pub(crate) trait Source: Send + 'static {
     ) -> Poll<Option<Result<Bytes, Box<ModelError>>>>;
 }
 
-impl Source for Passing {
+impl AnswerSource for Passing {
     fn poll_data(
         &mut self,
         context: &mut Context<'_>,
@@ -50,31 +42,31 @@ impl Source for Passing {
 }
 
 /// A body that passes through, and is read on the side while nothing comes.
-pub(crate) struct Relay<M: Memory, S> {
+pub(crate) struct Relay<M: PromptPlanner, S> {
     source: S,
     /// None where nobody listens, or all was said.
-    ear: Option<(Tee, Turn<M>)>,
+    ear: Option<(Tee, PendingAnswer<M>)>,
 }
 
-impl<M: Memory, S> Relay<M, S> {
+impl<M: PromptPlanner, S> Relay<M, S> {
     /// After the last byte. Whether the stream lacks the end that its provider gives every one.
-    fn end(&mut self, otherwise: Outcome) -> bool {
-        let Some((tee, mut turn)) = self.ear.take() else { return false };
+    fn end(&mut self, otherwise: AnswerOutcome) -> bool {
+        let Some((tee, mut pending)) = self.ear.take() else { return false };
         let heard = tee.end();
-        let outcome = if heard.reply.is_some() { Outcome::Whole } else { otherwise };
+        let outcome = if heard.reply.is_some() { AnswerOutcome::Whole } else { otherwise };
         let message = match heard.reply {
             Some(reply) => Some(whole(&reply)),
             None => begun(&heard.begun),
         };
-        turn.heard(Heard { message, outcome });
+        pending.heard(ProviderResponse { message, outcome });
         heard.lacks_end
     }
 }
 
 /// Nothing in it is pinned where it stands.
-impl<M: Memory, S> Unpin for Relay<M, S> {}
+impl<M: PromptPlanner, S> Unpin for Relay<M, S> {}
 
-impl<M: Memory, S: Source> HttpBody for Relay<M, S> {
+impl<M: PromptPlanner, S: AnswerSource> HttpBody for Relay<M, S> {
     type Data = Bytes;
     type Error = BrokeOff;
 
@@ -91,10 +83,10 @@ impl<M: Memory, S: Source> HttpBody for Relay<M, S> {
             }
             Poll::Ready(Some(Err(error))) => {
                 tracing::debug!(%error, "an answer broke off");
-                self.end(Outcome::Broken);
+                self.end(AnswerOutcome::Broken);
                 Poll::Ready(Some(Err(BrokeOff)))
             }
-            Poll::Ready(None) => match self.end(Outcome::Broken) {
+            Poll::Ready(None) => match self.end(AnswerOutcome::Broken) {
                 true => {
                     tracing::debug!("an answer ended without its end");
                     Poll::Ready(Some(Err(BrokeOff)))
@@ -112,21 +104,25 @@ impl<M: Memory, S: Source> HttpBody for Relay<M, S> {
 }
 
 /// Nobody polls for the end of a body whose length was told, so that a whole answer may end here, too.
-impl<M: Memory, S> Drop for Relay<M, S> {
+impl<M: PromptPlanner, S> Drop for Relay<M, S> {
     fn drop(&mut self) {
-        self.end(Outcome::Cancelled);
+        self.end(AnswerOutcome::Cancelled);
     }
 }
 
 /// An answer that the memory is told of.
-pub(crate) fn heard<M: Memory>(wire: Wire, passing: Passing, turn: Turn<M>) -> Response {
-    let tee = Tee::new(wire.provider(), &passing.headers);
-    respond(passing, Some((tee, turn)))
+pub(crate) fn heard<M: PromptPlanner>(
+    provider: Provider,
+    passing: Passing,
+    pending: PendingAnswer<M>,
+) -> Response {
+    let tee = Tee::new(provider, &passing.headers);
+    respond(passing, Some((tee, pending)))
 }
 
 /// An answer that nobody listens to.
 pub(crate) fn plain(passing: Passing) -> Response {
-    respond::<bethink_daemon::Daemon>(passing, None)
+    respond::<GatewayService>(passing, None)
 }
 
 /// A refusal that was read as a whole.
@@ -139,7 +135,7 @@ pub(crate) fn refusal(passing: &Passing, body: Bytes) -> Response {
     response
 }
 
-fn respond<M: Memory>(passing: Passing, ear: Option<(Tee, Turn<M>)>) -> Response {
+fn respond<M: PromptPlanner>(passing: Passing, ear: Option<(Tee, PendingAnswer<M>)>) -> Response {
     let (status, headers) = (passing.status, headers::down(&passing.headers));
     let mut response = Response::new(Body::new(Relay { source: passing, ear }));
     *response.status_mut() = status;
@@ -165,7 +161,7 @@ fn message(
     model: &str,
     content: &str,
     stop: Option<&str>,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
 ) -> Bytes {
     let id = match id {
         "" => String::new(),
@@ -173,14 +169,12 @@ fn message(
     };
     let stop = stop.map_or_else(|| "null".to_owned(), encode_string);
     let usage = usage.map_or_else(String::new, |usage| {
-        let Usage {
-            input_tokens,
-            output_tokens,
-            cache_creation_input_tokens,
-            cache_read_input_tokens,
-        } = usage;
         format!(
-            r#","usage":{{"input_tokens":{input_tokens},"output_tokens":{output_tokens},"cache_creation_input_tokens":{cache_creation_input_tokens},"cache_read_input_tokens":{cache_read_input_tokens}}}"#
+            r#","usage":{{"input_tokens":{},"output_tokens":{},"cache_creation_input_tokens":{},"cache_read_input_tokens":{}}}"#,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_creation_input_tokens,
+            usage.cache_read_input_tokens
         )
     });
     let model = encode_string(model);

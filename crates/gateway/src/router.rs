@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::response::Response;
 use axum::routing::{get, post};
 use bethink_config::GatewaySettings;
+use bethink_model_http::Provider;
 
-use crate::anthropic::Anthropic;
+use crate::anthropic::AnthropicWire;
+use crate::conversation::GatewayService;
 use crate::exchange::Gateway;
-use crate::fault::Fault;
-use crate::memory::Memory;
-use crate::openai::OpenAi;
-use crate::upstream::Way;
-use crate::wire::Wire;
+use crate::openai::OpenAiWire;
+use crate::planner::PromptPlanner;
 
 /// Method and path of every route.
 pub const ROUTES: &[(&str, &str)] = &[
@@ -30,60 +28,31 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/openai/k/{capability}/v1/models"),
 ];
 
-/// What a capability's route has in its path, and no other route.
-const CAPABILITY: &str = "/k/";
-
-type Shared<M> = State<Arc<Gateway<M>>>;
-
 /// All routes. A guard has to stand before them: nothing here asks who a client is.
-pub fn router<M: Memory>(memory: M, settings: &GatewaySettings) -> Router {
-    let below = |path: &str| (format!("/anthropic{path}"), format!("/openai{path}"));
+pub fn router(gateway: GatewayService, settings: &GatewaySettings) -> Router {
+    routes(gateway, settings)
+}
+
+pub(crate) fn routes<M: PromptPlanner>(planner: M, settings: &GatewaySettings) -> Router {
     let mut router = Router::new();
-    for prefix in ["/v1", "/k/{capability}/v1"] {
-        let (anthropic, openai) = below(prefix);
-        router = router
-            .route(&format!("{anthropic}/messages"), post(messages::<M>))
-            .route(&format!("{anthropic}/messages/count_tokens"), post(count_tokens::<M>))
-            .route(&format!("{anthropic}/models"), get(anthropic_models::<M>))
-            .route(&format!("{openai}/chat/completions"), post(chat_completions::<M>))
-            .route(&format!("{openai}/models"), get(openai_models::<M>));
+    for (method, path) in ROUTES {
+        let anthropic = path.starts_with("/anthropic/");
+        let provider = if anthropic { Provider::Anthropic } else { Provider::OpenAi };
+        let route = path.split_once("/v1/").map_or("", |(_, route)| route);
+        let handler = move |State(gateway): State<Arc<Gateway<M>>>, request: Request| async move {
+            let answered = match route {
+                "messages" => gateway.ask::<AnthropicWire>(request, route).await,
+                "messages/count_tokens" => gateway.count::<AnthropicWire>(request, route).await,
+                "chat/completions" => gateway.ask::<OpenAiWire>(request, route).await,
+                _ => gateway.pass(provider, request, route).await,
+            };
+            answered.unwrap_or_else(|fault| {
+                let wire = provider.as_str();
+                tracing::debug!(wire, code = fault.code, "answered by the gateway itself");
+                fault.answer(provider)
+            })
+        };
+        router = router.route(path, if *method == "GET" { get(handler) } else { post(handler) });
     }
-    router.with_state(Gateway::new(memory, settings))
-}
-
-async fn messages<M: Memory>(State(gateway): Shared<M>, request: Request) -> Response {
-    let way = way(&request);
-    told(Wire::Anthropic, gateway.ask::<Anthropic>(request, "messages", way).await)
-}
-
-async fn count_tokens<M: Memory>(State(gateway): Shared<M>, request: Request) -> Response {
-    let way = way(&request);
-    let counted = gateway.count::<Anthropic>(request, "messages/count_tokens", way).await;
-    told(Wire::Anthropic, counted)
-}
-
-async fn anthropic_models<M: Memory>(State(gateway): Shared<M>, request: Request) -> Response {
-    let way = way(&request);
-    told(Wire::Anthropic, gateway.pass(Wire::Anthropic, request, "models", way).await)
-}
-
-async fn chat_completions<M: Memory>(State(gateway): Shared<M>, request: Request) -> Response {
-    let way = way(&request);
-    told(Wire::OpenAi, gateway.ask::<OpenAi>(request, "chat/completions", way).await)
-}
-
-async fn openai_models<M: Memory>(State(gateway): Shared<M>, request: Request) -> Response {
-    let way = way(&request);
-    told(Wire::OpenAi, gateway.pass(Wire::OpenAi, request, "models", way).await)
-}
-
-fn way(request: &Request) -> Way {
-    if request.uri().path().contains(CAPABILITY) { Way::Capability } else { Way::Token }
-}
-
-fn told(wire: Wire, answered: Result<Response, Fault>) -> Response {
-    answered.unwrap_or_else(|fault| {
-        tracing::debug!(wire = wire.name(), code = fault.code, "answered by the gateway itself");
-        fault.answer(wire)
-    })
+    router.with_state(Gateway::new(planner, settings))
 }

@@ -15,7 +15,7 @@ pub enum GitError {
     #[error("could not {doing}: git had more than {limit} bytes to say")]
     TooMuch { doing: &'static str, limit: usize },
     #[error("could not {doing}: {why}{}", Quoted(said))]
-    Failed { doing: &'static str, why: Trouble, said: String },
+    Failed { doing: &'static str, why: GitTrouble, said: String },
     #[error("could not {doing}")]
     Io {
         doing: &'static str,
@@ -26,7 +26,7 @@ pub enum GitError {
 
 /// Why git gave up, as far as its words tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum GitTrouble {
     #[error("the remote wants a password: set up a key or a credential helper, nobody is asked")]
     Password,
     #[error("the remote's host key is not known: connect once by hand")]
@@ -63,7 +63,12 @@ impl GitError {
         Self::Failed { doing, why: classify(&said), said: brief(&said) }
     }
 
-    pub fn trouble(&self) -> Option<Trouble> {
+    pub(crate) fn odd(doing: &'static str) -> Self {
+        let said = "it answered in a form of its own".to_owned();
+        Self::Failed { doing, why: GitTrouble::Other, said }
+    }
+
+    pub fn trouble(&self) -> Option<GitTrouble> {
         match self {
             Self::Failed { why, .. } => Some(*why),
             _ => None,
@@ -81,59 +86,59 @@ impl std::fmt::Display for Quoted<'_> {
 
 /// By git's English words; the process runs with `LC_ALL=C`. Read from the top: what names its cause comes
 /// before what only follows from it.
-const SAID: &[(&str, Trouble)] = &[
-    ("terminal prompts disabled", Trouble::Password),
-    ("could not read username", Trouble::Password),
-    ("could not read password", Trouble::Password),
-    ("unable to get password", Trouble::Password),
-    ("authentication failed", Trouble::Password),
-    ("permission denied (", Trouble::Password),
-    ("invalid username or password", Trouble::Password),
-    ("host key verification failed", Trouble::HostKey),
-    ("no space left on device", Trouble::Full),
-    ("dubious ownership", Trouble::Ownership),
-    ("transport '", Trouble::Protocol),
-    ("is not allowed", Trouble::Protocol),
-    ("non-fast-forward", Trouble::Rejected),
-    ("fetch first", Trouble::Rejected),
-    ("stale info", Trouble::Rejected),
-    ("cannot lock ref", Trouble::Rejected),
-    ("failed to update ref", Trouble::Rejected),
-    ("incorrect old value provided", Trouble::Rejected),
-    ("reference already exists", Trouble::Rejected),
-    ("[remote rejected]", Trouble::Refused),
-    ("pre-receive hook declined", Trouble::Refused),
-    ("index.lock", Trouble::Locked),
-    (".lock': file exists", Trouble::Locked),
-    ("repository not found", Trouble::NotFound),
-    ("does not appear to be a git repository", Trouble::NotFound),
-    ("' not found", Trouble::NotFound),
-    ("does not exist", Trouble::NotFound),
-    ("could not resolve host", Trouble::Offline),
-    ("could not resolve hostname", Trouble::Offline),
-    ("connection refused", Trouble::Offline),
-    ("connection timed out", Trouble::Offline),
-    ("operation too slow", Trouble::Offline),
-    ("network is unreachable", Trouble::Offline),
-    ("no route to host", Trouble::Offline),
-    ("failed to connect", Trouble::Offline),
-    ("could not connect", Trouble::Offline),
-    ("unable to connect", Trouble::Offline),
-    ("connection reset", Trouble::Offline),
-    ("corrupt", Trouble::Corrupt),
-    ("bad object", Trouble::Corrupt),
-    ("missing blob", Trouble::Corrupt),
-    ("unable to read tree", Trouble::Corrupt),
-    ("invalid object", Trouble::Corrupt),
-    ("index-pack failed", Trouble::Corrupt),
-    ("not a git repository", Trouble::NoRepository),
-    ("could not read from remote repository", Trouble::NotFound),
+const SAID: &[(&str, GitTrouble)] = &[
+    ("terminal prompts disabled", GitTrouble::Password),
+    ("could not read username", GitTrouble::Password),
+    ("could not read password", GitTrouble::Password),
+    ("unable to get password", GitTrouble::Password),
+    ("authentication failed", GitTrouble::Password),
+    ("permission denied (", GitTrouble::Password),
+    ("invalid username or password", GitTrouble::Password),
+    ("host key verification failed", GitTrouble::HostKey),
+    ("no space left on device", GitTrouble::Full),
+    ("dubious ownership", GitTrouble::Ownership),
+    ("transport '", GitTrouble::Protocol),
+    ("is not allowed", GitTrouble::Protocol),
+    ("non-fast-forward", GitTrouble::Rejected),
+    ("fetch first", GitTrouble::Rejected),
+    ("stale info", GitTrouble::Rejected),
+    ("cannot lock ref", GitTrouble::Rejected),
+    ("failed to update ref", GitTrouble::Rejected),
+    ("incorrect old value provided", GitTrouble::Rejected),
+    ("reference already exists", GitTrouble::Rejected),
+    ("[remote rejected]", GitTrouble::Refused),
+    ("pre-receive hook declined", GitTrouble::Refused),
+    ("index.lock", GitTrouble::Locked),
+    (".lock': file exists", GitTrouble::Locked),
+    ("repository not found", GitTrouble::NotFound),
+    ("does not appear to be a git repository", GitTrouble::NotFound),
+    ("' not found", GitTrouble::NotFound),
+    ("does not exist", GitTrouble::NotFound),
+    ("could not resolve host", GitTrouble::Offline),
+    ("could not resolve hostname", GitTrouble::Offline),
+    ("connection refused", GitTrouble::Offline),
+    ("connection timed out", GitTrouble::Offline),
+    ("operation too slow", GitTrouble::Offline),
+    ("network is unreachable", GitTrouble::Offline),
+    ("no route to host", GitTrouble::Offline),
+    ("failed to connect", GitTrouble::Offline),
+    ("could not connect", GitTrouble::Offline),
+    ("unable to connect", GitTrouble::Offline),
+    ("connection reset", GitTrouble::Offline),
+    ("corrupt", GitTrouble::Corrupt),
+    ("bad object", GitTrouble::Corrupt),
+    ("missing blob", GitTrouble::Corrupt),
+    ("unable to read tree", GitTrouble::Corrupt),
+    ("invalid object", GitTrouble::Corrupt),
+    ("index-pack failed", GitTrouble::Corrupt),
+    ("not a git repository", GitTrouble::NoRepository),
+    ("could not read from remote repository", GitTrouble::NotFound),
 ];
 
-fn classify(said: &str) -> Trouble {
+fn classify(said: &str) -> GitTrouble {
     let lower = said.to_lowercase();
     let known = SAID.iter().find(|(words, _)| lower.contains(words));
-    known.map_or(Trouble::Other, |(_, trouble)| *trouble)
+    known.map_or(GitTrouble::Other, |(_, trouble)| *trouble)
 }
 
 /// The lines that tell, without progress and hints; at most a few hundred characters.
@@ -176,31 +181,34 @@ mod tests {
         let check = |said: &str, expect| assert_eq!(classify(said), expect, "{said}");
         check(
             "fatal: could not read Username for 'https://h': terminal prompts disabled",
-            Trouble::Password,
+            GitTrouble::Password,
         );
         check(
             "git@h: Permission denied (publickey).\nfatal: Could not read from remote repository.",
-            Trouble::Password,
+            GitTrouble::Password,
         );
         check(
             "Host key verification failed.\nfatal: Could not read from remote repository.",
-            Trouble::HostKey,
+            GitTrouble::HostKey,
         );
-        check("fatal: '/x/y.git' does not appear to be a git repository", Trouble::NotFound);
+        check("fatal: '/x/y.git' does not appear to be a git repository", GitTrouble::NotFound);
         check(
             "remote: Repository not found.\nfatal: repository 'https://h/x' not found",
-            Trouble::NotFound,
+            GitTrouble::NotFound,
         );
-        check("fatal: unable to access 'https://h/': Could not resolve host: h", Trouble::Offline);
-        check(" ! [rejected]        abc -> main (fetch first)", Trouble::Rejected);
-        check(" ! [remote rejected] abc -> main (pre-receive hook declined)", Trouble::Refused);
-        check("fatal: transport 'ext' not allowed", Trouble::Protocol);
-        check("fatal: detected dubious ownership in repository at '/x'", Trouble::Ownership);
+        check(
+            "fatal: unable to access 'https://h/': Could not resolve host: h",
+            GitTrouble::Offline,
+        );
+        check(" ! [rejected]        abc -> main (fetch first)", GitTrouble::Rejected);
+        check(" ! [remote rejected] abc -> main (pre-receive hook declined)", GitTrouble::Refused);
+        check("fatal: transport 'ext' not allowed", GitTrouble::Protocol);
+        check("fatal: detected dubious ownership in repository at '/x'", GitTrouble::Ownership);
         check(
             "error: object file objects/ab/cd is empty\nfatal: loose object is corrupt",
-            Trouble::Corrupt,
+            GitTrouble::Corrupt,
         );
-        check("something else", Trouble::Other);
+        check("something else", GitTrouble::Other);
     }
 
     #[test]

@@ -22,10 +22,10 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
-pub use error::{GitError, Trouble};
+pub use error::{GitError, GitTrouble};
 pub use oid::{NotAnOid, Oid};
-pub use read::Entry;
+pub use read::TreeEntry;
 pub use remote::{BadRemote, Pushed, Remote};
 pub use repo::Repo;
-pub use run::{Git, Limits};
-pub use write::{Change, Commit, Person};
+pub use run::{Git, GitLimits};
+pub use write::{Commit, Person, TreeChange};

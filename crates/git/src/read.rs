@@ -6,9 +6,8 @@ use crate::error::GitError;
 use crate::oid::Oid;
 use crate::repo::Repo;
 
-/// One file of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// As bytes that are text; a name that is none is left out.
     pub path: String,
     /// `100644`, `100755`; `120000` is a symlink, `160000` a submodule.
@@ -18,7 +17,7 @@ pub struct Entry {
     pub size: u64,
 }
 
-impl Entry {
+impl TreeEntry {
     /// A file, and not a link to one.
     pub fn is_file(&self) -> bool {
         matches!(self.mode.as_str(), "100644" | "100755")
@@ -27,14 +26,10 @@ impl Entry {
 
 impl Repo {
     /// Every file of a commit.
-    pub async fn tree(&self, commit: &Oid) -> Result<Vec<Entry>, GitError> {
+    pub async fn tree(&self, commit: &Oid) -> Result<Vec<TreeEntry>, GitError> {
         let doing = "list the files of a commit";
-        let said = self
-            .git
-            .succeed(
-                self.call(doing, ["ls-tree", "-r", "-l", "-z", "--full-tree", commit.as_str()]),
-            )
-            .await?;
+        let args = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit.as_str()];
+        let said = self.git.succeed(self.call(doing, args)).await?;
         let records = said.split(|byte| *byte == 0).filter(|record| !record.is_empty());
         Ok(records.filter_map(entry).collect())
     }
@@ -43,28 +38,23 @@ impl Repo {
     pub async fn blobs(&self, oids: &[Oid], most: u64) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         let doing = "read files of a commit";
         let sizes = self.sizes(oids).await?;
-        let fits: Vec<bool> = sizes.iter().map(|size| *size <= most).collect();
-        let wanted: Vec<&Oid> =
-            oids.iter().zip(&fits).filter(|(_, fits)| **fits).map(|(oid, _)| oid).collect();
-        let call = self.call(doing, ["cat-file", "--batch"]).input(lines(wanted.iter().copied()));
+        let wanted = oids.iter().zip(&sizes).filter(|(_, size)| **size <= most);
+        let mut call = self.call(doing, ["cat-file", "--batch"]);
+        call.input = lines(wanted.map(|(oid, _)| oid));
         let said = self.git.succeed(call).await?;
         let mut rest = said.as_slice();
-        let mut out = Vec::with_capacity(oids.len());
-        for fits in fits {
-            out.push(if fits {
-                Some(next_blob(&mut rest).ok_or_else(|| GitError::odd(doing))?)
-            } else {
-                None
-            });
-        }
-        Ok(out)
+        let blob = |size: u64| match size <= most {
+            true => next_blob(&mut rest).map(Some).ok_or_else(|| GitError::odd(doing)),
+            false => Ok(None),
+        };
+        sizes.into_iter().map(blob).collect()
     }
 
     async fn sizes(&self, oids: &[Oid]) -> Result<Vec<u64>, GitError> {
         let doing = "look at files of a commit";
-        let call = self.call(doing, ["cat-file", "--batch-check=%(objecttype) %(objectsize)"]);
-        let said = self.git.succeed(call.input(lines(oids))).await?;
-        let said = String::from_utf8_lossy(&said);
+        let mut call = self.call(doing, ["cat-file", "--batch-check=%(objecttype) %(objectsize)"]);
+        call.input = lines(oids);
+        let said = self.git.text(call).await?;
         let sizes: Option<Vec<u64>> =
             said.lines().map(|line| line.strip_prefix("blob ")?.trim().parse().ok()).collect();
         sizes.filter(|sizes| sizes.len() == oids.len()).ok_or_else(|| GitError::odd(doing))
@@ -77,7 +67,7 @@ impl Repo {
         tip: &Oid,
         known: Option<&Oid>,
         most: usize,
-    ) -> Result<Option<Vec<(Oid, Entry)>>, GitError> {
+    ) -> Result<Option<Vec<(Oid, TreeEntry)>>, GitError> {
         let commits = self.commits(tip, known, most + 1).await?;
         if commits.len() > most {
             return Ok(None);
@@ -107,10 +97,9 @@ impl Repo {
         let doing = "list commits";
         let mut args = vec!["rev-list".to_owned(), format!("--max-count={most}"), tip.to_string()];
         args.extend(known.map(|known| format!("^{known}")));
-        let said = self.git.succeed(self.call(doing, args)).await?;
-        let said = String::from_utf8_lossy(&said);
-        let commits: Result<Vec<Oid>, _> = said.lines().rev().map(str::parse).collect();
-        commits.map_err(|_| GitError::odd(doing))
+        let said = self.git.text(self.call(doing, args)).await?;
+        let commits = said.lines().rev().map(str::parse);
+        commits.collect::<Result<_, _>>().map_err(|_| GitError::odd(doing))
     }
 
     /// Whether all that `old` has is in `new`.
@@ -130,10 +119,7 @@ impl Repo {
         let call = self.call(doing, ["merge-base", one.as_str(), other.as_str()]);
         let output = self.git.run(call).await?;
         match output.status.code() {
-            Some(0) => {
-                let said = String::from_utf8_lossy(&output.said);
-                said.trim().parse().map(Some).map_err(|_| GitError::odd(doing))
-            }
+            Some(0) => output.oid(doing),
             Some(1) => Ok(None),
             _ => Err(GitError::failed(doing, &output.messages)),
         }
@@ -142,19 +128,18 @@ impl Repo {
     /// Who made a commit, in clean characters.
     pub async fn author(&self, commit: &Oid) -> Result<String, GitError> {
         let args = ["show", "--no-patch", "--no-show-signature", "--format=%an", commit.as_str()];
-        let said = self.git.succeed(self.call("read a commit", args)).await?;
-        let said = String::from_utf8_lossy(&said);
+        let said = self.git.text(self.call("read a commit", args)).await?;
         Ok(said.trim().chars().filter(|c| !c.is_control()).take(80).collect())
     }
 }
 
 /// `100644 blob <oid> <size>\t<path>`.
-fn entry(record: &[u8]) -> Option<Entry> {
+fn entry(record: &[u8]) -> Option<TreeEntry> {
     let record = std::str::from_utf8(record).ok()?;
     let (head, path) = record.split_once('\t')?;
     let mut parts = head.split_ascii_whitespace();
     let (mode, _, oid, size) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    Some(Entry {
+    Some(TreeEntry {
         path: path.to_owned(),
         mode: mode.to_owned(),
         oid: oid.parse().ok()?,
@@ -173,6 +158,5 @@ fn next_blob(rest: &mut &[u8]) -> Option<Vec<u8>> {
 }
 
 fn lines<'a>(oids: impl IntoIterator<Item = &'a Oid>) -> Vec<u8> {
-    let text: String = oids.into_iter().map(|oid| format!("{oid}\n")).collect();
-    text.into_bytes()
+    oids.into_iter().map(|oid| format!("{oid}\n")).collect::<String>().into_bytes()
 }

@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::error::{GitError, Trouble};
+use crate::error::{GitError, GitTrouble};
 use crate::oid::Oid;
-use crate::run::{Call, Git};
+use crate::run::{Git, GitCall};
 
 /// The branch of a repository that has none yet.
 pub const BRANCH: &str = "main";
@@ -21,7 +21,7 @@ const MOST_HEAD: u64 = 1_024;
 pub struct Repo {
     pub(crate) git: Git,
     /// `.git` of the directory.
-    own: PathBuf,
+    pub(crate) own: PathBuf,
     /// What git is told is the repository.
     view: PathBuf,
     branch: String,
@@ -39,7 +39,7 @@ impl Repo {
             return Ok(());
         }
         let args = ["init", "--quiet", "--template=", "--initial-branch", branch, "--"];
-        let mut call = Call::local("make a repository", args, git);
+        let mut call = GitCall::local("make a repository", args, git);
         call.args.push(dir.into());
         git.succeed(call).await.map(drop)
     }
@@ -51,18 +51,14 @@ impl Repo {
         let own = dir.join(".git");
         let kind = fs::symlink_metadata(&own).map_err(|_| none(doing, ""))?;
         if !kind.is_dir() {
-            return Err(none(
-                doing,
-                "its .git is no directory: linked worktrees are not supported",
-            ));
+            let said = "its .git is no directory: linked worktrees are not supported";
+            return Err(none(doing, said));
         }
-        let own = fs::canonicalize(&own).map_err(|source| GitError::Io { doing, source })?;
-        let head = read_head(&own).map_err(|source| GitError::Io { doing, source })?;
-        let branch = branch_of(&head)
+        let failed = |source| GitError::Io { doing, source };
+        let own = fs::canonicalize(&own).map_err(failed)?;
+        let branch = branch_of(&read_head(&own).map_err(failed)?)
             .ok_or_else(|| none(doing, "no branch is checked out: check one out by hand"))?;
-        let format = format_of(&own);
-        look_through(&own, view, &branch, &format)
-            .map_err(|source| GitError::Io { doing, source })?;
+        look_through(&own, view, &branch).map_err(failed)?;
         Ok(Self { git: git.clone(), own, view: view.to_owned(), branch })
     }
 
@@ -93,16 +89,11 @@ impl Repo {
         &self,
         doing: &'static str,
         args: impl IntoIterator<Item = S>,
-    ) -> Call<'_> {
-        let mut call = Call::local(doing, args, &self.git);
+    ) -> GitCall<'_> {
+        let mut call = GitCall::local(doing, args, &self.git);
         call.env.push(("GIT_DIR", self.view.clone().into()));
         call.dir = Some(&self.view);
         call
-    }
-
-    /// The person's own index, which `git status` compares with.
-    pub(crate) fn index(&self) -> PathBuf {
-        self.own.join("index")
     }
 
     /// The one value of a setting in the repository itself, as data: it is read and not obeyed.
@@ -111,9 +102,7 @@ impl Repo {
             self.call("read a setting of the repository", ["config", "--no-includes", "--file"]);
         call.args.push(self.own.join("config").into());
         call.args.extend(["--get", name].map(OsString::from));
-        let output = self.git.run(call).await?;
-        let value = String::from_utf8_lossy(&output.said).trim_end_matches('\n').to_owned();
-        Ok((output.status.success() && !value.is_empty()).then_some(value))
+        Ok(self.git.run(call).await?.value())
     }
 
     pub async fn set_own_setting(&self, name: &str, value: &str) -> Result<(), GitError> {
@@ -125,14 +114,8 @@ impl Repo {
 
     /// Of a ref, if it is there.
     pub async fn tip(&self, name: &str) -> Result<Option<Oid>, GitError> {
-        let call =
-            self.call("read a ref", ["rev-parse", "--verify", "--quiet", "--end-of-options", name]);
-        let output = self.git.run(call).await?;
-        if !output.status.success() {
-            return Ok(None);
-        }
-        let said = String::from_utf8_lossy(&output.said);
-        said.trim().parse().map(Some).map_err(|_| GitError::odd("read a ref"))
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", name];
+        self.git.run(self.call("read a ref", args)).await?.oid("read a ref")
     }
 
     pub async fn head(&self) -> Result<Option<Oid>, GitError> {
@@ -141,7 +124,7 @@ impl Repo {
 }
 
 fn none(doing: &'static str, said: &str) -> GitError {
-    GitError::Failed { doing, why: Trouble::NoRepository, said: said.to_owned() }
+    GitError::Failed { doing, why: GitTrouble::NoRepository, said: said.to_owned() }
 }
 
 fn read_head(own: &Path) -> io::Result<String> {
@@ -161,36 +144,26 @@ pub(crate) fn branch_of(head: &str) -> Option<String> {
     (fine && !branch.starts_with(['-', '/', '.'])).then(|| branch.to_owned())
 }
 
-/// How objects and refs are stored is part of what they are; no other setting is.
-fn format_of(own: &Path) -> Format {
-    let config = fs::read_to_string(own.join("config")).unwrap_or_default().to_lowercase();
-    let says = |name: &str, value: &str| {
-        config.lines().any(|line| {
-            line.split_once('=')
-                .is_some_and(|(key, said)| key.trim() == name && said.trim() == value)
-        })
-    };
-    Format { sha256: says("objectformat", "sha256"), reftable: says("refstorage", "reftable") }
-}
-
-struct Format {
-    sha256: bool,
-    reftable: bool,
-}
-
-/// What is there and right stays, so that a git that runs keeps what it looks through.
-fn look_through(own: &Path, view: &Path, branch: &str, format: &Format) -> io::Result<()> {
+/// Makes the view. What is there and right stays, so that a git that runs keeps what it looks through. How objects
+/// and refs are stored is part of what they are; no other setting of the repository is read.
+fn look_through(own: &Path, view: &Path, branch: &str) -> io::Result<()> {
     fs::create_dir_all(view)?;
-    let tables = format.reftable.then_some("reftable");
+    let own_config = fs::read_to_string(own.join("config")).unwrap_or_default().to_lowercase();
+    let says = |name: &str, value: &str| {
+        let mut settings = own_config.lines().filter_map(|line| line.split_once('='));
+        settings.any(|(key, said)| key.trim() == name && said.trim() == value)
+    };
+    let reftable = says("refstorage", "reftable");
+    let tables = reftable.then_some("reftable");
     for part in ["objects", "refs", "packed-refs", "shallow"].into_iter().chain(tables) {
         link(&own.join(part), &view.join(part))?;
     }
     write(&view.join("HEAD"), &format!("ref: refs/heads/{branch}\n"))?;
     let mut config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n\tlogAllRefUpdates = false\n[extensions]\n".to_owned();
-    if format.sha256 {
+    if says("objectformat", "sha256") {
         config.push_str("\tobjectFormat = sha256\n");
     }
-    if format.reftable {
+    if reftable {
         config.push_str("\trefStorage = reftable\n");
     }
     write(&view.join("config"), &config)

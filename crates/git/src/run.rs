@@ -10,11 +10,12 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-use crate::error::{GitError, Trouble};
+use crate::error::GitError;
+use crate::oid::Oid;
 
 /// How long git may take and how much it may say.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct GitLimits {
     /// For what happens on this machine.
     pub local: Duration,
     /// For what waits for a remote.
@@ -23,7 +24,7 @@ pub struct Limits {
     pub output: usize,
 }
 
-impl Default for Limits {
+impl Default for GitLimits {
     /// A team's memory has a few megabytes: a remote that takes longer than a minute is not going to answer.
     fn default() -> Self {
         let (local, remote) = (Duration::from_secs(30), Duration::from_secs(60));
@@ -95,11 +96,10 @@ pub(crate) const SETTINGS: &[(&str, &str)] = &[
 pub struct Git {
     program: PathBuf,
     environment: Vec<(OsString, OsString)>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: GitLimits,
 }
 
-/// One call.
-pub(crate) struct Call<'a> {
+pub(crate) struct GitCall<'a> {
     /// Finishes "could not …".
     pub(crate) doing: &'static str,
     pub(crate) dir: Option<&'a Path>,
@@ -109,17 +109,29 @@ pub(crate) struct Call<'a> {
     pub(crate) limit: Duration,
 }
 
-pub(crate) struct Output {
+pub(crate) struct GitOutput {
     pub(crate) status: ExitStatus,
     pub(crate) said: Vec<u8>,
     pub(crate) messages: Vec<u8>,
+}
+
+impl GitOutput {
+    /// What a setting or a ref says; `None` where there is none.
+    pub(crate) fn value(&self) -> Option<String> {
+        let said = String::from_utf8_lossy(&self.said).trim().to_owned();
+        (self.status.success() && !said.is_empty()).then_some(said)
+    }
+
+    pub(crate) fn oid(&self, doing: &'static str) -> Result<Option<Oid>, GitError> {
+        self.value().map(|said| said.parse().map_err(|_| GitError::odd(doing))).transpose()
+    }
 }
 
 impl Git {
     /// `environment` is this process's; what git needs of it is taken over.
     pub fn new(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
-        limits: Limits,
+        limits: GitLimits,
     ) -> Self {
         let kept = |name: &OsStr| KEPT.iter().any(|kept| *kept == name);
         let environment = environment.into_iter().filter(|(name, _)| kept(name)).collect();
@@ -135,31 +147,34 @@ impl Git {
 
     /// Such as `2.47.3`; tells at once whether there is one.
     pub async fn version(&self) -> Result<String, GitError> {
-        let said = self.succeed(Call::local("ask git for its version", ["version"], self)).await?;
-        let said = String::from_utf8_lossy(&said);
-        Ok(said.trim().trim_start_matches("git version ").to_owned())
+        let call = GitCall::local("ask git for its version", ["version"], self);
+        Ok(self.text(call).await?.trim().trim_start_matches("git version ").to_owned())
+    }
+
+    pub(crate) async fn text(&self, call: GitCall<'_>) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&self.succeed(call).await?).into_owned())
     }
 
     /// Its output, if it succeeds.
-    pub(crate) async fn succeed(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
+    pub(crate) async fn succeed(&self, call: GitCall<'_>) -> Result<Vec<u8>, GitError> {
         let doing = call.doing;
         let output = self.run(call).await?;
-        if output.status.success() {
-            return Ok(output.said);
+        match output.status.success() {
+            true => Ok(output.said),
+            false => Err(GitError::failed(doing, &output.messages)),
         }
-        Err(GitError::failed(doing, &output.messages))
     }
 
-    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Output, GitError> {
+    pub(crate) async fn run(&self, call: GitCall<'_>) -> Result<GitOutput, GitError> {
         let (doing, after) = (call.doing, call.limit);
         tracing::debug!(doing, args = ?call.args, "git");
-        let group = Group::start(self.command(&call), doing)?;
+        let group = GitGroup::start(self.command(&call), doing)?;
         let ended =
             tokio::time::timeout(after, group.finish(call.input, self.limits.output, doing));
         ended.await.unwrap_or(Err(GitError::TooSlow { doing, after }))
     }
 
-    fn command(&self, call: &Call<'_>) -> Command {
+    fn command(&self, call: &GitCall<'_>) -> Command {
         let mut command = Command::new(&self.program);
         command.args([
             "--no-pager",
@@ -192,7 +207,7 @@ impl Git {
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> GitCall<'a> {
     pub(crate) fn local<S: Into<OsString>>(
         doing: &'static str,
         args: impl IntoIterator<Item = S>,
@@ -212,20 +227,15 @@ impl<'a> Call<'a> {
         call.env.push(("GIT_DIR", "/dev/null".into()));
         call
     }
-
-    pub(crate) fn input(mut self, input: Vec<u8>) -> Self {
-        self.input = input;
-        self
-    }
 }
 
 /// Git with all the helpers that it started; killed together when nobody waits any more.
-struct Group {
+struct GitGroup {
     child: Child,
     leader: Option<Pid>,
 }
 
-impl Group {
+impl GitGroup {
     fn start(mut command: Command, doing: &'static str) -> Result<Self, GitError> {
         let child = command.spawn().map_err(|source| match source.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => GitError::NoGit,
@@ -240,7 +250,7 @@ impl Group {
         input: Vec<u8>,
         limit: usize,
         doing: &'static str,
-    ) -> Result<Output, GitError> {
+    ) -> Result<GitOutput, GitError> {
         let failed = |source| GitError::Io { doing, source };
         let (stdin, stdout, stderr) =
             (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
@@ -259,11 +269,11 @@ impl Group {
         if said.1 {
             return Err(GitError::TooMuch { doing, limit });
         }
-        Ok(Output { status, said: said.0, messages: messages.0 })
+        Ok(GitOutput { status, said: said.0, messages: messages.0 })
     }
 }
 
-impl Drop for Group {
+impl Drop for GitGroup {
     fn drop(&mut self) {
         if let Some(leader) = self.leader {
             let _ = kill_process_group(leader, Signal::KILL);
@@ -275,25 +285,7 @@ impl Drop for Group {
 async fn read(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> io::Result<(Vec<u8>, bool)> {
     let Some(mut pipe) = pipe else { return Ok((Vec::new(), false)) };
     let mut out = Vec::new();
-    let mut more = false;
-    let mut buffer = vec![0; 16 << 10];
-    loop {
-        let n = pipe.read(&mut buffer).await?;
-        if n == 0 {
-            return Ok((out, more));
-        }
-        let room = limit.saturating_sub(out.len()).min(n);
-        out.extend_from_slice(&buffer[..room]);
-        more |= room < n;
-    }
-}
-
-impl GitError {
-    pub(crate) fn odd(doing: &'static str) -> Self {
-        Self::Failed {
-            doing,
-            why: Trouble::Other,
-            said: "it answered in a form of its own".to_owned(),
-        }
-    }
+    (&mut pipe).take(limit as u64).read_to_end(&mut out).await?;
+    let more = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await? > 0;
+    Ok((out, more))
 }

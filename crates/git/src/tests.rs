@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::{Change, Commit, Git, GitError, Limits, Oid, Person, Pushed, Remote, Repo, Trouble};
+use crate::{
+    Commit, Git, GitError, GitLimits, GitTrouble, Oid, Person, Pushed, Remote, Repo, TreeChange,
+};
 
 /// A directory with one bare repository and room for people.
 struct Place {
@@ -32,7 +34,7 @@ impl Place {
     }
 
     fn git(&self) -> Git {
-        Git::new(std::env::vars_os(), Limits::default())
+        Git::new(std::env::vars_os(), GitLimits::default())
     }
 
     async fn repo(&self, who: &str) -> Repo {
@@ -60,8 +62,9 @@ impl Place {
 }
 
 fn commit(parents: &[&Oid], changes: &[(&str, &str)]) -> Commit {
-    let write =
-        |(path, text): &(&str, &str)| ((*path).to_owned(), Change::Write(text.as_bytes().to_vec()));
+    let write = |(path, text): &(&str, &str)| {
+        ((*path).to_owned(), TreeChange::Write(text.as_bytes().to_vec()))
+    };
     Commit {
         parents: parents.iter().map(|oid| (*oid).clone()).collect(),
         changes: changes.iter().map(write).collect(),
@@ -112,7 +115,9 @@ async fn who_is_slower_is_told_and_no_history_is_rewritten() {
     assert!(!bob.is_ancestor(&his, &hers).await.unwrap());
     let theirs = bob.tree(&hers).await.unwrap().remove(0);
     let mut merge = commit(&[&his, &hers], &[]);
-    merge.changes.push(("a.md".to_owned(), Change::Take { oid: theirs.oid, mode: theirs.mode }));
+    merge
+        .changes
+        .push(("a.md".to_owned(), TreeChange::Take { oid: theirs.oid, mode: theirs.mode }));
     let merged = bob.commit(&merge).await.unwrap();
     assert_eq!(bob.push(&place.remote(), &merged).await.unwrap(), Pushed::Done);
     let log = place.by_hand(&place.path("shared.git"), &["log", "--format=%H", "main"]);
@@ -126,7 +131,7 @@ async fn what_commits_brought_includes_what_they_took_away_again() {
     let base = ada.commit(&commit(&[], &[("a.md", "1")])).await.unwrap();
     let leak = ada.commit(&commit(&[&base], &[("b.md", "leaked")])).await.unwrap();
     let mut gone = commit(&[&leak], &[]);
-    gone.changes.push(("b.md".to_owned(), Change::Remove));
+    gone.changes.push(("b.md".to_owned(), TreeChange::Remove));
     let tip = ada.commit(&gone).await.unwrap();
     let brought = ada.brought(&tip, Some(&base), 10).await.unwrap().unwrap();
     let brought: Vec<(&str, &str)> =
@@ -297,7 +302,7 @@ async fn a_remote_that_says_nothing_ends_in_time_with_all_its_helpers() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let place = Place::new();
-    let limits = Limits { remote: Duration::from_millis(400), ..Limits::default() };
+    let limits = GitLimits { remote: Duration::from_millis(400), ..GitLimits::default() };
     let git = Git::new(std::env::vars_os(), limits);
     fs::create_dir_all(place.path("ada")).unwrap();
     Repo::init(&git, &place.path("ada"), "main").await.unwrap();
@@ -333,7 +338,7 @@ async fn a_remote_that_wants_a_password_asks_nobody() {
     let ada = place.repo("ada").await;
     let remote = Remote::parse(&format!("http://127.0.0.1:{port}/x.git")).unwrap();
     let error = ada.fetch(&remote).await.unwrap_err();
-    assert_eq!(error.trouble(), Some(Trouble::Password), "{error}");
+    assert_eq!(error.trouble(), Some(GitTrouble::Password), "{error}");
 }
 
 #[tokio::test]
@@ -342,11 +347,11 @@ async fn failures_are_told_apart() {
     let ada = place.repo("ada").await;
     let nowhere = Remote::parse(place.path("nowhere.git").to_str().unwrap()).unwrap();
     let error = ada.fetch(&nowhere).await.unwrap_err();
-    assert_eq!(error.trouble(), Some(Trouble::NotFound), "{error}");
-    let none = Git::new(std::env::vars_os(), Limits::default()).with_program("/no/such/git");
+    assert_eq!(error.trouble(), Some(GitTrouble::NotFound), "{error}");
+    let none = Git::new(std::env::vars_os(), GitLimits::default()).with_program("/no/such/git");
     assert!(matches!(none.version().await, Err(GitError::NoGit)));
     let error = Repo::open(&place.git(), &place.path(""), &place.path("view")).unwrap_err();
-    assert_eq!(error.trouble(), Some(Trouble::NoRepository), "{error}");
+    assert_eq!(error.trouble(), Some(GitTrouble::NoRepository), "{error}");
 
     let tip = ada.commit(&commit(&[], &[("a.md", "1")])).await.unwrap();
     ada.push(&place.remote(), &tip).await.unwrap();
@@ -356,13 +361,13 @@ async fn failures_are_told_apart() {
     fs::write(&object, "rubbish").unwrap();
     let bob = place.repo("bob").await;
     let error = bob.fetch(&place.remote()).await.unwrap_err();
-    assert_eq!(error.trouble(), Some(Trouble::Corrupt), "{error}");
+    assert_eq!(error.trouble(), Some(GitTrouble::Corrupt), "{error}");
 }
 
 #[tokio::test]
 async fn output_has_a_bound() {
     let place = Place::new();
-    let limits = Limits { output: 100, ..Limits::default() };
+    let limits = GitLimits { output: 100, ..GitLimits::default() };
     let ada = place.repo("ada").await;
     let tip = ada.commit(&commit(&[], &[("a.md", &"x".repeat(10_000))])).await.unwrap();
     let entry = ada.tree(&tip).await.unwrap().remove(0);

@@ -1,6 +1,6 @@
 //! Making commits from contents, without a working tree.
 
-use std::fmt::Write as _;
+use std::io::Write as _;
 
 use crate::error::GitError;
 use crate::oid::Oid;
@@ -11,17 +11,14 @@ const NOBODY: (&str, &str) = ("bethink", "bethink@localhost");
 /// Where a commit lies until it has a branch.
 const MADE: &str = "refs/bethink/made";
 
-/// Who a commit is by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     pub name: String,
     pub email: String,
 }
 
-/// What becomes of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// The file holds this.
+pub enum TreeChange {
     Write(Vec<u8>),
     /// The file is what another commit has.
     Take {
@@ -35,7 +32,7 @@ pub enum Change {
 #[derive(Clone, Debug)]
 pub struct Commit {
     pub parents: Vec<Oid>,
-    pub changes: Vec<(String, Change)>,
+    pub changes: Vec<(String, TreeChange)>,
     pub message: String,
     pub person: Person,
     /// Seconds since 1970.
@@ -58,22 +55,17 @@ impl Repo {
         if let Some(own) = self.own_setting(name).await? {
             return Ok(Some(own));
         }
-        let output = self.git.run(self.call("read a setting", ["config", "--get", name])).await?;
-        let value = String::from_utf8_lossy(&output.said).trim().to_owned();
-        Ok((output.status.success() && !value.is_empty()).then_some(value))
+        let call = self.call("read a setting", ["config", "--get", name]);
+        Ok(self.git.run(call).await?.value())
     }
 
     /// Writes the objects; no branch moves.
     pub async fn commit(&self, commit: &Commit) -> Result<Oid, GitError> {
         let doing = "make a commit";
-        let call = self.call(doing, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
-        self.git.succeed(call.input(stream(commit))).await?;
+        let mut call = self.call(doing, ["fast-import", "--quiet", "--force", "--date-format=raw"]);
+        call.input = stream(commit);
+        self.git.succeed(call).await?;
         self.tip(MADE).await?.ok_or_else(|| GitError::odd(doing))
-    }
-
-    /// The tree of a commit, to see whether two hold the same.
-    pub async fn tree_of(&self, commit: &Oid) -> Result<Option<Oid>, GitError> {
-        self.tip(&format!("{commit}^{{tree}}")).await
     }
 
     /// Moves a ref from what it was believed to be; `None` is a ref that is not there.
@@ -87,68 +79,48 @@ impl Repo {
     /// So that `git status`, asked by hand, compares with this commit.
     pub async fn reset_index(&self, commit: &Oid) -> Result<(), GitError> {
         let mut call = self.call("write the index", ["read-tree", commit.as_str()]);
-        call.env.push(("GIT_INDEX_FILE", self.index().into()));
+        call.env.push(("GIT_INDEX_FILE", self.own.join("index").into()));
         self.git.succeed(call).await.map(drop)
     }
 }
 
-/// In the language of `git fast-import`. Lengths stand before contents, so that no content is a command.
+/// In the language of `git fast-import`. Lengths stand before contents, so that no content is a command. Writing to
+/// memory never fails.
 fn stream(commit: &Commit) -> Vec<u8> {
     let mut out = Vec::new();
     let person = format!("{} <{}> {} +0000", commit.person.name, commit.person.email, commit.at);
-    let _ = extend(&mut out, format_args!("commit {MADE}\nauthor {person}\ncommitter {person}\n"));
+    let _ = writeln!(out, "commit {MADE}\nauthor {person}\ncommitter {person}");
     data(&mut out, commit.message.as_bytes());
     for (index, parent) in commit.parents.iter().enumerate() {
-        let word = if index == 0 { "from" } else { "merge" };
-        let _ = extend(&mut out, format_args!("{word} {parent}\n"));
+        let _ = writeln!(out, "{} {parent}", if index == 0 { "from" } else { "merge" });
     }
     for (path, change) in &commit.changes {
         let path = quoted(path);
-        match change {
-            Change::Write(bytes) => {
-                let _ = extend(&mut out, format_args!("M 100644 inline {path}\n"));
-                data(&mut out, bytes);
-            }
-            Change::Take { oid, mode } => {
-                let _ = extend(&mut out, format_args!("M {mode} {oid} {path}\n"));
-            }
-            Change::Remove => {
-                let _ = extend(&mut out, format_args!("D {path}\n"));
-            }
+        let _ = match change {
+            TreeChange::Write(_) => writeln!(out, "M 100644 inline {path}"),
+            TreeChange::Take { oid, mode } => writeln!(out, "M {mode} {oid} {path}"),
+            TreeChange::Remove => writeln!(out, "D {path}"),
+        };
+        if let TreeChange::Write(bytes) = change {
+            data(&mut out, bytes);
         }
     }
     out.extend_from_slice(b"\ndone\n");
     out
 }
 
-fn extend(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) -> std::fmt::Result {
-    let mut line = String::new();
-    line.write_fmt(text)?;
-    out.extend_from_slice(line.as_bytes());
-    Ok(())
-}
-
 fn data(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(format!("data {}\n", bytes.len()).as_bytes());
+    let _ = writeln!(out, "data {}", bytes.len());
     out.extend_from_slice(bytes);
     out.push(b'\n');
 }
 
 /// As a C string, which is how such a stream takes any path.
 fn quoted(path: &str) -> String {
-    let mut out = String::from("\"");
-    for byte in path.bytes() {
-        match byte {
-            b'"' | b'\\' => {
-                out.push('\\');
-                out.push(char::from(byte));
-            }
-            b' '..=b'~' => out.push(char::from(byte)),
-            _ => {
-                let _ = write!(out, "\\{byte:03o}");
-            }
-        }
-    }
-    out.push('"');
-    out
+    let byte = |byte: u8| match byte {
+        b'"' | b'\\' => format!("\\{}", char::from(byte)),
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\{byte:03o}"),
+    };
+    format!("\"{}\"", path.bytes().map(byte).collect::<String>())
 }

@@ -1,23 +1,24 @@
-//! Hooks of coding agents, as text: what a client tells when something happens in a session of its own, and what
-//! it may be answered.
+//! Hooks of coding agents: what an event of a client's session means here.
 //!
-//! Owns the names of the events in every client's spelling, the reading of their JSON, the shape of the answers,
-//! how long each may take, and the form in which one is kept that could not be delivered. Leaves to others what
-//! an event means (the daemon), where files lie (`spool`) and who asks whom (`client`).
+//! Most events mean that the client's transcript has grown. It is read on from where it was left and stored like any
+//! append, so that notes, extraction, recall and the index follow by themselves. Two events are answered: a session's
+//! start with what the project remembers, a prompt with the memories that fit it. Nothing is ever blocked or
+//! refused to the person at work.
 //!
-//! One rule stands above all: a hook never stands in a person's way. There is no answer in here that blocks,
-//! denies or asks.
+//! An event counts once, by its id. One that is not finished soon is put into the spool before it is answered, so
+//! that a daemon that is killed takes it up again at its start, with those that hooks left there while none ran.
+//! Leaves the words of the events to `hook-events`, and what a session, notes and memories are to their services.
 //!
-//! Reading order: [`event`] → [`client`] → [`input`] → [`answer`] → [`delivery`].
+//! Reading order: [`service`] → [`take`] → [`spooled`] → [`session`] → [`transcript`] (a file, read on) → [`ready`] →
+//! [`follow`] → [`words`] (answers).
 
-pub mod answer;
-pub mod client;
-pub mod delivery;
-pub mod event;
-pub mod input;
+mod follow;
+mod ready;
+mod service;
+mod session;
+mod spooled;
+mod take;
+mod transcript;
+mod words;
 
-pub use answer::{Answer, MOST_CONTEXT_CHARS};
-pub use client::Client;
-pub use delivery::Delivery;
-pub use event::Event;
-pub use input::{Input, Unreadable};
+pub use service::HookService;

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::edit::{Edit, Ours, quoted};
-use crate::file::{File, Format};
+use crate::edit::{Ours, SettingsEdit, quoted};
+use crate::file::SettingsFile;
 
 /// The agents that bethink can be installed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agent {
+pub enum InstallAgent {
     ClaudeCode,
     Codex,
     Cursor,
@@ -23,7 +23,7 @@ pub enum Agent {
 
 /// Where a person's files are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct ClientPlaces {
     pub person: PathBuf,
     /// `$XDG_CONFIG_HOME`, else `~/.config`.
     pub config: PathBuf,
@@ -39,7 +39,7 @@ pub struct Places {
 
 /// What is to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct InstallRequest {
     /// The program's path.
     pub program: String,
     /// The address of the gateway's Anthropic side, if the agent is to speak through it.
@@ -67,7 +67,7 @@ const CLAUDE_EVENTS: [(&str, bool); 7] = [
     ("SessionEnd", false),
 ];
 
-impl Agent {
+impl InstallAgent {
     pub const ALL: [Self; 7] = [
         Self::ClaudeCode,
         Self::Codex,
@@ -111,22 +111,26 @@ impl Agent {
 
 /// Files of an agent, with what belongs into each. A file that a project shares names the program without its
 /// path, since that is another one on each machine.
-pub fn files(agent: Agent, places: &Places, wanted: &Wanted) -> Vec<File> {
+pub fn files(
+    agent: InstallAgent,
+    places: &ClientPlaces,
+    wanted: &InstallRequest,
+) -> Vec<SettingsFile> {
     match agent {
-        Agent::ClaudeCode => claude_code(places, wanted),
-        Agent::Codex => vec![codex(places, wanted)],
-        Agent::Cursor => vec![cursor(places, wanted)],
-        Agent::Vscode => vec![vscode(places, wanted)],
-        Agent::Zed => vec![zed(places, wanted)],
-        Agent::Gemini => vec![gemini(places, wanted)],
-        Agent::Opencode => vec![opencode(places, wanted)],
+        InstallAgent::ClaudeCode => claude_code(places, wanted),
+        InstallAgent::Codex => vec![codex(places, wanted)],
+        InstallAgent::Cursor => vec![cursor(places, wanted)],
+        InstallAgent::Vscode => vec![vscode(places, wanted)],
+        InstallAgent::Zed => vec![zed(places, wanted)],
+        InstallAgent::Gemini => vec![gemini(places, wanted)],
+        InstallAgent::Opencode => vec![opencode(places, wanted)],
     }
 }
 
 /// <https://code.claude.com/docs/en/mcp>: servers of a person stand in `~/.claude.json`, of a project in `.mcp.json`.
 /// <https://code.claude.com/docs/en/settings>: hooks and variables stand in `settings.json`, and for one person in
 /// one project in `settings.local.json`, which is not shared.
-fn claude_code(places: &Places, wanted: &Wanted) -> Vec<File> {
+fn claude_code(places: &ClientPlaces, wanted: &InstallRequest) -> Vec<SettingsFile> {
     let (servers, settings) = match &places.project {
         Some(project) => (project.join(".mcp.json"), project.join(".claude/settings.local.json")),
         None => match &places.claude {
@@ -137,26 +141,27 @@ fn claude_code(places: &Places, wanted: &Wanted) -> Vec<File> {
         },
     };
     let server = json!({ "type": "stdio", "command": shared(places, wanted), "args": ["mcp"] });
-    let mut edits: Vec<Edit> = CLAUDE_EVENTS
+    let mut edits: Vec<SettingsEdit> = CLAUDE_EVENTS
         .into_iter()
         .map(|(event, is_async)| {
             let mut hook = json!({ "type": "command", "command": line(&wanted.program, &["hook", event]), "timeout": SECONDS });
             if is_async {
                 hook["async"] = Value::Bool(true);
             }
-            Edit::element(&["hooks", event], json!({ "hooks": [hook] }))
+            SettingsEdit::element(&["hooks", event], json!({ "hooks": [hook] }))
         })
         .collect();
     edits.extend(address(&["env", "ANTHROPIC_BASE_URL"], wanted.anthropic.as_ref()));
+    let server = vec![member(&["mcpServers", NAME], server)];
     vec![
-        json_file(servers, "MCP server", vec![member(&["mcpServers", NAME], server)]),
-        json_file(settings, "hooks", edits),
+        SettingsFile { path: servers, edits: server, what: "MCP server" },
+        SettingsFile { path: settings, edits, what: "hooks" },
     ]
 }
 
 /// <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/hooks>: hooks may
 /// stand in `config.toml`. Its transcripts have a form of their own, so that only what is answered is hooked.
-fn codex(places: &Places, wanted: &Wanted) -> File {
+fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let home = places.codex.clone().unwrap_or_else(|| places.person.join(".codex"));
     let dir = places.project.as_ref().map_or(home, |project| project.join(".codex"));
     let program = shared(places, wanted);
@@ -165,37 +170,34 @@ fn codex(places: &Places, wanted: &Wanted) -> File {
     for event in ["SessionStart", "UserPromptSubmit"] {
         let command = line(&program, &["hook", "--client", "codex", event]);
         let hook = json!({ "type": "command", "command": command, "timeout": SECONDS });
-        edits.push(Edit::element(&["hooks", event], json!({ "hooks": [hook] })));
+        edits.push(SettingsEdit::element(&["hooks", event], json!({ "hooks": [hook] })));
     }
-    File {
-        path: dir.join("config.toml"),
-        format: Format::Toml,
-        edits,
-        what: "MCP server and hooks",
-    }
+    SettingsFile { path: dir.join("config.toml"), edits, what: "MCP server and hooks" }
 }
 
 /// <https://cursor.com/docs/mcp>. Hooks are left out: the one that a session's start has is refused by some of its
 /// versions, which then run no hook at all, and no other takes words for the model.
-fn cursor(places: &Places, wanted: &Wanted) -> File {
+fn cursor(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".cursor");
     let server = json!({ "command": shared(places, wanted), "args": ["mcp"] });
-    json_file(dir.join("mcp.json"), "MCP server", vec![member(&["mcpServers", NAME], server)])
+    let edits = vec![member(&["mcpServers", NAME], server)];
+    SettingsFile { path: dir.join("mcp.json"), edits, what: "MCP server" }
 }
 
 /// <https://code.visualstudio.com/docs/agents/reference/mcp-configuration>
-fn vscode(places: &Places, wanted: &Wanted) -> File {
-    let path = match (&places.project, places.is_mac) {
+fn vscode(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
+    let dir = match (&places.project, places.is_mac) {
         (Some(project), _) => project.join(".vscode"),
         (None, true) => places.person.join("Library/Application Support/Code/User"),
         (None, false) => places.config.join("Code/User"),
     };
     let server = json!({ "type": "stdio", "command": shared(places, wanted), "args": ["mcp"] });
-    json_file(path.join("mcp.json"), "MCP server", vec![member(&["servers", NAME], server)])
+    let edits = vec![member(&["servers", NAME], server)];
+    SettingsFile { path: dir.join("mcp.json"), edits, what: "MCP server" }
 }
 
 /// <https://zed.dev/docs/ai/mcp> and <https://zed.dev/docs/ai/llm-providers>
-fn zed(places: &Places, wanted: &Wanted) -> File {
+fn zed(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let path = match &places.project {
         Some(project) => project.join(".zed/settings.json"),
         None => places.config.join("zed/settings.json"),
@@ -204,12 +206,12 @@ fn zed(places: &Places, wanted: &Wanted) -> File {
     let mut edits = vec![member(&["context_servers", NAME], server)];
     edits.extend(address(&["language_models", "anthropic", "api_url"], wanted.anthropic.as_ref()));
     edits.extend(address(&["language_models", "openai", "api_url"], wanted.openai.as_ref()));
-    json_file(path, "MCP server", edits)
+    SettingsFile { path, edits, what: "MCP server" }
 }
 
 /// <https://geminicli.com/docs/tools/mcp-server> and <https://geminicli.com/docs/hooks/reference>. Its transcripts
 /// have a form of their own.
-fn gemini(places: &Places, wanted: &Wanted) -> File {
+fn gemini(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".gemini");
     let program = shared(places, wanted);
     let mut edits =
@@ -218,13 +220,13 @@ fn gemini(places: &Places, wanted: &Wanted) -> File {
         let command = line(&program, &["hook", "--client", "gemini", event]);
         let hook =
             json!({ "name": NAME, "type": "command", "command": command, "timeout": MILLISECONDS });
-        edits.push(Edit::element(&["hooks", event], json!({ "hooks": [hook] })));
+        edits.push(SettingsEdit::element(&["hooks", event], json!({ "hooks": [hook] })));
     }
-    json_file(dir.join("settings.json"), "MCP server and hooks", edits)
+    SettingsFile { path: dir.join("settings.json"), edits, what: "MCP server and hooks" }
 }
 
 /// <https://opencode.ai/docs/mcp-servers> and <https://opencode.ai/docs/providers>
-fn opencode(places: &Places, wanted: &Wanted) -> File {
+fn opencode(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let path = match &places.project {
         Some(project) => project.join("opencode.json"),
         None => places.config.join("opencode/opencode.json"),
@@ -234,24 +236,20 @@ fn opencode(places: &Places, wanted: &Wanted) -> File {
     let mut edits = vec![member(&["mcp", NAME], server)];
     let base = wanted.anthropic.as_ref().map(|url| format!("{url}/v1"));
     edits.extend(address(&["provider", "anthropic", "options", "baseURL"], base.as_ref()));
-    json_file(path, "MCP server", edits)
+    SettingsFile { path, edits, what: "MCP server" }
 }
 
-fn member(path: &[&str], value: Value) -> Edit {
-    Edit::member(path, value, Ours::Program)
+fn member(path: &[&str], value: Value) -> SettingsEdit {
+    SettingsEdit::member(path, value, Ours::Program)
 }
 
 /// The gateway's address, where it is asked for.
-fn address(path: &[&str], url: Option<&String>) -> Option<Edit> {
-    url.map(|url| Edit::member(path, Value::from(url.as_str()), Ours::Address))
-}
-
-fn json_file(path: PathBuf, what: &'static str, edits: Vec<Edit>) -> File {
-    File { path, format: Format::Json, edits, what }
+fn address(path: &[&str], url: Option<&String>) -> Option<SettingsEdit> {
+    url.map(|url| SettingsEdit::member(path, Value::from(url.as_str()), Ours::Address))
 }
 
 /// The program as a file that others may read names it.
-fn shared(places: &Places, wanted: &Wanted) -> String {
+fn shared(places: &ClientPlaces, wanted: &InstallRequest) -> String {
     match places.project {
         Some(_) => NAME.to_owned(),
         None => wanted.program.clone(),

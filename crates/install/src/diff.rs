@@ -6,7 +6,7 @@ use similar::TextDiff;
 const CONTEXT: usize = 3;
 
 /// A unified diff; nothing where nothing changes. `None` is a file that is not there.
-pub fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String {
+pub fn unified_diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     let name = |side: &str, text: Option<&str>| match text {
         Some(_) => format!("{side}{path}"),
         None => "/dev/null".to_owned(),
@@ -28,10 +28,10 @@ mod tests {
 
     #[test]
     fn a_file_that_is_made_or_goes_is_told_so() {
-        assert_eq!(unified("/f", Some("a\n"), Some("a\n")), "");
-        let made = unified("/f", None, Some("a\n"));
+        assert_eq!(unified_diff("/f", Some("a\n"), Some("a\n")), "");
+        let made = unified_diff("/f", None, Some("a\n"));
         assert!(made.starts_with("--- /dev/null\n+++ b/f\n") && made.ends_with("+a\n"), "{made}");
-        let gone = unified("/f", Some("a\n"), None);
+        let gone = unified_diff("/f", Some("a\n"), None);
         assert!(gone.starts_with("--- a/f\n+++ /dev/null\n") && gone.ends_with("-a\n"), "{gone}");
     }
 }

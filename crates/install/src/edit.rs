@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// One thing of ours in a file.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Edit {
+pub enum SettingsEdit {
     /// A member at a path. Where one of ours stands there already, its members are brought up to date and what a
     /// person added to it stays.
     Member { path: Vec<String>, value: Value, ours: Ours },
@@ -21,6 +21,37 @@ pub enum Ours {
     Address,
 }
 
+/// A text with our entries in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AppliedEdits {
+    pub text: String,
+    /// Containers that were made for them, by their paths; they go with the last entry.
+    pub made: Vec<Vec<String>>,
+    /// Places where something stands that is not ours, and stays.
+    pub left_alone: Vec<String>,
+}
+
+/// Why a text is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {what}")]
+pub struct NotEdited {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    pub what: String,
+}
+
+impl NotEdited {
+    pub(crate) fn at(text: &str, at: usize, what: impl Into<String>) -> Self {
+        let before = &text[..text.floor_char_boundary(at)];
+        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        let (line, column) =
+            (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
+        Self { line, column, what: what.into() }
+    }
+}
+
 /// The program's name; a path may stand before it.
 const PROGRAM: &str = "bethink";
 /// Part of every address that the gateway hands out.
@@ -28,7 +59,7 @@ const CAPABILITY: &str = "/k/";
 /// Where our gateway is; it listens nowhere else.
 const LOOPBACK: [&str; 3] = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"];
 
-impl Edit {
+impl SettingsEdit {
     pub fn member(path: &[&str], value: Value, ours: Ours) -> Self {
         Self::Member { path: owned(path), value, ours }
     }
@@ -59,7 +90,7 @@ impl Ours {
 fn runs_program(value: &Value) -> bool {
     match value.get("command") {
         // A path as it is, or a line for a shell.
-        Some(Value::String(line)) => is_program(line) || is_program(program_of(line)),
+        Some(Value::String(line)) => is_program(line) || is_program(split_program(line).0),
         Some(Value::Array(words)) => words.first().and_then(Value::as_str).is_some_and(is_program),
         _ => false,
     }
@@ -68,7 +99,8 @@ fn runs_program(value: &Value) -> bool {
 /// A hook of ours: a command line that runs the program's word `hook`.
 pub(crate) fn is_hook(value: &Value) -> bool {
     let line = value.get("command").and_then(Value::as_str).unwrap_or_default();
-    is_program(program_of(line)) && rest_of(line).trim_start().starts_with("hook ")
+    let (program, rest) = split_program(line);
+    is_program(program) && rest.trim_start().starts_with("hook ")
 }
 
 /// An element of a list of hooks that holds one of ours: by itself, or in a group.
@@ -91,25 +123,17 @@ fn is_program(path: &str) -> bool {
     path.rsplit('/').next() == Some(PROGRAM)
 }
 
-/// The first word of a command line, as a shell takes it; ours is quoted where its path wants it.
-fn program_of(line: &str) -> &str {
+/// The first word of a command line, as a shell takes it, and the rest; ours is quoted where its path wants it.
+fn split_program(line: &str) -> (&str, &str) {
     let line = line.trim_start();
     match line.strip_prefix('\'') {
-        Some(quoted) => quoted.split('\'').next().unwrap_or_default(),
-        None => line.split_whitespace().next().unwrap_or_default(),
-    }
-}
-
-fn rest_of(line: &str) -> &str {
-    let line = line.trim_start();
-    match line.strip_prefix('\'') {
-        Some(quoted) => quoted.split_once('\'').map_or("", |(_, rest)| rest),
-        None => line.split_once(char::is_whitespace).map_or("", |(_, rest)| rest),
+        Some(quoted) => quoted.split_once('\'').unwrap_or((quoted, "")),
+        None => line.split_once(char::is_whitespace).unwrap_or((line, "")),
     }
 }
 
 /// A path as one word of a shell's line.
-pub fn quoted(path: &str) -> String {
+pub(crate) fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
     match path.chars().all(is_plain) {
         true => path.to_owned(),

@@ -5,22 +5,23 @@ mod splice;
 
 use serde_json::Value;
 
-use crate::edit::{Edit, Ours, holds_hook, is_hook};
-use crate::file::{Applied, NotEdited};
-use parse::{Kind, Node, parse};
+use crate::edit::{AppliedEdits, NotEdited, Ours, SettingsEdit, holds_hook, is_hook};
+use parse::{JsonNode, NodeKind, parse};
 use splice::{Item, insert, remove, replace};
 
 /// Puts the edits in. What stands there and is not ours is left alone and named.
-pub(crate) fn put_in(text: &str, edits: &[Edit]) -> Result<Applied, NotEdited> {
-    let mut done = Applied { text: text.to_owned(), ..Applied::default() };
+pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits, NotEdited> {
+    let mut done = AppliedEdits { text: text.to_owned(), ..AppliedEdits::default() };
     for edit in edits {
         let root = parse(&done.text)?;
-        if !matches!(root.kind, Kind::Object(_)) {
+        if !matches!(root.kind, NodeKind::Object(_)) {
             return Err(NotEdited::at(&done.text, root.span.start, "the file holds no object"));
         }
         match edit {
-            Edit::Member { path, value, ours } => member(&mut done, &root, path, value, *ours)?,
-            Edit::Element { path, value } => element(&mut done, &root, path, value)?,
+            SettingsEdit::Member { path, value, ours } => {
+                member(&mut done, &root, path, value, *ours)?;
+            }
+            SettingsEdit::Element { path, value } => element(&mut done, &root, path, value)?,
         }
     }
     Ok(done)
@@ -29,7 +30,7 @@ pub(crate) fn put_in(text: &str, edits: &[Edit]) -> Result<Applied, NotEdited> {
 /// Takes out what is ours, and the containers that were made for it where nothing else came into them.
 pub(crate) fn take_out(
     text: &str,
-    edits: &[Edit],
+    edits: &[SettingsEdit],
     made: &[Vec<String>],
 ) -> Result<String, NotEdited> {
     let mut text = text.to_owned();
@@ -42,28 +43,18 @@ pub(crate) fn take_out(
     made.sort_by_key(|path| std::cmp::Reverse(path.len()));
     for path in made {
         let root = parse(&text)?;
-        let Some((parent, at)) = root.place(path) else { continue };
-        let node = parent.child(at);
-        if node.is_some_and(|node| node.is_empty(&text)) {
+        if let Some((parent, at)) = root.place(path)
+            && parent.child(at).is_some_and(|node| node.is_empty(&text))
+        {
             text = remove(&text, parent, at);
         }
     }
     Ok(text)
 }
 
-/// Whether something of ours is in there.
-pub(crate) fn has_ours(text: &str, edits: &[Edit]) -> Result<bool, NotEdited> {
-    for edit in edits {
-        if without(text, edit)?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 fn member(
-    done: &mut Applied,
-    root: &Node,
+    done: &mut AppliedEdits,
+    root: &JsonNode,
     path: &[String],
     value: &Value,
     ours: Ours,
@@ -94,39 +85,42 @@ fn member(
 }
 
 fn element(
-    done: &mut Applied,
-    root: &Node,
+    done: &mut AppliedEdits,
+    root: &JsonNode,
     path: &[String],
     value: &Value,
 ) -> Result<(), NotEdited> {
     let Some(list) = root.at(path) else {
         return add(done, root, path, &Value::Array(vec![value.clone()]));
     };
-    let Kind::Array(elements) = &list.kind else {
+    let NodeKind::Array(elements) = &list.kind else {
         done.left_alone.push(path.join("."));
         return Ok(());
     };
-    let hooks: Vec<&Node> =
-        elements.iter().filter_map(|element| hook_in(element, &done.text)).collect();
-    let Some(first) = hooks.first() else {
+    let Some(first) = elements.iter().find_map(|element| hook_in(element, &done.text)) else {
         done.text = insert(&done.text, list, &Item::Element(value));
         return Ok(());
     };
     // The command is ours; what else a person set for it, such as a timeout, stays.
-    let wanted = hook_of(value).and_then(|hook| hook.get("command")).cloned().unwrap_or_default();
+    let wanted = &value["hooks"][0]["command"];
     if let Some(command) = first.member("command")
-        && command.value(&done.text) != wanted
+        && command.value(&done.text) != *wanted
     {
-        done.text = replace(&done.text, command, &wanted);
+        done.text = replace(&done.text, command, wanted);
     }
     Ok(())
 }
 
 /// Puts a value at a path of which some is missing.
-fn add(done: &mut Applied, root: &Node, path: &[String], value: &Value) -> Result<(), NotEdited> {
+fn add(
+    done: &mut AppliedEdits,
+    root: &JsonNode,
+    path: &[String],
+    value: &Value,
+) -> Result<(), NotEdited> {
     let there = (0..path.len()).rev().find_map(|end| Some((end, root.at(&path[..end])?)));
     let Some((end, parent)) = there else { return Ok(()) };
-    if !matches!(parent.kind, Kind::Object(_)) {
+    if !matches!(parent.kind, NodeKind::Object(_)) {
         done.left_alone.push(path[..end].join("."));
         return Ok(());
     }
@@ -143,22 +137,22 @@ fn add(done: &mut Applied, root: &Node, path: &[String], value: &Value) -> Resul
 }
 
 /// The text with one thing less of ours; `None` where there is none.
-fn without(text: &str, edit: &Edit) -> Result<Option<String>, NotEdited> {
+fn without(text: &str, edit: &SettingsEdit) -> Result<Option<String>, NotEdited> {
     let root = parse(text)?;
     match edit {
-        Edit::Member { path, ours, .. } => {
+        SettingsEdit::Member { path, ours, .. } => {
             let Some((parent, at)) = root.place(path) else { return Ok(None) };
             let is_ours = parent.child(at).is_some_and(|node| ours.is(&node.value(text)));
             Ok(is_ours.then(|| remove(text, parent, at)))
         }
-        Edit::Element { path, .. } => {
+        SettingsEdit::Element { path, .. } => {
             let Some(list) = root.at(path) else { return Ok(None) };
-            let Kind::Array(elements) = &list.kind else { return Ok(None) };
+            let NodeKind::Array(elements) = &list.kind else { return Ok(None) };
             let found = elements.iter().position(|element| holds_hook(&element.value(text)));
             let Some(at) = found else { return Ok(None) };
             // A group that a person put other hooks into keeps those.
             let group = elements[at].member("hooks");
-            if let Some(Node { kind: Kind::Array(hooks), .. }) = group
+            if let Some(JsonNode { kind: NodeKind::Array(hooks), .. }) = group
                 && hooks.len() > 1
                 && let Some(hook) = hooks.iter().position(|hook| is_hook(&hook.value(text)))
                 && let Some(group) = group
@@ -170,21 +164,13 @@ fn without(text: &str, edit: &Edit) -> Result<Option<String>, NotEdited> {
     }
 }
 
-/// The hook of ours in an element, which may be a group.
-fn hook_in<'a>(element: &'a Node, text: &str) -> Option<&'a Node> {
+fn hook_in<'a>(element: &'a JsonNode, text: &str) -> Option<&'a JsonNode> {
     if is_hook(&element.value(text)) {
         return Some(element);
     }
     match &element.member("hooks")?.kind {
-        Kind::Array(hooks) => hooks.iter().find(|hook| is_hook(&hook.value(text))),
+        NodeKind::Array(hooks) => hooks.iter().find(|hook| is_hook(&hook.value(text))),
         _ => None,
-    }
-}
-
-fn hook_of(value: &Value) -> Option<&Value> {
-    match value.get("hooks") {
-        Some(hooks) => hooks.get(0),
-        None => Some(value),
     }
 }
 

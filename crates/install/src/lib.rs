@@ -7,15 +7,16 @@
 //! What is ours is told by what it says, a command of the program `bethink` or an address of our gateway, and never
 //! by a name alone: an entry that a person wrote under our name is theirs.
 //!
-//! Reading order: [`clients`] → [`edit`] → [`file`] → [`jsonc`] (`parse`, `splice`) → [`toml`] → [`diff`].
+//! Reading order: `clients` → `edit` → `file` → `jsonc` (`parse`, `splice`) → `toml` → `diff`.
 
-pub mod clients;
-pub mod diff;
-pub mod edit;
-pub mod file;
-pub mod jsonc;
-pub mod toml;
+mod clients;
+mod diff;
+mod edit;
+mod file;
+mod jsonc;
+mod toml;
 
-pub use clients::{Agent, Places, Wanted, files};
-pub use edit::{Edit, Ours};
-pub use file::{File, Format, NotEdited, State};
+pub use clients::{ClientPlaces, InstallAgent, InstallRequest, files};
+pub use diff::unified_diff;
+pub use edit::{AppliedEdits, NotEdited, Ours, SettingsEdit};
+pub use file::{InstallState, SettingsFile};

@@ -5,20 +5,19 @@
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use crate::edit::{Edit, holds_hook, in_order, is_hook};
-use crate::file::{Applied, NotEdited};
+use crate::edit::{AppliedEdits, NotEdited, SettingsEdit, holds_hook, in_order, is_hook};
 
 const BOM: &str = "\u{feff}";
 
-pub(crate) fn put_in(text: &str, edits: &[Edit]) -> Result<Applied, NotEdited> {
+pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits, NotEdited> {
     let mut document = parse(text)?;
     let was_bare = document.as_table().is_empty();
-    let mut done = Applied::default();
+    let mut done = AppliedEdits::default();
     for edit in edits {
         match edit {
-            Edit::Member { path, value, ours } => {
+            SettingsEdit::Member { path, value, ours } => {
                 let Some((table, key)) = table_of(&mut document, path, &mut done) else { continue };
                 match table.get_mut(key) {
                     None => {
@@ -28,13 +27,12 @@ pub(crate) fn put_in(text: &str, edits: &[Edit]) -> Result<Applied, NotEdited> {
                     Some(_) => done.left_alone.push(path.join(".")),
                 }
             }
-            Edit::Element { path, value } => {
+            SettingsEdit::Element { path, value } => {
                 let Some((table, key)) = table_of(&mut document, path, &mut done) else { continue };
                 let is_new = !table.contains_key(key);
-                if !add_element(
-                    table.entry(key).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new())),
-                    value,
-                ) {
+                let list =
+                    table.entry(key).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+                if !add_element(list, value) {
                     done.left_alone.push(path.join("."));
                 } else if is_new {
                     done.made.push(path.clone());
@@ -50,7 +48,7 @@ pub(crate) fn put_in(text: &str, edits: &[Edit]) -> Result<Applied, NotEdited> {
 
 pub(crate) fn take_out(
     text: &str,
-    edits: &[Edit],
+    edits: &[SettingsEdit],
     made: &[Vec<String>],
 ) -> Result<String, NotEdited> {
     let mut document = parse(text)?;
@@ -60,14 +58,14 @@ pub(crate) fn take_out(
         let Some((last, above)) = path.split_last() else { continue };
         let Some(table) = at(&mut document, above) else { continue };
         match edit {
-            Edit::Member { ours, .. } => {
+            SettingsEdit::Member { ours, .. } => {
                 if table.get(last).is_some_and(|item| ours.is(&value_of(item)))
                     && let Some(removed) = table.remove(last)
                 {
                     comments.push_str(&comment_above(&removed));
                 }
             }
-            Edit::Element { .. } => {
+            SettingsEdit::Element { .. } => {
                 if let Some(list) = table.get_mut(last) {
                     remove_hooks(list);
                 }
@@ -118,7 +116,7 @@ fn comment_above(removed: &Item) -> String {
 fn table_of<'a, 'p>(
     document: &'a mut DocumentMut,
     path: &'p [String],
-    done: &mut Applied,
+    done: &mut AppliedEdits,
 ) -> Option<(&'a mut Table, &'p str)> {
     let (last, above) = path.split_last()?;
     let mut table = document.as_table_mut();
@@ -147,9 +145,7 @@ fn at<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Tabl
 fn add_element(list: &mut Item, value: &Value) -> bool {
     match list {
         Item::ArrayOfTables(tables) => {
-            let ours = tables
-                .iter_mut()
-                .find(|table| holds_hook(&value_of(&Item::Table((*table).clone()))));
+            let ours = tables.iter_mut().find(|table| holds_hook(&members(*table)));
             match ours {
                 Some(table) => refresh(table, value),
                 None => tables.push(table(value)),
@@ -157,8 +153,7 @@ fn add_element(list: &mut Item, value: &Value) -> bool {
             true
         }
         Item::Value(toml_edit::Value::Array(array)) => {
-            let has_ours = array.iter().any(|one| holds_hook(&value_of(&Item::Value(one.clone()))));
-            if !has_ours {
+            if !array.iter().any(|one| holds_hook(&json(one))) {
                 array.push(inline(value));
             }
             true
@@ -172,7 +167,7 @@ fn refresh(group: &mut Table, value: &Value) {
     let wanted = value["hooks"][0]["command"].as_str().unwrap_or_default();
     let Some(hooks) = group.get_mut("hooks").and_then(Item::as_array_of_tables_mut) else { return };
     for hook in hooks.iter_mut() {
-        let is_ours = is_hook(&value_of(&Item::Table(hook.clone())));
+        let is_ours = is_hook(&members(hook));
         if is_ours && hook.get("command").and_then(Item::as_str) != Some(wanted) {
             hook.insert("command", toml_edit::value(wanted));
         }
@@ -186,13 +181,13 @@ fn remove_hooks(list: &mut Item) {
                 if let Some(hooks) = group.get_mut("hooks").and_then(Item::as_array_of_tables_mut)
                     && hooks.len() > 1
                 {
-                    hooks.retain(|hook| !is_hook(&value_of(&Item::Table(hook.clone()))));
+                    hooks.retain(|hook| !is_hook(&members(hook)));
                 }
             }
-            tables.retain(|group| !holds_hook(&value_of(&Item::Table(group.clone()))));
+            tables.retain(|group| !holds_hook(&members(group)));
         }
         Item::Value(toml_edit::Value::Array(array)) => {
-            array.retain(|one| !holds_hook(&value_of(&Item::Value(one.clone()))));
+            array.retain(|one| !holds_hook(&json(one)));
         }
         _ => {}
     }
@@ -233,10 +228,12 @@ fn table(value: &Value) -> Table {
     let Value::Object(members) = value else { return table };
     let is_list =
         |value: &Value| value.as_array().is_some_and(|all| all.iter().all(Value::is_object));
-    for (key, value) in in_order(members).into_iter().filter(|(_, value)| !is_list(value)) {
+    let (lists, plain): (Vec<_>, Vec<_>) =
+        in_order(members).into_iter().partition(|(_, value)| is_list(value));
+    for (key, value) in plain {
         table.insert(key, Item::Value(inline(value)));
     }
-    for (key, value) in in_order(members).into_iter().filter(|(_, value)| is_list(value)) {
+    for (key, value) in lists {
         let mut tables = ArrayOfTables::new();
         value.as_array().into_iter().flatten().for_each(|one| tables.push(self::table(one)));
         table.insert(key, Item::ArrayOfTables(tables));
@@ -267,13 +264,13 @@ fn value_of(item: &Item) -> Value {
     match item {
         Item::None => Value::Null,
         Item::Value(value) => json(value),
-        Item::Table(table) => {
-            table.iter().map(|(key, item)| (key.to_owned(), value_of(item))).collect()
-        }
-        Item::ArrayOfTables(tables) => {
-            tables.iter().map(|table| value_of(&Item::Table(table.clone()))).collect()
-        }
+        Item::Table(table) => members(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| members(table)).collect(),
     }
+}
+
+fn members(table: &dyn TableLike) -> Value {
+    table.iter().map(|(key, item)| (key.to_owned(), value_of(item))).collect()
 }
 
 fn json(value: &toml_edit::Value) -> Value {
@@ -284,9 +281,7 @@ fn json(value: &toml_edit::Value) -> Value {
         toml_edit::Value::Boolean(is) => Value::from(*is.value()),
         toml_edit::Value::Datetime(at) => Value::from(at.value().to_string()),
         toml_edit::Value::Array(all) => all.iter().map(json).collect(),
-        toml_edit::Value::InlineTable(table) => {
-            table.iter().map(|(key, value)| (key.to_owned(), json(value))).collect()
-        }
+        toml_edit::Value::InlineTable(table) => members(table),
     }
 }
 

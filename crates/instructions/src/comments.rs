@@ -1,17 +1,17 @@
 //! HTML comments that stand on lines of their own: notes between people, left out of the prompt.
 
-use crate::lines::{Lines, Place};
+use crate::lines::{LineContext, LineReader};
 
 /// The text without its block comments. One that never ends stays, since the rest of the file would go
 /// with it; the flag tells of it.
 pub(crate) fn strip(text: &str) -> (String, bool) {
-    let (mut out, mut lines) = (String::with_capacity(text.len()), Lines::default());
+    let (mut out, mut lines) = (String::with_capacity(text.len()), LineReader::default());
     let (mut rest, mut unclosed) = (text, false);
     while !rest.is_empty() {
         let end = rest.find('\n').map_or(rest.len(), |at| at + 1);
         let (line, after) = rest.split_at(end);
         // A comment may not open a fence, so it is looked for before the line is counted in.
-        if !unclosed && lines.clone().place(line) == Place::Prose && opens(line) {
+        if !unclosed && lines.clone().place(line) == LineContext::Prose && opens(line) {
             match close(rest) {
                 Some(at) => {
                     rest = leftover(rest.get(at..).unwrap_or_default());
@@ -32,7 +32,6 @@ fn opens(line: &str) -> bool {
     line.len() - text.len() <= 3 && text.starts_with("<!--")
 }
 
-/// Just after the comment's end.
 fn close(text: &str) -> Option<usize> {
     let begin = text.find("<!--")? + 4;
     // `<!-->` is a whole comment.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What stands at a path, through every symlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Node {
+pub enum FileType {
     File,
     Directory,
     /// A device, pipe or socket: opening one may hang or act.
@@ -13,16 +13,16 @@ pub enum Node {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct FileLook {
     /// Without a symlink, `.` or `..` in it.
     pub real: PathBuf,
-    pub node: Node,
+    pub node: FileType,
     pub bytes: u64,
 }
 
 /// Paths are absolute. Absence is [`io::ErrorKind::NotFound`].
 pub trait Disk {
-    fn look(&self, path: &Path) -> io::Result<Look>;
+    fn look(&self, path: &Path) -> io::Result<FileLook>;
 
     /// The whole of a regular file, by its real path. Fails when it is larger than `most` or no longer
     /// a regular file, and never waits for anybody to write.

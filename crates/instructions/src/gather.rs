@@ -11,17 +11,18 @@ use std::path::{Path, PathBuf};
 
 use bethink_memdir::Hash;
 
-use crate::disk::{Disk, Look};
+use crate::disk::{Disk, FileLook};
 use crate::limits::{MOST_BYTES, MOST_FILE_BYTES, MOST_FILES, MOST_SKIPPED};
 use crate::patterns::Patterns;
-use crate::places::Places;
-use crate::report::{Instructions, Kind, Loaded, Reason, Skipped, Why};
-use crate::text::{self, Text};
+use crate::places::InstructionPlaces;
+use crate::report::{
+    InstructionKind, InstructionSet, LoadedInstruction, Reason, SkipReason, Skipped,
+};
+use crate::text::{self, InstructionText};
 
-/// What is asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    pub places: &'a Places,
+pub struct InstructionRequest<'a> {
+    pub places: &'a InstructionPlaces,
     /// Files that the session reads or writes; relative ones lie in the working directory.
     pub touched: &'a [PathBuf],
     /// Real paths that a person approved.
@@ -29,7 +30,7 @@ pub struct Request<'a> {
 }
 
 /// Everything that counts for a working directory. What is wrong with a file skips that file alone.
-pub fn load(disk: &dyn Disk, request: Request<'_>) -> Instructions {
+pub fn load(disk: &dyn Disk, request: InstructionRequest<'_>) -> InstructionSet {
     let mut gather = Gather::new(disk, request);
     gather.chain();
     let touched_from = gather.loaded.len();
@@ -37,19 +38,19 @@ pub fn load(disk: &dyn Disk, request: Request<'_>) -> Instructions {
     gather.tell_waiting();
     let mut chain = gather.loaded;
     let touched = chain.split_off(touched_from);
-    Instructions { chain, touched, skipped: gather.skipped, untold: gather.untold }
+    InstructionSet { chain, touched, skipped: gather.skipped, untold: gather.untold }
 }
 
 struct Gather<'a> {
     disk: &'a dyn Disk,
-    places: &'a Places,
+    places: &'a InstructionPlaces,
     asked: &'a [PathBuf],
     approved: &'a BTreeSet<PathBuf>,
     real_root: PathBuf,
-    loaded: Vec<Loaded>,
+    loaded: Vec<LoadedInstruction>,
     skipped: Vec<Skipped>,
     untold: usize,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingRule>,
     /// Real path, and as what it was loaded.
     by_path: HashMap<PathBuf, PathBuf>,
     by_text: HashMap<Hash, PathBuf>,
@@ -58,12 +59,11 @@ struct Gather<'a> {
     imports: usize,
 }
 
-/// A file that may be loaded.
 #[derive(Clone)]
-struct Candidate {
+struct FileCandidate {
     path: PathBuf,
-    kind: Kind,
-    why: Why,
+    kind: InstructionKind,
+    why: SkipReason,
     /// What a rule's patterns are relative to.
     base: PathBuf,
     /// Named by the person or the administrator and not by the project, so that it needs no approval.
@@ -74,23 +74,15 @@ struct Candidate {
 }
 
 /// A rule that has been read and waits for a file.
-struct Waiting {
-    candidate: Candidate,
-    look: Look,
-    text: Text,
+struct WaitingRule {
+    candidate: FileCandidate,
+    look: FileLook,
+    text: InstructionText,
     patterns: Patterns,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Absent,
-    /// Loaded, here or elsewhere, or waiting.
-    Counts,
-    Refused,
-}
-
 impl<'a> Gather<'a> {
-    fn new(disk: &'a dyn Disk, request: Request<'a>) -> Self {
+    fn new(disk: &'a dyn Disk, request: InstructionRequest<'a>) -> Self {
         let places = request.places;
         let real_root = disk.look(&places.root).map_or_else(|_| places.root.clone(), |l| l.real);
         Self {
@@ -111,27 +103,27 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Loads a file, if it is there and may be.
-    fn offer(&mut self, candidate: Candidate) -> Outcome {
+    /// Loads a file, if it is there and may be. `true` where it counts: loaded, here or elsewhere, or waiting.
+    fn offer(&mut self, candidate: FileCandidate) -> bool {
         let look = match self.admit(&candidate) {
             Ok(Some(look)) => look,
-            Ok(None) => return Outcome::Absent,
+            Ok(None) => return false,
             Err((real, reason)) => {
                 let counts = matches!(reason, Reason::AlreadyLoaded { .. } | Reason::Cycle);
                 self.skip(&candidate, real, reason);
-                return if counts { Outcome::Counts } else { Outcome::Refused };
+                return counts;
             }
         };
         match self.read(&look) {
             Ok(text) => self.take(candidate, look, text),
             Err(reason) => {
                 self.skip(&candidate, Some(look.real), reason);
-                Outcome::Refused
+                false
             }
         }
     }
 
-    fn read(&self, look: &Look) -> Result<Text, Reason> {
+    fn read(&self, look: &FileLook) -> Result<InstructionText, Reason> {
         if look.bytes > MOST_FILE_BYTES {
             return Err(Reason::TooLarge { bytes: look.bytes });
         }
@@ -141,31 +133,36 @@ impl<'a> Gather<'a> {
     }
 
     /// A rule with patterns waits; anything else is loaded.
-    fn take(&mut self, candidate: Candidate, look: Look, mut text: Text) -> Outcome {
+    fn take(
+        &mut self,
+        candidate: FileCandidate,
+        look: FileLook,
+        mut text: InstructionText,
+    ) -> bool {
         let paths = text.paths.take().unwrap_or_default();
-        if candidate.kind != Kind::Rule || paths.is_empty() {
+        if candidate.kind != InstructionKind::Rule || paths.is_empty() {
             return self.keep(&candidate, look, text, Vec::new());
         }
         let patterns = Patterns::new(&paths);
         if patterns.is_empty() {
             let reason = Reason::NoPattern { faults: patterns.faults };
             self.skip(&candidate, Some(look.real), reason);
-            return Outcome::Refused;
+            return false;
         }
         text.warnings.extend(patterns.faults.iter().cloned());
-        self.waiting.push(Waiting { candidate, look, text, patterns });
-        Outcome::Counts
+        self.waiting.push(WaitingRule { candidate, look, text, patterns });
+        true
     }
 
     /// Loads what has been read, unless the same text is there; its imports follow it.
     fn keep(
         &mut self,
-        candidate: &Candidate,
-        look: Look,
-        text: Text,
+        candidate: &FileCandidate,
+        look: FileLook,
+        text: InstructionText,
         patterns: Vec<String>,
-    ) -> Outcome {
-        let Look { real, bytes, .. } = look;
+    ) -> bool {
+        let FileLook { real, bytes, .. } = look;
         let hash = Hash::of(text.content.as_bytes());
         let content = text.content.clone();
         let is_copy = match self.why_not(hash, &text, bytes) {
@@ -177,22 +174,34 @@ impl<'a> Gather<'a> {
             Some(reason) => {
                 let counts = reason == Reason::Empty;
                 self.skip(candidate, Some(real), reason);
-                return if counts { Outcome::Counts } else { Outcome::Refused };
+                return counts;
             }
         };
         self.by_path.insert(real.clone(), candidate.path.clone());
         if !is_copy {
             self.by_text.insert(hash, candidate.path.clone());
             self.bytes += bytes;
-            self.loaded.push(loaded(candidate, real.clone(), bytes, text, patterns));
+            self.loaded.push(LoadedInstruction {
+                path: candidate.path.clone(),
+                real: real.clone(),
+                kind: candidate.kind,
+                why: candidate.why.clone(),
+                imported_by: candidate.imported_by.clone(),
+                patterns,
+                bytes,
+                lines: text.lines,
+                chars: text.chars,
+                warnings: text.warnings,
+                content: text.content,
+            });
         }
         // A copy's words name other files from another directory.
         self.imports_of(candidate, &real, &content);
-        Outcome::Counts
+        true
     }
 
     /// Why a text that was read is not loaded.
-    fn why_not(&self, hash: Hash, text: &Text, bytes: u64) -> Option<Reason> {
+    fn why_not(&self, hash: Hash, text: &InstructionText, bytes: u64) -> Option<Reason> {
         if text.content.is_empty() {
             return Some(Reason::Empty);
         }
@@ -206,7 +215,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Told once for each path.
-    fn skip(&mut self, candidate: &Candidate, real: Option<PathBuf>, reason: Reason) {
+    fn skip(&mut self, candidate: &FileCandidate, real: Option<PathBuf>, reason: Reason) {
         self.tell(&candidate.path, real, candidate.imported_by.clone(), reason);
     }
 
@@ -232,27 +241,5 @@ impl<'a> Gather<'a> {
             };
             self.skip(&waiting.candidate, Some(waiting.look.real), reason);
         }
-    }
-}
-
-fn loaded(
-    candidate: &Candidate,
-    real: PathBuf,
-    bytes: u64,
-    text: Text,
-    patterns: Vec<String>,
-) -> Loaded {
-    Loaded {
-        path: candidate.path.clone(),
-        real,
-        kind: candidate.kind,
-        why: candidate.why.clone(),
-        imported_by: candidate.imported_by.clone(),
-        patterns,
-        bytes,
-        lines: text.lines,
-        chars: text.chars,
-        warnings: text.warnings,
-        content: text.content,
     }
 }

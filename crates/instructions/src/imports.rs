@@ -5,16 +5,16 @@
 //! are told of when there is none.
 
 use crate::limits::MOST_PATH_BYTES;
-use crate::lines::{Lines, Place};
+use crate::lines::{LineContext, LineReader};
 
 /// A mark, as it stands after the `@`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Import {
+pub(crate) struct ImportMark {
     pub(crate) path: String,
 }
 
 /// The first `most` different marks of a text, in order, and whether there are more.
-pub(crate) fn find(text: &str, most: usize) -> (Vec<Import>, bool) {
+pub(crate) fn find(text: &str, most: usize) -> (Vec<ImportMark>, bool) {
     let (mut found, mut seen) = (Vec::new(), std::collections::HashSet::new());
     for paragraph in paragraphs(text) {
         let prose = without_spans(paragraph);
@@ -25,13 +25,13 @@ pub(crate) fn find(text: &str, most: usize) -> (Vec<Import>, bool) {
             if found.len() == most {
                 return (found, true);
             }
-            found.push(Import { path });
+            found.push(ImportMark { path });
         }
     }
     (found, false)
 }
 
-impl Import {
+impl ImportMark {
     /// The path as written, then without the punctuation of its sentence.
     pub(crate) fn readings(&self) -> impl Iterator<Item = &str> {
         let bare = self
@@ -63,12 +63,11 @@ fn is_text(ending: &str) -> bool {
     TEXT.iter().any(|known| known.eq_ignore_ascii_case(ending))
 }
 
-/// Runs of prose lines.
 fn paragraphs(text: &str) -> Vec<&str> {
-    let (mut found, mut lines) = (Vec::new(), Lines::default());
+    let (mut found, mut lines) = (Vec::new(), LineReader::default());
     let (mut at, mut begin) = (0, None);
     for line in text.split_inclusive('\n') {
-        let is_prose = lines.place(line) == Place::Prose;
+        let is_prose = lines.place(line) == LineContext::Prose;
         match (begin, is_prose) {
             (None, true) => begin = Some(at),
             (Some(from), false) => {
@@ -189,7 +188,7 @@ mod tests {
     #[test]
     fn readings_of_a_sentence() {
         let readings = |path: &str| {
-            let import = Import { path: path.to_owned() };
+            let import = ImportMark { path: path.to_owned() };
             import.readings().map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(readings("a.md"), ["a.md"]);
@@ -200,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_is_meant_as_a_file() {
-        let meant = |path: &str| Import { path: path.to_owned() }.is_meant();
+        let meant = |path: &str| ImportMark { path: path.to_owned() }.is_meant();
         for path in ["AGENTS.md", "docs/a.md.", "./x", "../x/y", "~/notes", "/etc/a.txt", "a.md#b"]
         {
             assert!(meant(path), "{path}");

@@ -25,7 +25,7 @@ pub mod report;
 mod secret;
 mod text;
 
-pub use disk::{Disk, Look, Node};
-pub use gather::{Request, load};
-pub use places::{MANAGED, Places, absolute, root_of};
-pub use report::{Instructions, Kind, Loaded, Reason, Skipped, Why};
+pub use disk::{Disk, FileLook, FileType};
+pub use gather::{InstructionRequest, load};
+pub use places::{InstructionPlaces, MANAGED, absolute, root_of};
+pub use report::{InstructionKind, InstructionSet, LoadedInstruction, Reason, SkipReason, Skipped};

@@ -1,8 +1,7 @@
 //! Markdown line by line: what is code, and what is prose.
 
-/// Where a line stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum LineContext {
     Prose,
     Blank,
     /// In a fence, a fence itself, or indented by four.
@@ -11,7 +10,7 @@ pub(crate) enum Place {
 
 /// Takes the lines of a text in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct LineReader {
     /// Mark and length of the open fence.
     fence: Option<(u8, usize)>,
     /// Since when an indented line may be code: after a blank one, and outside of any list.
@@ -19,26 +18,26 @@ pub(crate) struct Lines {
     in_list: bool,
 }
 
-impl Lines {
-    pub(crate) fn place(&mut self, line: &str) -> Place {
+impl LineReader {
+    pub(crate) fn place(&mut self, line: &str) -> LineContext {
         let text = line.trim_end();
         if let Some(open) = self.fence {
             if closes(text, open) {
                 self.fence = None;
             }
-            return Place::Code;
+            return LineContext::Code;
         }
         if text.is_empty() {
             self.after_prose = false;
-            return Place::Blank;
+            return LineContext::Blank;
         }
         if self.is_indented_code(text) {
-            return Place::Code;
+            return LineContext::Code;
         }
         self.fence = fence(text);
         self.follow_list(text);
         self.after_prose = true;
-        if self.fence.is_some() { Place::Code } else { Place::Prose }
+        if self.fence.is_some() { LineContext::Code } else { LineContext::Prose }
     }
 
     fn is_indented_code(&self, text: &str) -> bool {
@@ -109,13 +108,13 @@ mod tests {
 
     /// `c` code, `p` prose, `.` blank.
     fn check(text: &str, expect: &str) {
-        let mut lines = Lines::default();
+        let mut lines = LineReader::default();
         let places: String = text
             .lines()
             .map(|line| match lines.place(line) {
-                Place::Code => 'c',
-                Place::Prose => 'p',
-                Place::Blank => '.',
+                LineContext::Code => 'c',
+                LineContext::Prose => 'p',
+                LineContext::Blank => '.',
             })
             .collect();
         assert_eq!(places, expect, "{text}");

@@ -47,7 +47,7 @@ impl Patterns {
 
     /// The pattern by which a path, relative to the rule's directory, is meant.
     pub(crate) fn matching(&self, path: &Path) -> Option<&str> {
-        let last = self.globs.iter().rev().find(|glob| glob.matches(path))?;
+        let last = self.globs.iter().rev().find(|glob| glob.paths.is_match(path))?;
         (!last.excludes).then_some(last.text.as_str())
     }
 }
@@ -72,14 +72,9 @@ impl Pattern {
         if name.is_empty() {
             return Err(format!("the pattern {shown:?} names nothing"));
         }
-        match set(&whole) {
-            Ok(paths) => Ok(Self { text: text.to_owned(), excludes, paths }),
-            Err(why) => Err(format!("the pattern {shown:?} is not understood: {}", why.kind())),
-        }
-    }
-
-    fn matches(&self, path: &Path) -> bool {
-        self.paths.is_match(path)
+        let paths = set(&whole)
+            .map_err(|why| format!("the pattern {shown:?} is not understood: {}", why.kind()))?;
+        Ok(Self { text: text.to_owned(), excludes, paths })
     }
 }
 

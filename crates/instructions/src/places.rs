@@ -10,7 +10,7 @@ pub const MANAGED: &str = "/etc/claude-code/CLAUDE.md";
 
 /// The directories of one question; all absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct InstructionPlaces {
     pub managed: PathBuf,
     pub home: Option<PathBuf>,
     /// The project's, see [`root_of`].
@@ -19,7 +19,7 @@ pub struct Places {
     pub cwd: PathBuf,
 }
 
-impl Places {
+impl InstructionPlaces {
     /// From the root down to the working directory.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
         let mut found = vec![self.root.clone()];
@@ -32,14 +32,12 @@ impl Places {
 
 /// Each directory on the way from `from` down, without `from`.
 pub(crate) fn steps(from: &Path, below: &Path) -> Vec<PathBuf> {
-    let mut at = from.to_path_buf();
     let names = below.components().take(MOST_LEVELS);
-    names
-        .map(|name| {
-            at.push(name);
-            at.clone()
-        })
-        .collect()
+    let deeper = |at: &mut PathBuf, name: Component<'_>| {
+        at.push(name);
+        Some(at.clone())
+    };
+    names.scan(from.to_path_buf(), deeper).collect()
 }
 
 /// The toplevel of the working tree that `dir` lies in, or `dir`.
@@ -71,7 +69,7 @@ mod tests {
 
     fn directories(root: &str, cwd: &str) -> Vec<PathBuf> {
         let (managed, home) = (PathBuf::from(MANAGED), None);
-        Places { managed, home, root: root.into(), cwd: cwd.into() }.directories()
+        InstructionPlaces { managed, home, root: root.into(), cwd: cwd.into() }.directories()
     }
 
     #[test]

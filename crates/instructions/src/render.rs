@@ -2,9 +2,8 @@
 
 use bethink_memdir::prompt::guarded;
 
-use crate::report::{Kind, Loaded, Why};
+use crate::report::{InstructionKind, LoadedInstruction, SkipReason};
 
-/// How the chain is introduced.
 const INTRODUCTION: &str = "\
 # Instructions
 
@@ -12,7 +11,7 @@ Written by the person you work for and by the people of this project. Follow the
 defaults. Where two disagree, the later one counts, because it lies nearer to the work.";
 
 /// The chain, for the system's project part; `None` when there is nothing to say.
-pub fn part(chain: &[Loaded]) -> Option<String> {
+pub fn part(chain: &[LoadedInstruction]) -> Option<String> {
     if chain.is_empty() {
         return None;
     }
@@ -21,7 +20,7 @@ pub fn part(chain: &[Loaded]) -> Option<String> {
 }
 
 /// A file that a touched one brought in, to stand at the tail.
-pub fn attachment(file: &Loaded) -> String {
+pub fn attachment(file: &LoadedInstruction) -> String {
     format!(
         "<system-reminder>Instructions that now hold as well: {}.\n{}\n</system-reminder>",
         clean(&file.why.to_string()),
@@ -30,11 +29,11 @@ pub fn attachment(file: &Loaded) -> String {
 }
 
 /// Whether an attachment shows the file as it is now, whatever brought it in then.
-pub fn says(attachment: &str, file: &Loaded) -> bool {
+pub fn says(attachment: &str, file: &LoadedInstruction) -> bool {
     attachment.contains(&block(file))
 }
 
-fn block(file: &Loaded) -> String {
+fn block(file: &LoadedInstruction) -> String {
     format!(
         "<instructions file=\"{}\" kind=\"{}\">\n{}\n</instructions>",
         clean(&file.path.display().to_string()),
@@ -44,19 +43,19 @@ fn block(file: &Loaded) -> String {
 }
 
 /// Whose words they are, and for whom.
-fn kind(file: &Loaded) -> String {
+fn kind(file: &LoadedInstruction) -> String {
     let whose = match file.kind {
-        Kind::Managed => "for everybody on this machine",
-        Kind::User => "the user's own, for all projects",
-        Kind::Project => "for everybody who works on this project",
-        Kind::Local => "the user's own, for this project",
-        Kind::Rule => match (&file.why, file.patterns.as_slice()) {
-            (Why::Matched { .. }, patterns) => {
+        InstructionKind::Managed => "for everybody on this machine",
+        InstructionKind::User => "the user's own, for all projects",
+        InstructionKind::Project => "for everybody who works on this project",
+        InstructionKind::Local => "the user's own, for this project",
+        InstructionKind::Rule => match (&file.why, file.patterns.as_slice()) {
+            (SkipReason::Matched { .. }, patterns) => {
                 return format!("rule: for files that match {}", clean(&patterns.join(", ")));
             }
             _ => "for all files",
         },
-        Kind::Import => {
+        InstructionKind::Import => {
             let by = file.imported_by.as_ref().map(|path| path.display().to_string());
             return format!("import: by {}", clean(&by.unwrap_or_default()));
         }

@@ -10,11 +10,11 @@ const NAMED: usize = 3;
 
 /// All instructions for one working directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Instructions {
+pub struct InstructionSet {
     /// The chain, furthest first: the later a file, the stronger it is. The same whatever is touched.
-    pub chain: Vec<Loaded>,
-    /// What touched files brought in, in the order of [`Instructions::chain`].
-    pub touched: Vec<Loaded>,
+    pub chain: Vec<LoadedInstruction>,
+    /// What touched files brought in, in the order of [`InstructionSet::chain`].
+    pub touched: Vec<LoadedInstruction>,
     pub skipped: Vec<Skipped>,
     /// Skipped ones that are only counted.
     pub untold: usize,
@@ -22,7 +22,7 @@ pub struct Instructions {
 
 /// Which place a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum InstructionKind {
     Managed,
     User,
     Project,
@@ -31,20 +31,20 @@ pub enum Kind {
     Import,
 }
 
-impl Kind {
+impl InstructionKind {
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Managed => "managed",
-            Kind::User => "user",
-            Kind::Project => "project",
-            Kind::Rule => "rule",
-            Kind::Local => "local",
-            Kind::Import => "import",
+            InstructionKind::Managed => "managed",
+            InstructionKind::User => "user",
+            InstructionKind::Project => "project",
+            InstructionKind::Rule => "rule",
+            InstructionKind::Local => "local",
+            InstructionKind::Import => "import",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for InstructionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -52,12 +52,12 @@ impl fmt::Display for Kind {
 
 /// A file as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadedInstruction {
     /// As it was come upon; `real` is without symlinks.
     pub path: PathBuf,
     pub real: PathBuf,
-    pub kind: Kind,
-    pub why: Why,
+    pub kind: InstructionKind,
+    pub why: SkipReason,
     pub imported_by: Option<PathBuf>,
     /// A rule's `paths`.
     pub patterns: Vec<String>,
@@ -71,7 +71,7 @@ pub struct Loaded {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     /// It belongs to the chain.
     Always,
     Imported,
@@ -86,15 +86,15 @@ pub enum Why {
     },
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Always => f.write_str("always loaded"),
-            Why::Imported => f.write_str("imported"),
-            Why::Matched { touched, pattern } => {
+            SkipReason::Always => f.write_str("always loaded"),
+            SkipReason::Imported => f.write_str("imported"),
+            SkipReason::Matched { touched, pattern } => {
                 write!(f, "{} was touched, which matches {pattern}", touched.display())
             }
-            Why::Below { touched } => {
+            SkipReason::Below { touched } => {
                 write!(f, "{} was touched, which lies below it", touched.display())
             }
         }
@@ -123,50 +123,51 @@ impl Skipped {
 }
 
 /// Why a file was not loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// A rule that waits for a file.
-    Waiting {
-        patterns: Vec<String>,
-    },
-    AlreadyLoaded {
-        path: PathBuf,
-    },
-    SameText {
-        path: PathBuf,
-    },
-    /// The directory's `CLAUDE.md` counts.
+    #[error("loads when a file is touched that matches {}", some(.patterns))]
+    Waiting { patterns: Vec<String> },
+    #[error("already loaded as {}", .path.display())]
+    AlreadyLoaded { path: PathBuf },
+    #[error("holds the same text as {}", .path.display())]
+    SameText { path: PathBuf },
+    #[error("the CLAUDE.md beside it is loaded instead")]
     ClaudeMdCounts,
-    OtherTool {
-        tool: &'static str,
-    },
+    #[error("belongs to {tool} and is not read")]
+    OtherTool { tool: &'static str },
+    #[error("holds no text")]
     Empty,
+    #[error("there is no such file")]
     NoSuchFile,
+    #[error("imports itself, directly or through others")]
     Cycle,
+    #[error("imports go at most {MOST_DEPTH} deep")]
     TooDeep,
+    #[error("is a directory; only files are loaded")]
     Directory,
-    /// A device, pipe or socket.
+    #[error("is a device, pipe or socket, which is never read")]
     NotAFile,
+    #[error("belongs to the running system and is never read")]
     OfTheSystem,
-    Outside {
-        real: PathBuf,
-    },
-    Secret {
-        what: String,
-    },
+    #[error("lies outside of the project, at {}: approve it to load it", .real.display())]
+    Outside { real: PathBuf },
+    #[error("looks like a secret ({what}): it is loaded only if you approve it")]
+    Secret { what: String },
+    #[error("lies in other people's code: it is loaded only if you approve it")]
     Foreign,
-    TooLarge {
-        bytes: u64,
-    },
+    #[error("{bytes} bytes; at most {MOST_FILE_BYTES} are loaded")]
+    TooLarge { bytes: u64 },
+    #[error("is not UTF-8 text")]
     NotText,
-    NoPattern {
-        faults: Vec<String>,
-    },
-    Unreadable {
-        error: String,
-    },
+    #[error("no pattern in its paths can be used: {}", .faults.join("; "))]
+    NoPattern { faults: Vec<String> },
+    #[error("could not be read: {error}")]
+    Unreadable { error: String },
+    #[error("at most {MOST_FILES} files are loaded")]
     TooManyFiles,
+    #[error("at most {MOST_BYTES} bytes are loaded in all")]
     TooManyBytes,
+    #[error("holds more imports: at most {MOST_IMPORTS} are looked up in all")]
     TooManyImports,
 }
 
@@ -217,54 +218,11 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::Waiting { patterns } => {
-                let named: Vec<&str> = patterns.iter().take(NAMED).map(String::as_str).collect();
-                write!(f, "loads when a file is touched that matches {}", named.join(", "))?;
-                match patterns.len().saturating_sub(NAMED) {
-                    0 => Ok(()),
-                    more => write!(f, " or {more} more"),
-                }
-            }
-            Reason::AlreadyLoaded { path } => write!(f, "already loaded as {}", path.display()),
-            Reason::SameText { path } => write!(f, "holds the same text as {}", path.display()),
-            Reason::ClaudeMdCounts => f.write_str("the CLAUDE.md beside it is loaded instead"),
-            Reason::OtherTool { tool } => write!(f, "belongs to {tool} and is not read"),
-            Reason::Empty => f.write_str("holds no text"),
-            Reason::NoSuchFile => f.write_str("there is no such file"),
-            Reason::Cycle => f.write_str("imports itself, directly or through others"),
-            Reason::TooDeep => write!(f, "imports go at most {MOST_DEPTH} deep"),
-            Reason::Directory => f.write_str("is a directory; only files are loaded"),
-            Reason::NotAFile => f.write_str("is a device, pipe or socket, which is never read"),
-            Reason::OfTheSystem => f.write_str("belongs to the running system and is never read"),
-            Reason::Outside { real } => {
-                write!(
-                    f,
-                    "lies outside of the project, at {}: approve it to load it",
-                    real.display()
-                )
-            }
-            Reason::Secret { what } => {
-                write!(f, "looks like a secret ({what}): it is loaded only if you approve it")
-            }
-            Reason::Foreign => {
-                f.write_str("lies in other people's code: it is loaded only if you approve it")
-            }
-            Reason::TooLarge { bytes } => {
-                write!(f, "{bytes} bytes; at most {MOST_FILE_BYTES} are loaded")
-            }
-            Reason::NotText => f.write_str("is not UTF-8 text"),
-            Reason::NoPattern { faults } => {
-                write!(f, "no pattern in its paths can be used: {}", faults.join("; "))
-            }
-            Reason::Unreadable { error } => write!(f, "could not be read: {error}"),
-            Reason::TooManyFiles => write!(f, "at most {MOST_FILES} files are loaded"),
-            Reason::TooManyBytes => write!(f, "at most {MOST_BYTES} bytes are loaded in all"),
-            Reason::TooManyImports => {
-                write!(f, "holds more imports: at most {MOST_IMPORTS} are looked up in all")
-            }
-        }
+/// A rule's patterns in words, the first few of them.
+fn some(patterns: &[String]) -> String {
+    let named = patterns[..patterns.len().min(NAMED)].join(", ");
+    match patterns.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} or {more} more"),
     }
 }

@@ -9,30 +9,8 @@ const DIRECTORIES: [&str; 7] =
 const LOGINS: [(&str, &str); 3] =
     [(".config", "gh"), (".config", "gcloud"), (".docker", "config.json")];
 /// Whole names.
-const NAMES: [&str; 22] = [
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".htpasswd",
-    ".vault-token",
-    ".dockercfg",
-    "authorized_keys",
-    "known_hosts",
-    "shadow",
-    "gshadow",
-    "passwd",
-    "sudoers",
-    "credentials",
-    "token",
-    "tokens",
-    "secret",
-    "secrets",
-    "master.key",
-];
+const NAMES: &str = ".netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .htpasswd .vault-token .dockercfg \
+    authorized_keys known_hosts shadow gshadow passwd sudoers credentials token tokens secret secrets master.key";
 /// Beginnings of names of keys.
 const BEGINNINGS: [&str; 6] =
     ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials.", "secrets."];
@@ -64,7 +42,7 @@ fn is_secret(name: &str) -> bool {
     let is_env = name == ".env" || name.starts_with(".env.") || name.ends_with(".env");
     (is_env && !EXAMPLES.contains(&ending))
         || name == ".envrc"
-        || NAMES.contains(&name)
+        || NAMES.split(' ').any(|known| known == name)
         || BEGINNINGS.iter().any(|begin| name.starts_with(begin))
         || ENDINGS.contains(&ending)
 }

@@ -6,9 +6,8 @@ use crate::comments;
 use crate::front::{self, Front};
 use crate::limits::{MANY_CHARS, MANY_LINES};
 
-/// A file as it is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct InstructionText {
     /// Without front matter, block comments and invisible characters; lines end with `\n`.
     pub(crate) content: String,
     pub(crate) lines: usize,
@@ -19,7 +18,7 @@ pub(crate) struct Text {
 }
 
 /// `None` when it is no UTF-8 text.
-pub(crate) fn read(bytes: Vec<u8>) -> Option<Text> {
+pub(crate) fn read(bytes: Vec<u8>) -> Option<InstructionText> {
     let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
     let Front { body, paths } = front::split(&text);
@@ -39,14 +38,14 @@ pub(crate) fn read(bytes: Vec<u8>) -> Option<Text> {
         }),
     ];
     let warnings = warnings.into_iter().flatten().collect();
-    Some(Text { content, lines, chars, paths, warnings })
+    Some(InstructionText { content, lines, chars, paths, warnings })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(bytes: &[u8]) -> Text {
+    fn text(bytes: &[u8]) -> InstructionText {
         read(bytes.to_vec()).unwrap()
     }
 

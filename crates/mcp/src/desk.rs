@@ -2,7 +2,8 @@
 //! is guessed: another project's memory is worse than a question.
 
 use bethink_api as api;
-use bethink_daemon::{Daemon, Kind, Refusal};
+use bethink_daemon::Daemon;
+use bethink_service::{ErrorKind, ServiceError};
 use bethink_transcript::SessionId;
 use http::request::Parts;
 use uuid::Uuid;
@@ -40,17 +41,17 @@ impl Desk {
     }
 
     /// A directory of the project, as it was named.
-    pub(crate) fn project(&self, given: Option<String>) -> Result<String, Refusal> {
+    pub(crate) fn project(&self, given: Option<String>) -> Result<String, ServiceError> {
         let named = given.filter(|dir| !dir.trim().is_empty()).or_else(|| self.project.clone());
         named.ok_or_else(|| {
-            Refusal::invalid("project_dir", "it is not known which project this is about")
+            ServiceError::invalid("project_dir", "it is not known which project this is about")
                 .hint("give project_dir, the absolute path of the project; a client may send it as X-Bethink-Project")
         })
     }
 
     /// As sessions name their project: the directory itself, or the nearest above it that has sessions.
-    pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, Refusal> {
-        let known = self.daemon.projects().await?.projects;
+    pub(crate) async fn project_of_sessions(&self, dir: String) -> Result<String, ServiceError> {
+        let known = self.daemon.sessions.projects().await?.projects;
         let holds = |project: &str| {
             let rest = dir.strip_prefix(project.trim_end_matches('/'));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -65,7 +66,7 @@ impl Desk {
         &self,
         given: Option<String>,
         project: Option<String>,
-    ) -> Result<SessionId, Refusal> {
+    ) -> Result<SessionId, ServiceError> {
         let named = given.filter(|id| !id.trim().is_empty()).or_else(|| self.session.clone());
         match named.as_deref().map(str::trim) {
             Some(LAST) => self.newest(self.project(project)?).await,
@@ -75,28 +76,32 @@ impl Desk {
     }
 
     /// A session that may be named; nothing is said of one that is not.
-    pub(crate) fn session_if_named(&self, given: Option<&str>) -> Result<Option<Uuid>, Refusal> {
+    pub(crate) fn session_if_named(
+        &self,
+        given: Option<&str>,
+    ) -> Result<Option<Uuid>, ServiceError> {
         let named = given.or(self.session.as_deref()).map(str::trim);
         let named = named.filter(|id| !id.is_empty() && *id != LAST);
         named.map(|id| uuid(id, "session_id")).transpose()
     }
 
-    async fn newest(&self, dir: String) -> Result<SessionId, Refusal> {
+    async fn newest(&self, dir: String) -> Result<SessionId, ServiceError> {
         let sessions = self.newest_of(dir.clone(), 1).await?;
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
-            Refusal::new(Kind::NotFound, format!("{dir} has no session yet"))
+            ServiceError::new(ErrorKind::NotFound, format!("{dir} has no session yet"))
                 .hint("a session begins with its first message")
         })
     }
 
-    async fn newest_of(&self, dir: String, most: usize) -> Result<Vec<api::Session>, Refusal> {
+    async fn newest_of(&self, dir: String, most: usize) -> Result<Vec<api::Session>, ServiceError> {
         let dir = self.project_of_sessions(dir).await?;
-        Ok(self.daemon.sessions(Some(dir), None, None, Some(most), None).await?.sessions)
+        Ok(self.daemon.sessions.sessions(Some(dir), None, None, Some(most), None).await?.sessions)
     }
 
-    async fn unnamed(&self, project: Option<String>) -> Refusal {
-        let refusal = Refusal::invalid("session_id", "it is not known which session this is about");
+    async fn unnamed(&self, project: Option<String>) -> ServiceError {
+        let refusal =
+            ServiceError::invalid("session_id", "it is not known which session this is about");
         let newest = match self.project(project) {
             Ok(dir) => self.newest_of(dir, NAMED_SESSIONS).await.unwrap_or_default(),
             Err(_) => Vec::new(),
@@ -116,10 +121,10 @@ impl Desk {
     }
 }
 
-pub(crate) fn uuid(text: &str, field: &'static str) -> Result<Uuid, Refusal> {
+pub(crate) fn uuid(text: &str, field: &'static str) -> Result<Uuid, ServiceError> {
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(60).collect();
-        Refusal::invalid(field, format!("{shown:?} is not an id"))
+        ServiceError::invalid(field, format!("{shown:?} is not an id"))
             .hint("ids look like 0199a1b2-0000-7000-8000-000000000000")
     })
 }

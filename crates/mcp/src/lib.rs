@@ -1,7 +1,7 @@
 //! The daemon as an MCP server: its memory and history as tools, resources and prompts of any client.
 //!
 //! Owns the endpoint `/mcp` (streamable HTTP, without sessions), what a client is shown, and how texts that others
-//! wrote are handed to a model. Leaves every decision to `bethink-daemon`, who may come in to the server's guard, and
+//! wrote are handed to a model. Leaves every decision to the services, who may come in to the server's guard, and
 //! stdio to the command line, which hands each line to this endpoint. The only crate that knows `rmcp`.
 //!
 //! What a client can do here is confined: it proposes to the team and never approves, changes no setting, and

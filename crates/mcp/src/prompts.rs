@@ -1,7 +1,7 @@
 //! Texts that a person puts into a conversation on purpose.
 
 use bethink_api as api;
-use bethink_daemon::Refusal;
+use bethink_service::ServiceError;
 use rmcp::model::{
     ErrorData, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role,
 };
@@ -53,23 +53,23 @@ pub(crate) async fn get(
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
 }
 
-async fn recalled(desk: &Desk, arguments: &JsonObject) -> Result<String, Refusal> {
+async fn recalled(desk: &Desk, arguments: &JsonObject) -> Result<String, ServiceError> {
     let query = text(arguments, "query")?.ok_or_else(|| {
-        Refusal::invalid("query", "is missing").hint("say what you want to do or look for")
+        ServiceError::invalid("query", "is missing").hint("say what you want to do or look for")
     })?;
     let request = api::RecallRequest {
         project_dir: desk.project(None)?,
         query,
         ..api::RecallRequest::default()
     };
-    Ok(recall::text(&desk.daemon.recall(request).await?))
+    Ok(recall::text(&desk.daemon.memories.recall(request).await?))
 }
 
 /// Here a person chooses, who sees what comes of it: the newest session is a fair guess.
-async fn handover(desk: &Desk, arguments: &JsonObject) -> Result<String, Refusal> {
+async fn handover(desk: &Desk, arguments: &JsonObject) -> Result<String, ServiceError> {
     let named = text(arguments, "session_id")?.unwrap_or_else(|| "last".to_owned());
     let id = desk.session(Some(named), None).await?;
-    let notes = desk.daemon.notes(id).await?;
+    let notes = desk.daemon.notes.notes(id).await?;
     Ok(format!(
         "These are the notes of session {id}, up to its message {}. Go on from there. They may have been overtaken: \
          check what they say of files and code before you rely on it, and begin nothing that they call done.\n{}",
@@ -78,10 +78,10 @@ async fn handover(desk: &Desk, arguments: &JsonObject) -> Result<String, Refusal
     ))
 }
 
-fn text(arguments: &JsonObject, name: &'static str) -> Result<Option<String>, Refusal> {
+fn text(arguments: &JsonObject, name: &'static str) -> Result<Option<String>, ServiceError> {
     match arguments.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.trim().is_empty())),
-        Some(_) => Err(Refusal::invalid(name, "must be a string")),
+        Some(_) => Err(ServiceError::invalid(name, "must be a string")),
     }
 }

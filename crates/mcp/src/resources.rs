@@ -2,7 +2,7 @@
 //! change, and what can't be kept is not promised.
 
 use bethink_api as api;
-use bethink_daemon::Refusal;
+use bethink_service::ServiceError;
 use rmcp::model::{
     ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
     ResourceTemplate,
@@ -11,7 +11,7 @@ use rmcp::model::{
 use crate::desk::Desk;
 use crate::refused::of_request;
 use crate::told::line;
-use crate::uri::{self, Place};
+use crate::uri::{self, ResourceUri};
 use crate::{RESOURCES, desk};
 use bethink_memdir::prompt::guarded;
 use bethink_transcript::SessionId;
@@ -24,7 +24,7 @@ pub(crate) async fn list(
     cursor: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let Some(project) = desk.known_project() else { return Ok(ListResourcesResult::default()) };
-    let page = desk.daemon.memories(project, None, Some(RESOURCES), cursor).await;
+    let page = desk.daemon.memories.memories(project, None, Some(RESOURCES), cursor).await;
     let page = page.map_err(|refusal| of_request(&refusal))?;
     let mut listed =
         ListResourcesResult::with_all_items(page.memories.iter().map(resource).collect());
@@ -51,20 +51,23 @@ pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ReadResourceResult, E
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-async fn text(desk: &Desk, uri: &str) -> Result<String, Refusal> {
+async fn text(desk: &Desk, uri: &str) -> Result<String, ServiceError> {
     match uri::parse(uri) {
-        Some(Place::Memory { scope, name }) => {
+        Some(ResourceUri::Memory { scope, name }) => {
             let project = desk.project(None)?;
-            Ok(desk.daemon.memory(&project, &scope, &name).await?.text)
+            Ok(desk.daemon.memories.memory(&project, &scope, &name).await?.text)
         }
-        Some(Place::Notes { session }) => {
+        Some(ResourceUri::Notes { session }) => {
             let id = SessionId(desk::uuid(&session, "uri")?);
-            Ok(desk.daemon.notes(id).await?.text)
+            Ok(desk.daemon.notes.notes(id).await?.text)
         }
         None => {
             let shown: String = uri.chars().take(120).collect();
-            Err(Refusal::new(bethink_daemon::Kind::NotFound, format!("there is no {shown:?}"))
-                .hint("resources/list and resources/templates/list tell what there is"))
+            Err(ServiceError::new(
+                bethink_service::ErrorKind::NotFound,
+                format!("there is no {shown:?}"),
+            )
+            .hint("resources/list and resources/templates/list tell what there is"))
         }
     }
 }

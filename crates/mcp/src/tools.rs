@@ -1,5 +1,6 @@
 //! The tools, in an order that stays: a client's prompt cache begins with them.
 
+mod answer;
 pub(crate) mod expand;
 pub(crate) mod memory;
 pub(crate) mod notes;
@@ -10,61 +11,25 @@ pub(crate) mod todos;
 
 use std::future::Future;
 
-use bethink_daemon::Refusal;
-use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonObject, Tool, ToolAnnotations};
+use bethink_service::ServiceError;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonObject, Tool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::answer::{Answered, ToolAnswer};
 use crate::desk::Desk;
 use crate::refused::of_tool;
 
-/// What came of a call: for programs, and for a model.
-#[derive(Debug)]
-pub(crate) struct Answer<T> {
-    pub(crate) value: T,
-    pub(crate) text: String,
-    /// The tool ran, and what it was asked for could not be done.
-    pub(crate) is_error: bool,
-}
-
-impl<T> Answer<T> {
-    pub(crate) fn new(value: T, text: String) -> Self {
-        Self { value, text, is_error: false }
-    }
-}
-
-pub(crate) type Answered<T> = Result<Answer<T>, Refusal>;
-
-/// What a client may think of a tool before it calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
-    Reads,
-    Adds,
-    /// Takes the place of something; what stood there is kept as a version, or is a list that is always sent whole.
-    Replaces,
-}
-
-impl Effect {
-    fn annotations(self, title: &str) -> ToolAnnotations {
-        let hints = ToolAnnotations::with_title(title).open_world(false);
-        match self {
-            Self::Reads => hints.read_only(true).destructive(false).idempotent(true),
-            Self::Adds => hints.read_only(false).destructive(false).idempotent(false),
-            Self::Replaces => hints.read_only(false).destructive(true).idempotent(false),
-        }
-    }
-}
-
 pub(crate) fn all() -> Vec<Tool> {
     vec![
-        recall::tool(),
-        search_history::tool(),
-        remember::tool(),
-        notes::tool(),
-        todos::tool(),
-        expand::tool(),
-        memory::tool(),
+        recall::described(),
+        search_history::described(),
+        remember::described(),
+        notes::described(),
+        todos::described(),
+        expand::described(),
+        memory::described(),
     ]
 }
 
@@ -105,12 +70,12 @@ where
     let input = match serde_json::from_value(Value::Object(arguments)) {
         Ok(input) => input,
         Err(error) => {
-            let refusal = Refusal::invalid("arguments", error.to_string());
+            let refusal = ServiceError::invalid("arguments", error.to_string());
             return Ok(of_tool(&refusal));
         }
     };
     match work(input).await {
-        Ok(Answer { value, text, is_error }) => {
+        Ok(ToolAnswer { value, text, is_error }) => {
             let value = serde_json::to_value(value)
                 .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
@@ -126,7 +91,7 @@ where
 async fn kept<T: Send + 'static>(
     work: impl Future<Output = Answered<T>> + Send + 'static,
 ) -> Answered<T> {
-    tokio::spawn(work).await.map_err(Refusal::internal)?
+    tokio::spawn(work).await.map_err(ServiceError::internal)?
 }
 
 #[cfg(test)]
@@ -171,7 +136,7 @@ mod tests {
         let change = kept(async move {
             begun.await.unwrap();
             done.send(()).unwrap();
-            Ok(Answer::new((), String::new()))
+            Ok(ToolAnswer::new((), String::new()))
         });
         let hung_up = tokio_util::sync::CancellationToken::new();
         hung_up.cancel();

@@ -5,7 +5,7 @@ const NOTES: &str = "bethink://notes/";
 
 /// What a resource's name means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ResourceUri {
     Memory { scope: String, name: String },
     Notes { session: String },
 }
@@ -14,12 +14,12 @@ pub(crate) fn memory(scope: &str, name: &str) -> String {
     format!("{MEMORY}{scope}/{}", encoded(name))
 }
 
-pub(crate) fn parse(uri: &str) -> Option<Place> {
+pub(crate) fn parse(uri: &str) -> Option<ResourceUri> {
     if let Some(rest) = uri.strip_prefix(MEMORY) {
         let (scope, name) = rest.split_once('/')?;
-        return Some(Place::Memory { scope: decoded(scope)?, name: decoded(name)? });
+        return Some(ResourceUri::Memory { scope: decoded(scope)?, name: decoded(name)? });
     }
-    Some(Place::Notes { session: decoded(uri.strip_prefix(NOTES)?)? })
+    Some(ResourceUri::Notes { session: decoded(uri.strip_prefix(NOTES)?)? })
 }
 
 /// Everything but letters, digits and what never separates.
@@ -60,12 +60,15 @@ mod tests {
     fn names_come_back_as_they_were() {
         for name in ["fog", "plans/fog", "a b", "über", "100%", "a?b#c"] {
             let place = parse(&memory("private", name));
-            let expect = Place::Memory { scope: "private".to_owned(), name: name.to_owned() };
+            let expect = ResourceUri::Memory { scope: "private".to_owned(), name: name.to_owned() };
             assert_eq!(place, Some(expect), "{name}");
         }
-        let plain = Place::Memory { scope: "team".to_owned(), name: "plans/fog".to_owned() };
+        let plain = ResourceUri::Memory { scope: "team".to_owned(), name: "plans/fog".to_owned() };
         assert_eq!(parse("bethink://memory/team/plans/fog"), Some(plain));
-        assert_eq!(parse("bethink://notes/x"), Some(Place::Notes { session: "x".to_owned() }));
+        assert_eq!(
+            parse("bethink://notes/x"),
+            Some(ResourceUri::Notes { session: "x".to_owned() })
+        );
         for uri in [
             "",
             "file:///etc/passwd",

@@ -5,38 +5,25 @@
 
 use std::mem;
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bethink_memdir::Hash;
 use bethink_transcript::UnixMicros;
 
 use crate::error::FileError;
-use crate::file::{Content, File};
+use crate::file::{DirectoryFile, FileContent};
 use crate::limits::LEFT_AFTER;
-use crate::list::Listing;
+use crate::list::DirectoryListing;
 use crate::place::{Missing, Place};
 use crate::read::{content, drain, open};
 use crate::rename::named_for;
-use crate::root::MemoryRoot;
-
-/// A hidden file of ours that once was, or was to be, another.
-#[derive(Debug)]
-pub(crate) struct Aside {
-    pub(crate) file: File,
-    pub(crate) folders: Vec<String>,
-    pub(crate) name: String,
-    /// What of it the caller has; None: nothing yet.
-    pub(crate) known: Option<Hash>,
-    /// None: long ago.
-    pub(crate) since: Option<Instant>,
-}
+use crate::root::{Aside, MemoryRoot};
 
 /// What somebody wrote into a file that was displaced, or what a broken-off write left. It stays where it is,
 /// and is returned again, until it is [released](MemoryRoot::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
-    pub file: File,
-    pub content: Content,
+    pub file: DirectoryFile,
+    pub content: FileContent,
     folders: Vec<String>,
     name: String,
 }
@@ -50,7 +37,12 @@ impl MemoryRoot {
     /// Looks again at what was displaced at least `grace` ago. What is as it was handed out is removed; what was
     /// written since is returned: keep it, release it, and settle once more.
     pub fn settle(&self, grace: Duration) -> Vec<Settled> {
-        let due = self.take_due(grace);
+        let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
+        let (due, rest): (Vec<Aside>, Vec<Aside>) = mem::take(&mut *asides)
+            .into_iter()
+            .partition(|aside| aside.since.is_none_or(|since| since.elapsed() >= grace));
+        *asides = rest;
+        drop(asides);
         due.into_iter().filter_map(|aside| self.look(aside)).collect()
     }
 
@@ -67,7 +59,7 @@ impl MemoryRoot {
 
     /// Takes in what broken-off writes left, to be kept and released as after [`Self::settle`]. What changed in
     /// the last minutes is left alone, as another daemon may be at it.
-    pub fn sweep(&self, listing: &Listing, now: UnixMicros) -> Vec<Settled> {
+    pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<Settled> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
         let mut settled = Vec::new();
         for left in listing.left.iter().filter(|left| left.stat.stamp.ctime < before) {
@@ -75,7 +67,7 @@ impl MemoryRoot {
                 let parts = left.folders.iter().map(String::as_str).chain([name]);
                 parts.collect::<Vec<_>>().join("/")
             });
-            let Some(Ok(file)) = path.map(|path| File::parse(&path)) else { continue };
+            let Some(Ok(file)) = path.map(|path| DirectoryFile::parse(&path)) else { continue };
             if self.is_aside(&left.folders, &left.name) {
                 continue;
             }
@@ -94,33 +86,18 @@ impl MemoryRoot {
         asides.iter().any(|aside| aside.name == name && aside.folders == folders)
     }
 
-    fn take_due(&self, grace: Duration) -> Vec<Aside> {
-        let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
-        let (due, rest) = mem::take(&mut *asides)
-            .into_iter()
-            .partition(|aside: &Aside| aside.since.is_none_or(|since| since.elapsed() >= grace));
-        *asides = rest;
-        due
-    }
-
     /// The content that the caller does not have yet. None: let go.
     fn look(&self, aside: Aside) -> Option<Settled> {
-        match self.looked(&aside) {
-            Ok(None) => None,
-            Ok(Some(content)) => {
-                let (file, folders, name) =
-                    (aside.file.clone(), aside.folders.clone(), aside.name.clone());
-                self.set_aside(aside);
-                Some(Settled { file, content, folders, name })
-            }
-            Err(error) => {
-                tracing::warn!(file = %aside.file, left = aside.name, %error, "a displaced file stays");
-                None
-            }
-        }
+        let looked = self.looked(&aside).inspect_err(|error| {
+            tracing::warn!(file = %aside.file, left = aside.name, %error, "a displaced file stays");
+        });
+        let content = looked.ok()??;
+        let (file, folders, name) = (aside.file.clone(), aside.folders.clone(), aside.name.clone());
+        self.set_aside(aside);
+        Some(Settled { file, content, folders, name })
     }
 
-    fn looked(&self, aside: &Aside) -> Result<Option<Content>, FileError> {
+    fn looked(&self, aside: &Aside) -> Result<Option<FileContent>, FileError> {
         let shown = aside.file.path();
         let Some(dir) = self.walk(&aside.folders, &shown, Missing::Leave)? else { return Ok(None) };
         let place = Place { shown, folders: aside.folders.clone(), dir, name: aside.name.clone() };

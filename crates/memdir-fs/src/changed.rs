@@ -4,19 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bethink_transcript::UnixMicros;
 
-use crate::file::{File, Stamp, Stat};
+use crate::file::{DirectoryFile, Stamp, Stat};
 use crate::limits::TICK;
-use crate::list::Listing;
+use crate::list::DirectoryListing;
 
 /// A file as it was when it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct FileSeen {
     pub stamp: Stamp,
-    /// When the reading began.
     pub at: UnixMicros,
 }
 
-impl Seen {
+impl FileSeen {
     /// Whether the file may hold something else than what was read.
     pub fn is_stale(&self, now: &Stat) -> bool {
         self.stamp != now.stamp || self.was_hasty()
@@ -30,16 +29,18 @@ impl Seen {
     }
 }
 
-/// What to do after a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    pub read: Vec<File>,
-    pub gone: Vec<File>,
+pub struct DirectoryChanges {
+    pub read: Vec<DirectoryFile>,
+    pub gone: Vec<DirectoryFile>,
 }
 
 /// Compares a listing with what was read before.
-pub fn changed(seen: &BTreeMap<File, Seen>, listing: &Listing) -> Changes {
-    let mut changes = Changes::default();
+pub fn changed(
+    seen: &BTreeMap<DirectoryFile, FileSeen>,
+    listing: &DirectoryListing,
+) -> DirectoryChanges {
+    let mut changes = DirectoryChanges::default();
     let mut there = BTreeSet::new();
     for (file, stat) in listing.files() {
         if seen.get(&file).is_none_or(|seen| seen.is_stale(stat)) {
@@ -62,9 +63,9 @@ mod tests {
         Stat { bytes: size, modified: UnixMicros(0), stamp }
     }
 
-    fn seen(read_at_micros_after: i64) -> Seen {
+    fn seen(read_at_micros_after: i64) -> FileSeen {
         let at = UnixMicros(i64::try_from(SAVED / 1_000).unwrap_or(0) + read_at_micros_after);
-        Seen { stamp: stat(SAVED, 5).stamp, at }
+        FileSeen { stamp: stat(SAVED, 5).stamp, at }
     }
 
     #[test]
@@ -79,26 +80,29 @@ mod tests {
 
     #[test]
     fn what_is_new_stale_or_gone_is_named() {
-        let topic = |name: &str| File::parse(name).ok();
-        let listing = Listing {
+        let topic = |name: &str| DirectoryFile::parse(name).ok();
+        let listing = DirectoryListing {
             index: Some(stat(SAVED, 5)),
             topics: ["changed", "new", "same"]
                 .into_iter()
                 .filter_map(|name| match topic(name) {
-                    Some(File::Topic(topic)) => Some((topic, stat(SAVED, 5))),
+                    Some(DirectoryFile::Topic(topic)) => Some((topic, stat(SAVED, 5))),
                     _ => None,
                 })
                 .collect(),
-            ..Listing::default()
+            ..DirectoryListing::default()
         };
         let before = ["MEMORY.md", "changed.md", "gone.md", "same.md"];
-        let mut before: BTreeMap<File, Seen> =
+        let mut before: BTreeMap<DirectoryFile, FileSeen> =
             before.into_iter().filter_map(|name| Some((topic(name)?, seen(9_000_000)))).collect();
         if let Some(changed) = topic("changed.md").and_then(|file| before.get_mut(&file)) {
             changed.stamp.ino = 9;
         }
         let changes = changed(&before, &listing);
-        assert_eq!(changes.read, ["changed", "new"].map(|name| topic(name).unwrap_or(File::Index)));
-        assert_eq!(changes.gone, [topic("gone").unwrap_or(File::Index)]);
+        assert_eq!(
+            changes.read,
+            ["changed", "new"].map(|name| topic(name).unwrap_or(DirectoryFile::Index))
+        );
+        assert_eq!(changes.gone, [topic("gone").unwrap_or(DirectoryFile::Index)]);
     }
 }

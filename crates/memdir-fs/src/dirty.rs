@@ -8,18 +8,16 @@ use bethink_memdir::name::{TEAM, fold};
 use notify::event::{CreateKind, RemoveKind};
 use notify::{Event, EventKind};
 
-use crate::file::File;
+use crate::file::DirectoryFile;
 use crate::limits::MOST_DIRTY;
 use crate::root::Follow;
 
-/// What of a directory may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dirty {
-    Files(BTreeSet<File>),
+    Files(BTreeSet<DirectoryFile>),
     Everything,
 }
 
-/// A directory that is watched.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched {
     pub(crate) path: PathBuf,
@@ -40,16 +38,16 @@ pub(crate) struct Pending {
 }
 
 impl Watched {
-    pub(crate) fn add(&mut self, found: Found) {
+    pub(crate) fn add(&mut self, found: DirtyPath) {
         let pending = self
             .pending
             .get_or_insert(Pending { dirty: Dirty::Files(BTreeSet::new()), folders: false });
         match (found, &mut pending.dirty) {
-            (Found::File(file), Dirty::Files(files)) if files.len() < MOST_DIRTY => {
+            (DirtyPath::File(file), Dirty::Files(files)) if files.len() < MOST_DIRTY => {
                 files.insert(file);
             }
-            (Found::File(_) | Found::Everything, dirty) => *dirty = Dirty::Everything,
-            (Found::Folder, dirty) => {
+            (DirtyPath::File(_) | DirtyPath::Everything, dirty) => *dirty = Dirty::Everything,
+            (DirtyPath::Folder, dirty) => {
                 *dirty = Dirty::Everything;
                 pending.folders = true;
             }
@@ -57,14 +55,14 @@ impl Watched {
     }
 
     /// What an event says of one path, if it concerns this directory at all.
-    pub(crate) fn find(&self, kind: EventKind, path: &Path) -> Option<Found> {
+    pub(crate) fn find(&self, kind: EventKind, path: &Path) -> Option<DirtyPath> {
         let within = path.strip_prefix(&self.path).ok()?;
         if within.as_os_str().is_empty() {
             // The directory itself: a changed mode is nothing, what else happens to it changes everything.
             return (!matches!(kind, EventKind::Modify(notify::event::ModifyKind::Metadata(_))))
-                .then_some(Found::Folder);
+                .then_some(DirtyPath::Folder);
         }
-        let Some(text) = within.to_str() else { return Some(Found::Everything) };
+        let Some(text) = within.to_str() else { return Some(DirtyPath::Everything) };
         let mut parts = text.split('/');
         if parts.clone().any(|part| part.starts_with('.')) {
             return None;
@@ -73,12 +71,12 @@ impl Watched {
             return None;
         }
         if self.is_folder(kind, path) {
-            return Some(Found::Folder);
+            return Some(DirtyPath::Folder);
         }
         if !text.ends_with(".md") {
             return None;
         }
-        Some(File::parse(text).map_or(Found::Everything, Found::File))
+        Some(DirectoryFile::parse(text).map_or(DirtyPath::Everything, DirtyPath::File))
     }
 
     /// The system does not always say so, and of what is gone only memory tells.
@@ -96,10 +94,9 @@ impl Watched {
     }
 }
 
-/// What one path of an event means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    File(File),
+pub(crate) enum DirtyPath {
+    File(DirectoryFile),
     Folder,
     Everything,
 }
@@ -118,20 +115,14 @@ pub(crate) fn take_in(roots: &mut [Watched], event: notify::Result<Event>) -> bo
     };
     let mut any = false;
     for root in roots {
-        match &event {
-            None => {
-                root.add(Found::Folder);
-                any = true;
-            }
+        let found = match &event {
+            None => vec![DirtyPath::Folder],
             Some(event) => {
-                for path in &event.paths {
-                    if let Some(found) = root.find(event.kind, path) {
-                        root.add(found);
-                        any = true;
-                    }
-                }
+                event.paths.iter().filter_map(|path| root.find(event.kind, path)).collect()
             }
-        }
+        };
+        any |= !found.is_empty();
+        found.into_iter().for_each(|found| root.add(found));
     }
     any
 }

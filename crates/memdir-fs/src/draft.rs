@@ -12,16 +12,16 @@ use crate::file::Stat;
 use crate::limits::FILE_MODE;
 use crate::place::{Place, node};
 use crate::rename::side_name;
-use crate::root::Node;
+use crate::root::Inode;
 
-pub(crate) struct Draft {
+pub(crate) struct FileDraft {
     pub(crate) name: String,
     pub(crate) hash: Hash,
     file: File,
-    node: Node,
+    node: Inode,
 }
 
-impl Draft {
+impl FileDraft {
     pub(crate) fn write(place: &Place, bytes: &[u8], mode: u32) -> Result<Self, FileError> {
         let name = side_name(&place.name);
         let mut options = OpenOptions::new();

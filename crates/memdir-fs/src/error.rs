@@ -28,7 +28,7 @@ pub enum FileError {
     #[error("the memory directory {path:?} was moved, removed or replaced: open it again")]
     Moved { path: PathBuf },
     #[error("{file} {why}")]
-    Strange { file: String, why: Why },
+    Strange { file: String, why: UnusableReason },
     #[error("{file} and {twin} are one name to some systems: choose another")]
     Twin { file: String, twin: String },
     #[error("{file} is read-only: allow writing to it first")]
@@ -47,7 +47,7 @@ pub enum FileError {
 
 /// What keeps an entry from being a memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
+pub enum UnusableReason {
     #[error("is a symbolic link that leads out of the directory")]
     Outside,
     #[error("is a symbolic link to a hidden file")]
@@ -81,7 +81,7 @@ pub enum Why {
 }
 
 impl FileError {
-    pub(crate) fn strange(file: impl Into<String>, why: Why) -> Self {
+    pub(crate) fn strange(file: impl Into<String>, why: UnusableReason) -> Self {
         FileError::Strange { file: file.into(), why }
     }
 

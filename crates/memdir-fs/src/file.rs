@@ -9,33 +9,37 @@ use cap_std::fs::{Metadata, MetadataExt};
 
 /// A file of a memory directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum File {
+pub enum DirectoryFile {
     Index,
     Topic(Name),
 }
 
-impl File {
+impl DirectoryFile {
     /// From a path within the directory: `MEMORY.md`, `plans/fog.md`.
     pub fn parse(path: &str) -> Result<Self, BadName> {
-        if path == INDEX { Ok(File::Index) } else { Name::parse(path).map(File::Topic) }
+        if path == INDEX {
+            Ok(DirectoryFile::Index)
+        } else {
+            Name::parse(path).map(DirectoryFile::Topic)
+        }
     }
 
     /// Relative to the directory, with `.md`.
     pub fn path(&self) -> String {
         match self {
-            File::Index => INDEX.to_owned(),
-            File::Topic(name) => name.file(),
+            DirectoryFile::Index => INDEX.to_owned(),
+            DirectoryFile::Topic(name) => name.file(),
         }
     }
 }
 
-impl From<Name> for File {
+impl From<Name> for DirectoryFile {
     fn from(name: Name) -> Self {
-        File::Topic(name)
+        DirectoryFile::Topic(name)
     }
 }
 
-impl fmt::Display for File {
+impl fmt::Display for DirectoryFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path())
     }
@@ -76,23 +80,22 @@ fn nanos(seconds: i64, nanos: i64) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanos)
 }
 
-/// What a file held.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Content {
+pub struct FileContent {
     pub bytes: Vec<u8>,
     pub hash: Hash,
     /// As it was before the bytes were read, so that a save meanwhile shows in the next listing.
     pub stat: Stat,
 }
 
-impl Content {
+impl FileContent {
     /// None where the bytes are not UTF-8.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }
 }
 
-impl fmt::Debug for Content {
+impl fmt::Debug for FileContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Content")
             .field("bytes", &self.bytes.len())

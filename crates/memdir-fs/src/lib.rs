@@ -27,12 +27,12 @@ pub mod watch;
 pub mod write;
 
 pub use aside::Settled;
-pub use changed::{Changes, Seen, changed};
+pub use changed::{DirectoryChanges, FileSeen, changed};
 pub use dirty::Dirty;
-pub use error::{FileError, RootError, Why};
-pub use file::{Content, File, Stamp, Stat};
-pub use list::{Left, Listing, Strange};
+pub use error::{FileError, RootError, UnusableReason};
+pub use file::{DirectoryFile, FileContent, Stamp, Stat};
+pub use list::{DirectoryListing, Left, Strange};
 pub use lock::{Holder, Locked};
 pub use root::{Follow, MemoryRoot};
 pub use watch::Watch;
-pub use write::{Conflict, Expected, Removed, Replaced};
+pub use write::{Conflict, Expected, Replaced};

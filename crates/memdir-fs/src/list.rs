@@ -1,6 +1,5 @@
 //! What a memory directory holds, without reading it.
 
-use std::ffi::OsStr;
 use std::io;
 use std::sync::Arc;
 
@@ -9,8 +8,8 @@ use bethink_memdir::name::MOST_PARTS;
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, DirEntry, FileType};
 
-use crate::error::{FileError, Why};
-use crate::file::{File, Stat};
+use crate::error::{FileError, UnusableReason};
+use crate::file::{DirectoryFile, Stat};
 use crate::limits::MOST_BYTES;
 use crate::place::Place;
 use crate::rename::SIDE;
@@ -18,7 +17,7 @@ use crate::root::MemoryRoot;
 
 /// A directory as it was when each of its entries was looked at.
 #[derive(Clone, Debug, Default)]
-pub struct Listing {
+pub struct DirectoryListing {
     pub index: Option<Stat>,
     /// By name.
     pub topics: Vec<(Name, Stat)>,
@@ -28,11 +27,13 @@ pub struct Listing {
     pub left: Vec<Left>,
 }
 
-impl Listing {
+impl DirectoryListing {
     /// The index and the topics alike.
-    pub fn files(&self) -> impl Iterator<Item = (File, &Stat)> {
-        let index = self.index.iter().map(|stat| (File::Index, stat));
-        index.chain(self.topics.iter().map(|(name, stat)| (File::Topic(name.clone()), stat)))
+    pub fn files(&self) -> impl Iterator<Item = (DirectoryFile, &Stat)> {
+        let index = self.index.iter().map(|stat| (DirectoryFile::Index, stat));
+        index.chain(
+            self.topics.iter().map(|(name, stat)| (DirectoryFile::Topic(name.clone()), stat)),
+        )
     }
 }
 
@@ -40,7 +41,7 @@ impl Listing {
 pub struct Strange {
     /// Relative to the directory; what is not UTF-8 is replaced.
     pub path: String,
-    pub why: Why,
+    pub why: UnusableReason,
 }
 
 /// A file of a write that is under way or was broken off.
@@ -52,9 +53,9 @@ pub struct Left {
 }
 
 impl MemoryRoot {
-    pub fn list(&self) -> Result<Listing, FileError> {
+    pub fn list(&self) -> Result<DirectoryListing, FileError> {
         self.check_current()?;
-        let mut walk = Walk { root: self, seen: 0, listing: Listing::default() };
+        let mut walk = Walk { root: self, seen: 0, listing: DirectoryListing::default() };
         walk.folder(&self.dir, &[])?;
         let mut listing = walk.listing;
         listing.topics.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -88,7 +89,7 @@ impl MemoryRoot {
 struct Walk<'a> {
     root: &'a MemoryRoot,
     seen: usize,
-    listing: Listing,
+    listing: DirectoryListing,
 }
 
 impl Walk<'_> {
@@ -96,7 +97,7 @@ impl Walk<'_> {
         let shown = || self.root.path.join(folders.join("/")).display().to_string();
         let failed = |error| FileError::io("list", shown(), error);
         for entry in dir.entries().map_err(failed)? {
-            let entry = entry.map_err(|error| FileError::io("list", shown(), error))?;
+            let entry = entry.map_err(failed)?;
             self.seen += 1;
             if self.seen > self.root.most {
                 return Err(FileError::TooMany { path: self.root.path.clone() });
@@ -113,15 +114,18 @@ impl Walk<'_> {
         entry: &DirEntry,
     ) -> Result<(), FileError> {
         let name = entry.file_name();
+        let shown = name.to_string_lossy();
+        let parts: Vec<String> = folders.iter().cloned().chain([shown.to_string()]).collect();
         let Some(name) = name.to_str() else {
-            self.not_text(folders, &name);
+            if shown.ends_with(".md") {
+                self.strange(parts.join("/"), UnusableReason::NotText);
+            }
             return Ok(());
         };
         if name.starts_with('.') {
             self.hidden(folders, name, entry);
             return Ok(());
         }
-        let parts: Vec<String> = folders.iter().cloned().chain([name.to_owned()]).collect();
         if is_folder(entry) {
             return self.sub_folder(dir, &parts);
         }
@@ -137,24 +141,20 @@ impl Walk<'_> {
             return Ok(());
         }
         if parts.len() >= MOST_PARTS {
-            self.strange(parts.join("/"), Why::TooDeep);
+            self.strange(parts.join("/"), UnusableReason::TooDeep);
             return Ok(());
         }
         let Some(name) = parts.last() else { return Ok(()) };
-        match dir.open_dir_nofollow(name) {
+        let why = match dir.open_dir_nofollow(name) {
             Ok(next) => match self.folder(&Arc::new(next), parts) {
-                Err(error @ FileError::TooMany { .. }) => Err(error),
-                Err(error) => {
-                    self.strange(parts.join("/"), Why::Unreadable(cause(&error)));
-                    Ok(())
-                }
-                Ok(()) => Ok(()),
+                Ok(()) => return Ok(()),
+                Err(error @ FileError::TooMany { .. }) => return Err(error),
+                Err(error) => cause(&error),
             },
-            Err(error) => {
-                self.strange(parts.join("/"), Why::Unreadable(error.to_string()));
-                Ok(())
-            }
-        }
+            Err(error) => error.to_string(),
+        };
+        self.strange(parts.join("/"), UnusableReason::Unreadable(why));
+        Ok(())
     }
 
     /// None: gone since it was listed.
@@ -180,30 +180,30 @@ impl Walk<'_> {
         };
         match meta {
             None => Ok(None),
-            Some(meta) if !meta.is_file() => Err(FileError::strange("", Why::NotAFile)),
+            Some(meta) if !meta.is_file() => Err(FileError::strange("", UnusableReason::NotAFile)),
             Some(meta) if meta.len() > MOST_BYTES => {
-                Err(FileError::strange("", Why::TooLarge { bytes: meta.len() }))
+                Err(FileError::strange("", UnusableReason::TooLarge { bytes: meta.len() }))
             }
             Some(meta) => Ok(Some(Stat::of(&meta))),
         }
     }
 
     fn keep(&mut self, path: String, found: Result<Option<Stat>, FileError>) {
-        match (File::parse(&path), found) {
+        match (DirectoryFile::parse(&path), found) {
             (_, Ok(None)) => {}
-            (Ok(File::Index), Ok(Some(stat))) => self.listing.index = Some(stat),
-            (Ok(File::Topic(name)), Ok(Some(stat))) => self.listing.topics.push((name, stat)),
-            (Err(bad), _) => self.strange(path, Why::Name(bad)),
+            (Ok(DirectoryFile::Index), Ok(Some(stat))) => self.listing.index = Some(stat),
+            (Ok(DirectoryFile::Topic(name)), Ok(Some(stat))) => {
+                self.listing.topics.push((name, stat));
+            }
+            (Err(bad), _) => self.strange(path, UnusableReason::Name(bad)),
             (_, Err(FileError::Strange { why, .. })) => self.strange(path, why),
-            (_, Err(error)) => self.strange(path, Why::Unreadable(cause(&error))),
+            (_, Err(error)) => self.strange(path, UnusableReason::Unreadable(cause(&error))),
         }
     }
 
     fn hidden(&mut self, folders: &[String], name: &str, entry: &DirEntry) {
-        if !name.starts_with(SIDE) {
-            return;
-        }
-        if let Ok(meta) = entry.metadata()
+        if name.starts_with(SIDE)
+            && let Ok(meta) = entry.metadata()
             && meta.is_file()
         {
             let (folders, name) = (folders.to_vec(), name.to_owned());
@@ -211,15 +211,7 @@ impl Walk<'_> {
         }
     }
 
-    fn not_text(&mut self, folders: &[String], name: &OsStr) {
-        let shown = name.to_string_lossy();
-        if shown.ends_with(".md") {
-            let path = folders.iter().map(String::as_str).chain([shown.as_ref()]);
-            self.strange(path.collect::<Vec<_>>().join("/"), Why::NotText);
-        }
-    }
-
-    fn strange(&mut self, path: String, why: Why) {
+    fn strange(&mut self, path: String, why: UnusableReason) {
         self.listing.strange.push(Strange { path, why });
     }
 }
@@ -258,7 +250,10 @@ mod tests {
         assert!(root.list().is_ok());
         fs::write(dir.path().join("fog.md"), "")?;
         assert!(matches!(root.list(), Err(FileError::TooMany { .. })));
-        assert!(matches!(root.read(&File::Topic(fog())), Ok(Some(_))), "each file is still read");
+        assert!(
+            matches!(root.read(&DirectoryFile::Topic(fog())), Ok(Some(_))),
+            "each file is still read"
+        );
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use bethink_transcript::UnixMicros;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{MetadataExt, OpenOptions, OpenOptionsExt};
 
-use crate::error::{FileError, Why};
+use crate::error::{FileError, UnusableReason};
 use crate::limits::FILE_MODE;
 use crate::root::MemoryRoot;
 
@@ -29,7 +29,6 @@ pub struct Holder {
     pub heard: UnixMicros,
 }
 
-/// How taking it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "somebody else may hold it"]
 pub enum Locked {
@@ -40,7 +39,6 @@ pub enum Locked {
     Held(Holder),
 }
 
-/// The file, locked by the kernel until it is dropped.
 enum Opened {
     Ours(std::fs::File),
     /// Another one reads or writes it at this moment.
@@ -107,7 +105,7 @@ impl MemoryRoot {
             let Some(file) = self.open_lock(make)? else { return Ok(Opened::Absent) };
             let opened = file.metadata().map_err(failed)?;
             if !opened.is_file() {
-                return Err(FileError::strange(LOCK, Why::NotAFile));
+                return Err(FileError::strange(LOCK, UnusableReason::NotAFile));
             }
             let file = file.into_std();
             match file.try_lock() {

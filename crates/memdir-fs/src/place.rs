@@ -10,10 +10,10 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, Metadata, MetadataExt};
 use rustix::io::Errno;
 
 use crate::draft::sync_folder;
-use crate::error::{FileError, Why};
-use crate::file::File;
+use crate::error::{FileError, UnusableReason};
+use crate::file::DirectoryFile;
 use crate::limits::{FOLDER_MODE, MOST_HOPS};
-use crate::root::{MemoryRoot, Node};
+use crate::root::{Inode, MemoryRoot};
 
 /// Where a file stands. `name` is one part, so a call with `dir` and `name` can't leave `dir`.
 pub(crate) struct Place {
@@ -42,7 +42,7 @@ impl Place {
         FileError::io(doing, &self.shown, error)
     }
 
-    pub(crate) fn strange(&self, why: Why) -> FileError {
+    pub(crate) fn strange(&self, why: UnusableReason) -> FileError {
         FileError::strange(&self.shown, why)
     }
 }
@@ -50,25 +50,29 @@ impl Place {
 impl MemoryRoot {
     /// Where the file stands, with links followed as far as they stay inside. None: not there, and neither is
     /// its folder.
-    pub(crate) fn find(&self, file: &File) -> Result<Option<Place>, FileError> {
+    pub(crate) fn find(&self, file: &DirectoryFile) -> Result<Option<Place>, FileError> {
         let Some(place) = self.place(file, Missing::Leave)? else { return Ok(None) };
         self.followed(place).map(Some)
     }
 
     /// As [`Self::find`], and the folders that are missing are made.
-    pub(crate) fn find_or_make(&self, file: &File) -> Result<Place, FileError> {
+    pub(crate) fn find_or_make(&self, file: &DirectoryFile) -> Result<Place, FileError> {
         let gone = || FileError::Moved { path: self.path.clone() };
         let place = self.place(file, Missing::Make)?.ok_or_else(gone)?;
         self.followed(place)
     }
 
     /// The entry of that name itself, link or not.
-    pub(crate) fn place(&self, file: &File, missing: Missing) -> Result<Option<Place>, FileError> {
+    pub(crate) fn place(
+        &self,
+        file: &DirectoryFile,
+        missing: Missing,
+    ) -> Result<Option<Place>, FileError> {
         let shown = file.path();
         let mut folders: Vec<String> = shown.split('/').map(str::to_owned).collect();
         let name = folders.pop().unwrap_or_default();
         if self.is_the_teams(&folders) {
-            return Err(FileError::strange(shown, Why::OfTheTeam));
+            return Err(FileError::strange(shown, UnusableReason::OfTheTeam));
         }
         let dir = self.walk(&folders, &shown, missing)?;
         Ok(dir.map(|dir| Place { shown, folders, dir, name }))
@@ -116,12 +120,12 @@ impl MemoryRoot {
     pub(crate) fn followed(&self, mut place: Place) -> Result<Place, FileError> {
         for hop in 0..=MOST_HOPS {
             match place.entry()? {
-                None if hop > 0 => return Err(place.strange(Why::Dangling)),
+                None if hop > 0 => return Err(place.strange(UnusableReason::Dangling)),
                 Some(meta) if meta.is_symlink() => place = self.hop(place)?,
                 _ => return Ok(place),
             }
         }
-        Err(place.strange(Why::Dangling))
+        Err(place.strange(UnusableReason::Dangling))
     }
 
     fn hop(&self, place: Place) -> Result<Place, FileError> {
@@ -131,11 +135,11 @@ impl MemoryRoot {
         };
         let mut folders = resolved(&place.folders, &target).map_err(|why| place.strange(why))?;
         if self.is_the_teams(&folders) {
-            return Err(place.strange(Why::Team));
+            return Err(place.strange(UnusableReason::Team));
         }
-        let Some(name) = folders.pop() else { return Err(place.strange(Why::NotAFile)) };
+        let Some(name) = folders.pop() else { return Err(place.strange(UnusableReason::NotAFile)) };
         let dir = self.walk(&folders, &place.shown, Missing::Leave)?;
-        let dir = dir.ok_or_else(|| place.strange(Why::Dangling))?;
+        let dir = dir.ok_or_else(|| place.strange(UnusableReason::Dangling))?;
         Ok(Place { shown: place.shown, folders, dir, name })
     }
 
@@ -152,8 +156,8 @@ pub(crate) enum Missing {
     Make,
 }
 
-pub(crate) fn node(meta: &Metadata) -> Node {
-    Node(meta.dev(), meta.ino())
+pub(crate) fn node(meta: &Metadata) -> Inode {
+    Inode(meta.dev(), meta.ino())
 }
 
 /// Another entry of the folder that some system takes for the same name.
@@ -186,29 +190,31 @@ fn made(dir: &Dir, part: &str, shown: &str) -> Result<Dir, FileError> {
     dir.open_dir_nofollow(part).map_err(failed)
 }
 
-fn no_folder(dir: &Dir, part: &str) -> Why {
+fn no_folder(dir: &Dir, part: &str) -> UnusableReason {
     let linked = dir.symlink_metadata(part).is_ok_and(|meta| meta.is_symlink());
-    if linked { Why::LinkedFolder } else { Why::NotAFolder }
+    if linked { UnusableReason::LinkedFolder } else { UnusableReason::NotAFolder }
 }
 
 /// The folders are no links, so `..` may be taken from the text.
-fn resolved(folders: &[String], target: &Path) -> Result<Vec<String>, Why> {
+fn resolved(folders: &[String], target: &Path) -> Result<Vec<String>, UnusableReason> {
     let mut parts = folders.to_vec();
     for component in target.components() {
         match component {
             Component::CurDir => {}
             Component::ParentDir => {
-                parts.pop().ok_or(Why::Outside)?;
+                parts.pop().ok_or(UnusableReason::Outside)?;
             }
-            Component::Normal(part) => parts.push(part.to_str().ok_or(Why::NotText)?.to_owned()),
-            Component::RootDir | Component::Prefix(_) => return Err(Why::Outside),
+            Component::Normal(part) => {
+                parts.push(part.to_str().ok_or(UnusableReason::NotText)?.to_owned());
+            }
+            Component::RootDir | Component::Prefix(_) => return Err(UnusableReason::Outside),
         }
     }
     if parts.len() > MOST_PARTS {
-        return Err(Why::TooDeep);
+        return Err(UnusableReason::TooDeep);
     }
     if parts.iter().any(|part| part.starts_with('.')) {
-        return Err(Why::Hidden);
+        return Err(UnusableReason::Hidden);
     }
     Ok(parts)
 }

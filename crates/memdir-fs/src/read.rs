@@ -7,15 +7,15 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::OpenOptions;
 use rustix::io::Errno;
 
-use crate::error::{FileError, Why};
-use crate::file::{Content, File, Stat};
+use crate::error::{FileError, UnusableReason};
+use crate::file::{DirectoryFile, FileContent, Stat};
 use crate::limits::MOST_BYTES;
 use crate::place::Place;
 use crate::root::MemoryRoot;
 
 impl MemoryRoot {
     /// None when there is no such file.
-    pub fn read(&self, file: &File) -> Result<Option<Content>, FileError> {
+    pub fn read(&self, file: &DirectoryFile) -> Result<Option<FileContent>, FileError> {
         self.check_current()?;
         let Some(place) = self.find(file)? else { return Ok(None) };
         content(&place, &place.name)
@@ -23,7 +23,7 @@ impl MemoryRoot {
 }
 
 /// What stands under a name of the place's folder, if it is a regular file; a link is not followed.
-pub(crate) fn content(place: &Place, name: &str) -> Result<Option<Content>, FileError> {
+pub(crate) fn content(place: &Place, name: &str) -> Result<Option<FileContent>, FileError> {
     match open(place, name)? {
         Some(mut file) => drain(place, &mut file).map(Some),
         None => Ok(None),
@@ -34,7 +34,7 @@ pub(crate) fn content(place: &Place, name: &str) -> Result<Option<Content>, File
 pub(crate) fn open(place: &Place, name: &str) -> Result<Option<cap_std::fs::File>, FileError> {
     match place.entry_of(name)? {
         None => return Ok(None),
-        Some(meta) if !meta.is_file() => return Err(place.strange(Why::NotAFile)),
+        Some(meta) if !meta.is_file() => return Err(place.strange(UnusableReason::NotAFile)),
         Some(_) => {}
     }
     let mut options = OpenOptions::new();
@@ -44,25 +44,27 @@ pub(crate) fn open(place: &Place, name: &str) -> Result<Option<cap_std::fs::File
         Err(error) => match Errno::from_io_error(&error) {
             Some(Errno::NOENT) => Ok(None),
             // Swapped since it was looked at.
-            Some(Errno::LOOP | Errno::MLINK | Errno::NXIO) => Err(place.strange(Why::NotAFile)),
+            Some(Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
+                Err(place.strange(UnusableReason::NotAFile))
+            }
             _ => Err(place.io("open", error)),
         },
     }
 }
 
-pub(crate) fn drain(place: &Place, file: &mut cap_std::fs::File) -> Result<Content, FileError> {
+pub(crate) fn drain(place: &Place, file: &mut cap_std::fs::File) -> Result<FileContent, FileError> {
     let meta = file.metadata().map_err(|error| place.io("look at", error))?;
     if !meta.is_file() {
-        return Err(place.strange(Why::NotAFile));
+        return Err(place.strange(UnusableReason::NotAFile));
     }
     if meta.len() > MOST_BYTES {
-        return Err(place.strange(Why::TooLarge { bytes: meta.len() }));
+        return Err(place.strange(UnusableReason::TooLarge { bytes: meta.len() }));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| place.io("read", error))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(place.strange(Why::TooLarge { bytes: bytes.len() as u64 }));
+        return Err(place.strange(UnusableReason::TooLarge { bytes: bytes.len() as u64 }));
     }
-    Ok(Content { hash: Hash::of(&bytes), bytes, stat: Stat::of(&meta) })
+    Ok(FileContent { hash: Hash::of(&bytes), bytes, stat: Stat::of(&meta) })
 }

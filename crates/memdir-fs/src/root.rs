@@ -4,16 +4,16 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 use std::{fmt, io};
 
-use bethink_memdir::Scope;
+use bethink_memdir::{Hash, Scope};
 use cap_std::fs::Dir;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::aside::Aside;
 use crate::error::{FileError, RootError};
-use crate::file::File;
+use crate::file::DirectoryFile;
 use crate::limits::{FOLDER_MODE, LANES, MOST_ENTRIES};
 use crate::rename::Abilities;
 
@@ -37,13 +37,25 @@ pub struct MemoryRoot {
     pub(crate) most: usize,
     pub(crate) asides: Mutex<Vec<Aside>>,
     follow: Follow,
-    node: Node,
+    node: Inode,
     lanes: [Mutex<()>; LANES],
+}
+
+/// A hidden file of ours that once was, or was to be, another.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    pub(crate) file: DirectoryFile,
+    pub(crate) folders: Vec<String>,
+    pub(crate) name: String,
+    /// What of it the caller has; None: nothing yet.
+    pub(crate) known: Option<Hash>,
+    /// None: long ago.
+    pub(crate) since: Option<Instant>,
 }
 
 /// What a name stands for: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Node(pub(crate) u64, pub(crate) u64);
+pub(crate) struct Inode(pub(crate) u64, pub(crate) u64);
 
 impl MemoryRoot {
     /// None when there is no such directory. A private directory leaves its `team/` to that one's own root.
@@ -62,7 +74,7 @@ impl MemoryRoot {
             dir.dir_metadata().map_err(|source| RootError::Io { path: path.to_owned(), source })?;
         Ok(Some(Self {
             path: path.to_owned(),
-            node: Node(cap_std::fs::MetadataExt::dev(&meta), cap_std::fs::MetadataExt::ino(&meta)),
+            node: Inode(cap_std::fs::MetadataExt::dev(&meta), cap_std::fs::MetadataExt::ino(&meta)),
             dir: Arc::new(dir),
             scope,
             follow,
@@ -98,7 +110,7 @@ impl MemoryRoot {
             Follow::No => std::fs::symlink_metadata(&self.path),
             Follow::Yes => std::fs::metadata(&self.path),
         };
-        meta.is_ok_and(|meta| Node(meta.dev(), meta.ino()) == self.node)
+        meta.is_ok_and(|meta| Inode(meta.dev(), meta.ino()) == self.node)
     }
 
     pub(crate) fn check_current(&self) -> Result<(), FileError> {
@@ -107,7 +119,7 @@ impl MemoryRoot {
 
     /// One writer of a file at a time, so that writers of this process never see each other half-way. Others
     /// may save at any moment; exchanging and comparing is what those are for.
-    pub(crate) fn turn(&self, file: &File) -> MutexGuard<'_, ()> {
+    pub(crate) fn turn(&self, file: &DirectoryFile) -> MutexGuard<'_, ()> {
         let sum = file.path().bytes().fold(0_usize, |sum, b| sum.wrapping_mul(31) + usize::from(b));
         self.lanes[sum % LANES].lock().unwrap_or_else(PoisonError::into_inner)
     }

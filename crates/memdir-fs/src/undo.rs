@@ -4,25 +4,24 @@ use std::time::Instant;
 
 use bethink_memdir::Hash;
 
-use crate::aside::Aside;
-use crate::draft::Draft;
-use crate::error::{FileError, Why};
-use crate::file::{Content, File};
+use crate::draft::FileDraft;
+use crate::error::{FileError, UnusableReason};
+use crate::file::{DirectoryFile, FileContent};
 use crate::limits::MOST_TURNS;
 use crate::place::{Place, node};
 use crate::read::content;
 use crate::rename::side_name;
-use crate::root::{MemoryRoot, Node};
+use crate::root::{Aside, Inode, MemoryRoot};
 
 /// What came of moving a file aside.
-pub(crate) enum Taken {
+pub(crate) enum MovedAside {
     /// It lies under the hidden name `side`.
     Expected {
         side: String,
-        content: Content,
+        content: FileContent,
     },
     /// Something else stood there and stands there again; or it is here, as somebody saved meanwhile.
-    Other(Vec<Content>),
+    Other(Vec<FileContent>),
     Gone,
 }
 
@@ -30,30 +29,32 @@ impl MemoryRoot {
     /// Moves the file aside and compares; what was not expected goes back.
     pub(crate) fn take_away(
         &self,
-        file: &File,
+        file: &DirectoryFile,
         place: &Place,
         expected: Hash,
-    ) -> Result<Taken, FileError> {
+    ) -> Result<MovedAside, FileError> {
         // A plain rename: nobody else has this name, and linking it first could remove what somebody saves.
         let side = side_name(&place.name);
         match place.dir.rename(&place.name, &place.dir, &side) {
             Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Taken::Gone),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(MovedAside::Gone);
+            }
             Err(error) => return Err(place.io("move aside", error)),
         }
         let found = match content(place, &side) {
             Ok(Some(content)) if content.hash == expected => {
-                return Ok(Taken::Expected { side, content });
+                return Ok(MovedAside::Expected { side, content });
             }
             found => found,
         };
         match (self.abilities.place(&place.dir, &side, &place.name), found) {
-            (Ok(()), _) | (_, Ok(None)) => Ok(Taken::Other(Vec::new())),
+            (Ok(()), _) | (_, Ok(None)) => Ok(MovedAside::Other(Vec::new())),
             (Err(_), Ok(Some(content))) => {
                 self.aside(file, place, side, None);
-                Ok(Taken::Other(vec![content]))
+                Ok(MovedAside::Other(vec![content]))
             }
-            (Err(_), Err(_)) => Err(place.strange(Why::Contended(side))),
+            (Err(_), Err(_)) => Err(place.strange(UnusableReason::Contended(side))),
         }
     }
 
@@ -62,12 +63,12 @@ impl MemoryRoot {
     /// overwrote meanwhile.
     pub(crate) fn give_back(
         &self,
-        file: &File,
+        file: &DirectoryFile,
         place: &Place,
-        draft: Draft,
-    ) -> Result<Vec<Content>, FileError> {
+        draft: FileDraft,
+    ) -> Result<Vec<FileContent>, FileError> {
         let side = draft.name;
-        let mut standing = Mark::Hash(draft.hash);
+        let mut standing = EntryMark::Hash(draft.hash);
         let mut in_hand = mark(place, &side);
         for _ in 0..MOST_TURNS {
             match self.abilities.exchange(&place.dir, &side, &place.name) {
@@ -91,11 +92,11 @@ impl MemoryRoot {
     /// What is left in hand after giving back: our own bytes, or what others overwrote.
     fn rest(
         &self,
-        file: &File,
+        file: &DirectoryFile,
         place: &Place,
         side: String,
         ours: Hash,
-    ) -> Result<Vec<Content>, FileError> {
+    ) -> Result<Vec<FileContent>, FileError> {
         match content(place, &side) {
             Ok(Some(content)) if content.hash == ours => {
                 self.aside(file, place, side, Some(ours));
@@ -107,12 +108,18 @@ impl MemoryRoot {
                 Ok(vec![content])
             }
             Ok(None) => Ok(Vec::new()),
-            Err(_) => Err(place.strange(Why::Contended(side))),
+            Err(_) => Err(place.strange(UnusableReason::Contended(side))),
         }
     }
 
     /// Our own bytes are set aside as well: somebody may have opened them while they stood there.
-    pub(crate) fn aside(&self, file: &File, place: &Place, name: String, known: Option<Hash>) {
+    pub(crate) fn aside(
+        &self,
+        file: &DirectoryFile,
+        place: &Place,
+        name: String,
+        known: Option<Hash>,
+    ) {
         let (file, folders) = (file.clone(), place.folders.clone());
         self.set_aside(Aside { file, folders, name, known, since: Some(Instant::now()) });
     }
@@ -120,20 +127,20 @@ impl MemoryRoot {
 
 /// What an entry is, to be told from another.
 #[derive(PartialEq, Eq)]
-enum Mark {
+enum EntryMark {
     Hash(Hash),
     /// No regular file, or one that can't be read.
-    Entry(Node),
+    Entry(Inode),
     Nothing,
 }
 
-fn mark(place: &Place, name: &str) -> Mark {
+fn mark(place: &Place, name: &str) -> EntryMark {
     if let Ok(Some(content)) = content(place, name) {
-        return Mark::Hash(content.hash);
+        return EntryMark::Hash(content.hash);
     }
     match place.entry_of(name) {
-        Ok(Some(meta)) => Mark::Entry(node(&meta)),
-        _ => Mark::Nothing,
+        Ok(Some(meta)) => EntryMark::Entry(node(&meta)),
+        _ => EntryMark::Nothing,
     }
 }
 

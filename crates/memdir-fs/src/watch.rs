@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use bethink_memdir::Scope;
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode};
 
-use crate::dirty::{Dirty, Found, Pending, Watched, take_in};
+use crate::dirty::{Dirty, DirtyPath, Pending, Watched, take_in};
 use crate::limits::{DEBOUNCE, POLL};
 use crate::root::{Follow, MemoryRoot};
 
 /// Watches directories until it is dropped.
 pub struct Watch {
-    shared: Arc<Shared>,
+    shared: Arc<WatchState>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -33,10 +33,10 @@ impl Watch {
     }
 
     pub(crate) fn start_on(
-        system: impl FnOnce(Arc<Shared>) -> notify::Result<System>,
+        system: impl FnOnce(Arc<WatchState>) -> notify::Result<System>,
         on_change: impl FnMut(&Path, Dirty) + Send + 'static,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WatchState::default());
         let system = match system(Arc::clone(&shared)) {
             Ok(system) => Some(system),
             Err(error) => {
@@ -57,12 +57,11 @@ impl Watch {
         let mut state = self.shared.lock();
         if let Some(root) = state.roots.iter_mut().find(|root| root.path == path) {
             (root.scope, root.follow) = (scope, follow);
-            root.add(Found::Folder);
+            root.add(DirtyPath::Folder);
         } else {
-            let asked = BTreeSet::new();
-            let path = path.to_owned();
+            let (path, asked) = (path.to_owned(), BTreeSet::new());
             let mut root = Watched { path, scope, follow, asked, polled: false, pending: None };
-            root.add(Found::Folder);
+            root.add(DirtyPath::Folder);
             state.roots.push(root);
         }
         drop(state);
@@ -71,9 +70,7 @@ impl Watch {
 
     pub fn remove(&self, path: &Path) {
         let mut state = self.shared.lock();
-        let (gone, kept) = mem::take(&mut state.roots).into_iter().partition(|r| r.path == path);
-        state.roots = kept;
-        let gone: Vec<Watched> = gone;
+        let gone: Vec<Watched> = state.roots.extract_if(.., |root| root.path == path).collect();
         state.forgotten.extend(gone.into_iter().flat_map(|root| root.asked));
         drop(state);
         self.shared.wake.notify_one();
@@ -106,7 +103,7 @@ impl std::fmt::Debug for Watch {
 
 pub(crate) type System = Box<dyn notify::Watcher + Send>;
 
-fn system(shared: Arc<Shared>) -> notify::Result<System> {
+fn system(shared: Arc<WatchState>) -> notify::Result<System> {
     // Links are not followed: with a link upwards, notify watches the world.
     let config = Config::default().with_follow_symlinks(false);
     let take = move |event: notify::Result<Event>| shared.take_in(event);
@@ -114,20 +111,20 @@ fn system(shared: Arc<Shared>) -> notify::Result<System> {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
-    state: Mutex<State>,
+pub(crate) struct WatchState {
+    state: Mutex<WatchRoots>,
     wake: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WatchRoots {
     roots: Vec<Watched>,
     /// No longer watched for a directory that was removed.
     forgotten: Vec<PathBuf>,
     stopped: bool,
 }
 
-impl State {
+impl WatchRoots {
     fn is_waiting(&self) -> bool {
         self.stopped
             || !self.forgotten.is_empty()
@@ -135,22 +132,22 @@ impl State {
     }
 }
 
-impl Shared {
+impl WatchState {
     pub(crate) fn take_in(&self, event: notify::Result<Event>) {
         if take_in(&mut self.lock().roots, event) {
             self.wake.notify_one();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WatchRoots> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait<'a>(
         &self,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, WatchRoots>,
         most: Option<Duration>,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, WatchRoots> {
         match most {
             None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
             Some(most) => {
@@ -160,21 +157,21 @@ impl Shared {
     }
 }
 
-struct Work {
+struct WatchWork {
     /// Each as it was when it was taken.
     changed: Vec<(Watched, Pending)>,
     forgotten: Vec<PathBuf>,
 }
 
 struct Worker<F> {
-    shared: Arc<Shared>,
+    shared: Arc<WatchState>,
     system: Option<System>,
     on_change: F,
 }
 
 impl<F: FnMut(&Path, Dirty)> Worker<F> {
     fn run(mut self) {
-        while let Some(Work { changed, forgotten }) = self.next() {
+        while let Some(WatchWork { changed, forgotten }) = self.next() {
             let others = self.asked_by_others(Path::new(""));
             for path in forgotten.iter().filter(|path| !others.contains(*path)) {
                 self.unwatch(path);
@@ -189,16 +186,15 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
     }
 
     /// Waits for something to do, and a moment longer for what belongs to it. None: stopped.
-    fn next(&self) -> Option<Work> {
+    fn next(&self) -> Option<WatchWork> {
         let mut state = self.shared.lock();
         let polled_at = Instant::now() + POLL;
         while !state.is_waiting() {
             let polls = state.roots.iter().any(|root| root.polled);
             let left = polls.then(|| polled_at.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                state.roots.iter_mut().filter(|root| root.polled).for_each(|root| {
-                    root.add(Found::Everything);
-                });
+                let polled = state.roots.iter_mut().filter(|root| root.polled);
+                polled.for_each(|root| root.add(DirtyPath::Everything));
                 break;
             }
             state = self.shared.wait(state, left);
@@ -219,7 +215,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
             let pending = root.pending.take()?;
             Some((root.clone(), pending))
         });
-        Some(Work { changed: pending.collect(), forgotten })
+        Some(WatchWork { changed: pending.collect(), forgotten })
     }
 
     /// Asks the system for every folder again, until no new one turns up. Asking again is what finds a folder
@@ -263,7 +259,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         let mut state = self.shared.lock();
         for other in state.roots.iter_mut().filter(|other| other.path != root.path) {
             if !other.asked.is_disjoint(&asked) || !other.asked.is_disjoint(&root.asked) {
-                other.add(Found::Everything);
+                other.add(DirtyPath::Everything);
             }
         }
         match state.roots.iter_mut().find(|kept| kept.path == root.path) {

@@ -5,26 +5,20 @@
 //! it goes back and the writer is told. The road not taken, comparing and then renaming, overwrites what is
 //! saved in between.
 
+pub use bethink_memdir::Expected;
 use bethink_memdir::Hash;
 use cap_std::fs::PermissionsExt;
 
-use crate::draft::{Draft, sync};
-use crate::error::{FileError, Why};
-use crate::file::{Content, File, Stat};
+use crate::draft::{FileDraft, sync};
+use crate::error::{FileError, UnusableReason};
+use crate::file::{DirectoryFile, FileContent, Stat};
 use crate::limits::{FILE_MODE, MOST_BYTES};
 use crate::place::{Missing, Place, twin};
 use crate::read::content;
 use crate::root::MemoryRoot;
-use crate::undo::Taken;
+use crate::undo::MovedAside;
 
-/// What a writer saw before it wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    Absent,
-    Hash(Hash),
-}
-
-/// How a write ended.
+/// How a write or a removal ended.
 #[derive(Debug)]
 #[must_use = "a conflict is no error, and nothing was written"]
 pub enum Replaced {
@@ -37,17 +31,13 @@ pub enum Replaced {
     Done {
         hash: Hash,
         stat: Stat,
-        before: Option<Content>,
+        before: Option<FileContent>,
     },
-    Conflict(Conflict),
-}
-
-/// How a removal ended.
-#[derive(Debug)]
-#[must_use = "a conflict is no error, and nothing was removed"]
-pub enum Removed {
+    Removed {
+        before: FileContent,
+    },
+    /// There was nothing to remove.
     Absent,
-    Done { before: Content },
     Conflict(Conflict),
 }
 
@@ -55,90 +45,81 @@ pub enum Removed {
 #[derive(Debug)]
 pub struct Conflict {
     /// None: the file is gone, or something stands there that can't be read.
-    pub current: Option<Content>,
+    pub current: Option<FileContent>,
     /// What others saved and others overwrote while this write was taken back. Worth keeping in a history.
-    pub displaced: Vec<Content>,
+    pub displaced: Vec<FileContent>,
 }
 
 impl MemoryRoot {
     /// Compare-and-swap on the content's hash. Folders that are missing are made.
     pub fn replace(
         &self,
-        file: &File,
+        file: &DirectoryFile,
         expected: Expected,
         bytes: &[u8],
     ) -> Result<Replaced, FileError> {
         if bytes.len() as u64 > MOST_BYTES {
-            let why = Why::TooLarge { bytes: bytes.len() as u64 };
+            let why = UnusableReason::TooLarge { bytes: bytes.len() as u64 };
             return Err(FileError::strange(file.path(), why));
         }
         let _turn = self.turn(file);
         match (self.read(file)?, expected) {
-            (Some(now), _) if now.bytes == bytes => {
-                Ok(Replaced::Same { hash: now.hash, stat: now.stat })
+            (Some(now), Expected::Anything) if now.bytes != bytes => {
+                self.put_over(file, now.hash, bytes)
             }
-            (Some(now), Expected::Hash(hash)) if now.hash == hash => {
+            (Some(now), Expected::Hash(hash)) if now.hash == hash && now.bytes != bytes => {
                 self.put_over(file, hash, bytes)
             }
-            (None, Expected::Absent) => self.put_new(file, bytes),
-            (current, _) => Ok(Replaced::Conflict(Conflict { current, displaced: Vec::new() })),
+            (None, Expected::Absent | Expected::Anything) => self.put_new(file, bytes),
+            (current, _) => Ok(not_written(current, bytes)),
         }
     }
 
     /// Takes the file away if it holds what was expected. A link is not removed: that is a person's to do.
-    pub fn remove(&self, file: &File, expected: Hash) -> Result<Removed, FileError> {
+    pub fn remove(&self, file: &DirectoryFile, expected: Hash) -> Result<Replaced, FileError> {
         let _turn = self.turn(file);
-        let Some(now) = self.read(file)? else { return Ok(Removed::Absent) };
+        let Some(now) = self.read(file)? else { return Ok(Replaced::Absent) };
         if now.hash != expected {
             let conflict = Conflict { current: Some(now), displaced: Vec::new() };
-            return Ok(Removed::Conflict(conflict));
+            return Ok(Replaced::Conflict(conflict));
         }
-        let Some(place) = self.place(file, Missing::Leave)? else { return Ok(Removed::Absent) };
+        let Some(place) = self.place(file, Missing::Leave)? else { return Ok(Replaced::Absent) };
         if place.entry()?.is_some_and(|meta| meta.is_symlink()) {
-            return Err(place.strange(Why::Linked));
+            return Err(place.strange(UnusableReason::Linked));
         }
         match self.take_away(file, &place, expected)? {
-            Taken::Gone => Ok(Removed::Absent),
-            Taken::Other(displaced) => Ok(Removed::Conflict(self.conflict(file, displaced)?)),
-            Taken::Expected { side, content } => {
+            MovedAside::Gone => Ok(Replaced::Absent),
+            MovedAside::Other(displaced) => self.lost(file, displaced),
+            MovedAside::Expected { side, content } => {
                 let synced = sync(&place).and_then(|()| self.still_there(&place));
                 self.aside(file, &place, side, synced.is_ok().then_some(content.hash));
-                synced.map(|()| Removed::Done { before: content })
+                synced.map(|()| Replaced::Removed { before: content })
             }
         }
     }
 
-    fn put_new(&self, file: &File, bytes: &[u8]) -> Result<Replaced, FileError> {
+    fn put_new(&self, file: &DirectoryFile, bytes: &[u8]) -> Result<Replaced, FileError> {
         let place = self.find_or_make(file)?;
         if let Some(twin) = twin(&place.dir, &place.name).map_err(|e| place.io("look for", e))? {
             return Err(FileError::Twin { file: place.shown, twin });
         }
-        let draft = Draft::write(&place, bytes, FILE_MODE)?;
+        let draft = FileDraft::write(&place, bytes, FILE_MODE)?;
         match self.abilities.place(&place.dir, &draft.name, &place.name) {
             Ok(()) => self.done(&place, &draft, None),
             Err(error) => {
                 draft.discard(&place);
+                // Somebody made the file first.
                 if error.kind() == std::io::ErrorKind::AlreadyExists {
-                    return self.came_first(file, bytes);
+                    return Ok(not_written(self.read(file)?, bytes));
                 }
                 Err(place.io("write", error))
             }
         }
     }
 
-    /// Somebody made the file first.
-    fn came_first(&self, file: &File, bytes: &[u8]) -> Result<Replaced, FileError> {
-        match self.read(file)? {
-            Some(now) if now.bytes == bytes => {
-                Ok(Replaced::Same { hash: now.hash, stat: now.stat })
-            }
-            current => Ok(Replaced::Conflict(Conflict { current, displaced: Vec::new() })),
-        }
-    }
-
     pub(crate) fn put_over(
         &self,
-        file: &File,
+        file: &DirectoryFile,
         expected: Hash,
         bytes: &[u8],
     ) -> Result<Replaced, FileError> {
@@ -148,7 +129,7 @@ impl MemoryRoot {
         if mode & 0o200 == 0 {
             return Err(FileError::ReadOnly { file: place.shown });
         }
-        let draft = Draft::write(&place, bytes, mode)?;
+        let draft = FileDraft::write(&place, bytes, mode)?;
         match self.abilities.exchange(&place.dir, &draft.name, &place.name) {
             Ok(true) => self.compare(file, &place, draft, expected),
             Ok(false) => self.put_over_slowly(file, &place, &draft, expected),
@@ -165,9 +146,9 @@ impl MemoryRoot {
     /// The new text stands there, and the draft's name holds what came out.
     fn compare(
         &self,
-        file: &File,
+        file: &DirectoryFile,
         place: &Place,
-        draft: Draft,
+        draft: FileDraft,
         expected: Hash,
     ) -> Result<Replaced, FileError> {
         match content(place, &draft.name) {
@@ -187,24 +168,19 @@ impl MemoryRoot {
     /// is. For that moment readers find no file, and a crash leaves it under its hidden name.
     fn put_over_slowly(
         &self,
-        file: &File,
+        file: &DirectoryFile,
         place: &Place,
-        draft: &Draft,
+        draft: &FileDraft,
         expected: Hash,
     ) -> Result<Replaced, FileError> {
         let (side, before) = match self.take_away(file, place, expected) {
-            Ok(Taken::Expected { side, content }) => (side, content),
-            Ok(Taken::Gone) => {
+            Ok(MovedAside::Expected { side, content }) => (side, content),
+            missed => {
                 draft.discard(place);
-                return self.lost(file, Vec::new());
-            }
-            Ok(Taken::Other(displaced)) => {
-                draft.discard(place);
+                let MovedAside::Other(displaced) = missed? else {
+                    return self.lost(file, Vec::new());
+                };
                 return self.lost(file, displaced);
-            }
-            Err(error) => {
-                draft.discard(place);
-                return Err(error);
             }
         };
         let Err(error) = self.abilities.place(&place.dir, &draft.name, &place.name) else {
@@ -227,24 +203,40 @@ impl MemoryRoot {
     fn done(
         &self,
         place: &Place,
-        draft: &Draft,
-        before: Option<Content>,
+        draft: &FileDraft,
+        before: Option<FileContent>,
     ) -> Result<Replaced, FileError> {
         sync(place)?;
         self.still_there(place)?;
         Ok(Replaced::Done { hash: draft.hash, stat: draft.stat(place)?, before })
     }
 
-    fn lost(&self, file: &File, displaced: Vec<Content>) -> Result<Replaced, FileError> {
+    fn lost(
+        &self,
+        file: &DirectoryFile,
+        displaced: Vec<FileContent>,
+    ) -> Result<Replaced, FileError> {
         Ok(Replaced::Conflict(self.conflict(file, displaced)?))
     }
 
     /// What was displaced is handed out, come what may.
-    fn conflict(&self, file: &File, displaced: Vec<Content>) -> Result<Conflict, FileError> {
+    fn conflict(
+        &self,
+        file: &DirectoryFile,
+        displaced: Vec<FileContent>,
+    ) -> Result<Conflict, FileError> {
         match self.read(file) {
             Err(error) if displaced.is_empty() => Err(error),
             read => Ok(Conflict { current: read.unwrap_or_default(), displaced }),
         }
+    }
+}
+
+/// Something else stands there, or the same.
+fn not_written(current: Option<FileContent>, bytes: &[u8]) -> Replaced {
+    match current {
+        Some(now) if now.bytes == bytes => Replaced::Same { hash: now.hash, stat: now.stat },
+        current => Replaced::Conflict(Conflict { current, displaced: Vec::new() }),
     }
 }
 

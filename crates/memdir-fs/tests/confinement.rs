@@ -11,7 +11,7 @@ use std::time::Duration;
 use bethink_harness::swaps::{Act, Memory, Seen, race};
 use bethink_memdir::{Hash, Scope};
 use bethink_memdir_fs::{
-    Conflict, Content, Expected, File, FileError, Follow, MemoryRoot, Removed, Replaced,
+    Conflict, DirectoryFile, Expected, FileContent, FileError, Follow, MemoryRoot, Replaced,
 };
 
 #[test]
@@ -42,7 +42,7 @@ struct Held(MemoryRoot);
 
 impl Memory for Held {
     fn act(&self, act: Act, path: &str) -> Seen {
-        let file = File::parse(path).unwrap();
+        let file = DirectoryFile::parse(path).unwrap();
         let seen = match act {
             Act::Read => self.0.read(&file).map(seen),
             Act::Write => self.write(&file),
@@ -63,28 +63,29 @@ impl Memory for Held {
 }
 
 impl Held {
-    fn write(&self, file: &File) -> Result<Seen, FileError> {
+    fn write(&self, file: &DirectoryFile) -> Result<Seen, FileError> {
         let before = self.0.read(file)?;
         let expected = before.as_ref().map_or(Expected::Absent, |now| Expected::Hash(now.hash));
         let text = format!("inside: {:?}", Hash::of(format!("{expected:?}").as_bytes()));
-        Ok(match self.0.replace(file, expected, text.as_bytes())? {
-            Replaced::Same { .. } => Seen::default(),
-            Replaced::Done { before, .. } => seen(before),
-            Replaced::Conflict(conflict) => all(conflict),
-        })
+        self.0.replace(file, expected, text.as_bytes()).map(handed_out)
     }
 
-    fn remove(&self, file: &File) -> Result<Seen, FileError> {
+    fn remove(&self, file: &DirectoryFile) -> Result<Seen, FileError> {
         let Some(now) = self.0.read(file)? else { return Ok(Seen::default()) };
-        Ok(match self.0.remove(file, now.hash)? {
-            Removed::Absent => Seen::default(),
-            Removed::Done { before } => seen(Some(before)),
-            Removed::Conflict(conflict) => all(conflict),
-        })
+        self.0.remove(file, now.hash).map(handed_out)
     }
 }
 
-fn seen(content: Option<Content>) -> Seen {
+fn handed_out(replaced: Replaced) -> Seen {
+    match replaced {
+        Replaced::Same { .. } | Replaced::Absent => Seen::default(),
+        Replaced::Done { before, .. } => seen(before),
+        Replaced::Removed { before } => seen(Some(before)),
+        Replaced::Conflict(conflict) => all(conflict),
+    }
+}
+
+fn seen(content: Option<FileContent>) -> Seen {
     let (contents, inodes) =
         content.map(|content| (content.bytes, content.stat.stamp.ino)).into_iter().unzip();
     Seen { contents, inodes, refused: false }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use bethink_memdir::{Hash, Name, Scope};
 use bethink_memdir_fs::limits::MOST_BYTES;
 use bethink_memdir_fs::{
-    Conflict, Expected, File, FileError, Follow, MemoryRoot, Removed, Replaced, RootError, Why,
+    Conflict, DirectoryFile, Expected, FileError, Follow, MemoryRoot, Replaced, RootError,
+    UnusableReason,
 };
 
 struct Place {
@@ -44,7 +45,7 @@ impl Place {
         Ok(content.map(|content| content.text().unwrap().to_owned()))
     }
 
-    fn why(&self, path: &str) -> Why {
+    fn why(&self, path: &str) -> UnusableReason {
         match self.root.read(&file(path)) {
             Err(FileError::Strange { why, .. }) => why,
             other => panic!("{path}: {other:?}"),
@@ -66,8 +67,8 @@ impl Place {
     }
 }
 
-fn file(path: &str) -> File {
-    File::parse(path).unwrap()
+fn file(path: &str) -> DirectoryFile {
+    DirectoryFile::parse(path).unwrap()
 }
 
 fn hash(text: &str) -> Hash {
@@ -104,10 +105,10 @@ fn what_is_written_is_read_listed_and_removed() {
     assert_eq!(listing.strange, []);
 
     let removed = place.root.remove(&file("plans/fog.md"), hash("b")).unwrap();
-    assert!(matches!(removed, Removed::Done { before } if before.bytes == b"b"));
+    assert!(matches!(removed, Replaced::Removed { before } if before.bytes == b"b"));
     assert_eq!(place.read("plans/fog.md").unwrap(), None);
     let again = place.root.remove(&file("plans/fog.md"), hash("b")).unwrap();
-    assert!(matches!(again, Removed::Absent));
+    assert!(matches!(again, Replaced::Absent));
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn a_write_that_saw_something_else_is_a_conflict() {
     assert!(conflict(place.put("rain.md", "old", "mine").unwrap()).current.is_none());
     assert!(matches!(
         place.root.remove(&file("fog.md"), hash("old")).unwrap(),
-        Removed::Conflict(Conflict { current: Some(now), .. }) if now.bytes == b"theirs"
+        Replaced::Conflict(Conflict { current: Some(now), .. }) if now.bytes == b"theirs"
     ));
     assert_eq!(place.text("fog.md"), "theirs");
     assert_eq!(place.hidden(), [] as [String; 0]);
@@ -246,15 +247,15 @@ fn links_are_read_where_they_stay_inside() {
 
     assert_eq!(place.read("good.md").unwrap().as_deref(), Some("inside"));
     assert_eq!(place.read("archive/round.md").unwrap().as_deref(), Some("inside"));
-    assert_eq!(place.why("out.md"), Why::Outside);
-    assert_eq!(place.why("etc.md"), Why::Outside);
-    assert_eq!(place.why("git.md"), Why::Hidden);
-    assert_eq!(place.why("promoted.md"), Why::Team);
-    assert_eq!(place.why("dangling.md"), Why::Dangling);
-    assert_eq!(place.why("circle.md"), Why::Dangling);
-    assert_eq!(place.why("behind.md"), Why::LinkedFolder);
-    assert_eq!(place.why("archive/up/good.md"), Why::LinkedFolder);
-    assert_eq!(place.why("team/theirs.md"), Why::OfTheTeam);
+    assert_eq!(place.why("out.md"), UnusableReason::Outside);
+    assert_eq!(place.why("etc.md"), UnusableReason::Outside);
+    assert_eq!(place.why("git.md"), UnusableReason::Hidden);
+    assert_eq!(place.why("promoted.md"), UnusableReason::Team);
+    assert_eq!(place.why("dangling.md"), UnusableReason::Dangling);
+    assert_eq!(place.why("circle.md"), UnusableReason::Dangling);
+    assert_eq!(place.why("behind.md"), UnusableReason::LinkedFolder);
+    assert_eq!(place.why("archive/up/good.md"), UnusableReason::LinkedFolder);
+    assert_eq!(place.why("team/theirs.md"), UnusableReason::OfTheTeam);
 
     let listing = place.root.list().unwrap();
     let topics: Vec<&str> = listing.topics.iter().map(|(name, _)| name.as_str()).collect();
@@ -273,7 +274,7 @@ fn a_write_through_a_link_writes_its_file_and_keeps_the_link() {
     assert_eq!(place.text("archive/real.md"), "new");
     assert!(fs::symlink_metadata(place.path().join("good.md")).unwrap().is_symlink());
     let removed = place.root.remove(&file("good.md"), hash("new"));
-    assert!(matches!(removed, Err(FileError::Strange { why: Why::Linked, .. })));
+    assert!(matches!(removed, Err(FileError::Strange { why: UnusableReason::Linked, .. })));
     symlink("/etc/hostname", place.path().join("etc.md")).unwrap();
     assert!(place.add("etc.md", "mine").is_err());
     assert!(fs::symlink_metadata(place.path().join("etc.md")).unwrap().is_symlink());
@@ -293,11 +294,11 @@ fn pipes_devices_sockets_and_folders_are_named_and_never_waited_for() {
 
     let began = Instant::now();
     for name in ["pipe.md", "socket.md", "folder.md"] {
-        assert_eq!(place.why(name), Why::NotAFile, "{name}");
+        assert_eq!(place.why(name), UnusableReason::NotAFile, "{name}");
         assert!(place.add(name, "mine").is_err(), "{name}");
     }
     for name in ["memory-of-process.md", "zero.md"] {
-        assert_eq!(place.why(name), Why::Outside, "{name}");
+        assert_eq!(place.why(name), UnusableReason::Outside, "{name}");
     }
     assert_eq!(place.root.list().unwrap().strange.len(), 4);
     assert!(began.elapsed() < Duration::from_secs(1));
@@ -318,12 +319,12 @@ fn what_is_too_large_is_listed_and_never_read_whole() {
     let place = Place::new();
     let sparse = fs::File::create(place.path().join("huge.md")).unwrap();
     sparse.set_len(1 << 40).unwrap();
-    assert_eq!(place.why("huge.md"), Why::TooLarge { bytes: 1 << 40 });
+    assert_eq!(place.why("huge.md"), UnusableReason::TooLarge { bytes: 1 << 40 });
     let listing = place.root.list().unwrap();
-    assert_eq!(listing.strange[0].why, Why::TooLarge { bytes: 1 << 40 });
+    assert_eq!(listing.strange[0].why, UnusableReason::TooLarge { bytes: 1 << 40 });
     let large = "x".repeat(usize::try_from(MOST_BYTES).unwrap() + 1);
     let refused = place.add("large.md", &large).unwrap_err();
-    assert!(matches!(refused, FileError::Strange { why: Why::TooLarge { .. }, .. }));
+    assert!(matches!(refused, FileError::Strange { why: UnusableReason::TooLarge { .. }, .. }));
 }
 
 #[test]

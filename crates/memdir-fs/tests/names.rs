@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use bethink_memdir::{Name, Scope};
-use bethink_memdir_fs::{Expected, File, Follow, MemoryRoot, Replaced};
+use bethink_memdir_fs::{DirectoryFile, Expected, Follow, MemoryRoot, Replaced};
 use unicode_normalization::UnicodeNormalization;
 
 /// What reads as "upwards" or "elsewhere" somewhere.
@@ -118,7 +118,7 @@ fn honest_names_are_taken_and_come_back_from_a_listing() {
     let dir = tempfile::tempdir().unwrap();
     let root = MemoryRoot::create(dir.path(), Scope::Private, Follow::No).unwrap();
     for name in HONEST {
-        let file = File::Topic(Name::parse(name).unwrap());
+        let file = DirectoryFile::Topic(Name::parse(name).unwrap());
         let written = root.replace(&file, Expected::Absent, name.as_bytes()).unwrap();
         assert!(matches!(written, Replaced::Done { .. }), "{name}");
     }
@@ -128,7 +128,7 @@ fn honest_names_are_taken_and_come_back_from_a_listing() {
     assert_eq!(listing.strange, []);
     for (name, _) in &listing.topics {
         assert_eq!(Name::parse(name.as_str()).as_ref(), Ok(name));
-        let content = root.read(&File::Topic(name.clone())).unwrap().unwrap();
+        let content = root.read(&DirectoryFile::Topic(name.clone())).unwrap().unwrap();
         assert_eq!(content.text(), Some(name.as_str()));
     }
 }
@@ -157,14 +157,14 @@ fn forms_of_one_name_fold_alike_and_are_no_two_topics() {
     let root = MemoryRoot::create(dir.path(), Scope::Team, Follow::No).unwrap();
     for name in ["Caf\u{e9}", "\u{fb01}sh", "\u{c5}ngstr\u{f6}m", "\u{1e9b}\u{323}", "STRA\u{df}E"]
     {
-        let written = File::Topic(Name::parse(name).unwrap());
+        let written = DirectoryFile::Topic(Name::parse(name).unwrap());
         let _ = root.replace(&written, Expected::Absent, b"first").unwrap();
         let forms = [name.nfd().collect(), name.nfkc().collect(), name.to_lowercase()];
         for form in forms.into_iter().filter(|form: &String| form != name) {
             let twin = Name::parse(&form).unwrap();
             assert_eq!(twin.folded(), Name::parse(name).unwrap().folded(), "{form}");
             assert!(
-                root.replace(&File::Topic(twin), Expected::Absent, b"second").is_err(),
+                root.replace(&DirectoryFile::Topic(twin), Expected::Absent, b"second").is_err(),
                 "{form}"
             );
         }
@@ -177,7 +177,7 @@ fn the_teams_directory_is_its_own_in_any_spelling() {
     let dir = tempfile::tempdir().unwrap();
     let root = MemoryRoot::create(dir.path(), Scope::Private, Follow::No).unwrap();
     for team in ["team", "Team", "TEAM", "\u{ff54}eam"] {
-        let file = File::Topic(Name::parse(&format!("{team}/fog")).unwrap());
+        let file = DirectoryFile::Topic(Name::parse(&format!("{team}/fog")).unwrap());
         assert!(root.replace(&file, Expected::Absent, b"unscanned").is_err(), "{team}");
         assert!(!Path::new(dir.path()).join(team).exists());
     }

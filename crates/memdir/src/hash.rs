@@ -25,6 +25,22 @@ impl fmt::Debug for Hash {
     }
 }
 
+/// What has to stand in a file for a write to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// Whatever it is; it is kept as a version.
+    Anything,
+    Absent,
+    /// What was read.
+    Hash(Hash),
+}
+
+impl From<Option<Hash>> for Expected {
+    fn from(read: Option<Hash>) -> Self {
+        read.map_or(Self::Absent, Self::Hash)
+    }
+}
+
 /// Not 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the tag of any file: 64 hexadecimal digits")]

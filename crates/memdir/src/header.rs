@@ -18,8 +18,9 @@ mod yaml;
 use std::fmt;
 use std::str::FromStr;
 
-pub use change::{Change, Unchangeable, with};
-pub use read::{Topic, read};
+pub use bethink_api::MemorySource as Source;
+pub use change::{HeaderChange, Unchangeable, with};
+pub use read::{TopicText, read};
 pub use write::write;
 
 /// Lines at a file's beginning that front matter is read from (specification, section 7).
@@ -31,27 +32,28 @@ pub const VALUE_CHARS: usize = 1_000;
 
 /// What a memory is about; no part in which one is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum MemoryKind {
     User,
     Feedback,
     Project,
     Reference,
 }
 
-impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::User, Kind::Feedback, Kind::Project, Kind::Reference];
+impl MemoryKind {
+    pub const ALL: [MemoryKind; 4] =
+        [MemoryKind::User, MemoryKind::Feedback, MemoryKind::Project, MemoryKind::Reference];
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::User => "user",
-            Kind::Feedback => "feedback",
-            Kind::Project => "project",
-            Kind::Reference => "reference",
+            MemoryKind::User => "user",
+            MemoryKind::Feedback => "feedback",
+            MemoryKind::Project => "project",
+            MemoryKind::Reference => "reference",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for MemoryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -62,26 +64,15 @@ impl fmt::Display for Kind {
 #[error("{0:?} is no type of memory: use user, feedback, project or reference")]
 pub struct UnknownKind(pub String);
 
-impl FromStr for Kind {
+impl FromStr for MemoryKind {
     type Err = UnknownKind;
 
     fn from_str(text: &str) -> Result<Self, UnknownKind> {
-        let known =
-            Kind::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(text.trim()));
+        let known = MemoryKind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str().eq_ignore_ascii_case(text.trim()));
         known.ok_or_else(|| UnknownKind(text.chars().take(40).collect()))
     }
-}
-
-/// Where a memory was learnt.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
-    pub session: String,
-    /// Seqs, such as `12` or `12-14`.
-    pub messages: Vec<String>,
-    /// `embedded`, `model`, `agent` or `person`.
-    pub strategy: String,
-    /// RFC 3339.
-    pub time: String,
 }
 
 /// What a topic's front matter says, as far as it can be read.
@@ -89,7 +80,7 @@ pub struct Source {
 pub struct Header {
     pub name: Option<String>,
     pub description: Option<String>,
-    pub kind: Option<Kind>,
+    pub kind: Option<MemoryKind>,
     pub modified: Option<String>,
     pub source: Option<Source>,
     /// Why some of it could not be read, in words.

@@ -15,11 +15,11 @@ mod style;
 mod tests;
 
 pub(crate) use edit::is_teams;
-pub use edit::{Row, add, rebuild, remove};
-pub use lines::{Entry, Line, entries, lines};
+pub use edit::{TopicLine, add, rebuild, remove};
+pub use lines::{IndexEntry, IndexLine, entries, lines};
 pub use links::{Link, Target};
 pub use merge::merge;
-pub use shown::{Shown, Warning, shown, warnings};
+pub use shown::{IndexBeginning, IndexWarning, shown, warnings};
 
 /// Lines of the index that a prompt gets (specification, section 7).
 pub const INDEX_LINES: usize = 200;

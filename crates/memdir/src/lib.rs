@@ -16,6 +16,6 @@ pub mod prompt;
 pub mod tool;
 pub mod unseen;
 
-pub use hash::Hash;
-pub use header::{Header, Kind, Source};
+pub use hash::{Expected, Hash};
+pub use header::{Header, MemoryKind, Source};
 pub use name::{BadName, Name, Scope};

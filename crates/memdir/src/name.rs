@@ -18,7 +18,6 @@ pub const MOST_PARTS: usize = 4;
 /// Bytes of one part: every file system takes 255, and a suffix needs room.
 pub const MOST_BYTES: usize = 200;
 
-/// Whose memory it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     Private,
@@ -26,6 +25,8 @@ pub enum Scope {
 }
 
 impl Scope {
+    pub const ALL: [Scope; 2] = [Scope::Private, Scope::Team];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Scope::Private => "private",
@@ -124,39 +125,27 @@ fn check(part: &str) -> Result<(), &'static str> {
 }
 
 fn check_as_read(part: &str) -> Result<(), &'static str> {
-    match part {
-        "" => return Err("has an empty part"),
-        "." | ".." => return Err("leads out of the directory"),
-        _ => {}
-    }
-    if part.len() > MOST_BYTES {
-        return Err("is too long: at most 200 bytes a part");
-    }
-    if part.starts_with('.') {
-        return Err("is hidden: it must not begin with a dot");
-    }
-    if part.starts_with(['~', '-']) {
-        return Err("begins with a character that shells and programs read as something else");
-    }
-    if part.ends_with(['.', ' ']) || part.starts_with(' ') {
-        return Err("begins or ends with a space or ends with a dot, which some systems drop");
-    }
-    if part.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
-        return Err("has a control character");
-    }
-    if part.contains(SEPARATING) {
-        return Err("has a character that separates on some system: / \\ :");
-    }
-    if part.chars().any(|c| suspect(c) && !JOINING.contains(&c)) {
-        return Err("has an invisible character");
-    }
-    if has_encoded(part) {
-        return Err("has an encoded character, such as %2e");
-    }
-    if is_device(part) {
-        return Err("is a device's name on some systems");
-    }
-    Ok(())
+    let is_control = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    Err(match part {
+        "" => "has an empty part",
+        "." | ".." => "leads out of the directory",
+        _ if part.len() > MOST_BYTES => "is too long: at most 200 bytes a part",
+        _ if part.starts_with('.') => "is hidden: it must not begin with a dot",
+        _ if part.starts_with(['~', '-']) => {
+            "begins with a character that shells and programs read as something else"
+        }
+        _ if part.ends_with(['.', ' ']) || part.starts_with(' ') => {
+            "begins or ends with a space or ends with a dot, which some systems drop"
+        }
+        _ if part.contains(is_control) => "has a control character",
+        _ if part.contains(SEPARATING) => "has a character that separates on some system: / \\ :",
+        _ if part.contains(|c: char| suspect(c) && !JOINING.contains(&c)) => {
+            "has an invisible character"
+        }
+        _ if has_encoded(part) => "has an encoded character, such as %2e",
+        _ if is_device(part) => "is a device's name on some systems",
+        _ => return Ok(()),
+    })
 }
 
 /// Folders, volumes and streams, on one system or another.

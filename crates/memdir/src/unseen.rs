@@ -1,20 +1,20 @@
 //! Hidden characters in memories: what is told of them, and the text as a model gets it.
 //!
-//! The table and what is honest are `bethink-unseen`'s. One thing more passes here than may be shared with a team:
+//! The table and what is honest are `bethink-invisible-chars`'s. One thing more passes here than may be shared with a team:
 //! directions that are closed again on their line, as careful writing of two scripts has them.
 
 use std::borrow::Cow;
 
-pub use bethink_unseen::Sighting;
-use bethink_unseen::{Kind, kind};
+pub use bethink_invisible_chars::Sighting;
+use bethink_invisible_chars::{InvisibleKind, kind};
 
 /// All of them, in order. The mark of an encoding at the beginning of a file is none.
 pub fn find(text: &str) -> Vec<Sighting> {
-    let mut found = bethink_unseen::find(text);
-    if found.iter().any(|one| one.kind == Kind::Bidi) {
+    let mut found = bethink_invisible_chars::find(text);
+    if found.iter().any(|one| one.kind == InvisibleKind::Bidi) {
         let lines: Vec<&str> = text.split('\n').collect();
         let closes = |line: usize| lines.get(line - 1).is_some_and(|line| directions_close(line));
-        found.retain(|one| one.kind != Kind::Bidi || !closes(one.line));
+        found.retain(|one| one.kind != InvisibleKind::Bidi || !closes(one.line));
     }
     found
 }
@@ -62,25 +62,32 @@ mod tests {
 
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind> {
+    fn kinds(text: &str) -> Vec<InvisibleKind> {
         find(text).into_iter().map(|unseen| unseen.kind).collect()
     }
 
     #[test]
     fn what_hides_is_found() {
-        let check = |text: &str, expect: &[Kind]| assert_eq!(kinds(text), expect, "{text:?}");
-        check("user\u{202e}txt.exe", &[Kind::Bidi]);
-        check("\u{202e}abc\u{202c}", &[Kind::Bidi, Kind::Bidi]);
-        check("a \u{2067}b", &[Kind::Bidi]);
-        check("a \u{2067}b\u{202c}", &[Kind::Bidi, Kind::Bidi]);
-        check("say\u{e0068}\u{e0069}", &[Kind::Tag, Kind::Tag]);
-        check("\u{1f3f4}\u{e0068}\u{e007f}", &[Kind::Tag, Kind::Tag]);
-        check("pass\u{200b}word", &[Kind::ZeroWidth]);
-        check("pass\u{200d}word", &[Kind::ZeroWidth]);
-        check("a\u{feff}b", &[Kind::ZeroWidth]);
-        check("a\u{fe00}\u{fe01}\u{fe02}", &[Kind::Selector, Kind::Selector, Kind::Selector]);
-        check("\u{e0101}a", &[Kind::Selector]);
-        check("\x1b[2J\u{9b}\x7f", &[Kind::Control, Kind::Control, Kind::Control]);
+        let check =
+            |text: &str, expect: &[InvisibleKind]| assert_eq!(kinds(text), expect, "{text:?}");
+        check("user\u{202e}txt.exe", &[InvisibleKind::Bidi]);
+        check("\u{202e}abc\u{202c}", &[InvisibleKind::Bidi, InvisibleKind::Bidi]);
+        check("a \u{2067}b", &[InvisibleKind::Bidi]);
+        check("a \u{2067}b\u{202c}", &[InvisibleKind::Bidi, InvisibleKind::Bidi]);
+        check("say\u{e0068}\u{e0069}", &[InvisibleKind::Tag, InvisibleKind::Tag]);
+        check("\u{1f3f4}\u{e0068}\u{e007f}", &[InvisibleKind::Tag, InvisibleKind::Tag]);
+        check("pass\u{200b}word", &[InvisibleKind::ZeroWidth]);
+        check("pass\u{200d}word", &[InvisibleKind::ZeroWidth]);
+        check("a\u{feff}b", &[InvisibleKind::ZeroWidth]);
+        check(
+            "a\u{fe00}\u{fe01}\u{fe02}",
+            &[InvisibleKind::Selector, InvisibleKind::Selector, InvisibleKind::Selector],
+        );
+        check("\u{e0101}a", &[InvisibleKind::Selector]);
+        check(
+            "\x1b[2J\u{9b}\x7f",
+            &[InvisibleKind::Control, InvisibleKind::Control, InvisibleKind::Control],
+        );
         let second = &find("a\n\u{200b}")[0];
         assert_eq!(second.to_string(), "line 2: a zero width space (U+200B)");
     }

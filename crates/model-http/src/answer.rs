@@ -3,22 +3,26 @@
 use std::borrow::Cow;
 
 use bethink_transcript::json::{decode_string, depth, encode_string};
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Block, Message, MessageId, MessageMeta, Seq, UnixMicros};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use crate::limits::MAX_DEPTH;
-use crate::trouble::Trouble;
+use crate::trouble::ProviderTrouble;
+
+/// A message that is not stored anywhere.
+pub(crate) fn message(json: Bytes) -> Result<Message, ProviderTrouble> {
+    let id = MessageId::new("answer").map_err(|e| ProviderTrouble::broken(e.to_string()))?;
+    let meta = MessageMeta { seq: Seq::ZERO, id, created_at: UnixMicros(0) };
+    Message::parse(meta, json, MessageSource::Client)
+        .map_err(|e| ProviderTrouble::broken(format!("the answer's content is none: {e}")))
+}
 
 /// Blocks of a JSON array of blocks; each keeps its bytes.
-pub(crate) fn blocks(content: &str) -> Result<Vec<Block>, Trouble> {
-    let id = MessageId::new("answer").map_err(|e| Trouble::broken(e.to_string()))?;
-    let meta = MessageMeta { seq: Seq::ZERO, id, created_at: UnixMicros(0) };
-    let message = Bytes::from(format!(r#"{{"role":"assistant","content":{content}}}"#));
-    Message::parse(meta, message, Source::Client)
-        .map(|message| message.blocks.into_vec())
-        .map_err(|e| Trouble::broken(format!("the answer's content is none: {e}")))
+pub(crate) fn blocks(content: &str) -> Result<Vec<Block>, ProviderTrouble> {
+    let json = format!(r#"{{"role":"assistant","content":{content}}}"#);
+    Ok(message(Bytes::from(json))?.blocks.into_vec())
 }
 
 /// A tool's input from the text that the model wrote for it. One that is no JSON object, since the model
@@ -45,17 +49,15 @@ pub fn input(text: &str) -> Cow<'_, str> {
 pub(crate) struct Literal(String);
 
 impl Literal {
-    /// The piece as text, and kept; `None` where it is no string.
-    pub(crate) fn push<'a>(&mut self, piece: &'a RawValue) -> Option<Cow<'a, str>> {
-        let inside = piece.get().strip_prefix('"')?.strip_suffix('"')?;
-        self.0.push_str(inside);
-        Some(decode_string(piece.get()))
+    /// `None` where the piece is no string.
+    pub(crate) fn push(&mut self, piece: &RawValue) -> Option<()> {
+        self.0.push_str(piece.get().strip_prefix('"')?.strip_suffix('"')?);
+        Some(())
     }
 
     pub(crate) fn push_text(&mut self, text: &str) {
         let literal = encode_string(text);
-        let inside = literal.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        self.0.push_str(inside.unwrap_or_default());
+        self.0.push_str(literal.get(1..literal.len() - 1).unwrap_or_default());
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -2,100 +2,77 @@
 
 mod stream;
 
-use bethink_model::{Reply, Request, Stop};
+use bethink_model::{ModelRequest, Reply, Stop};
 use bethink_transcript::json::{decode_string, encode_string};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::answer;
-use crate::call::{Dialect, Parcel};
-use crate::trouble::{Refusal, Trouble};
-use crate::usage::Tally;
-use bethink_sse::Event;
+use crate::dialect::{Dialect, Parcel};
+use crate::trouble::{ProviderRefusal, ProviderTrouble};
+use crate::usage::UsageTally;
+use bethink_sse::SseEvent;
 use stream::Events;
 
-/// The only version there is; what came since is asked for by beta headers.
-const VERSION: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
-
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Anthropic;
+pub(crate) struct AnthropicDialect;
 
-impl Dialect for Anthropic {
+impl Dialect for AnthropicDialect {
     type Stream = Events;
 
-    fn provider(&self) -> &'static str {
-        "anthropic"
-    }
+    /// The only version there is; what came since is asked for by beta headers.
+    const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", "2023-06-01")];
+    const SENDS_THINKING: bool = true;
 
-    fn key_header(&self) -> (&'static str, &'static str) {
-        ("x-api-key", "")
-    }
-
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        VERSION
-    }
-
-    fn sends_thinking(&self) -> bool {
-        true
-    }
-
-    fn call(&self, request: &Request, streamed: bool) -> Result<Parcel, Trouble> {
+    fn call(&self, request: &ModelRequest, streamed: bool) -> Result<Parcel, ProviderTrouble> {
         let body = body(request, Some(request.max_tokens), streamed);
         Ok(Parcel { route: "messages", body, streamed })
     }
 
-    fn count(&self, request: &Request) -> Option<Parcel> {
+    fn count(&self, request: &ModelRequest) -> Option<Parcel> {
         let body = body(request, None, false);
         Some(Parcel { route: "messages/count_tokens", body, streamed: false })
     }
 
-    fn read_whole(&self, json: &str) -> Result<Reply, Trouble> {
-        if let Some(refusal) = Refusal::in_answer(json) {
-            return Err(Trouble::Refused(refusal));
+    fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble> {
+        if let Some(refusal) = ProviderRefusal::in_answer(json) {
+            return Err(ProviderTrouble::Refused(refusal));
         }
-        let whole: Whole<'_> =
-            serde_json::from_str(json).map_err(|e| Trouble::no_json("the answer", &e))?;
-        let content = whole.content.ok_or_else(|| Trouble::broken("the answer has no content"))?;
-        let mut tally = Tally::default();
-        tally.take_anthropic(whole.usage);
+        let whole: WholeMessage =
+            serde_json::from_str(json).map_err(|e| ProviderTrouble::no_json("the answer", &e))?;
+        let content =
+            whole.content.ok_or_else(|| ProviderTrouble::broken("the answer has no content"))?;
+        let mut tally = UsageTally::default();
+        tally.take_anthropic(whole.usage.as_deref());
         let (usage, usage_doubtful) = tally.end();
         Ok(Reply {
-            id: text(whole.id),
-            model: text(whole.model),
+            id: text(whole.id.as_deref()),
+            model: text(whole.model.as_deref()),
             content: answer::blocks(content.get())?,
-            stop: stop(whole.stop_reason)?,
+            stop: stop(whole.stop_reason.as_deref())?,
             usage,
             usage_doubtful,
         })
     }
 
-    fn stream(&self) -> Events {
-        Events::default()
-    }
-
-    fn is_last(&self, event: &Event) -> bool {
+    fn is_last(&self, event: &SseEvent) -> bool {
         event.kind == "message_stop"
     }
 }
 
 /// A message, whole or as it is started.
 #[derive(Deserialize)]
-struct Whole<'a> {
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    model: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    stop_reason: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
+struct WholeMessage {
+    id: Option<Box<RawValue>>,
+    model: Option<Box<RawValue>>,
+    content: Option<Box<RawValue>>,
+    stop_reason: Option<Box<RawValue>>,
+    usage: Option<Box<RawValue>>,
 }
 
 /// Joined from bytes that exist already, so that equal requests are equal here and a longer prompt begins
 /// like a shorter one. What changes between two calls of a session stands outside of what it wraps.
-fn body(request: &Request, max_tokens: Option<u64>, streamed: bool) -> Vec<u8> {
+fn body(request: &ModelRequest, max_tokens: Option<u64>, streamed: bool) -> Vec<u8> {
     let messages = request.messages_json();
     let room = request.system.len() + request.tools.len() + messages.len() + 200;
     let mut body = Vec::with_capacity(room + request.model.len());
@@ -127,9 +104,9 @@ fn text(raw: Option<&RawValue>) -> String {
 }
 
 /// An answer without a reason for its end may have been cut off, and is none.
-fn stop(raw: Option<&RawValue>) -> Result<Stop, Trouble> {
+fn stop(raw: Option<&RawValue>) -> Result<Stop, ProviderTrouble> {
     Ok(match text(raw).as_str() {
-        "" => return Err(Trouble::broken("the answer has no stop_reason")),
+        "" => return Err(ProviderTrouble::broken("the answer has no stop_reason")),
         "end_turn" => Stop::EndTurn,
         "max_tokens" => Stop::MaxTokens,
         "stop_sequence" => Stop::StopSequence,

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-use crate::endpoint::{EndpointError, Provider};
+use crate::provider::{EndpointError, Provider};
 
 /// Names and addresses under which clouds give their machines credentials, beside the link-local ones.
 const METADATA_NAMES: [&str; 2] = ["metadata.google.internal", "metadata"];

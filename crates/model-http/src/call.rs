@@ -1,187 +1,138 @@
 //! One call: what a dialect writes goes out, and what comes back is read, as a whole or as a stream.
 
-use std::borrow::Cow;
-use std::fmt;
+use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
+use bethink_sse::Decoder;
+use bytes::Bytes;
+use reqwest::Method;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use bethink_model::{Answer, Class, Counted, Hearer, Model, ModelError, Reply, Request};
-
-use crate::head::{Head, Kind};
+use crate::dialect::{DeltaTaken, Dialect, Parcel, Stream};
+use crate::forward::{Forwarder, Letter};
+use crate::head::{BodyKind, ResponseHead, kind};
+use crate::incoming::IncomingAnswer;
 use crate::limits::MAX_FIGURE;
-use crate::line::{Incoming, Line};
-use crate::tee::Begun;
-use crate::trouble::Trouble;
-use bethink_sse::{Decoder, Event};
-
-/// What goes out.
-#[derive(Debug)]
-pub(crate) struct Parcel {
-    /// Below the base, without a slash before it.
-    pub(crate) route: &'static str,
-    pub(crate) body: Vec<u8>,
-    pub(crate) streamed: bool,
-}
-
-/// A wire format.
-pub(crate) trait Dialect: Send + Sync + fmt::Debug {
-    type Stream: Stream;
-
-    fn provider(&self) -> &'static str;
-    /// The header that carries a key, and what stands before the key in it.
-    fn key_header(&self) -> (&'static str, &'static str);
-    fn headers(&self) -> &'static [(&'static str, &'static str)];
-    /// A complaint about thinking can be met by leaving it out.
-    fn sends_thinking(&self) -> bool;
-    fn call(&self, request: &Request, streamed: bool) -> Result<Parcel, Trouble>;
-    /// The question for a count; `None` where none is offered.
-    fn count(&self, request: &Request) -> Option<Parcel>;
-    fn read_whole(&self, json: &str) -> Result<Reply, Trouble>;
-    fn stream(&self) -> Self::Stream;
-    /// The event says that nothing of worth follows, whatever came before it.
-    fn is_last(&self, event: &Event) -> bool;
-}
-
-/// Puts an answer together from its events.
-pub(crate) trait Stream: Send {
-    fn take<'a>(&mut self, event: &'a Event) -> Result<Taken<'a>, Trouble>;
-    /// After the last event, also where the stream just ended: whether that is an answer is for the
-    /// dialect to say.
-    fn end(self) -> Result<Reply, Trouble>;
-    /// What is known before the end.
-    fn begun(&self) -> Begun;
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Taken<'a> {
-    /// A piece of the readable text.
-    Text(Cow<'a, str>),
-    Other,
-    /// Nothing of worth follows.
-    Last,
-}
+use crate::trouble::ProviderTrouble;
 
 /// A model that is asked over HTTP.
 #[derive(Debug)]
 pub(crate) struct HttpModel<D> {
     dialect: D,
-    line: Line,
+    server: Forwarder,
     streaming: bool,
 }
 
 impl<D: Dialect> HttpModel<D> {
-    pub(crate) fn new(dialect: D, line: Line, streaming: bool) -> Self {
-        Self { dialect, line, streaming }
+    pub(crate) fn new(dialect: D, server: Forwarder, streaming: bool) -> Self {
+        Self { dialect, server, streaming }
     }
 
-    async fn ask(&self, request: &Request, heard: &dyn Hearer) -> Result<Reply, Box<ModelError>> {
-        let parcel = self.dialect.call(request, self.streaming).map_err(unsent)?;
-        let mut incoming = self.line.post(&self.dialect, parcel).await?;
-        let mut told = false;
-        let read = match incoming.kind() {
-            Kind::Events => self.read_stream(&mut incoming, heard, &mut told).await,
-            Kind::Unsaid if self.streaming => {
-                self.read_stream(&mut incoming, heard, &mut told).await
-            }
+    async fn ask(&self, request: &ModelRequest) -> Result<Reply, Box<ModelError>> {
+        let parcel = self.dialect.call(request, self.streaming);
+        let unsent =
+            |trouble: ProviderTrouble| Box::new(trouble.explained(&ResponseHead::default(), None));
+        let mut incoming = self.post(parcel.map_err(unsent)?).await?;
+        let read = match kind(&incoming.passing.headers) {
+            BodyKind::Events => self.read_stream(&mut incoming).await,
+            BodyKind::Unsaid if self.streaming => self.read_stream(&mut incoming).await,
             // Some servers don't stream, whatever they are asked.
-            Kind::Json | Kind::Unsaid => self.read_whole(&mut incoming, heard).await,
-            Kind::Other(kind) => Err(Trouble::broken(format!("the answer is {kind}, not JSON"))),
+            BodyKind::Json | BodyKind::Unsaid => self.read_whole(&mut incoming).await,
+            BodyKind::Other(kind) => {
+                Err(ProviderTrouble::broken(format!("the answer is {kind}, not JSON")))
+            }
         };
-        read.map_err(|trouble| incoming.explained(trouble, told))
+        read.map_err(|trouble| incoming.explained(trouble))
     }
 
-    async fn read_whole(
-        &self,
-        incoming: &mut Incoming,
-        heard: &dyn Hearer,
-    ) -> Result<Reply, Trouble> {
-        let body = incoming.whole().await?;
-        let reply = self.dialect.read_whole(utf8(&body)?)?;
-        if heard.listens() {
-            heard.text(&reply.text());
+    async fn post(&self, parcel: Parcel) -> Result<IncomingAnswer, Box<ModelError>> {
+        let accept = if parcel.streamed { "text/event-stream" } else { "application/json" };
+        let mut headers = HeaderMap::from_iter([
+            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (ACCEPT, HeaderValue::from_static(accept)),
+        ]);
+        for (name, value) in D::HEADERS {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        Ok(reply)
+        let letter = Letter {
+            method: Method::POST,
+            route: parcel.route,
+            query: None,
+            headers,
+            body: Bytes::from(parcel.body),
+            with_key: true,
+        };
+        IncomingAnswer::admitted(self.server.send(letter).await?, self.server.limits().answer).await
     }
 
-    async fn read_stream(
-        &self,
-        incoming: &mut Incoming,
-        heard: &dyn Hearer,
-        told: &mut bool,
-    ) -> Result<Reply, Trouble> {
-        let most = self.line.limits().event;
+    async fn read_whole(&self, incoming: &mut IncomingAnswer) -> Result<Reply, ProviderTrouble> {
+        let body = incoming.whole().await?;
+        let json = std::str::from_utf8(&body);
+        self.dialect
+            .read_whole(json.map_err(|_| ProviderTrouble::broken("the answer is not UTF-8"))?)
+    }
+
+    async fn read_stream(&self, incoming: &mut IncomingAnswer) -> Result<Reply, ProviderTrouble> {
+        let most = self.server.limits().event;
         let (mut decoder, mut events) = (Decoder::new(most), Vec::new());
-        let mut stream = self.dialect.stream();
+        let mut stream = D::Stream::default();
         while let Some(chunk) = incoming.chunk().await? {
             let decoded = decoder.push(&chunk, &mut events);
             for event in events.drain(..) {
-                match stream.take(&event)? {
-                    Taken::Text(piece) if heard.listens() && !piece.is_empty() => {
-                        *told = true;
-                        heard.text(&piece);
-                    }
-                    Taken::Text(_) | Taken::Other => {}
-                    Taken::Last => return stream.end(),
+                if stream.take(&event)? == DeltaTaken::Last {
+                    return stream.end();
                 }
             }
-            decoded.map_err(|_| Trouble::too_much("an event of the answer", most))?;
+            decoded.map_err(|_| ProviderTrouble::too_much("an event of the answer", most))?;
         }
         stream.end()
     }
 
-    async fn ask_count(&self, request: &Request) -> Result<Option<u64>, Box<ModelError>> {
+    async fn ask_count(&self, request: &ModelRequest) -> Result<Option<u64>, Box<ModelError>> {
         let Some(parcel) = self.dialect.count(request) else { return Ok(None) };
-        let mut incoming = match self.line.post(&self.dialect, parcel).await {
+        let mut incoming = match self.post(parcel).await {
             Ok(incoming) => incoming,
             // Servers that speak the dialect need not count.
             Err(error) if matches!(error.status, Some(404 | 405 | 501)) => return Ok(None),
             Err(error) => return Err(error),
         };
         let counted = read_count(&mut incoming).await;
-        counted.map(Some).map_err(|trouble| incoming.explained(trouble, false))
+        counted.map(Some).map_err(|trouble| incoming.explained(trouble))
     }
 }
 
 impl<D: Dialect> Model for HttpModel<D> {
     fn provider(&self) -> &'static str {
-        self.dialect.provider()
+        self.server.provider().as_str()
     }
 
-    fn call<'a>(&'a self, request: &'a Request, heard: &'a dyn Hearer) -> Answer<'a> {
+    fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
         Box::pin(async move {
-            self.ask(request, heard).await.map_err(|mut error| {
+            self.ask(request).await.map_err(|mut error| {
                 // Without it the next request would be the same, byte for byte.
-                if error.class == Class::ThinkingBound && !self.dialect.sends_thinking() {
-                    error.class = Class::Invalid;
+                if error.class == ErrorClass::ThinkingBound && !D::SENDS_THINKING {
+                    error.class = ErrorClass::Invalid;
                 }
                 *error
             })
         })
     }
 
-    fn count<'a>(&'a self, request: &'a Request) -> Counted<'a> {
+    fn count<'a>(&'a self, request: &'a ModelRequest) -> Counted<'a> {
         Box::pin(async move { self.ask_count(request).await.map_err(|error| *error) })
     }
 }
 
-async fn read_count(incoming: &mut Incoming) -> Result<u64, Trouble> {
+async fn read_count(incoming: &mut IncomingAnswer) -> Result<u64, ProviderTrouble> {
     #[derive(serde::Deserialize)]
     struct Count {
         input_tokens: u64,
     }
     let body = incoming.whole().await?;
     let count: Count =
-        serde_json::from_slice(&body).map_err(|e| Trouble::no_json("the count", &e))?;
+        serde_json::from_slice(&body).map_err(|e| ProviderTrouble::no_json("the count", &e))?;
     if count.input_tokens > MAX_FIGURE {
-        return Err(Trouble::broken("the count is absurd"));
+        return Err(ProviderTrouble::broken("the count is absurd"));
     }
     Ok(count.input_tokens)
-}
-
-fn utf8(body: &[u8]) -> Result<&str, Trouble> {
-    std::str::from_utf8(body).map_err(|_| Trouble::broken("the answer is not UTF-8"))
-}
-
-fn unsent(trouble: Trouble) -> Box<ModelError> {
-    Box::new(trouble.explained(&Head::default(), None, false))
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use bethink_invisible_chars::kind as invisible;
+use bethink_transcript::text::{one_line as join_lines, plain};
 use secrecy::zeroize::Zeroizing;
 
-use crate::key::Key;
+use crate::key::ApiKey;
 use crate::limits::MAX_MESSAGE;
 
 /// Characters that are looked at; a text is cut to fewer after the key is out.
@@ -20,87 +22,35 @@ const REDACTED: &str = "[key]";
 
 /// `text` as it may stand in an error. The key is taken out as it is, percent-encoded, in Base64 at any
 /// offset, and in pieces.
-pub(crate) fn clean(text: &str, key: Option<&Key>) -> String {
-    let line = one_line(text);
-    let line = key.map_or_else(|| line.clone(), |key| without_key(&line, key));
-    cut(&line, MAX_MESSAGE)
+pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
+    let mut line = one_line(text);
+    if let Some(key) = key {
+        line = without_key(&line, key);
+    }
+    match line.char_indices().nth(MAX_MESSAGE) {
+        None => line,
+        Some(_) => line.chars().take(MAX_MESSAGE - 1).chain(['…']).collect(),
+    }
 }
 
 /// `body` without the key; `None` where it holds none.
-pub(crate) fn scrubbed(body: &[u8], key: &Key) -> Option<String> {
+pub(crate) fn scrubbed(body: &[u8], key: &ApiKey) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let clean = without_key(&text, key);
     (clean != text).then_some(clean)
 }
 
-fn cut(line: &str, most: usize) -> String {
-    match line.char_indices().nth(most) {
-        None => line.to_owned(),
-        Some(_) => line.chars().take(most - 1).chain(['…']).collect(),
-    }
-}
-
 /// White space becomes one space; control characters, terminal sequences and characters that change how
 /// others are shown go.
-fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(MAX_SEEN));
-    let mut chars = text.chars().take(MAX_SEEN).peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => match chars.next() {
-                Some('[') => skip_until(&mut chars, |c| ('@'..='~').contains(&c)),
-                Some(']' | 'P' | '^' | '_' | 'X') => skip_string(&mut chars),
-                _ => {}
-            },
-            '\u{9b}' => skip_until(&mut chars, |c| ('@'..='~').contains(&c)),
-            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut chars),
-            c if c.is_whitespace() => {
-                if !out.ends_with(' ') && !out.is_empty() {
-                    out.push(' ');
-                }
-            }
-            c if c.is_control() || is_invisible(c) => {}
-            c => out.push(c),
-        }
-    }
-    out.truncate(out.trim_end().len());
-    out
+fn one_line(seen: &str) -> String {
+    // A line end stays one until then: it ends a sequence that never ends, and what follows is text again.
+    let blank = |c: char| if c.is_whitespace() && c != '\n' { ' ' } else { c };
+    let seen: String = seen.chars().take(MAX_SEEN).map(blank).collect();
+    let text: String = plain(&seen).chars().filter(|c| invisible(*c).is_none()).collect();
+    join_lines(&text)
 }
 
-type Chars<'a> = std::iter::Peekable<std::iter::Take<std::str::Chars<'a>>>;
-
-fn skip_until(chars: &mut Chars<'_>, last: impl Fn(char) -> bool) {
-    // A line end ends a sequence that never ends: what follows is text again.
-    while let Some(c) = chars.next_if(|c| *c != '\n') {
-        if last(c) {
-            return;
-        }
-    }
-}
-
-/// A control string, up to BEL or ST.
-fn skip_string(chars: &mut Chars<'_>) {
-    while let Some(c) = chars.next_if(|c| *c != '\n') {
-        match c {
-            '\u{7}' | '\u{9c}' => return,
-            '\u{1b}' => {
-                chars.next_if_eq(&'\\');
-                return;
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Zero-width, bidirectional, variation and tag characters.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}')
-}
-
-fn without_key(line: &str, key: &Key) -> String {
+fn without_key(line: &str, key: &ApiKey) -> String {
     let forms = forms(key.expose());
     // Names of hosts and types are made small on their way.
     let small = line.to_ascii_lowercase();
@@ -133,18 +83,14 @@ fn forms(key: &str) -> Vec<Zeroizing<Vec<u8>>> {
     if key.len() < PIECE {
         return forms;
     }
-    let percent = |upper: bool| {
-        let mut out = Zeroizing::new(Vec::with_capacity(key.len() * 3));
-        for byte in key.bytes() {
-            match (byte.is_ascii_alphanumeric() || b"-._~".contains(&byte), upper) {
-                (true, _) => out.push(byte),
-                (false, true) => out.extend_from_slice(format!("%{byte:02X}").as_bytes()),
-                (false, false) => out.extend_from_slice(format!("%{byte:02x}").as_bytes()),
-            }
+    let mut percent = Zeroizing::new(Vec::with_capacity(key.len() * 3));
+    for byte in key.bytes() {
+        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            true => percent.push(byte),
+            false => percent.extend_from_slice(format!("%{byte:02x}").as_bytes()),
         }
-        out
-    };
-    forms.extend([percent(true), percent(false)]);
+    }
+    forms.push(percent);
     for offset in 0..3usize {
         let mut padded = Zeroizing::new(vec![0u8; offset]);
         padded.extend_from_slice(key.as_bytes());
@@ -174,8 +120,8 @@ mod tests {
 
     const CANARY: &str = "sk-ant-Zx81+/q=&%canary:QQ7";
 
-    fn key() -> Key {
-        Key::new(&SecretString::from(CANARY)).ok().unwrap()
+    fn key() -> ApiKey {
+        ApiKey::new(&SecretString::from(CANARY)).ok().unwrap()
     }
 
     #[test]
@@ -229,7 +175,7 @@ mod tests {
     fn other_words_stay() {
         let text = "invalid x-api-key: overloaded, 200000 tokens > 100000 — schön";
         assert_eq!(clean(text, Some(&key())), text);
-        let short = Key::new(&SecretString::from("ab")).ok().unwrap();
+        let short = ApiKey::new(&SecretString::from("ab")).ok().unwrap();
         assert_eq!(clean("cab is", Some(&short)), "c[key] is");
     }
 }

@@ -25,7 +25,7 @@ pub(crate) async fn output(line: &str) -> Result<SecretString, KeyError> {
         .kill_on_drop(true)
         .spawn();
     let mut child = started.map_err(|e| KeyError::NotStarted(e.kind()))?;
-    let _group = Group(child.id());
+    let _group = CommandGroup(child.id());
     timeout(KEY_COMMAND_TIME, read(&mut child))
         .await
         .unwrap_or(Err(KeyError::TooSlow(KEY_COMMAND_TIME.as_secs())))
@@ -53,9 +53,9 @@ async fn read(child: &mut Child) -> Result<SecretString, KeyError> {
 
 /// The command's process group, ended when this goes. It is led by `sh`, whose id stays taken while
 /// anything of the group lives.
-struct Group(Option<u32>);
+struct CommandGroup(Option<u32>);
 
-impl Drop for Group {
+impl Drop for CommandGroup {
     fn drop(&mut self) {
         let id = self.0.and_then(|id| i32::try_from(id).ok());
         if let Some(group) = id.and_then(Pid::from_raw) {

@@ -3,13 +3,13 @@
 
 use std::sync::{Arc, Once, OnceLock};
 
-use bethink_model::Class;
+use bethink_model::ErrorClass;
 use reqwest::Client;
 
 use crate::base::Base;
-use crate::limits::{Limits, POOL_IDLE};
+use crate::limits::{HttpLimits, POOL_IDLE};
 use crate::resolve::{Guarded, Lookup, system};
-use crate::trouble::Trouble;
+use crate::trouble::ProviderTrouble;
 
 /// The client of one server. Built at its first use, so that a daemon without a model needs no store of
 /// certificates.
@@ -29,7 +29,7 @@ impl Connector {
         Self { lookup, ..Self::new() }
     }
 
-    pub(crate) fn get(&self, base: &Base, limits: &Limits) -> Result<&Client, Trouble> {
+    pub(crate) fn get(&self, base: &Base, limits: &HttpLimits) -> Result<&Client, ProviderTrouble> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
@@ -37,12 +37,12 @@ impl Connector {
             let cause =
                 std::error::Error::source(&e).map_or_else(String::new, |c| format!(": {c}"));
             let what = format!("TLS could not be set up; are CA certificates installed?{cause}");
-            Trouble::Found(Class::Unreachable, what)
+            ProviderTrouble::Found(ErrorClass::Unreachable, what)
         })?;
         Ok(self.client.get_or_init(|| built))
     }
 
-    fn build(&self, base: &Base, limits: &Limits) -> Result<Client, reqwest::Error> {
+    fn build(&self, base: &Base, limits: &HttpLimits) -> Result<Client, reqwest::Error> {
         install_tls();
         let guarded = Guarded { loopback_only: base.is_loopback(), lookup: self.lookup };
         let encrypted = base.url().scheme() == "https";

@@ -1,36 +1,36 @@
-//! Somebody else's call, passed on to the server that it is meant for: sent once, as it is, and its answer handed
-//! back piece by piece as it comes.
+//! The way to one server, for our own calls and for those of others that are passed on: a request is sent once, as it
+//! is, with its key and within its limits, and its answer is handed back piece by piece as it comes.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bethink_model::{Class, ModelError};
+use bethink_model::{ErrorClass, ModelError};
 use bethink_sse::Decoder;
 use bytes::Bytes;
 use http_body::Body as _;
-use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Body, Method, Response, StatusCode};
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Body, Method, Response, StatusCode, Url};
 use tokio::time::{Instant, Sleep, timeout};
 
 use crate::base::Base;
 use crate::clean::scrubbed;
 use crate::connect::Connector;
-use crate::endpoint::{Endpoint, EndpointError, Provider};
-use crate::head::{Head, Kind, kind};
-use crate::key::{Keeper, Key, KeySource};
-use crate::limits::{Limits, MAX_REFUSAL};
-use crate::line::{redirection, silence};
-use crate::trouble::{Refusal, Trouble};
+use crate::endpoint::Endpoint;
+use crate::head::{BodyKind, ResponseHead, kind};
+use crate::key::{ApiKey, Keeper};
+use crate::limits::{HttpLimits, MAX_REFUSAL};
+use crate::provider::{EndpointError, Provider};
+use crate::trouble::{ProviderRefusal, ProviderTrouble};
 
 /// The way to one server. Nothing is connected, read or asked for until the first call.
 #[derive(Debug)]
 pub struct Forwarder {
     provider: Provider,
     base: Base,
-    keeper: Option<Keeper>,
-    limits: Limits,
+    keeper: Keeper,
+    limits: HttpLimits,
     client: Connector,
 }
 
@@ -69,15 +69,26 @@ impl Forwarder {
         if endpoint.limits.connect.is_zero() || endpoint.limits.idle.is_zero() {
             return Err(EndpointError::NoTime);
         }
-        let keeper = (endpoint.key != KeySource::None)
-            .then(|| Keeper::new(endpoint.key.clone(), base.url().origin()));
+        let keeper = Keeper::new(endpoint.key.clone(), base.url().origin());
         let (provider, limits) = (endpoint.provider, endpoint.limits);
         Ok(Self { provider, base, keeper, limits, client: Connector::new() })
     }
 
+    pub(crate) fn provider(&self) -> Provider {
+        self.provider
+    }
+
+    pub(crate) fn limits(&self) -> &HttpLimits {
+        &self.limits
+    }
+
+    pub(crate) fn is_openai(&self) -> bool {
+        self.base.is_openai()
+    }
+
     /// A key is configured.
     pub fn has_key(&self) -> bool {
-        self.keeper.is_some()
+        self.keeper.has_key()
     }
 
     /// `scheme://host:port`, to show.
@@ -88,53 +99,67 @@ impl Forwarder {
     /// Sends `letter` and waits for the head of the answer, whatever it says. Only a redirect is an error: who
     /// follows one carries a key elsewhere.
     pub async fn send(&self, letter: Letter) -> Result<Passing, Box<ModelError>> {
-        let key = self.key(letter.with_key).await.map_err(explained)?;
-        let sent = self.send_with(letter, key.as_deref()).await.map_err(explained)?;
-        if sent.status() == StatusCode::UNAUTHORIZED
-            && let (Some(keeper), Some(_)) = (&self.keeper, &key)
-        {
-            keeper.refused().await;
+        let url = self.base.route(letter.route);
+        let key = match letter.with_key {
+            true => self.keeper.key_for(&url).await.map_err(|e| explained(e.into()))?,
+            false => None,
+        };
+        let sent = self.send_with(letter, url, key.as_deref()).await;
+        let sent =
+            sent.map_err(|e| Box::new(e.explained(&ResponseHead::default(), key.as_deref())))?;
+        if sent.status() == StatusCode::UNAUTHORIZED && key.is_some() {
+            self.keeper.refused().await;
         }
+        let head = ResponseHead::read(sent.status(), sent.headers());
         if sent.status().is_redirection() {
-            return Err(explained(redirection(sent.headers(), self.base.url())));
+            let trouble = self.redirection(sent.headers());
+            return Err(Box::new(trouble.explained(&head, key.as_deref())));
         }
-        Ok(Passing::new(sent, key, &self.base, self.limits.idle))
+        Ok(Passing::new(sent, head, key, &self.base, self.limits.idle))
     }
 
-    async fn key(&self, wanted: bool) -> Result<Option<Arc<Key>>, Trouble> {
-        match &self.keeper {
-            Some(keeper) if wanted => Ok(keeper.key_for(self.base.url()).await?),
-            _ => Ok(None),
-        }
-    }
-
-    async fn send_with(&self, letter: Letter, key: Option<&Key>) -> Result<Response, Trouble> {
-        let mut url = self.base.route(letter.route);
+    async fn send_with(
+        &self,
+        letter: Letter,
+        mut url: Url,
+        key: Option<&ApiKey>,
+    ) -> Result<Response, ProviderTrouble> {
         url.set_query(letter.query.as_deref());
         let mut headers = letter.headers;
-        // Answers are read as they pass by.
+        // Answers are read as they come, or pass by.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = key {
-            let (name, prefix) = key_header(self.provider);
-            headers.insert(HeaderName::from_static(name), key.header(prefix)?);
+            let (name, prefix) = self.provider.key_header();
+            headers.insert(name, key.header(prefix)?);
         }
         let client = self.client.get(&self.base, &self.limits)?;
         let request = client.request(letter.method, url).headers(headers).body(letter.body);
         let sent = timeout(self.limits.idle, request.send()).await;
         let sent = sent.map_err(|_| silence(self.limits.idle, "the head of an answer"))?;
-        sent.map_err(|e| Trouble::of_transport(&e, &self.base.origin()))
+        sent.map_err(|e| ProviderTrouble::of_transport(&e, &self.base.origin()))
+    }
+
+    /// Only the origin is told: the rest of an address may hold anything.
+    fn redirection(&self, headers: &HeaderMap) -> ProviderTrouble {
+        let to = headers.get(LOCATION).and_then(|to| to.to_str().ok());
+        let target = to.and_then(|to| self.base.url().join(to).ok());
+        let origin = target.map(|url| url.origin().ascii_serialization());
+        let origin = origin.unwrap_or_else(|| "nowhere".to_owned());
+        let what =
+            format!("the server redirects to {origin}; redirects are never followed, set base_url");
+        ProviderTrouble::Found(ErrorClass::Forbidden, what)
     }
 }
 
-fn key_header(provider: Provider) -> (&'static str, &'static str) {
-    match provider {
-        Provider::Anthropic => ("x-api-key", ""),
-        Provider::OpenAi => ("authorization", "Bearer "),
-    }
+fn silence(limit: Duration, of: &str) -> ProviderTrouble {
+    ProviderTrouble::Found(
+        ErrorClass::TimedOut,
+        format!("nothing of {of} came for {} ms", limit.as_millis()),
+    )
 }
 
-fn explained(trouble: Trouble) -> Box<ModelError> {
-    Box::new(trouble.explained(&Head::default(), None, false))
+fn explained(trouble: ProviderTrouble) -> Box<ModelError> {
+    Box::new(trouble.explained(&ResponseHead::default(), None))
 }
 
 /// An answer whose head has come. Dropped, it ends the request.
@@ -142,10 +167,11 @@ pub struct Passing {
     pub status: StatusCode,
     /// Without any that hold the key.
     pub headers: HeaderMap,
+    pub(crate) head: ResponseHead,
     /// What came first, where somebody looked at it.
     front: Option<Bytes>,
     body: Body,
-    key: Option<Arc<Key>>,
+    pub(crate) key: Option<Arc<ApiKey>>,
     origin: String,
     idle: Duration,
     heard: Instant,
@@ -153,7 +179,13 @@ pub struct Passing {
 }
 
 impl Passing {
-    fn new(response: Response, key: Option<Arc<Key>>, base: &Base, idle: Duration) -> Self {
+    fn new(
+        response: Response,
+        head: ResponseHead,
+        key: Option<Arc<ApiKey>>,
+        base: &Base,
+        idle: Duration,
+    ) -> Self {
         let status = response.status();
         let mut headers = response.headers().clone();
         if let Some(key) = &key {
@@ -167,6 +199,7 @@ impl Passing {
         Self {
             status,
             headers,
+            head,
             front: None,
             body: Body::from(response),
             key,
@@ -182,6 +215,13 @@ impl Passing {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Box<ModelError>>>> {
+        self.poll_bytes(context).map_err(explained)
+    }
+
+    pub(crate) fn poll_bytes(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, ProviderTrouble>>> {
         if let Some(front) = self.front.take() {
             return Poll::Ready(Some(Ok(front)));
         }
@@ -194,8 +234,8 @@ impl Passing {
                     }
                 }
                 Poll::Ready(Some(Err(error))) => {
-                    let trouble = Trouble::of_transport(&error, &self.origin);
-                    return Poll::Ready(Some(Err(explained(trouble))));
+                    let trouble = ProviderTrouble::of_transport(&error, &self.origin);
+                    return Poll::Ready(Some(Err(trouble)));
                 }
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => return self.poll_silence(context).map(|e| Some(Err(e))),
@@ -204,11 +244,11 @@ impl Passing {
     }
 
     /// The alarm is set anew only when it rings: not once for every piece.
-    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<Box<ModelError>> {
+    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<ProviderTrouble> {
         while self.alarm.as_mut().poll(context).is_ready() {
             let until = self.heard + self.idle;
             if until <= Instant::now() {
-                return Poll::Ready(explained(silence(self.idle, "the answer")));
+                return Poll::Ready(silence(self.idle, "the answer"));
             }
             self.alarm.as_mut().reset(until);
         }
@@ -218,12 +258,12 @@ impl Passing {
     /// Waits for the first bytes of a stream; they are not taken. What the provider says in them is an error that it
     /// found before it began to answer, as JSON.
     pub async fn look(&mut self) -> Result<Option<String>, Box<ModelError>> {
-        if !matches!(kind(&self.headers), Kind::Events) || self.front.is_some() {
+        if !matches!(kind(&self.headers), BodyKind::Events) || self.front.is_some() {
             return Ok(None);
         }
         let first = std::future::poll_fn(|context| self.poll_data(context)).await;
         let first = first.unwrap_or_else(|| {
-            Err(explained(Trouble::broken("the stream ended before it began")))
+            Err(explained(ProviderTrouble::broken("the stream ended before it began")))
         })?;
         let error = first_error(&first);
         self.front = Some(first);
@@ -237,7 +277,7 @@ impl Passing {
             body.extend_from_slice(&data?);
             if body.len() > most {
                 let what = format!("a refusal has more than {most} bytes");
-                return Err(explained(Trouble::Found(Class::TooMuch, what)));
+                return Err(explained(ProviderTrouble::Found(ErrorClass::TooMuch, what)));
             }
         }
         let clean = self.key.as_deref().and_then(|key| scrubbed(&body, key));
@@ -250,7 +290,7 @@ fn first_error(bytes: &[u8]) -> Option<String> {
     let mut events = Vec::new();
     Decoder::new(MAX_REFUSAL).push(bytes, &mut events).ok()?;
     let first = events.into_iter().find(|event| event.kind != "ping")?;
-    Refusal::in_answer(&first.data).map(|_| first.data)
+    ProviderRefusal::in_answer(&first.data).map(|_| first.data)
 }
 
 impl std::fmt::Debug for Passing {
@@ -258,3 +298,6 @@ impl std::fmt::Debug for Passing {
         f.debug_struct("Passing").field("status", &self.status).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

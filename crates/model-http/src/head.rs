@@ -5,12 +5,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use reqwest::StatusCode;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, RETRY_AFTER};
 
 use crate::limits::{MAX_REQUEST_ID, MAX_WAIT};
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Head {
+pub(crate) struct ResponseHead {
     pub(crate) status: Option<u16>,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after: Option<Duration>,
@@ -18,14 +18,14 @@ pub(crate) struct Head {
 
 /// What a body is said to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BodyKind {
     Events,
     Json,
     Unsaid,
     Other(String),
 }
 
-impl Head {
+impl ResponseHead {
     pub(crate) fn read(status: StatusCode, headers: &HeaderMap) -> Self {
         let id = ["request-id", "x-request-id"].iter().find_map(|name| text(headers, name));
         Self {
@@ -44,14 +44,14 @@ pub(crate) fn request_id(text: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-pub(crate) fn kind(headers: &HeaderMap) -> Kind {
-    let Some(said) = text(headers, CONTENT_TYPE.as_str()) else { return Kind::Unsaid };
+pub(crate) fn kind(headers: &HeaderMap) -> BodyKind {
+    let Some(said) = text(headers, CONTENT_TYPE.as_str()) else { return BodyKind::Unsaid };
     let kind = said.split(';').next().unwrap_or(said).trim().to_ascii_lowercase();
     match kind.as_str() {
-        "text/event-stream" => Kind::Events,
-        "application/json" => Kind::Json,
-        json if json.ends_with("+json") => Kind::Json,
-        _ => Kind::Other(kind),
+        "text/event-stream" => BodyKind::Events,
+        "application/json" => BodyKind::Json,
+        json if json.ends_with("+json") => BodyKind::Json,
+        _ => BodyKind::Other(kind),
     }
 }
 
@@ -60,10 +60,6 @@ pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
     let said = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("unknown").trim();
     let plain = said.is_empty() || said.eq_ignore_ascii_case("identity");
     (!plain).then(|| said.chars().take(40).collect())
-}
-
-pub(crate) fn location(headers: &HeaderMap) -> Option<&str> {
-    text(headers, LOCATION.as_str())
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -132,14 +128,14 @@ mod tests {
     #[test]
     fn kinds_and_encodings() {
         for (said, expect) in [
-            ("text/event-stream; charset=utf-8", Kind::Events),
-            ("Application/JSON", Kind::Json),
-            ("application/problem+json", Kind::Json),
-            ("text/html", Kind::Other("text/html".into())),
+            ("text/event-stream; charset=utf-8", BodyKind::Events),
+            ("Application/JSON", BodyKind::Json),
+            ("application/problem+json", BodyKind::Json),
+            ("text/html", BodyKind::Other("text/html".into())),
         ] {
             assert_eq!(kind(&headers(&[("content-type", said)])), expect, "{said}");
         }
-        assert_eq!(kind(&HeaderMap::new()), Kind::Unsaid);
+        assert_eq!(kind(&HeaderMap::new()), BodyKind::Unsaid);
         assert_eq!(encoding(&headers(&[("content-encoding", "identity")])), None);
         assert_eq!(encoding(&headers(&[("content-encoding", "gzip")])).as_deref(), Some("gzip"));
     }
@@ -147,7 +143,7 @@ mod tests {
     #[test]
     fn ids_are_short_and_visible() {
         let id = |value: &str| {
-            Head::read(StatusCode::OK, &headers(&[("x-request-id", value)])).request_id
+            ResponseHead::read(StatusCode::OK, &headers(&[("x-request-id", value)])).request_id
         };
         assert_eq!(id("req_1").as_deref(), Some("req_1"));
         assert_eq!(id("a b"), None);

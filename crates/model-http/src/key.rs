@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use url::Origin;
 
 use crate::command;
-use crate::endpoint::{EndpointError, Provider};
 use crate::limits::{KEY_AGAIN, MAX_KEY};
+use crate::provider::{EndpointError, Provider};
 
 /// Who knows the key.
 #[derive(Clone, PartialEq, Eq)]
@@ -61,9 +61,9 @@ impl fmt::Debug for KeySource {
 }
 
 /// A key. Has no `Debug`, `Display`, `Clone` or `Serialize`, and is wiped from memory when it goes.
-pub(crate) struct Key(SecretString);
+pub(crate) struct ApiKey(SecretString);
 
-impl Key {
+impl ApiKey {
     /// White space around a key comes from files and shells; inside there is only visible ASCII, since it
     /// goes into a header.
     pub(crate) fn new(text: &SecretString) -> Result<Self, KeyError> {
@@ -122,12 +122,12 @@ pub(crate) enum KeyError {
 pub(crate) struct Keeper {
     source: KeySource,
     origin: Origin,
-    held: Mutex<Held>,
+    held: Mutex<KeyState>,
 }
 
 #[derive(Default)]
-struct Held {
-    got: Option<Result<Arc<Key>, KeyError>>,
+struct KeyState {
+    got: Option<Result<Arc<ApiKey>, KeyError>>,
     asked: Option<Instant>,
     /// The server refused it.
     refused: bool,
@@ -138,13 +138,17 @@ impl Keeper {
         Self { source, origin, held: Mutex::default() }
     }
 
+    pub(crate) fn has_key(&self) -> bool {
+        self.source != KeySource::None
+    }
+
     /// The key for a request to `url`; `None` where none is to be sent. Asks for it at the first use, and
     /// again after a refusal, at most once a minute.
-    pub(crate) async fn key_for(&self, url: &Url) -> Result<Option<Arc<Key>>, KeyError> {
+    pub(crate) async fn key_for(&self, url: &Url) -> Result<Option<Arc<ApiKey>>, KeyError> {
         if url.origin() != self.origin {
             return Err(KeyError::OtherOrigin);
         }
-        if self.source == KeySource::None {
+        if !self.has_key() {
             return Ok(None);
         }
         let mut held = self.held.lock().await;
@@ -154,8 +158,8 @@ impl Keeper {
             Some(Err(error)) if lately => return Err(error.clone()),
             _ => {}
         }
-        let got = self.ask().await.and_then(|text| Key::new(&text)).map(Arc::new);
-        *held = Held { got: Some(got.clone()), asked: Some(Instant::now()), refused: false };
+        let got = self.ask().await.and_then(|text| ApiKey::new(&text)).map(Arc::new);
+        *held = KeyState { got: Some(got.clone()), asked: Some(Instant::now()), refused: false };
         got.map(Some)
     }
 

@@ -7,8 +7,6 @@
 //!
 //! Beside calls of our own it passes on those of other clients ([`Forwarder`]), under the same rules of where a
 //! request may go, and reads the answers that pass by ([`Tee`]).
-//!
-//! Reading order: [`endpoint`] → [`base`] → [`key`] → `connect` → `line` → `anthropic`, `openai` → `forward` → `tee`.
 
 mod answer;
 mod anthropic;
@@ -17,13 +15,16 @@ mod call;
 mod clean;
 mod command;
 mod connect;
+mod dialect;
 pub mod endpoint;
 mod forward;
 mod head;
+mod incoming;
 pub mod key;
 pub mod limits;
-mod line;
+mod open;
 mod openai;
+mod provider;
 mod resolve;
 mod tee;
 mod trouble;
@@ -31,10 +32,13 @@ mod usage;
 
 pub use answer::input as tool_input;
 pub use base::Base;
-pub use endpoint::{Endpoint, EndpointError, Provider, open};
+pub use dialect::Begun;
+pub use endpoint::Endpoint;
 pub use forward::{Forwarder, Letter, Passing};
 pub use key::KeySource;
-pub use limits::Limits;
+pub use limits::HttpLimits;
+pub use open::open;
 pub use openai::chat_messages;
-pub use tee::{Begun, Overheard, Tee};
+pub use provider::{EndpointError, Provider};
+pub use tee::{Overheard, Tee};
 pub use trouble::read_error;

@@ -53,7 +53,7 @@ pub(crate) const MAX_DEPTH: usize = 100;
 
 /// What one call may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct HttpLimits {
     /// Until a connection stands: name, handshake, TLS.
     pub connect: Duration,
     /// Between two arrivals of bytes, and until the first.
@@ -64,7 +64,7 @@ pub struct Limits {
     pub answer: usize,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self { connect: CONNECT_TIMEOUT, idle: IDLE_TIMEOUT, event: MAX_EVENT, answer: MAX_ANSWER }
     }

@@ -1,6 +1,5 @@
 //! Names to addresses: a name may lead only where its address could have been written.
 
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -47,16 +46,9 @@ fn allowed(
 }
 
 /// A name leads nowhere but to addresses that are refused.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the name leads to an address that is not allowed")]
 pub(crate) struct NotAllowed;
-
-impl fmt::Display for NotAllowed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name leads to an address that is not allowed")
-    }
-}
-
-impl std::error::Error for NotAllowed {}
 
 #[cfg(test)]
 mod tests {

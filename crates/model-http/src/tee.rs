@@ -1,24 +1,23 @@
 //! Reads an answer that passes by, without holding it up: bytes are taken as they come, and read when there is time.
 
 use bethink_model::Reply;
-use bethink_sse::{Decoder, Event};
-use bethink_transcript::Usage;
+use bethink_sse::{Decoder, SseEvent};
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
 
-use crate::anthropic::Anthropic;
-use crate::call::{Dialect, Stream, Taken};
-use crate::endpoint::Provider;
-use crate::head::{Kind, encoding, kind};
+use crate::anthropic::AnthropicDialect;
+use crate::dialect::{Begun, DeltaTaken, Dialect, Stream};
+use crate::head::{BodyKind, encoding, kind};
 use crate::limits::{MAX_ANSWER, MAX_EVENT, MAX_UNREAD};
-use crate::openai::OpenAi;
-use crate::trouble::Trouble;
-use crate::usage::Tally;
+use crate::openai::OpenAiDialect;
+use crate::provider::Provider;
+use crate::trouble::ProviderTrouble;
 
 /// Takes the bytes of one answer.
 #[derive(Debug)]
 pub struct Tee {
-    reader: Box<dyn Reader>,
+    /// `None` for something else than an answer, or a compressed one.
+    reader: Option<Box<dyn AnswerReader>>,
     unread: Vec<Bytes>,
     unread_bytes: usize,
     taken: usize,
@@ -27,7 +26,7 @@ pub struct Tee {
 }
 
 /// What an answer was.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Overheard {
     /// The whole answer; `None` where it did not come whole, or can't be read.
     pub reply: Option<Reply>,
@@ -36,28 +35,12 @@ pub struct Overheard {
     pub lacks_end: bool,
 }
 
-/// What is known of an answer that broke off.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Begun {
-    pub id: String,
-    pub model: String,
-    /// `None` where a figure is missing or absurd.
-    pub usage: Option<Usage>,
-}
-
-impl Begun {
-    pub(crate) fn new(id: String, model: String, tally: Tally) -> Self {
-        let (usage, doubtful) = tally.end();
-        Self { id, model, usage: (!doubtful).then_some(usage) }
-    }
-}
-
 impl Tee {
     /// For an answer with these headers.
     pub fn new(provider: Provider, headers: &HeaderMap) -> Self {
         let reader = match provider {
-            Provider::Anthropic => reader(Anthropic, headers),
-            Provider::OpenAi => reader(OpenAi::new(false), headers),
+            Provider::Anthropic => reader(AnthropicDialect, headers),
+            Provider::OpenAi => reader(OpenAiDialect::new(false), headers),
         };
         Self { reader, unread: Vec::new(), unread_bytes: 0, taken: 0, given_up: false }
     }
@@ -80,87 +63,69 @@ impl Tee {
     /// Reads what is waiting.
     pub fn read(&mut self) {
         self.unread_bytes = 0;
-        for bytes in std::mem::take(&mut self.unread) {
-            self.given_up |= self.reader.push(&bytes).is_err();
+        let Some(reader) = &mut self.reader else { return self.unread.clear() };
+        for bytes in self.unread.drain(..) {
+            self.given_up |= reader.push(&bytes).is_err();
         }
     }
 
     /// After the last byte.
     pub fn end(mut self) -> Overheard {
         self.read();
-        if self.given_up {
-            return Overheard { reply: None, begun: self.reader.begun(), lacks_end: false };
+        match self.reader {
+            None => Overheard::default(),
+            Some(reader) if self.given_up => {
+                Overheard { begun: reader.begun(), ..Overheard::default() }
+            }
+            Some(reader) => reader.end(),
         }
-        self.reader.end()
     }
 }
 
 /// Reads one shape of an answer. `Err`: it can't be read any further, not even for its end.
-trait Reader: Send + std::fmt::Debug {
+trait AnswerReader: Send + std::fmt::Debug {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ()>;
-    fn begun(&self) -> Begun;
     fn end(self: Box<Self>) -> Overheard;
-}
-
-fn reader<D>(dialect: D, headers: &HeaderMap) -> Box<dyn Reader>
-where
-    D: Dialect + 'static,
-    D::Stream: std::fmt::Debug,
-{
-    match kind(headers) {
-        _ if encoding(headers).is_some() => Box::new(Unreadable),
-        Kind::Events => Box::new(Streamed {
-            stream: dialect.stream(),
-            dialect,
-            decoder: Decoder::new(MAX_EVENT),
-            events: Vec::new(),
-            end: End::Missing,
-            readable: true,
-        }),
-        Kind::Json | Kind::Unsaid => Box::new(Whole { dialect, json: Vec::new() }),
-        Kind::Other(_) => Box::new(Unreadable),
-    }
-}
-
-/// Something else than an answer, or a compressed one.
-#[derive(Debug)]
-struct Unreadable;
-
-impl Reader for Unreadable {
-    fn push(&mut self, _: &[u8]) -> Result<(), ()> {
-        Err(())
-    }
 
     fn begun(&self) -> Begun {
         Begun::default()
     }
+}
 
-    fn end(self: Box<Self>) -> Overheard {
-        Overheard { reply: None, begun: Begun::default(), lacks_end: false }
+fn reader<D: Dialect + 'static>(dialect: D, headers: &HeaderMap) -> Option<Box<dyn AnswerReader>> {
+    match kind(headers) {
+        _ if encoding(headers).is_some() => None,
+        BodyKind::Events => Some(Box::new(Streamed {
+            stream: D::Stream::default(),
+            dialect,
+            decoder: Decoder::new(MAX_EVENT),
+            end: End::Missing,
+            readable: true,
+        })),
+        BodyKind::Json | BodyKind::Unsaid => {
+            Some(Box::new(WholeReader { dialect, json: Vec::new() }))
+        }
+        BodyKind::Other(_) => None,
     }
 }
 
 /// HTTP tells whether it came whole.
 #[derive(Debug)]
-struct Whole<D> {
+struct WholeReader<D> {
     dialect: D,
     json: Vec<u8>,
 }
 
-impl<D: Dialect> Reader for Whole<D> {
+impl<D: Dialect> AnswerReader for WholeReader<D> {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ()> {
         self.json.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn begun(&self) -> Begun {
-        Begun::default()
-    }
-
     fn end(self: Box<Self>) -> Overheard {
         let json = std::str::from_utf8(&self.json).ok();
         let reply = json.and_then(|json| self.dialect.read_whole(json).ok());
-        Overheard { reply, begun: Begun::default(), lacks_end: false }
+        Overheard { reply, ..Overheard::default() }
     }
 }
 
@@ -178,26 +143,20 @@ struct Streamed<D: Dialect> {
     dialect: D,
     stream: D::Stream,
     decoder: Decoder,
-    events: Vec<Event>,
     end: End,
     /// No event yet that can't be understood. Others may follow, and the end is looked for among them.
     readable: bool,
 }
 
-impl<D> Reader for Streamed<D>
-where
-    D: Dialect,
-    D::Stream: std::fmt::Debug,
-{
+impl<D: Dialect> AnswerReader for Streamed<D> {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ()> {
-        let mut events = std::mem::take(&mut self.events);
+        let mut events = Vec::new();
         let decoded = self.decoder.push(bytes, &mut events);
-        for event in events.drain(..) {
+        for event in &events {
             if self.end == End::Missing {
-                self.take(&event);
+                self.take(event);
             }
         }
-        self.events = events;
         decoded.map_err(drop)
     }
 
@@ -215,7 +174,7 @@ where
 }
 
 impl<D: Dialect> Streamed<D> {
-    fn take(&mut self, event: &Event) {
+    fn take(&mut self, event: &SseEvent) {
         if !self.readable {
             if self.dialect.is_last(event) {
                 self.end = End::Came;
@@ -223,10 +182,10 @@ impl<D: Dialect> Streamed<D> {
             return;
         }
         match self.stream.take(event) {
-            Ok(Taken::Last) => self.end = End::Came,
-            Ok(_) => {}
-            Err(Trouble::Refused(_)) => self.end = End::Refused,
-            Err(Trouble::Found(..)) => {
+            Ok(DeltaTaken::Last) => self.end = End::Came,
+            Ok(DeltaTaken::More) => {}
+            Err(ProviderTrouble::Refused(_)) => self.end = End::Refused,
+            Err(ProviderTrouble::Found(..)) => {
                 self.readable = false;
                 self.take(event);
             }

@@ -1,32 +1,32 @@
 //! What went wrong, from the wire to a [`ModelError`]: the provider's own error, or a broken way to it.
 
-use bethink_model::classify::{Said, classify};
-use bethink_model::{Class, ModelError};
+use bethink_model::classify::{ProviderMessage, classify};
+use bethink_model::{ErrorClass, ModelError};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::clean::clean;
-use crate::head::{Head, request_id};
-use crate::key::{Key, KeyError};
+use crate::head::{ResponseHead, request_id};
+use crate::key::{ApiKey, KeyError};
 use crate::limits::MAX_REFUSAL;
 use crate::resolve::NotAllowed;
 
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum ProviderTrouble {
     /// The provider said so itself.
-    Refused(Refusal),
+    Refused(ProviderRefusal),
     /// It was found out here.
-    Found(Class, String),
+    Found(ErrorClass, String),
 }
 
-impl Trouble {
+impl ProviderTrouble {
     pub(crate) fn broken(what: impl Into<String>) -> Self {
-        Self::Found(Class::Broken, what.into())
+        Self::Found(ErrorClass::Broken, what.into())
     }
 
     pub(crate) fn too_much(what: &str, most: usize) -> Self {
-        Self::Found(Class::TooMuch, format!("{what} has more than {most} bytes"))
+        Self::Found(ErrorClass::TooMuch, format!("{what} has more than {most} bytes"))
     }
 
     pub(crate) fn no_json(what: &str, error: &serde_json::Error) -> Self {
@@ -37,22 +37,22 @@ impl Trouble {
     /// An error of the way, without the URL, whose path is of no use to a reader.
     pub(crate) fn of_transport(error: &reqwest::Error, origin: &str) -> Self {
         let class = match error {
-            e if has_source::<NotAllowed>(e) => Class::Forbidden,
-            e if e.is_timeout() => Class::TimedOut,
-            e if e.is_connect() => Class::Unreachable,
-            e if e.is_redirect() => Class::Forbidden,
-            _ => Class::Broken,
+            e if has_source::<NotAllowed>(e) => ErrorClass::Forbidden,
+            e if e.is_timeout() => ErrorClass::TimedOut,
+            e if e.is_connect() => ErrorClass::Unreachable,
+            e if e.is_redirect() => ErrorClass::Forbidden,
+            _ => ErrorClass::Broken,
         };
         let what = match class {
-            Class::Broken => "the connection broke",
-            Class::TimedOut => "nothing came in time",
+            ErrorClass::Broken => "the connection broke",
+            ErrorClass::TimedOut => "nothing came in time",
             _ => "no connection could be made",
         };
         Self::Found(class, format!("{what} ({origin}): {}", deepest(error)))
     }
 
     /// The error that a caller sees.
-    pub(crate) fn explained(self, head: &Head, key: Option<&Key>, heard: bool) -> ModelError {
+    pub(crate) fn explained(self, head: &ResponseHead, key: Option<&ApiKey>) -> ModelError {
         let mut error = match self {
             Self::Found(class, message) => ModelError::new(class, clean(&message, key)),
             Self::Refused(refusal) => {
@@ -69,16 +69,15 @@ impl Trouble {
         error.request_id = named.or(error.request_id);
         error.status = head.status;
         error.retry_after = head.retry_after;
-        error.heard = heard;
         error
     }
 }
 
-impl From<KeyError> for Trouble {
+impl From<KeyError> for ProviderTrouble {
     fn from(error: KeyError) -> Self {
         let class = match error {
-            KeyError::OtherOrigin => Class::Forbidden,
-            _ => Class::Auth,
+            KeyError::OtherOrigin => ErrorClass::Forbidden,
+            _ => ErrorClass::Auth,
         };
         Self::Found(class, error.to_string())
     }
@@ -99,20 +98,20 @@ fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Err
 
 /// What a refusal means that somebody else's call met: `body` is what the provider said.
 pub fn read_error(status: Option<u16>, body: &str) -> ModelError {
-    let head = Head { status, ..Head::default() };
-    Trouble::Refused(Refusal::of_body(body.as_bytes())).explained(&head, None, false)
+    let head = ResponseHead { status, ..ResponseHead::default() };
+    ProviderTrouble::Refused(ProviderRefusal::of_body(body.as_bytes())).explained(&head, None)
 }
 
 /// An error as a provider, a gateway or a web server words it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct ProviderRefusal {
     pub(crate) kind: Option<String>,
     pub(crate) code: Option<String>,
     pub(crate) message: String,
     pub(crate) request_id: Option<String>,
 }
 
-impl Refusal {
+impl ProviderRefusal {
     /// Any body that came with a status of failure.
     pub(crate) fn of_body(body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
@@ -175,9 +174,9 @@ impl Refusal {
         Self { message: text.to_owned(), ..Self::default() }
     }
 
-    fn said(&self, status: Option<u16>) -> Said<'_> {
+    fn said(&self, status: Option<u16>) -> ProviderMessage<'_> {
         let (kind, code) = (self.kind.as_deref(), self.code.as_deref());
-        Said { status, kind, code, message: &self.message }
+        ProviderMessage { status, kind, code, message: &self.message }
     }
 
     fn shown(&self) -> String {
@@ -208,7 +207,7 @@ mod tests {
 
     #[test]
     fn errors_are_read_in_all_their_shapes() {
-        let refusal = |kind: Option<&str>, code: Option<&str>, message: &str| Refusal {
+        let refusal = |kind: Option<&str>, code: Option<&str>, message: &str| ProviderRefusal {
             kind: kind.map(Into::into),
             code: code.map(Into::into),
             message: message.into(),
@@ -250,19 +249,22 @@ mod tests {
             ("", refusal(None, None, "")),
             ("[]", refusal(None, None, "[]")),
         ] {
-            assert_eq!(Refusal::of_body(body.as_bytes()), expect, "{body}");
+            assert_eq!(ProviderRefusal::of_body(body.as_bytes()), expect, "{body}");
         }
-        let with_id = Refusal::of_body(br#"{"error":{"message":"m"},"request_id":"req_7"}"#);
+        let with_id =
+            ProviderRefusal::of_body(br#"{"error":{"message":"m"},"request_id":"req_7"}"#);
         assert_eq!(with_id.request_id.as_deref(), Some("req_7"));
-        assert_eq!(Refusal::of_body(b"\xff\xfe").message, "\u{fffd}\u{fffd}");
+        assert_eq!(ProviderRefusal::of_body(b"\xff\xfe").message, "\u{fffd}\u{fffd}");
     }
 
     #[test]
     fn an_answer_that_speaks_of_errors_is_none() {
-        assert_eq!(Refusal::in_answer(r#"{"content":"\"error\"","error":null}"#), None);
-        assert_eq!(Refusal::in_answer(r#"{"name":"error","error":false}"#), None);
-        assert!(Refusal::in_answer(r#"{"error":{"message":"m"}}"#).is_some());
+        assert_eq!(ProviderRefusal::in_answer(r#"{"content":"\"error\"","error":null}"#), None);
+        assert_eq!(ProviderRefusal::in_answer(r#"{"name":"error","error":false}"#), None);
+        assert!(ProviderRefusal::in_answer(r#"{"error":{"message":"m"}}"#).is_some());
         let long = format!(r#"{{"error":"{}"}}"#, "x".repeat(MAX_REFUSAL));
-        assert!(Refusal::in_answer(&long).is_some_and(|refusal| refusal.message.len() < 100));
+        assert!(
+            ProviderRefusal::in_answer(&long).is_some_and(|refusal| refusal.message.len() < 100)
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Token figures as providers send them, brought into bounds.
 
-use bethink_transcript::Usage;
+use bethink_transcript::TokenUsage;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Number;
 use serde_json::value::RawValue;
 
@@ -9,7 +10,7 @@ use crate::limits::MAX_FIGURE;
 
 /// Figures of one call while they come in. They count up, so the largest one is the last one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct UsageTally {
     input: Option<u64>,
     output: Option<u64>,
     written: Option<u64>,
@@ -19,37 +20,29 @@ pub(crate) struct Tally {
 
 /// Members are read one by one: a figure that can't be read is doubtful and spoils no other.
 #[derive(Deserialize)]
-struct Anthropic<'a> {
-    #[serde(borrow)]
-    input_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    output_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    cache_creation_input_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    cache_read_input_tokens: Option<&'a RawValue>,
+struct AnthropicUsage {
+    input_tokens: Option<Box<RawValue>>,
+    output_tokens: Option<Box<RawValue>>,
+    cache_creation_input_tokens: Option<Box<RawValue>>,
+    cache_read_input_tokens: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
-struct OpenAi<'a> {
-    #[serde(borrow)]
-    prompt_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    completion_tokens: Option<&'a RawValue>,
-    #[serde(borrow)]
-    prompt_tokens_details: Option<&'a RawValue>,
+struct OpenAiUsage {
+    prompt_tokens: Option<Box<RawValue>>,
+    completion_tokens: Option<Box<RawValue>>,
+    prompt_tokens_details: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
-struct Details<'a> {
-    #[serde(borrow)]
-    cached_tokens: Option<&'a RawValue>,
+struct Details {
+    cached_tokens: Option<Box<RawValue>>,
 }
 
-impl Tally {
+impl UsageTally {
     /// A `usage` of the Messages API, whole or in part.
     pub(crate) fn take_anthropic(&mut self, usage: Option<&RawValue>) {
-        let Some(usage) = self.read::<Anthropic<'_>>(usage) else { return };
+        let Some(usage) = self.read::<AnthropicUsage>(usage) else { return };
         take(&mut self.input, &mut self.doubtful, usage.input_tokens);
         take(&mut self.output, &mut self.doubtful, usage.output_tokens);
         take(&mut self.written, &mut self.doubtful, usage.cache_creation_input_tokens);
@@ -58,8 +51,8 @@ impl Tally {
 
     /// A `usage` of chat completions, where the prompt's figure holds what came from the cache.
     pub(crate) fn take_openai(&mut self, usage: Option<&RawValue>) {
-        let Some(usage) = self.read::<OpenAi<'_>>(usage) else { return };
-        let details = self.read::<Details<'_>>(usage.prompt_tokens_details);
+        let Some(usage) = self.read::<OpenAiUsage>(usage) else { return };
+        let details = self.read::<Details>(usage.prompt_tokens_details.as_deref());
         let mut prompt = None;
         take(&mut prompt, &mut self.doubtful, usage.prompt_tokens);
         take(&mut self.read, &mut self.doubtful, details.and_then(|all| all.cached_tokens));
@@ -72,7 +65,7 @@ impl Tally {
         }
     }
 
-    fn read<'a, T: Deserialize<'a>>(&mut self, object: Option<&'a RawValue>) -> Option<T> {
+    fn read<T: DeserializeOwned>(&mut self, object: Option<&RawValue>) -> Option<T> {
         let object = object.filter(|object| object.get() != "null")?;
         // An array would be read as an object without names.
         let read =
@@ -83,8 +76,8 @@ impl Tally {
 
     /// The bounded figures, and whether they are doubtful: one was missing or absurd, or a prompt, which
     /// is never empty, had no tokens.
-    pub(crate) fn end(self) -> (Usage, bool) {
-        let usage = Usage {
+    pub(crate) fn end(self) -> (TokenUsage, bool) {
+        let usage = TokenUsage {
             input_tokens: self.input.unwrap_or(0),
             output_tokens: self.output.unwrap_or(0),
             cache_creation_input_tokens: self.written.unwrap_or(0),
@@ -95,9 +88,9 @@ impl Tally {
     }
 }
 
-fn take(into: &mut Option<u64>, doubtful: &mut bool, figure: Option<&RawValue>) {
+fn take(into: &mut Option<u64>, doubtful: &mut bool, figure: Option<Box<RawValue>>) {
     let Some(figure) = figure.filter(|figure| figure.get() != "null") else { return };
-    let (value, sound) = bounded(figure);
+    let (value, sound) = bounded(&figure);
     *doubtful |= !sound;
     *into = Some(into.unwrap_or(0).max(value));
 }
@@ -122,7 +115,7 @@ mod tests {
         RawValue::from_string(value.to_string()).unwrap()
     }
 
-    fn figures(usage: Usage) -> [u64; 4] {
+    fn figures(usage: TokenUsage) -> [u64; 4] {
         [
             usage.input_tokens,
             usage.output_tokens,
@@ -156,7 +149,7 @@ mod tests {
             (json!(null), [0, 0, 0, 0], true),
             (json!([1]), [0, 0, 0, 0], true),
         ] {
-            let mut tally = Tally::default();
+            let mut tally = UsageTally::default();
             tally.take_anthropic(Some(&raw(&usage)));
             let (found, doubted) = tally.end();
             assert_eq!((figures(found), doubted), (expect, doubtful), "{usage}");
@@ -165,7 +158,7 @@ mod tests {
 
     #[test]
     fn figures_of_a_stream_count_up() {
-        let mut tally = Tally::default();
+        let mut tally = UsageTally::default();
         tally.take_anthropic(Some(&raw(&json!({"input_tokens": 10, "output_tokens": 1}))));
         tally.take_anthropic(Some(&raw(&json!({"output_tokens": 42, "input_tokens": 0}))));
         let (usage, doubtful) = tally.end();
@@ -193,7 +186,7 @@ mod tests {
             ),
             (json!({"completion_tokens": 5}), [0, 5, 0, 0], true),
         ] {
-            let mut tally = Tally::default();
+            let mut tally = UsageTally::default();
             tally.take_openai(Some(&raw(&usage)));
             let (found, doubted) = tally.end();
             assert_eq!((figures(found), doubted), (expect, doubtful), "{usage}");

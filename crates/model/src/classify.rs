@@ -1,20 +1,53 @@
 //! What a provider said, read once: a class and the figures that it names.
 //!
-//! The [table](table::TABLE) is data and is read from the top; its first row that fits decides. Texts that
-//! only one failure has come first, then codes that mean one thing, then words that many texts share, then
-//! codes that mean little, and the HTTP status last, because one status stands for many failures.
+//! The table `errors.txt` is read from the top; its first row that fits decides. Texts that only one failure has come
+//! first, then codes that mean one thing, then words that many texts share, then codes that mean little, and the HTTP
+//! status last, because one status stands for many failures.
 
-mod table;
+use std::sync::LazyLock;
 
-use crate::error::{Class, Figures};
-use table::{Sign, TABLE};
+use crate::error::{ErrorClass, Figures};
+
+static TABLE: LazyLock<Vec<SignRow>> = LazyLock::new(|| {
+    include_str!("classify/errors.txt").lines().filter_map(SignRow::read).collect()
+});
+
+struct SignRow {
+    class: ErrorClass,
+    sign: Sign,
+}
+
+/// What an error is known by.
+enum Sign {
+    Text(&'static str),
+    Code(&'static str),
+    /// From and to.
+    Status(u16, u16),
+}
+
+impl SignRow {
+    fn read(line: &'static str) -> Option<Self> {
+        let (class, sign) = line.split_once(' ')?;
+        let class = ErrorClass::ALL.into_iter().find(|known| known.as_str() == class)?;
+        let sign = match sign.split_once(' ')? {
+            ("text", text) => Sign::Text(text),
+            ("code", code) => Sign::Code(code),
+            ("status", range) => {
+                let (from, to) = range.split_once('-').unwrap_or((range, range));
+                Sign::Status(from.parse().ok()?, to.parse().ok()?)
+            }
+            _ => return None,
+        };
+        Some(Self { class, sign })
+    }
+}
 
 /// Bytes of a text that are read; longer ones are pages or echoes, and the reason stands at their start.
 const MAX_READ: usize = 16 * 1024;
 
 /// A provider's error as it came.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Said<'a> {
+pub struct ProviderMessage<'a> {
     pub status: Option<u16>,
     /// `error.type`, or what stands for it.
     pub kind: Option<&'a str>,
@@ -25,22 +58,24 @@ pub struct Said<'a> {
 
 /// The class of an error, and the tokens that its text names. Never fails: what nobody knows is
 /// [`Class::Unknown`].
-pub fn classify(said: &Said<'_>) -> (Class, Figures) {
+pub fn classify(said: &ProviderMessage<'_>) -> (ErrorClass, Figures) {
     let text = plain(said.message);
     let found = TABLE.iter().find_map(|row| Some((row.class, fits(&row.sign, said, &text)?)));
-    let (class, figures) = found.unwrap_or((Class::Unknown, Figures::default()));
+    let (class, figures) = found.unwrap_or((ErrorClass::Unknown, Figures::default()));
     (narrowed(class, &figures), figures)
 }
 
 /// A shorter answer helps only if the prompt alone fits.
-fn narrowed(class: Class, figures: &Figures) -> Class {
+fn narrowed(class: ErrorClass, figures: &Figures) -> ErrorClass {
     match (class, figures.input, figures.limit) {
-        (Class::OutputOverflow, Some(input), Some(limit)) if input >= limit => Class::Overflow,
+        (ErrorClass::OutputOverflow, Some(input), Some(limit)) if input >= limit => {
+            ErrorClass::Overflow
+        }
         _ => class,
     }
 }
 
-fn fits(sign: &Sign, said: &Said<'_>, text: &str) -> Option<Figures> {
+fn fits(sign: &Sign, said: &ProviderMessage<'_>, text: &str) -> Option<Figures> {
     match sign {
         Sign::Text(pattern) => read(pattern, text),
         Sign::Code(code) => has_code(said, text, code).then(Figures::default),
@@ -51,7 +86,7 @@ fn fits(sign: &Sign, said: &Said<'_>, text: &str) -> Option<Figures> {
 }
 
 /// Codes stand in `kind` or `code`; some gateways pass on nothing but a text that holds them.
-fn has_code(said: &Said<'_>, text: &str, code: &str) -> bool {
+fn has_code(said: &ProviderMessage<'_>, text: &str, code: &str) -> bool {
     let named = [said.kind, said.code].into_iter().flatten();
     let mut named = named.map(str::trim);
     let telling = code.contains('_') || code.ends_with("exception");

@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{class}: {message}")]
 pub struct ModelError {
-    pub class: Class,
+    pub class: ErrorClass,
     pub figures: Figures,
     /// HTTP status, where there was one.
     pub status: Option<u16>,
@@ -15,21 +15,18 @@ pub struct ModelError {
     pub message: String,
     /// The wait that the provider asked for.
     pub retry_after: Option<Duration>,
-    /// Some of the answer was handed on already: the call must not be repeated unseen.
-    pub heard: bool,
     /// The provider's id of the request, for its support.
     pub request_id: Option<String>,
 }
 
 impl ModelError {
-    pub fn new(class: Class, message: impl Into<String>) -> Self {
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self {
             class,
             figures: Figures::default(),
             status: None,
             message: message.into(),
             retry_after: None,
-            heard: false,
             request_id: None,
         }
     }
@@ -61,7 +58,7 @@ impl Figures {
 
 /// What kind of failure it is. Every error has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum ErrorClass {
     /// The prompt is longer than the window.
     Overflow,
     /// Prompt and `max_tokens` together are longer than the window.
@@ -111,80 +108,64 @@ pub enum Retry {
     Never,
 }
 
-impl Class {
-    pub const ALL: [Class; 19] = [
-        Class::Overflow,
-        Class::OutputOverflow,
-        Class::MediaTooLarge,
-        Class::RequestTooLarge,
-        Class::ThinkingBound,
-        Class::History,
-        Class::RateLimited,
-        Class::Overloaded,
-        Class::Server,
-        Class::Auth,
-        Class::Quota,
-        Class::NotFound,
-        Class::Invalid,
-        Class::Unreachable,
-        Class::TimedOut,
-        Class::Broken,
-        Class::TooMuch,
-        Class::Forbidden,
-        Class::Unknown,
+impl ErrorClass {
+    pub const ALL: [ErrorClass; 19] = [
+        ErrorClass::Overflow,
+        ErrorClass::OutputOverflow,
+        ErrorClass::MediaTooLarge,
+        ErrorClass::RequestTooLarge,
+        ErrorClass::ThinkingBound,
+        ErrorClass::History,
+        ErrorClass::RateLimited,
+        ErrorClass::Overloaded,
+        ErrorClass::Server,
+        ErrorClass::Auth,
+        ErrorClass::Quota,
+        ErrorClass::NotFound,
+        ErrorClass::Invalid,
+        ErrorClass::Unreachable,
+        ErrorClass::TimedOut,
+        ErrorClass::Broken,
+        ErrorClass::TooMuch,
+        ErrorClass::Forbidden,
+        ErrorClass::Unknown,
     ];
 
     pub fn retry(self) -> Retry {
-        match self {
-            Class::Overflow
-            | Class::OutputOverflow
-            | Class::MediaTooLarge
-            | Class::RequestTooLarge
-            | Class::ThinkingBound => Retry::Changed,
-            Class::RateLimited
-            | Class::Overloaded
-            | Class::Server
-            | Class::Unreachable
-            | Class::TimedOut
-            | Class::Broken => Retry::Same,
-            Class::History
-            | Class::Auth
-            | Class::Quota
-            | Class::NotFound
-            | Class::Invalid
-            | Class::TooMuch
-            | Class::Forbidden
-            | Class::Unknown => Retry::Never,
-        }
+        self.row().1
     }
 
     /// A stable name for records and events.
     pub fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    fn row(self) -> (&'static str, Retry) {
         match self {
-            Class::Overflow => "overflow",
-            Class::OutputOverflow => "output_overflow",
-            Class::MediaTooLarge => "media_too_large",
-            Class::RequestTooLarge => "request_too_large",
-            Class::ThinkingBound => "thinking_bound",
-            Class::History => "history",
-            Class::RateLimited => "rate_limited",
-            Class::Overloaded => "overloaded",
-            Class::Server => "server",
-            Class::Auth => "auth",
-            Class::Quota => "quota",
-            Class::NotFound => "not_found",
-            Class::Invalid => "invalid",
-            Class::Unreachable => "unreachable",
-            Class::TimedOut => "timed_out",
-            Class::Broken => "broken",
-            Class::TooMuch => "too_much",
-            Class::Forbidden => "forbidden",
-            Class::Unknown => "unknown",
+            ErrorClass::Overflow => ("overflow", Retry::Changed),
+            ErrorClass::OutputOverflow => ("output_overflow", Retry::Changed),
+            ErrorClass::MediaTooLarge => ("media_too_large", Retry::Changed),
+            ErrorClass::RequestTooLarge => ("request_too_large", Retry::Changed),
+            ErrorClass::ThinkingBound => ("thinking_bound", Retry::Changed),
+            ErrorClass::History => ("history", Retry::Never),
+            ErrorClass::RateLimited => ("rate_limited", Retry::Same),
+            ErrorClass::Overloaded => ("overloaded", Retry::Same),
+            ErrorClass::Server => ("server", Retry::Same),
+            ErrorClass::Auth => ("auth", Retry::Never),
+            ErrorClass::Quota => ("quota", Retry::Never),
+            ErrorClass::NotFound => ("not_found", Retry::Never),
+            ErrorClass::Invalid => ("invalid", Retry::Never),
+            ErrorClass::Unreachable => ("unreachable", Retry::Same),
+            ErrorClass::TimedOut => ("timed_out", Retry::Same),
+            ErrorClass::Broken => ("broken", Retry::Same),
+            ErrorClass::TooMuch => ("too_much", Retry::Never),
+            ErrorClass::Forbidden => ("forbidden", Retry::Never),
+            ErrorClass::Unknown => ("unknown", Retry::Never),
         }
     }
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for ErrorClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

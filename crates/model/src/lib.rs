@@ -3,9 +3,6 @@
 //! Owns the request (a valid prompt with its frame, as exact bytes), the reply, the classes of errors with
 //! their figures, and which changed request, if any, follows an error. Leaves the wire formats, keys and
 //! time limits to an adapter, and waiting, budgets and records to whoever calls. Pure.
-//!
-//! Reading order: [`request`] → [`reply`] → [`error`] → [`classify`] → [`shrink`] → [`recovery`] →
-//! [`port`] → [`price`].
 
 pub mod classify;
 pub mod error;
@@ -16,13 +13,15 @@ pub mod reply;
 pub mod request;
 pub mod shrink;
 
-#[cfg(test)]
-mod fixtures;
-
-pub use classify::{Said, classify};
-pub use error::{Class, Figures, ModelError, Retry};
-pub use port::{Answer, Counted, Hearer, Model, Silence};
+pub use classify::{ProviderMessage, classify};
+pub use error::{ErrorClass, Figures, ModelError, Retry};
+pub use port::{Answer, Counted, Model};
 pub use price::{Price, Prices};
-pub use recovery::{Limits, Next, Recovery};
+pub use recovery::{Next, Recovery};
 pub use reply::{Reply, Stop};
-pub use request::Request;
+pub use request::ModelRequest;
+
+#[cfg(test)]
+mod tests {
+    pub(crate) mod fixtures;
+}

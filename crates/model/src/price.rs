@@ -3,7 +3,9 @@
 //! A price that a person configured goes before the table. A model that neither knows has none: its calls
 //! are counted and told as unpriced, never guessed.
 
-use bethink_transcript::Usage;
+use std::sync::LazyLock;
+
+use bethink_transcript::TokenUsage;
 
 /// Larger figures are no usage of one call.
 const MOST_TOKENS: u64 = 1 << 40;
@@ -12,7 +14,7 @@ const NANO_PER_TOKEN: f64 = 1_000.0;
 const NANO_PER_MICRO: u64 = 1_000;
 
 /// Nano-dollars a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Price {
     pub input: u64,
     pub output: u64,
@@ -38,7 +40,7 @@ pub struct Prices {
 }
 
 /// Micro-dollars of a call, rounded up; `None` where the model has no known price.
-pub fn cost(model: &str, usage: &Usage, prices: &Prices) -> Option<u64> {
+pub fn cost(model: &str, usage: &TokenUsage, prices: &Prices) -> Option<u64> {
     Some(prices.of(model)?.cost(usage))
 }
 
@@ -51,7 +53,7 @@ impl Prices {
 
 impl Price {
     /// Micro-dollars. Figures beyond what a call can have count as the most it can.
-    pub fn cost(&self, usage: &Usage) -> u64 {
+    pub fn cost(&self, usage: &TokenUsage) -> u64 {
         let parts = [
             (usage.input_tokens, self.input),
             (usage.output_tokens, self.output),
@@ -73,17 +75,15 @@ impl Given {
         if input == 0 && output == 0 {
             return known;
         }
-        let known = known.unwrap_or(Price { input: 0, output: 0, cache_read: 0, cache_write: 0 });
-        let output = if output == 0 { known.output } else { output };
-        Some(match input {
-            0 => Price { output, ..known },
-            _ => Price {
-                input,
-                output,
-                cache_read: input / 10,
-                cache_write: input.saturating_add(input / 4),
-            },
-        })
+        let mut price = known.unwrap_or_default();
+        if output > 0 {
+            price.output = output;
+        }
+        if input > 0 {
+            let cache_write = input.saturating_add(input / 4);
+            price = Price { input, cache_read: input / 10, cache_write, ..price };
+        }
+        Some(price)
     }
 }
 
@@ -93,54 +93,17 @@ fn nano(dollars: f64) -> u64 {
     (dollars * NANO_PER_TOKEN).round() as u64
 }
 
-/// One family of models: its name without a date, and its price by Anthropic's rule for caches.
-const fn claude(name: &'static str, input: u64, output: u64) -> (&'static str, Price) {
-    (name, Price { input, output, cache_read: input / 10, cache_write: input + input / 4 })
-}
+/// Families of models. A comment is no row: no prices follow its first word.
+static TABLE: LazyLock<Vec<(&str, Price)>> =
+    LazyLock::new(|| include_str!("price/prices.txt").lines().filter_map(row).collect());
 
-/// OpenAI takes nothing for writing to its cache, and for reading what its page says.
-const fn gpt(
-    name: &'static str,
-    input: u64,
-    cache_read: u64,
-    output: u64,
-) -> (&'static str, Price) {
-    (name, Price { input, output, cache_read, cache_write: input })
+fn row(line: &'static str) -> Option<(&'static str, Price)> {
+    let mut columns = line.split_whitespace();
+    let name = columns.next()?;
+    let mut price = || columns.next()?.parse().ok();
+    let (input, cache_read, cache_write, output) = (price()?, price()?, price()?, price()?);
+    Some((name, Price { input, output, cache_read, cache_write }))
 }
-
-/// Standard prices of the providers' public pages, in nano-dollars a token, and caches of five minutes. Without
-/// surcharges for long prompts, regions or speed, and without discounts: a person whose price differs
-/// configures it.
-const TABLE: &[(&str, Price)] = &[
-    // https://docs.claude.com/en/docs/about-claude/pricing
-    claude("claude-opus-4-6", 5_000, 25_000),
-    claude("claude-opus-4-5", 5_000, 25_000),
-    claude("claude-opus-4-1", 15_000, 75_000),
-    claude("claude-opus-4-0", 15_000, 75_000),
-    claude("claude-opus-4", 15_000, 75_000),
-    claude("claude-3-opus", 15_000, 75_000),
-    claude("claude-sonnet-4-6", 3_000, 15_000),
-    claude("claude-sonnet-4-5", 3_000, 15_000),
-    claude("claude-sonnet-4-0", 3_000, 15_000),
-    claude("claude-sonnet-4", 3_000, 15_000),
-    claude("claude-3-7-sonnet", 3_000, 15_000),
-    claude("claude-3-5-sonnet", 3_000, 15_000),
-    claude("claude-haiku-4-5", 1_000, 5_000),
-    claude("claude-3-5-haiku", 800, 4_000),
-    // https://platform.openai.com/docs/pricing
-    gpt("gpt-5.2", 1_750, 175, 14_000),
-    gpt("gpt-5.1", 1_250, 125, 10_000),
-    gpt("gpt-5", 1_250, 125, 10_000),
-    gpt("gpt-5-mini", 250, 25, 2_000),
-    gpt("gpt-5-nano", 50, 5, 400),
-    gpt("gpt-4.1", 2_000, 500, 8_000),
-    gpt("gpt-4.1-mini", 400, 100, 1_600),
-    gpt("gpt-4.1-nano", 100, 25, 400),
-    gpt("gpt-4o", 2_500, 1_250, 10_000),
-    gpt("gpt-4o-mini", 150, 75, 600),
-    gpt("o3", 2_000, 500, 8_000),
-    gpt("o4-mini", 1_100, 275, 4_400),
-];
 
 /// The longest family whose name, followed by nothing or a date, is the model's. A later member of a family, such as
 /// one with a higher number, is another model: its price is not known.
@@ -162,7 +125,7 @@ fn is_version(rest: &str) -> bool {
 mod tests {
     use super::*;
 
-    const USAGE: Usage = Usage {
+    const USAGE: TokenUsage = TokenUsage {
         input_tokens: 1_000,
         output_tokens: 100,
         cache_read_input_tokens: 10_000,
@@ -229,11 +192,11 @@ mod tests {
 
     #[test]
     fn the_least_is_not_nothing_and_the_absurd_is_bounded() {
-        let usage = |input_tokens| Usage { input_tokens, ..Usage::default() };
+        let usage = |input_tokens| TokenUsage { input_tokens, ..TokenUsage::default() };
         let prices = Prices::default();
         assert_eq!(cost("gpt-5-nano", &usage(0), &prices), Some(0));
         assert_eq!(cost("gpt-5-nano", &usage(1), &prices), Some(1));
-        let absurd = Usage {
+        let absurd = TokenUsage {
             input_tokens: u64::MAX,
             output_tokens: u64::MAX,
             cache_creation_input_tokens: u64::MAX,
@@ -252,6 +215,9 @@ mod tests {
 
     #[test]
     fn no_family_is_named_twice() {
+        let rows = include_str!("price/prices.txt").lines();
+        let rows = rows.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        assert_eq!(rows.count(), TABLE.len(), "every row can be read");
         for (at, (name, _)) in TABLE.iter().enumerate() {
             assert!(TABLE[..at].iter().all(|(other, _)| other != name), "{name}");
         }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bethink_transcript::PromptMessage;
 
-use crate::error::{Class, ModelError, Retry};
+use crate::error::{ErrorClass, ModelError, Retry};
 use crate::reply::{Reply, Stop};
-use crate::request::{Request, about_tokens, answered};
+use crate::request::{ModelRequest, about_tokens, answered};
 use crate::shrink;
 
 /// Rounds are dropped so many times, by the specification (section 4, level 3).
@@ -21,12 +21,9 @@ pub const MAX_CONTINUATIONS: u32 = 3;
 pub const MAX_REPEATS: u32 = 3;
 /// The limit of output is lowered twice: some servers name the prompt's size as "at least".
 const MAX_LOWERED: u32 = 2;
-/// Most calls for one answer: the first, the repeats, and every change there is (media and thinking go
-/// once, the limit of output is doubled once).
-pub const MAX_CALLS: u32 =
-    1 + MAX_REPEATS + MAX_DROPS + MAX_LOWERED + MAX_CONTINUATIONS + STRIPPED_ONCE + DOUBLED_ONCE;
-const STRIPPED_ONCE: u32 = 2;
-const DOUBLED_ONCE: u32 = 1;
+/// Most calls for one answer: the first, the repeats, and every change there is. Media and thinking go once, and the
+/// limit of output is doubled once, which makes the last three.
+pub const MAX_CALLS: u32 = 1 + MAX_REPEATS + MAX_DROPS + MAX_LOWERED + MAX_CONTINUATIONS + 3;
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -38,45 +35,27 @@ const LEAST_OUTPUT: u64 = 1_024;
 pub const CONTINUE: &str =
     "Your answer was cut off. Continue exactly where you stopped, without repeating anything.";
 
-/// What recovery may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The most that `max_tokens` may be raised to.
-    pub max_output: u64,
-    /// Messages at the prompt's end that stay whatever happens: the instruction and what follows it.
-    pub tail: usize,
-    /// The first message that is not shown as it was when the thinking after it was produced.
-    pub first_edited: usize,
-    /// Somebody hears the answer as it comes, so that one which began is not begun again.
-    pub listened: bool,
-    /// Thousandths of a wait that are added to it, so that many clients do not come back together.
-    pub jitter: u16,
-}
-
-impl Limits {
-    /// For a prompt that ends with an instruction, heard by nobody.
-    pub fn new(max_output: u64) -> Self {
-        Self { max_output, tail: 1, first_edited: 0, listened: false, jitter: 0 }
-    }
-}
-
 /// What to do now.
 #[derive(Clone, Debug)]
 pub enum Next {
     /// Ask again after a wait; what this call gave is void.
-    Again { request: Request, wait: Duration, change: &'static str },
+    Again { request: ModelRequest, wait: Duration, change: &'static str },
     /// Ask for the rest at once; what this call gave stands.
-    More { request: Request, change: &'static str },
+    More { request: ModelRequest, change: &'static str },
     /// The answer is as good as it gets.
     Take,
     /// The error stands.
     GiveUp,
 }
 
+/// A request that was changed, and how.
+type Changed = (ModelRequest, &'static str);
+
 /// What was tried for one answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Recovery {
-    limits: Limits,
+    max_output: u64,
+    tail: usize,
     repeats: u32,
     drops: u32,
     lowered: u32,
@@ -96,127 +75,99 @@ pub fn backoff(repeats: u32, asked: Option<Duration>) -> Option<Duration> {
 }
 
 impl Recovery {
-    pub fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            repeats: 0,
-            drops: 0,
-            lowered: 0,
-            continuations: 0,
-            thinking_stripped: false,
-            doubled: false,
-        }
+    /// `max_tokens` may be raised to `max_output`. The last `tail` messages of the prompt stay whatever happens: the
+    /// instruction and what follows it.
+    pub fn new(max_output: u64, tail: usize) -> Self {
+        Self { max_output, tail, ..Self::default() }
     }
 
     /// Messages at the end that the request must keep; grows with every continuation.
     pub fn tail(&self) -> usize {
-        self.limits.tail
+        self.tail
     }
 
     /// After `request` failed with `error`.
-    pub fn after_error(&mut self, error: &ModelError, request: &Request) -> Next {
-        if error.heard {
-            return Next::GiveUp;
-        }
-        let changed = match error.class.retry() {
+    pub fn after_error(&mut self, error: &ModelError, request: &ModelRequest) -> Next {
+        let next = match error.class.retry() {
             Retry::Never => None,
-            Retry::Same => return self.repeat(error, request),
-            Retry::Changed => self.change(error, request),
+            Retry::Same => backoff(self.repeats, error.retry_after).map(|wait| {
+                self.repeats += 1;
+                Next::Again { request: request.clone(), wait, change: "asked again" }
+            }),
+            Retry::Changed => self.change(error, request).map(again),
         };
-        changed.map_or(Next::GiveUp, |(request, change)| Next::Again {
-            request,
-            wait: Duration::ZERO,
-            change,
-        })
+        next.unwrap_or(Next::GiveUp)
     }
 
     /// After `request` was answered with `reply`.
-    pub fn after_reply(&mut self, reply: &Reply, request: &Request) -> Next {
+    pub fn after_reply(&mut self, reply: &Reply, request: &ModelRequest) -> Next {
         let next = match reply.stop {
-            Stop::MaxTokens => self.double(request).or_else(|| self.go_on(reply, request)),
+            Stop::MaxTokens => {
+                self.double(request).map(again).or_else(|| self.go_on(reply, request))
+            }
             Stop::PauseTurn => self.resume(reply, request),
-            Stop::WindowFull => self.room(request),
+            // A shorter prompt leaves the answer more room.
+            Stop::WindowFull => self.drop_rounds(request, None).map(again),
             _ => None,
         };
         next.unwrap_or(Next::Take)
     }
 
-    fn repeat(&mut self, error: &ModelError, request: &Request) -> Next {
-        let Some(wait) = backoff(self.repeats, error.retry_after) else { return Next::GiveUp };
-        self.repeats += 1;
-        let jitter = wait.saturating_mul(u32::from(self.limits.jitter.min(1_000))) / 1_000;
-        Next::Again { request: request.clone(), wait: wait + jitter, change: "asked again" }
-    }
-
-    fn change(&mut self, error: &ModelError, request: &Request) -> Option<(Request, &'static str)> {
+    fn change(&mut self, error: &ModelError, request: &ModelRequest) -> Option<Changed> {
+        let gap = error.figures.gap();
         match error.class {
-            Class::Overflow => self.drop_rounds(request, error.figures.gap()),
-            Class::OutputOverflow => self
-                .lower(error, request)
-                .or_else(|| self.drop_rounds(request, error.figures.gap())),
-            Class::MediaTooLarge => Self::strip_media(request),
-            Class::RequestTooLarge => {
-                Self::strip_media(request).or_else(|| self.drop_rounds(request, None))
+            ErrorClass::Overflow => self.drop_rounds(request, gap),
+            ErrorClass::OutputOverflow => {
+                self.lower(error, request).or_else(|| self.drop_rounds(request, gap))
             }
-            Class::ThinkingBound => self.strip_thinking(request),
+            ErrorClass::MediaTooLarge => strip_media(request),
+            ErrorClass::RequestTooLarge => {
+                strip_media(request).or_else(|| self.drop_rounds(request, None))
+            }
+            ErrorClass::ThinkingBound => self.strip_thinking(request),
             _ => None,
         }
     }
 
-    fn drop_rounds(
-        &mut self,
-        request: &Request,
-        gap: Option<u64>,
-    ) -> Option<(Request, &'static str)> {
+    fn drop_rounds(&mut self, request: &ModelRequest, gap: Option<u64>) -> Option<Changed> {
         if self.drops >= MAX_DROPS {
             return None;
         }
         self.drops += 1;
-        let smaller = shrink::drop_rounds(request, self.limits.tail, gap)?;
-        Some((smaller, "oldest rounds dropped"))
+        Some((shrink::drop_rounds(request, self.tail, gap)?, "oldest rounds dropped"))
     }
 
-    /// Once by itself: no media are left to strip a second time.
-    fn strip_media(request: &Request) -> Option<(Request, &'static str)> {
-        Some((shrink::strip_media(request)?, "images and documents left out"))
-    }
-
-    fn strip_thinking(&mut self, request: &Request) -> Option<(Request, &'static str)> {
+    fn strip_thinking(&mut self, request: &ModelRequest) -> Option<Changed> {
         if std::mem::replace(&mut self.thinking_stripped, true) {
             return None;
         }
-        let smaller = shrink::strip_thinking(request, self.limits.first_edited)?;
-        Some((smaller, "thinking left out"))
+        Some((shrink::strip_thinking(request)?, "thinking left out"))
     }
 
-    fn lower(&mut self, error: &ModelError, request: &Request) -> Option<(Request, &'static str)> {
-        if self.lowered >= MAX_LOWERED {
-            return None;
-        }
+    fn lower(&mut self, error: &ModelError, request: &ModelRequest) -> Option<Changed> {
         let figures = &error.figures;
         let room = figures.limit?.checked_sub(figures.input.unwrap_or(0))?;
-        if room < LEAST_OUTPUT.min(request.max_tokens) {
+        if self.lowered >= MAX_LOWERED || room < LEAST_OUTPUT.min(request.max_tokens) {
             return None;
         }
         self.lowered += 1;
         Some((shrink::shrink_output(request, room)?, "limit of output lowered"))
     }
 
-    fn double(&mut self, request: &Request) -> Option<Next> {
-        let raised = request.max_tokens.saturating_mul(2).min(self.limits.max_output);
+    fn double(&mut self, request: &ModelRequest) -> Option<Changed> {
+        let raised = request.max_tokens.saturating_mul(2).min(self.max_output);
         // A limit that an error lowered is the most there is room for.
         let settled = self.doubled || self.lowered > 0 || self.continuations > 0;
-        if settled || self.limits.listened || raised <= request.max_tokens {
+        if settled || raised <= request.max_tokens {
             return None;
         }
         self.doubled = true;
-        let request = Request { max_tokens: raised, ..request.clone() };
-        Some(Next::Again { request, wait: Duration::ZERO, change: "limit of output raised" })
+        Some((ModelRequest { max_tokens: raised, ..request.clone() }, "limit of output raised"))
     }
 
     /// Only words can be continued. An answer that calls tools can't: no prompt holds a call without its
     /// result.
-    fn go_on(&mut self, reply: &Reply, request: &Request) -> Option<Next> {
+    fn go_on(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
         if reply.text().trim().is_empty() {
             return None;
         }
@@ -226,7 +177,7 @@ impl Recovery {
     }
 
     /// The provider goes on by itself when it reads its own words last.
-    fn resume(&mut self, reply: &Reply, request: &Request) -> Option<Next> {
+    fn resume(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
         let said = answered(&reply.content, request.end());
         if said.blocks.is_empty() {
             return None;
@@ -236,7 +187,7 @@ impl Recovery {
 
     fn more(
         &mut self,
-        request: &Request,
+        request: &ModelRequest,
         messages: Vec<PromptMessage>,
         change: &'static str,
     ) -> Option<Next> {
@@ -245,19 +196,18 @@ impl Recovery {
         }
         let longer = request.followed_by(messages).ok()?;
         self.continuations += 1;
-        let added = longer.prompt.messages().len() - request.prompt.messages().len();
-        self.limits.tail += added;
+        self.tail += longer.prompt.messages().len() - request.prompt.messages().len();
         Some(Next::More { request: longer, change })
     }
+}
 
-    /// The window was full before the answer was: a shorter prompt leaves it more room.
-    fn room(&mut self, request: &Request) -> Option<Next> {
-        if self.limits.listened {
-            return None;
-        }
-        let (request, change) = self.drop_rounds(request, None)?;
-        Some(Next::Again { request, wait: Duration::ZERO, change })
-    }
+fn again((request, change): Changed) -> Next {
+    Next::Again { request, wait: Duration::ZERO, change }
+}
+
+/// Once by itself: no media are left to strip a second time.
+fn strip_media(request: &ModelRequest) -> Option<Changed> {
+    Some((shrink::strip_media(request)?, "images and documents left out"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a model answered.
 
-use bethink_transcript::{Block, BlockKind, ToolUseId, Usage};
+use bethink_transcript::{Block, BlockKind, TokenUsage, ToolUseId};
 
 /// A whole answer. One that was cut off on the wire is an error, not a reply.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct Reply {
     /// it came.
     pub content: Vec<Block>,
     pub stop: Stop,
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Figures were missing, negative or absurd: those in `usage` are bounded, and not to be learnt from.
     pub usage_doubtful: bool,
 }

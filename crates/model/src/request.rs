@@ -4,13 +4,13 @@ use bethink_transcript::json;
 use bethink_transcript::message::is_white;
 use bethink_transcript::prompt::messages_json;
 use bethink_transcript::{
-    Block, BlockKind, Fault, Mark, PromptBlock, PromptMessage, Role, Seq, ValidPrompt,
+    Block, BlockKind, CacheMark, PromptBlock, PromptMessage, Role, Seq, StructureFault, ValidPrompt,
 };
 use bytes::Bytes;
 
 /// One call. Equal requests have equal bytes on the wire, so that a provider finds its cached prefix.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ModelRequest {
     pub model: String,
     /// JSON array of text blocks, cache breakpoints included; `[]` for none.
     pub system: Bytes,
@@ -18,11 +18,11 @@ pub struct Request {
     pub tools: Bytes,
     pub prompt: ValidPrompt,
     /// Blocks of the prompt that carry a cache breakpoint.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<CacheMark>,
     pub max_tokens: u64,
 }
 
-impl Request {
+impl ModelRequest {
     /// The `messages` of the Messages API.
     pub fn messages_json(&self) -> Vec<u8> {
         messages_json(self.prompt.messages(), &self.marks)
@@ -38,7 +38,10 @@ impl Request {
     /// The request with more said after it; what has the role of the message before it joins that. What
     /// was there keeps its bytes and its breakpoints. White space at the very end of the assistant's words
     /// goes, because providers refuse it.
-    pub fn followed_by(&self, more: Vec<PromptMessage>) -> Result<Request, Vec<Fault>> {
+    pub fn followed_by(
+        &self,
+        more: Vec<PromptMessage>,
+    ) -> Result<ModelRequest, Vec<StructureFault>> {
         let mut messages = self.prompt.messages().to_vec();
         for message in more.into_iter().filter(|message| !message.blocks.is_empty()) {
             match messages.last_mut() {
@@ -47,7 +50,7 @@ impl Request {
             }
         }
         trim_end(&mut messages);
-        Ok(Request { prompt: ValidPrompt::check(messages)?, ..self.clone() })
+        Ok(ModelRequest { prompt: ValidPrompt::check(messages)?, ..self.clone() })
     }
 
     /// The place after the last message, for what is appended there.
@@ -107,7 +110,7 @@ fn trim_end(messages: &mut Vec<PromptMessage>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{content, request, shown, text};
+    use crate::tests::fixtures::{content, request, shown, text};
 
     /// How an answer of these blocks stands in the next request.
     fn check(blocks: &[&str], expect: &[&str]) {
@@ -144,7 +147,7 @@ mod tests {
         let asked = request(&[]);
         let said = |role, words: &str| PromptMessage {
             role,
-            blocks: crate::fixtures::said(role, 2, &[text(words)]).blocks,
+            blocks: crate::tests::fixtures::said(role, 2, &[text(words)]).blocks,
         };
         let longer = asked.followed_by(vec![
             said(Role::User, "also"),

@@ -2,10 +2,10 @@
 
 use bethink_transcript::arrange::media_in_words;
 use bethink_transcript::{
-    Block, BlockKind, Mark, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, json,
+    Block, BlockKind, CacheMark, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, json,
 };
 
-use crate::request::{Request, about_tokens};
+use crate::request::{ModelRequest, about_tokens};
 
 /// Share of the rounds that go where an error does not say by how much the prompt is too long: 20%, by
 /// the specification (section 4, level 3).
@@ -21,7 +21,7 @@ const DOCUMENT: &str = "[document]";
 /// least one goes and at least one stays. The last `tail` messages, the instruction and what was said
 /// after it, always stay, and so does the summary at the beginning of a compacted session. `None` where
 /// nothing can go.
-pub fn drop_rounds(request: &Request, tail: usize, gap: Option<u64>) -> Option<Request> {
+pub fn drop_rounds(request: &ModelRequest, tail: usize, gap: Option<u64>) -> Option<ModelRequest> {
     let messages = request.prompt.messages();
     let session = messages.get(..messages.len().saturating_sub(tail))?;
     let last_round = session.iter().rposition(|m| m.role == Role::Assistant)?;
@@ -56,7 +56,7 @@ fn rounds(messages: &[PromptMessage]) -> usize {
 
 /// From message `at` on, behind the summary of an even earlier part. A marker from the last cut goes with
 /// what was before.
-fn cut(request: &Request, at: usize) -> Option<Request> {
+fn cut(request: &ModelRequest, at: usize) -> Option<ModelRequest> {
     let all = request.prompt.messages();
     let mut messages = all.get(at..)?.to_vec();
     let mut head: Vec<PromptBlock> = summary(all.first()?).to_vec();
@@ -70,15 +70,15 @@ fn cut(request: &Request, at: usize) -> Option<Request> {
     head.append(&mut first.blocks);
     first.blocks = head;
     let moved = request.marks.iter().filter_map(|mark| match *mark {
-        Mark { message: 0, block } if block < kept => Some(*mark),
-        Mark { message, .. } if message < at => None,
-        Mark { message, block } => {
+        CacheMark { message: 0, block } if block < kept => Some(*mark),
+        CacheMark { message, .. } if message < at => None,
+        CacheMark { message, block } => {
             let joined = if message == at && shift == 0 { added } else { 0 };
-            Some(Mark { message: message - at + shift, block: block + joined })
+            Some(CacheMark { message: message - at + shift, block: block + joined })
         }
     });
     let marks = moved.collect();
-    Some(Request { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() })
+    Some(ModelRequest { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() })
 }
 
 /// What stands for an even earlier part at the prompt's beginning: nobody else has it, so that it stays.
@@ -92,9 +92,9 @@ fn summary(first: &PromptMessage) -> &[PromptBlock] {
 }
 
 /// Without images and documents, those inside of tool results included; a word stands for each.
-pub fn strip_media(request: &Request) -> Option<Request> {
+pub fn strip_media(request: &ModelRequest) -> Option<ModelRequest> {
     let prompt = without_media(&request.prompt);
-    let stripped = Request { prompt, ..request.clone() };
+    let stripped = ModelRequest { prompt, ..request.clone() };
     (stripped.weight() < request.weight()).then_some(stripped)
 }
 
@@ -129,38 +129,33 @@ fn in_words(block: &PromptBlock) -> Option<PromptBlock> {
     }
 }
 
-/// Without thinking from message `first` on. A message that was nothing else goes, and its neighbours
-/// become one.
-pub fn strip_thinking(request: &Request, first: usize) -> Option<Request> {
+/// Without thinking. A message that was nothing else goes, and its neighbours become one.
+pub fn strip_thinking(request: &ModelRequest) -> Option<ModelRequest> {
     let mut messages: Vec<PromptMessage> = Vec::new();
     let mut marks = Vec::new();
     for (at, message) in request.prompt.messages().iter().enumerate() {
-        if messages.last().is_none_or(|last| last.role != message.role) {
-            messages.push(PromptMessage { role: message.role, blocks: Vec::new() });
-        }
-        let place = messages.len() - 1;
-        let Some(last) = messages.last_mut() else { continue };
-        for (i, block) in message.blocks.iter().enumerate() {
-            if at >= first && block.kind.is_thinking() {
-                continue;
+        let kept = message.blocks.iter().enumerate().filter(|(_, b)| !b.kind.is_thinking());
+        for (i, block) in kept {
+            if messages.last().is_none_or(|last| last.role != message.role) {
+                messages.push(PromptMessage { role: message.role, blocks: Vec::new() });
             }
-            if request.marks.contains(&Mark { message: at, block: i }) {
-                marks.push(Mark { message: place, block: last.blocks.len() });
+            let place = messages.len() - 1;
+            let last = messages.last_mut()?;
+            if request.marks.contains(&CacheMark { message: at, block: i }) {
+                marks.push(CacheMark { message: place, block: last.blocks.len() });
             }
             last.blocks.push(block.clone());
         }
-        if last.blocks.is_empty() {
-            messages.pop();
-        }
     }
-    let stripped = Request { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() };
+    let stripped =
+        ModelRequest { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() };
     (stripped.weight() < request.weight()).then_some(stripped)
 }
 
 /// With a smaller limit of output.
-pub fn shrink_output(request: &Request, max_tokens: u64) -> Option<Request> {
+pub fn shrink_output(request: &ModelRequest, max_tokens: u64) -> Option<ModelRequest> {
     let smaller = max_tokens > 0 && max_tokens < request.max_tokens;
-    smaller.then(|| Request { max_tokens, ..request.clone() })
+    smaller.then(|| ModelRequest { max_tokens, ..request.clone() })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::rank::Extent;
+use crate::rank::SessionExtent;
 
 /// Longest stretch, in messages: work without a pause is cut into parts of about a screenful of turns.
 const LONGEST: usize = 64;
@@ -14,7 +14,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    pub(crate) fn new(sessions: &[Extent]) -> Self {
+    pub(crate) fn new(sessions: &[SessionExtent]) -> Self {
         let mut starts = Vec::with_capacity(sessions.len() + 1);
         let mut end = 0;
         for session in sessions {
@@ -37,7 +37,6 @@ impl Grid {
         (at < end).then_some(at)
     }
 
-    /// Session and seq.
     pub(crate) fn place(&self, at: usize) -> (u32, u32) {
         let session = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
         let seq = at - self.starts[session] + 1;
@@ -69,7 +68,6 @@ fn bound(bounds: &mut Vec<usize>, end: usize) {
     bounds.extend((1..=parts).map(|part| start + length * part / parts));
 }
 
-/// Consecutive stretches of all sessions.
 pub(crate) struct Stretches {
     bounds: Vec<usize>,
 }
@@ -96,35 +94,13 @@ impl Stretches {
     }
 }
 
-/// A set of indexes.
-pub(crate) struct Bits(Vec<u64>);
-
-impl Bits {
-    pub(crate) fn new(length: usize) -> Self {
-        Self(vec![0; length.div_ceil(64)])
-    }
-
-    pub(crate) fn set(&mut self, at: usize) {
-        self.0[at / 64] |= 1 << (at % 64);
-    }
-
-    pub(crate) fn has(&self, at: usize) -> bool {
-        self.0[at / 64] & (1 << (at % 64)) != 0
-    }
-
-    /// Leaves what is in both.
-    pub(crate) fn keep(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(mine, other)| *mine &= other);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn grid(lasts: &[u32]) -> Grid {
         let extents: Vec<_> =
-            lasts.iter().map(|last| Extent { last: *last, messages: 1, terms: 1 }).collect();
+            lasts.iter().map(|last| SessionExtent { last: *last, messages: 1, terms: 1 }).collect();
         Grid::new(&extents)
     }
 
@@ -163,14 +139,5 @@ mod tests {
                 assert_eq!(stretches.of(at, number.saturating_sub(1)), number);
             }
         }
-    }
-
-    #[test]
-    fn bits_are_kept_apart() {
-        let (mut one, mut other) = (Bits::new(130), Bits::new(130));
-        [0, 64, 129].into_iter().for_each(|at| one.set(at));
-        [64, 128].into_iter().for_each(|at| other.set(at));
-        one.keep(&other);
-        assert!(one.has(64) && !one.has(0) && !one.has(128) && !one.has(129));
     }
 }

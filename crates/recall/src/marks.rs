@@ -5,8 +5,8 @@
 
 use bethink_transcript::{BlockKind, Message, Role, UnixMicros, json};
 
-use crate::days::{Day, day_of, stamped_day};
-use crate::words::{LETTER, Word, for_each_word};
+use bethink_days::{Day, day_of, stamped_day};
+use bethink_names::words::{LETTER, NameWord, for_each_word};
 
 /// A stretch begins here: a pause before it, or another time stamp.
 pub const BEGINS: &str = ":begins";
@@ -40,7 +40,6 @@ pub fn by_tool(name: &str) -> String {
     format!(":tool:{}", clean(name))
 }
 
-/// A part of a path.
 pub fn by_path_part(part: &str) -> String {
     format!(":path:{}", clean(part))
 }
@@ -61,7 +60,6 @@ pub fn path_holds(path: &str, asked: &str) -> bool {
     !asked.is_empty() && parts.windows(asked.len()).any(|window| window == asked)
 }
 
-/// Paths that the calls of a message name.
 pub fn paths_of(message: &Message) -> Vec<String> {
     let mut paths = Vec::new();
     for (_, _, block) in message.tool_uses() {
@@ -138,7 +136,6 @@ fn mark_words(said: &str, marks: &mut Vec<String>) {
     }
 }
 
-/// The name in `Name: …`.
 fn speaker(text: &str) -> Option<&str> {
     let end = text.bytes().take(SPEAKER_BYTES + 1).position(|byte| byte == b':')?;
     let name = &text[..end];
@@ -152,8 +149,9 @@ fn speaker(text: &str) -> Option<&str> {
 
 fn tells_when(text: &str) -> bool {
     let mut tells = false;
-    for_each_word(text, |Word { range, classes }| {
-        tells = tells || (classes & LETTER != 0 && crate::days::is_time_word(&text[range.clone()]));
+    for_each_word(text, |NameWord { range, classes }| {
+        tells =
+            tells || (classes & LETTER != 0 && bethink_days::is_time_word(&text[range.clone()]));
         tells = tells || is_year(&text[range]);
     });
     tells
@@ -191,7 +189,7 @@ fn clean(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bethink_transcript::message::Source;
+    use bethink_transcript::message::MessageSource;
     use bethink_transcript::{MessageId, MessageMeta, Seq};
     use bytes::Bytes;
 
@@ -204,7 +202,7 @@ mod tests {
             created_at: UnixMicros(0),
         };
         let raw = Bytes::from(format!(r#"{{"role":"user","content":"{text}"}}"#));
-        Message::parse(meta, raw, Source::Client).unwrap()
+        Message::parse(meta, raw, MessageSource::Client).unwrap()
     }
 
     #[test]

@@ -26,46 +26,36 @@ pub fn together(text: &str, terms: &[String]) -> f32 {
 
 /// What is in quotes in a question, in lower case: to be found as it stands.
 pub fn quoted(question: &str) -> Vec<String> {
-    let mut parts = question.split('"');
-    let mut phrases = Vec::new();
-    while let (Some(_), Some(inside)) = (parts.next(), parts.next()) {
-        // A quote that is not closed quotes nothing.
-        let closed = parts.clone().next().is_some();
-        let phrase = folded(inside);
-        if closed && phrase.contains(' ') {
-            phrases.push(phrase);
-        }
-    }
-    phrases
+    let parts: Vec<&str> = question.split('"').collect();
+    // A quote that is not closed quotes nothing.
+    let closed = parts[..parts.len() - 1].iter().skip(1).step_by(2);
+    closed.map(|inside| folded(inside)).filter(|phrase| phrase.contains(' ')).collect()
 }
 
 /// Whether a text holds every phrase, however it is spaced and whichever case it has.
 pub fn holds(text: &str, phrases: &[String]) -> bool {
-    if phrases.is_empty() {
-        return true;
-    }
-    let text = folded(text);
-    phrases.iter().all(|phrase| text.contains(phrase))
+    phrases.len() == count_held(text, phrases)
 }
 
 /// What a message that was read adds to its score for the phrases that it holds.
 pub fn held(text: &str, phrases: &[String]) -> f32 {
+    count_held(text, phrases) as f32 * PHRASE
+}
+
+fn count_held(text: &str, phrases: &[String]) -> usize {
     if phrases.is_empty() {
-        return 0.0;
+        return 0;
     }
     let text = folded(text);
-    phrases.iter().filter(|phrase| text.contains(phrase.as_str())).map(|_| PHRASE).sum()
+    phrases.iter().filter(|phrase| text.contains(phrase.as_str())).count()
 }
 
 fn folded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.extend(word.chars().flat_map(char::to_lowercase));
-    }
-    out
+    let words: Vec<String> = text
+        .split_whitespace()
+        .map(|word| word.chars().flat_map(char::to_lowercase).collect())
+        .collect();
+    words.join(" ")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Terms of a question.
 
-use crate::terms::{Shape, for_each_shaped_term};
+use crate::terms::{TermShape, for_each_shaped_term};
 
 /// Most terms that are searched for: a pasted log is a question about its rarest words.
 pub const MAX_QUERY_TERMS: usize = 12;
@@ -22,11 +22,11 @@ pub fn query_terms(question: &str) -> Vec<String> {
 }
 
 /// Guessed without an index: whole names are rarer than words, long words rarer than short ones.
-fn rarity(term: &str, shape: Shape) -> usize {
+fn rarity(term: &str, shape: TermShape) -> usize {
     let shape = match shape {
-        Shape::Plain => 0,
-        Shape::Part => 1,
-        Shape::Joined => 6,
+        TermShape::Plain => 0,
+        TermShape::Part => 1,
+        TermShape::Joined => 6,
     };
     let digits = if term.bytes().any(|b| b.is_ascii_digit()) { 3 } else { 0 };
     shape + digits + term.chars().count().min(12)

@@ -1,22 +1,23 @@
 //! What is asked, taken apart.
 
-use crate::frame::without_frame;
 use crate::phrase::quoted;
 use crate::query::query_terms;
-use crate::words::for_each_word;
+use bethink_names::words::for_each_word;
 
 /// Most words that are taken for keywords rather than for a question.
 const KEYWORDS: usize = 2;
 /// Letters that two words of one family share at their beginning, and by how many their lengths differ.
 const FAMILY_BYTES: usize = 5;
 pub const FAMILY_SPREAD: usize = 4;
+/// After `what` or `which`, these only ask: `what kind of`. Elsewhere they are words like others, so they can't be stop
+/// words of the index.
+const KINDS: [&str; 8] = ["kind", "kinds", "sort", "sorts", "type", "types", "way", "ways"];
 /// Words of a question that may name who spoke.
 const MOST_NAMES: usize = 16;
 
 /// A question: what to look up, and how to weigh what is found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
-    /// Index terms, distinct.
     pub terms: Vec<String>,
     /// Beginnings that other words share with a term, by the number of the term.
     pub families: Vec<(usize, String)>,
@@ -70,6 +71,23 @@ impl Question {
     }
 }
 
+/// Without the words that only ask, since they are no terms of the question.
+fn without_frame(question: &str) -> String {
+    let mut out = String::with_capacity(question.len());
+    let mut copied = 0;
+    let mut asked = false;
+    for_each_word(question, |word| {
+        let text = question[word.range.clone()].to_lowercase();
+        if asked && KINDS.contains(&text.as_str()) {
+            out.push_str(&question[copied..word.range.start]);
+            copied = word.range.end;
+        }
+        asked = matches!(text.as_str(), "what" | "which");
+    });
+    out.push_str(&question[copied..]);
+    out
+}
+
 /// Whether a sentence asks, rather than only what it quotes.
 fn asks_around_quotes(text: &str, asks: bool) -> bool {
     let asked_outside = text.split('"').step_by(2).any(|outside| outside.contains('?'));
@@ -118,5 +136,18 @@ mod tests {
             (question.needs_phrases, &question.phrases[..]),
             (false, &["not yet".to_owned()][..])
         );
+    }
+
+    fn check_frame(question: &str, expect: &str) {
+        assert_eq!(without_frame(question), expect);
+    }
+
+    #[test]
+    fn only_words_that_ask_go() {
+        check_frame("In what ways does it fail", "In what  does it fail");
+        check_frame("WHICH Type of lock is it", "WHICH  of lock is it");
+        check_frame("what the kinds are", "what the kinds are");
+        check_frame("the way it was", "the way it was");
+        check_frame("", "");
     }
 }

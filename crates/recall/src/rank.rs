@@ -8,7 +8,7 @@
 //!
 //! Work grows with the postings and with the number of messages; no message is read.
 
-use crate::grid::{Bits, Grid, Stretches};
+use crate::grid::{Grid, Stretches};
 use crate::weights::Weights;
 
 /// Who speaks less often than in one message of so many is no party to the conversation.
@@ -31,9 +31,8 @@ pub struct Occurrence {
     pub length: f32,
 }
 
-/// A session that is searched.
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct SessionExtent {
     /// Highest place in it.
     pub last: u32,
     /// Messages indexed, and their terms together.
@@ -45,7 +44,7 @@ pub struct Extent {
 /// to be read, and says nothing.
 #[derive(Debug)]
 pub struct Evidence<'a, P> {
-    pub sessions: &'a [Extent],
+    pub sessions: &'a [SessionExtent],
     pub terms: Vec<Option<&'a [P]>>,
     /// Of words that begin as a term does, and are not it.
     pub families: Vec<&'a [P]>,
@@ -98,32 +97,31 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
             return Vec::new();
         }
         let stretches = self.grid.stretches(self.places(self.evidence.begins));
-        let own = self.own();
-        if !self.fits(&own) {
+        let (own, term_weights) = self.own();
+        if !self.fits(&term_weights) {
             return Vec::new();
         }
         let around = self.around(&stretches);
         let extras = self.extras();
         let weights = self.weights;
-        let mut best = Best::new(limit);
+        let mut found: Vec<(usize, f32)> = Vec::new();
         for (number, stretch) in stretches.iter().enumerate() {
             if around[number] > 0.0 {
                 let whole = weights.stretch * around[number];
                 for at in stretch.clone() {
-                    let near = near(weights, &own.scores, &extras.asks, &stretch, at);
-                    let says = if self.evidence.literal { own.scores[at] } else { near };
-                    if says > 0.0 && extras.allowed.as_ref().is_none_or(|bits| bits.has(at)) {
-                        best.offer(at, near + whole + extras.of(at));
+                    let near = near(weights, &own, &extras.asks, &stretch, at);
+                    let says = if self.evidence.literal { own[at] } else { near };
+                    if says > 0.0 && extras.allowed.as_ref().is_none_or(|allowed| allowed[at]) {
+                        found.push((at, near + whole + extras.of(at)));
                     }
                 }
             }
         }
-        best.sorted().into_iter().map(|(at, score)| self.ranked(at, score)).collect()
-    }
-
-    fn ranked(&self, at: usize, score: f32) -> Ranked {
-        let (session, seq) = self.grid.place(at);
-        Ranked { session, seq, score }
+        let ranked = |(at, score): (usize, f32)| {
+            let (session, seq) = self.grid.place(at);
+            Ranked { session, seq, score }
+        };
+        best_of(found, limit).into_iter().map(ranked).collect()
     }
 
     fn at(&self, posting: &P) -> Option<(usize, Occurrence)> {
@@ -135,38 +133,36 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         list.iter().filter_map(|posting| self.at(posting).map(|(at, _)| at))
     }
 
-    fn bits<'b>(&self, lists: impl IntoIterator<Item = &'b [P]>) -> Bits
+    /// Whether each message is in one of the lists.
+    fn marked<'b>(&self, lists: impl IntoIterator<Item = &'b [P]>) -> Vec<bool>
     where
         P: 'b,
     {
-        let mut bits = Bits::new(self.grid.len());
+        let mut marked = vec![false; self.grid.len()];
         for list in lists {
-            self.places(list).for_each(|at| bits.set(at));
+            self.places(list).for_each(|at| marked[at] = true);
         }
-        bits
+        marked
     }
 
-    fn messages(&self) -> f32 {
-        to_float(self.evidence.sessions.iter().map(|session| session.messages).sum())
-    }
-
-    /// What each message has in its own words.
-    fn own(&self) -> Own {
-        let messages = self.messages().max(1.0);
-        let terms: u64 = self.evidence.sessions.iter().map(|session| session.terms).sum();
+    /// What each message has in its own words, and the weight of each term.
+    fn own(&self) -> (Vec<f32>, Vec<f32>) {
+        let sessions = self.evidence.sessions;
+        let messages = to_float(sessions.iter().map(|session| session.messages).sum()).max(1.0);
+        let terms: u64 = sessions.iter().map(|session| session.terms).sum();
         let mean = (to_float(terms) / messages).max(1.0);
-        let mut own = Own { scores: vec![0.0; self.grid.len()], weights: Vec::new() };
+        let (mut scores, mut weights) = (vec![0.0; self.grid.len()], Vec::new());
         for list in &self.evidence.terms {
             let found = list.map_or(messages, |list| to_float(list.len() as u64));
             let weight = rarity(messages, found);
-            own.weights.push(weight);
-            self.add(&mut own.scores, list.unwrap_or_default(), weight, mean);
+            weights.push(weight);
+            self.add(&mut scores, list.unwrap_or_default(), weight, mean);
         }
         for list in &self.evidence.families {
             let weight = self.weights.family * rarity(messages, to_float(list.len() as u64));
-            self.add(&mut own.scores, list, weight, mean);
+            self.add(&mut scores, list, weight, mean);
         }
-        own
+        (scores, weights)
     }
 
     fn add(&self, scores: &mut [f32], list: &[P], weight: f32, mean: f32) {
@@ -180,10 +176,9 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
     }
 
     /// Whether some place holds enough of what is asked: a message with its neighbours.
-    fn fits(&self, own: &Own) -> bool {
-        let whole: f32 = own.weights.iter().sum();
-        let mut lists: Vec<(f32, &[P])> = own
-            .weights
+    fn fits(&self, weights: &[f32]) -> bool {
+        let whole: f32 = weights.iter().sum();
+        let mut lists: Vec<(f32, &[P])> = weights
             .iter()
             .zip(&self.evidence.terms)
             .filter_map(|(weight, list)| Some((*weight, (*list)?)))
@@ -254,38 +249,29 @@ impl<P, R: Fn(&P) -> Occurrence> Ranking<'_, P, R> {
         let mut parties =
             evidence.speakers.iter().filter(|list| !list.is_empty() && list.len() >= few);
         let party = parties.next().filter(|_| parties.next().is_none());
-        let mut added = vec![(self.weights.speaker, self.bits(party.copied()))];
-        added.push((self.weights.when, self.bits([evidence.tells_when])));
-        added.push((self.weights.named_day, self.bits(self.days())));
-        added.push((-self.weights.asking, self.bits([evidence.ends_asking])));
-        let mut allowed: Option<Bits> = None;
-        for filter in &evidence.filters {
-            let bits = self.bits(filter.iter().copied());
-            match &mut allowed {
-                Some(allowed) => allowed.keep(&bits),
-                none => *none = Some(bits),
-            }
-        }
-        Extras { asks: self.bits([evidence.asks, evidence.ends_asking]), added, allowed }
+        let mut added = vec![(self.weights.speaker, self.marked(party.copied()))];
+        added.push((self.weights.when, self.marked([evidence.tells_when])));
+        added.push((self.weights.named_day, self.marked(self.days())));
+        added.push((-self.weights.asking, self.marked([evidence.ends_asking])));
+        let filters = evidence.filters.iter().map(|lists| self.marked(lists.iter().copied()));
+        let allowed = filters.reduce(|mut all, one| {
+            all.iter_mut().zip(one).for_each(|(all, one)| *all &= one);
+            all
+        });
+        Extras { asks: self.marked([evidence.asks, evidence.ends_asking]), added, allowed }
     }
 }
 
-struct Own {
-    scores: Vec<f32>,
-    /// Of each term.
-    weights: Vec<f32>,
-}
-
 struct Extras {
-    asks: Bits,
-    added: Vec<(f32, Bits)>,
+    asks: Vec<bool>,
+    added: Vec<(f32, Vec<bool>)>,
     /// Where a hit may be; everywhere if absent.
-    allowed: Option<Bits>,
+    allowed: Option<Vec<bool>>,
 }
 
 impl Extras {
     fn of(&self, at: usize) -> f32 {
-        self.added.iter().filter(|(_, bits)| bits.has(at)).map(|(weight, _)| weight).sum()
+        self.added.iter().filter(|(_, marked)| marked[at]).map(|(weight, _)| weight).sum()
     }
 }
 
@@ -293,13 +279,13 @@ impl Extras {
 fn near(
     weights: &Weights,
     own: &[f32],
-    asks: &Bits,
+    asks: &[bool],
     stretch: &std::ops::Range<usize>,
     at: usize,
 ) -> f32 {
     let after = |steps: usize| if at + steps < stretch.end { own[at + steps] } else { 0.0 };
     let before = |steps: usize| if at >= stretch.start + steps { own[at - steps] } else { 0.0 };
-    let answers = if at > stretch.start && asks.has(at - 1) { weights.answers } else { 0.0 };
+    let answers = if at > stretch.start && asks[at - 1] { weights.answers } else { 0.0 };
     own[at]
         + weights.next * after(1)
         + weights.second_next * after(2)
@@ -321,42 +307,18 @@ fn to_float(number: u64) -> f32 {
     number as f32
 }
 
-/// The best so many of all that is offered; of equals the older one, which has the lower index.
-struct Best {
-    limit: usize,
-    held: Vec<(usize, f32)>,
-    /// What has to be beaten, once there are enough.
-    worst: f32,
-}
-
-impl Best {
-    fn new(limit: usize) -> Self {
-        Self { limit, held: Vec::new(), worst: f32::NEG_INFINITY }
+/// The best so many, best first; of equals the older one, which has the lower index.
+fn best_of(mut found: Vec<(usize, f32)>, limit: usize) -> Vec<(usize, f32)> {
+    let order = |one: &(usize, f32), other: &(usize, f32)| {
+        other.1.total_cmp(&one.1).then(one.0.cmp(&other.0))
+    };
+    if found.len() > limit {
+        // In linear time: sorting all of a long history would not be.
+        found.select_nth_unstable_by(limit, order);
+        found.truncate(limit);
     }
-
-    fn offer(&mut self, at: usize, score: f32) {
-        if score <= self.worst {
-            return;
-        }
-        self.held.push((at, score));
-        // Cut back rarely, so that each offer costs little.
-        if self.held.len() >= 4 * self.limit + 64 {
-            self.cut();
-        }
-    }
-
-    fn cut(&mut self) {
-        self.held.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-        self.held.truncate(self.limit);
-        if self.held.len() == self.limit {
-            self.worst = self.held.last().map_or(f32::NEG_INFINITY, |last| last.1);
-        }
-    }
-
-    fn sorted(mut self) -> Vec<(usize, f32)> {
-        self.cut();
-        self.held
-    }
+    found.sort_unstable_by(order);
+    found
 }
 
 #[cfg(test)]

@@ -10,13 +10,7 @@ const GAP: char = '…';
 /// The stretch of at most `max_chars` characters that holds the most of `terms`, on one line, without
 /// control characters, cut between words. The start of the text where nothing hits.
 pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
-    let (flat, hits) = (flatten(text), Vec::new());
-    let mut hits: Vec<(usize, Range<usize>)> = hits;
-    for_each_term(&flat, |term, range| {
-        if let Some(which) = terms.iter().position(|wanted| wanted == term) {
-            hits.push((which, range));
-        }
-    });
+    let flat = flatten(text);
     let starts: Vec<usize> = flat.char_indices().map(|(at, _)| at).collect();
     if starts.len() <= max_chars {
         return flat;
@@ -25,10 +19,12 @@ pub fn snippet(text: &str, terms: &[String], max_chars: usize) -> String {
         return flat.chars().take(max_chars).collect();
     };
     let char_at = |byte: usize| starts.partition_point(|start| *start < byte);
-    let hits: Vec<Hit> = hits
-        .into_iter()
-        .map(|(term, range)| Hit { term, start: char_at(range.start), end: char_at(range.end) })
-        .collect();
+    let mut hits: Vec<SnippetHit> = Vec::new();
+    for_each_term(&flat, |term, range| {
+        if let Some(term) = terms.iter().position(|wanted| wanted == term) {
+            hits.push(SnippetHit { term, start: char_at(range.start), end: char_at(range.end) });
+        }
+    });
     let best = best_window(&hits, room);
     let byte_at = |char: usize| starts.get(char).copied().unwrap_or(flat.len());
     let window = widen(best, room, starts.len());
@@ -55,15 +51,14 @@ pub fn highlights(text: &str, terms: &[String]) -> Vec<[usize; 2]> {
     merged.into_iter().map(|range| [chars(range.start), chars(range.end)]).collect()
 }
 
-/// A term found, in characters.
-struct Hit {
+struct SnippetHit {
     term: usize,
     start: usize,
     end: usize,
 }
 
 /// From the first to the last hit of the stretch with the most different terms, then the most hits.
-fn best_window(hits: &[Hit], room: usize) -> (usize, usize) {
+fn best_window(hits: &[SnippetHit], room: usize) -> (usize, usize) {
     let mut best = ((0, 0), (0, 0));
     let mut first = 0;
     for last in 0..hits.len() {
@@ -133,7 +128,7 @@ fn flatten(text: &str) -> String {
     while let Some(c) = rest.chars().next() {
         let mut step = c.len_utf8();
         if c == '\u{1b}' {
-            step = crate::words::after_escape(rest.as_bytes(), 0);
+            step = bethink_names::words::after_escape(rest.as_bytes(), 0);
         } else if c.is_whitespace() {
             if !out.is_empty() && !out.ends_with(' ') {
                 out.push(' ');

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use crate::stem::stem;
 use crate::stop::is_stop;
-use crate::words::{
-    CLASS, DIGIT, LETTER, LOWER, UNDERSCORE, UPPER, WIDE, Word, for_each_word, is_blob, is_hex,
+use bethink_names::words::{
+    CLASS, DIGIT, LETTER, LOWER, NameWord, UNDERSCORE, UPPER, WIDE, for_each_word, is_blob, is_hex,
 };
 
 /// Most times that one term counts in one field of one message: a fourth mention says nothing new,
@@ -53,7 +53,7 @@ impl Analyzer {
 
 /// How a term came about, which hints at how rare it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum TermShape {
     Plain,
     /// One of the words that a name is put together from.
     Part,
@@ -66,8 +66,11 @@ pub(crate) fn for_each_term(text: &str, mut each: impl FnMut(&str, Range<usize>)
     for_each_shaped_term(text, |term, _, range| each(term, range));
 }
 
-pub(crate) fn for_each_shaped_term(text: &str, mut each: impl FnMut(&str, Shape, Range<usize>)) {
-    let mut buffer = String::with_capacity(2 * crate::words::MAX_WORD_BYTES);
+pub(crate) fn for_each_shaped_term(
+    text: &str,
+    mut each: impl FnMut(&str, TermShape, Range<usize>),
+) {
+    let mut buffer = String::with_capacity(2 * bethink_names::words::MAX_WORD_BYTES);
     let mut before: Option<Range<usize>> = None;
     for_each_word(text, |word| {
         let range = word.range.clone();
@@ -83,7 +86,7 @@ pub(crate) fn for_each_shaped_term(text: &str, mut each: impl FnMut(&str, Shape,
             push_lower(&mut buffer, &text[left.clone()]);
             push_lower(&mut buffer, &text[range.clone()]);
             // Not stripped: the end of a file's name is no ending.
-            each(&buffer, Shape::Joined, left.start..range.end);
+            each(&buffer, TermShape::Joined, left.start..range.end);
         }
     });
 }
@@ -99,15 +102,15 @@ fn is_dotted(text: &str, left: &Range<usize>, right: &Range<usize>) -> bool {
 
 fn word_terms(
     text: &str,
-    word: &Word,
+    word: &NameWord,
     buffer: &mut String,
-    each: &mut impl FnMut(&str, Shape, Range<usize>),
+    each: &mut impl FnMut(&str, TermShape, Range<usize>),
 ) {
     let source = &text[word.range.clone()];
     if word.classes == LOWER {
         // Most of all text: nothing to convert, nothing to split.
         if source.len() >= MIN_TERM_BYTES && !is_stop(source) {
-            each(&stem(source), Shape::Plain, word.range.clone());
+            each(&stem(source), TermShape::Plain, word.range.clone());
         }
         return;
     }
@@ -119,22 +122,22 @@ fn word_terms(
         for_each_part(source.as_bytes(), |part| {
             parts += 1;
             let part = word.range.start + part.start..word.range.start + part.end;
-            plain_term(&text[part.clone()], Shape::Part, part, buffer, each);
+            plain_term(&text[part.clone()], TermShape::Part, part, buffer, each);
         });
     }
     // The one part of `__init__` is all of it.
     if parts != 1 {
-        let shape = if parts == 0 { Shape::Plain } else { Shape::Joined };
+        let shape = if parts == 0 { TermShape::Plain } else { TermShape::Joined };
         plain_term(source, shape, word.range.clone(), buffer, each);
     }
 }
 
 fn plain_term(
     source: &str,
-    shape: Shape,
+    shape: TermShape,
     range: Range<usize>,
     buffer: &mut String,
-    each: &mut impl FnMut(&str, Shape, Range<usize>),
+    each: &mut impl FnMut(&str, TermShape, Range<usize>),
 ) {
     buffer.clear();
     push_lower(buffer, source);
@@ -148,23 +151,23 @@ fn wide_terms(
     source: &str,
     start: usize,
     buffer: &mut String,
-    each: &mut impl FnMut(&str, Shape, Range<usize>),
+    each: &mut impl FnMut(&str, TermShape, Range<usize>),
 ) {
-    let spaceless = source.chars().next().is_some_and(crate::words::is_spaceless);
+    let spaceless = source.chars().next().is_some_and(bethink_names::words::is_spaceless);
     if !spaceless {
-        if source.len() > crate::words::MAX_WORD_BYTES {
+        if source.len() > bethink_names::words::MAX_WORD_BYTES {
             return;
         }
         buffer.clear();
         buffer.extend(source.chars().filter(|c| *c != '_').flat_map(char::to_lowercase));
-        return each(buffer, Shape::Plain, start..start + source.len());
+        return each(buffer, TermShape::Plain, start..start + source.len());
     }
     let places: Vec<usize> = source.char_indices().map(|(at, _)| at).collect();
     let pair_end = |i: usize| places.get(i + 2).copied().unwrap_or(source.len());
     let pairs = places.len().saturating_sub(1).max(1);
     for (i, first) in places.iter().enumerate().take(pairs) {
         let range = *first..pair_end(i);
-        each(&source[range.clone()], Shape::Plain, start + range.start..start + range.end);
+        each(&source[range.clone()], TermShape::Plain, start + range.start..start + range.end);
     }
 }
 
@@ -226,7 +229,6 @@ fn hash(term: &[u8]) -> u64 {
     hash ^ (hash >> 32)
 }
 
-/// The key is a hash already.
 #[derive(Debug, Default)]
 pub struct Hashed(u64);
 

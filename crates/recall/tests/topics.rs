@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use bethink_recall::topics::select::select;
-use bethink_recall::topics::{Ask, Card, Catalog, TopicId};
+use bethink_recall::topics::{Card, Catalog, CatalogQuery, TopicId};
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -23,7 +23,8 @@ fn judge(dir: &str, tally: &mut Tally) {
     let questions = std::fs::read_to_string(dir.join("questions.txt")).unwrap();
     for line in questions.lines().filter(|line| !line.starts_with('#')) {
         let (question, fits) = line.rsplit_once(" | ").unwrap();
-        let picks = select(&catalog, &Ask { question, limit: 5, ..Ask::default() });
+        let picks =
+            select(&catalog, &CatalogQuery { question, limit: 5, ..CatalogQuery::default() });
         if fits == "-" {
             tally.unanswerable += 1;
             tally.refused += usize::from(picks.is_empty());

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use crate::view::View;
+use crate::view::SecretView;
 
 /// Shortest base64 that can hold a key worth the name: 15 bytes.
 const LEAST_BASE64: usize = 20;
@@ -20,7 +20,7 @@ const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIEN
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
 /// Where each run begins, and what it decodes to, where that is text.
-pub(crate) fn runs(view: &View<'_>) -> Vec<(usize, Vec<u8>)> {
+pub(crate) fn runs(view: &SecretView<'_>) -> Vec<(usize, Vec<u8>)> {
     let bytes = view.bytes.as_ref();
     let mut out = Vec::new();
     for (at, run) in split(bytes, is_base64) {
@@ -40,20 +40,8 @@ pub(crate) fn runs(view: &View<'_>) -> Vec<(usize, Vec<u8>)> {
 }
 
 fn is_base64(byte: u8) -> bool {
-    BASE64[usize::from(byte)]
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
-
-/// A table, since every byte of a text is asked.
-const BASE64: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let c = byte as u8;
-        table[byte] = c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'-' | b'_');
-        byte += 1;
-    }
-    table
-};
 
 /// Maximal runs of bytes that a test takes.
 fn split(bytes: &[u8], takes: impl Fn(u8) -> bool) -> impl Iterator<Item = (usize, &[u8])> {
@@ -82,39 +70,28 @@ fn base64(run: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 }
 
 fn hex(run: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = run.chunks_exact(2);
-    let bytes: Option<Vec<u8>> =
-        pairs.map(|pair| Some((digit(pair[0])? << 4) | digit(pair[1])?)).collect();
+    let bytes: Option<Vec<u8>> = run.chunks_exact(2).map(hex_pair).collect();
     bytes.filter(|bytes| is_text(bytes))
+}
+
+/// The byte that the first two digits spell.
+fn hex_pair(digits: &[u8]) -> Option<u8> {
+    u8::from_str_radix(std::str::from_utf8(digits.get(..2)?).ok()?, 16).ok()
 }
 
 /// A word with `%41` in it; an ordinary address with a `%20` decodes to itself, which does no harm.
 fn percent(run: &[u8]) -> Option<Vec<u8>> {
-    let hex_at = |at: usize| {
-        let pair = run.get(at + 1..at + 3)?;
-        u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()
-    };
     if !run.contains(&b'%') {
         return None;
     }
     let mut out = Vec::with_capacity(run.len());
-    let mut at = 0;
-    let mut decoded = false;
-    while at < run.len() {
-        match hex_at(at).filter(|_| run[at] == b'%') {
-            Some(byte) => {
-                out.push(byte);
-                decoded = true;
-                at += 3;
-            }
-            None => {
-                out.push(run[at]);
-                at += 1;
-            }
-        }
+    let mut rest = run;
+    while let Some((first, after)) = rest.split_first() {
+        let decoded = hex_pair(after).filter(|_| *first == b'%');
+        out.push(decoded.unwrap_or(*first));
+        rest = if decoded.is_some() { &after[2..] } else { after };
     }
-    decoded.then_some(out)
+    (out.len() < run.len()).then_some(out)
 }
 
 fn is_text(bytes: &[u8]) -> bool {
@@ -130,7 +107,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &str) {
-        let found = runs(&View::folded(text));
+        let found = runs(&SecretView::folded(text));
         let found: Vec<String> =
             found.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
         assert!(found.iter().any(|text| text.contains(expect)), "{text:?}: {found:?}");
@@ -158,8 +135,8 @@ mod tests {
     #[test]
     fn noise_is_not_text() {
         let commit = "012ce1b9f3a8d77c65e4b2a1908f7e6d5c4b3a29";
-        assert!(runs(&View::plain(commit)).is_empty());
+        assert!(runs(&SecretView::plain(commit)).is_empty());
         let noise: Vec<u8> = (0..=255).collect();
-        assert!(runs(&View::plain(&STANDARD.encode(noise))).is_empty());
+        assert!(runs(&SecretView::plain(&STANDARD.encode(noise))).is_empty());
     }
 }

@@ -2,30 +2,30 @@
 
 use std::fmt;
 
-use bethink_unseen::{Sighting, find};
+use bethink_invisible_chars::{Sighting, find};
 
-use crate::{Finding, Text, scan};
+use crate::{ScannedText, SecretFinding, scan};
 
 /// Findings that a message lists; the rest are counted.
 const MOST_TOLD: usize = 5;
 
 /// Why a text may not enter a team's memory, nor leave for it. Never holds a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
-pub struct Refusal {
-    pub findings: Vec<Finding>,
+pub struct SecretRefusal {
+    pub findings: Vec<SecretFinding>,
     pub sightings: Vec<Sighting>,
 }
 
 /// What everything passes that is written to a team's memory, pushed or pulled.
-pub fn gate(name: &str, text: &str) -> Result<(), Refusal> {
+pub fn gate(name: &str, text: &str) -> Result<(), SecretRefusal> {
     let mut sightings = find(name);
     sightings.iter_mut().for_each(|sighting| sighting.line = 0);
     sightings.extend(find(text));
-    let refusal = Refusal { findings: scan(&Text { name, text }), sightings };
+    let refusal = SecretRefusal { findings: scan(&ScannedText { name, text }), sightings };
     if refusal.is_empty() { Ok(()) } else { Err(refusal) }
 }
 
-impl Refusal {
+impl SecretRefusal {
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty() && self.sightings.is_empty()
     }
@@ -37,7 +37,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SecretRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons = self.reasons();
         write!(f, "{}", reasons[..reasons.len().min(MOST_TOLD)].join("; "))?;

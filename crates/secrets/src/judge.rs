@@ -4,12 +4,11 @@
 //! form of their own let little pass, since the form already says what it is; the judge of `password = …`
 //! lets much pass, since people write about passwords far more often than they write them down.
 
-mod lists;
 mod shape;
 
 use std::ops::Range;
 
-use lists::ABOUT;
+use crate::table::{Judge, TABLE};
 use shape::{
     entropy, is_humps, is_identifier, is_known_term, is_path, is_time_or_version, is_uuid,
     is_words, refers, says_nothing, stands_in,
@@ -22,17 +21,19 @@ const LEAST_ASSIGNED: f64 = 3.0;
 const LEAST_PASSWORD: f64 = 2.2;
 /// Shortest value under a name such as `token` that is taken for one.
 const LEAST_BYTES: usize = 12;
+/// Beginnings of a name's last word, the longer before the shorter.
+const SECRET_WORDS: [&str; 10] =
+    ["passwords", "password", "secrets", "secret", "tokens", "token", "auth", "key", "pwd", "pass"];
 
-/// A match of a rule's expression.
 #[derive(Debug)]
-pub(crate) struct Candidate<'a> {
+pub(crate) struct SecretCandidate<'a> {
     value: String,
     /// What the rule matched before the value: the name, the scheme.
     head: String,
     after: &'a [u8],
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> SecretCandidate<'a> {
     pub(crate) fn new(bytes: &'a [u8], whole: &Range<usize>, value: &Range<usize>) -> Self {
         let text = |range: Range<usize>| {
             String::from_utf8_lossy(bytes.get(range).unwrap_or_default()).into_owned()
@@ -43,65 +44,46 @@ impl<'a> Candidate<'a> {
         let after = bytes.get(value.end..).unwrap_or_default();
         Self { value: value_text, head: text(whole.start..value.start), after }
     }
+
+    pub(crate) fn is_secret(&self, judge: Judge) -> bool {
+        let value = self.value.as_str();
+        match judge {
+            Judge::Token => token(value),
+            Judge::Random => random(value),
+            Judge::Uuid => entropy(value) >= LEAST_RANDOM && !stands_in(value),
+            Judge::InAddress => in_address(self),
+            Judge::Password => {
+                !refers(value) && !says_nothing(value) && entropy(value) >= LEAST_TOKEN
+            }
+            Judge::Assigned => assigned(self),
+        }
+    }
 }
 
-/// A key with a form of its own.
-pub(crate) fn token(candidate: &Candidate<'_>) -> bool {
-    let value = &candidate.value;
+fn token(value: &str) -> bool {
     entropy(value) >= LEAST_TOKEN && !stands_in(value) && !is_words(value)
 }
 
 /// A value without a form, known by its context.
-pub(crate) fn random(candidate: &Candidate<'_>) -> bool {
-    let value = &candidate.value;
+fn random(value: &str) -> bool {
     let spoken = !value.bytes().any(|byte| byte.is_ascii_digit()) && is_humps(value);
-    token(candidate) && entropy(value) >= LEAST_RANDOM && !spoken && !is_identifier(value)
-}
-
-/// A UUID that a name calls a key.
-pub(crate) fn uuid(candidate: &Candidate<'_>) -> bool {
-    entropy(&candidate.value) >= LEAST_RANDOM && !stands_in(&candidate.value)
+    token(value) && entropy(value) >= LEAST_RANDOM && !spoken && !is_identifier(value)
 }
 
 /// Between `user:` and `@` of an address.
-pub(crate) fn in_address(candidate: &Candidate<'_>) -> bool {
+fn in_address(candidate: &SecretCandidate<'_>) -> bool {
     let value = candidate.value.as_str();
     let user = candidate.head.rsplit("//").next().unwrap_or("").trim_end_matches(':');
-    let common = [
-        "postgres",
-        "root",
-        "admin",
-        "guest",
-        "mysql",
-        "redis",
-        "minio",
-        "minioadmin",
-        "rabbitmq",
-        "mongo",
-        "docker",
-        "dev",
-        "pwd",
-        "pw",
-        "local",
-        "localhost",
-        "development",
-    ];
     let lower = value.to_ascii_lowercase();
     let plain = refers(value) || says_nothing(value) || lower == user.to_ascii_lowercase();
     !plain
-        && !common.contains(&lower.as_str())
+        && !TABLE.words.common_passwords.contains(&lower)
         && !value.bytes().all(|byte| byte == value.as_bytes()[0])
-}
-
-/// Where a command takes a password.
-pub(crate) fn password(candidate: &Candidate<'_>) -> bool {
-    let value = &candidate.value;
-    !refers(value) && !says_nothing(value) && entropy(value) >= LEAST_TOKEN
 }
 
 /// A value that a name such as `password` or `token` is given. The cheapest questions come first: there are
 /// many such places in an honest text.
-pub(crate) fn assigned(candidate: &Candidate<'_>) -> bool {
+fn assigned(candidate: &SecretCandidate<'_>) -> bool {
     let value = candidate.value.trim_end_matches(['.', ':', '!', '?', ')', '*']);
     let digits = value.bytes().any(|byte| byte.is_ascii_digit());
     let letters = value.bytes().any(|byte| byte.is_ascii_alphabetic());
@@ -124,7 +106,7 @@ pub(crate) fn assigned(candidate: &Candidate<'_>) -> bool {
 }
 
 /// `token: read_token(path)`: the value is code.
-fn is_call(candidate: &Candidate<'_>) -> bool {
+fn is_call(candidate: &SecretCandidate<'_>) -> bool {
     candidate.after.first().is_some_and(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'))
 }
 
@@ -133,22 +115,8 @@ fn is_about(head: &str) -> bool {
     let name = head.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let name = name.trim_end_matches(" is").to_ascii_lowercase();
     let last = name.rsplit(['_', '-', ' ']).next().unwrap_or("");
-    let tail = [
-        "passwords",
-        "password",
-        "secrets",
-        "secret",
-        "tokens",
-        "token",
-        "auth",
-        "key",
-        "pwd",
-        "pass",
-    ]
-    .into_iter()
-    .find_map(|word| last.strip_prefix(word))
-    .unwrap_or(last);
-    ABOUT.contains(&tail)
+    let tail = SECRET_WORDS.into_iter().find_map(|word| last.strip_prefix(word)).unwrap_or(last);
+    TABLE.words.about.iter().any(|word| word == tail)
 }
 
 fn is_password_name(head: &str) -> bool {
@@ -158,10 +126,10 @@ fn is_password_name(head: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Text, scan};
+    use crate::{ScannedText, scan};
 
     fn blocked(text: &str) -> bool {
-        !scan(&Text { name: "notes", text }).is_empty()
+        !scan(&ScannedText { name: "notes", text }).is_empty()
     }
 
     #[test]
@@ -213,7 +181,7 @@ mod tests {
             "password: argon2id",
             "the options are passed to `DebugOverlay2`",
         ] {
-            let found = scan(&Text { name: "notes", text });
+            let found = scan(&ScannedText { name: "notes", text });
             assert!(found.is_empty(), "{text}: {found:?}");
         }
     }

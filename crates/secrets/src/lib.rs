@@ -4,16 +4,15 @@
 //! a person knows what to take out; [`gate`] is the one question that everything asks before text enters
 //! a team's memory or leaves for it. Who is told, and what is done about it, is the daemon's.
 //!
-//! Reading order: [`gate`] → [`scan`](mod@scan) → `rules` → `judge` → `view` → `decode`.
+//! Reading order: [`gate`] → [`scan`](mod@scan) → `table` (`rules.toml`) → `rules` → `judge` → `view` → `decode`.
 
-#[cfg(test)]
-mod corpus;
 mod decode;
 pub mod gate;
 mod judge;
 mod rules;
 pub mod scan;
+mod table;
 mod view;
 
-pub use gate::{Refusal, gate};
-pub use scan::{Finding, Place, Text, scan};
+pub use gate::{SecretRefusal, gate};
+pub use scan::{Hiding, ScannedText, SecretFinding, scan};

@@ -8,21 +8,21 @@ use std::fmt;
 
 use crate::decode;
 use crate::rules;
-use crate::view::{Seam, View};
+use crate::view::{Seam, SecretView};
 
 /// How often what was decoded is decoded again: a secret of Kubernetes within a value of an archive.
 const MOST_NESTED: usize = 2;
 
 /// What is looked at: a topic's name, and its file with the front matter.
 #[derive(Clone, Copy, Debug)]
-pub struct Text<'a> {
+pub struct ScannedText<'a> {
     pub name: &'a str,
     pub text: &'a str,
 }
 
 /// How a secret was hidden, if it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum Hiding {
     /// In the topic's name.
     Name,
     /// In plain sight.
@@ -37,59 +37,59 @@ pub enum Place {
 
 /// One secret, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct SecretFinding {
     /// From 1; 0 stands for the name.
     pub line: usize,
     /// Stable, such as `github-token`.
     pub rule: &'static str,
     /// With its article: `a GitHub token`.
     pub what: &'static str,
-    pub place: Place,
+    pub place: Hiding,
 }
 
 /// Every secret, by line; one for each rule and line.
-pub fn scan(text: &Text<'_>) -> Vec<Finding> {
-    let mut found = Found::default();
-    found.look(&View::plain(text.name), Place::Name, 0);
-    found.look(&View::folded(text.name), Place::Name, 0);
-    found.look(&View::plain(text.text), Place::Text, 0);
-    found.look(&View::folded(text.text), Place::Text, 0);
+pub fn scan(text: &ScannedText<'_>) -> Vec<SecretFinding> {
+    let mut found = FindingSet::default();
+    found.look(&SecretView::plain(text.name), Hiding::Name, 0);
+    found.look(&SecretView::folded(text.name), Hiding::Name, 0);
+    found.look(&SecretView::plain(text.text), Hiding::Text, 0);
+    found.look(&SecretView::folded(text.text), Hiding::Text, 0);
     found.sorted()
 }
 
 #[derive(Default)]
-struct Found(BTreeSet<Finding>);
+struct FindingSet(BTreeSet<SecretFinding>);
 
-impl Found {
-    fn look(&mut self, view: &View<'_>, place: Place, nested: usize) {
+impl FindingSet {
+    fn look(&mut self, view: &SecretView<'_>, place: Hiding, nested: usize) {
         for hit in rules::hits(view) {
             let place = match view.seam(hit.whole.clone()) {
-                Some(Seam::Removed) if place == Place::Text => Place::Hidden,
-                Some(Seam::Line) if place == Place::Text => Place::Wrapped,
+                Some(Seam::Removed) if place == Hiding::Text => Hiding::Hidden,
+                Some(Seam::Line) if place == Hiding::Text => Hiding::Wrapped,
                 _ => place,
             };
             if hit.rule.generic && view.lines_joined(hit.value) {
                 continue;
             }
-            let line = if place == Place::Name { 0 } else { view.line(hit.whole.start) };
-            self.0.insert(Finding { line, rule: hit.rule.id, what: hit.rule.what, place });
+            let line = if place == Hiding::Name { 0 } else { view.line(hit.whole.start) };
+            self.0.insert(SecretFinding { line, rule: &hit.rule.id, what: &hit.rule.what, place });
         }
         if nested == MOST_NESTED {
             return;
         }
         for (at, bytes) in decode::runs(view) {
-            let place = if place == Place::Name { place } else { Place::Decoded };
-            let inner = View::at_line(&bytes, view.line(at));
+            let place = if place == Hiding::Name { place } else { Hiding::Decoded };
+            let inner = SecretView::at_line(&bytes, view.line(at));
             self.look(&inner, place, nested + 1);
         }
     }
 
     /// A secret that two rules know is told once, by the one that says more; and one that is seen in several
     /// ways, by the plainest.
-    fn sorted(self) -> Vec<Finding> {
+    fn sorted(self) -> Vec<SecretFinding> {
         let precise: BTreeSet<usize> =
             self.0.iter().filter(|f| !rules::is_generic(f.rule)).map(|f| f.line).collect();
-        let mut told: Vec<Finding> = Vec::new();
+        let mut told: Vec<SecretFinding> = Vec::new();
         for finding in self.0 {
             let vague = rules::is_generic(finding.rule) && precise.contains(&finding.line);
             let again = told.iter().any(|f| f.line == finding.line && f.rule == finding.rule);
@@ -101,13 +101,13 @@ impl Found {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for SecretFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let how = match self.place {
-            Place::Name | Place::Text => "",
-            Place::Hidden => ", with invisible characters in it",
-            Place::Wrapped => ", over several lines",
-            Place::Decoded => ", encoded",
+            Hiding::Name | Hiding::Text => "",
+            Hiding::Hidden => ", with invisible characters in it",
+            Hiding::Wrapped => ", over several lines",
+            Hiding::Decoded => ", encoded",
         };
         match self.line {
             0 => write!(f, "in the name: {} ({}){how}", self.what, self.rule),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use bethink_unseen::kind as unseen;
+use bethink_invisible_chars::kind as unseen;
 
 /// Where a folded view leaves something out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) enum Seam {
 }
 
 #[derive(Debug)]
-pub(crate) struct View<'a> {
+pub(crate) struct SecretView<'a> {
     pub(crate) bytes: Cow<'a, [u8]>,
     pub(crate) folded: bool,
     /// Ascending. The seam lies before the byte.
@@ -24,7 +24,7 @@ pub(crate) struct View<'a> {
     lines: Vec<(usize, usize)>,
 }
 
-impl<'a> View<'a> {
+impl<'a> SecretView<'a> {
     pub(crate) fn plain(text: &'a str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let begins = std::iter::once(0).chain(ends.map(|(at, _)| at + 1));
@@ -38,12 +38,17 @@ impl<'a> View<'a> {
         Self { bytes: Cow::Borrowed(bytes), folded: false, seams: Vec::new(), lines }
     }
 
-    pub(crate) fn folded(text: &str) -> View<'static> {
+    pub(crate) fn folded(text: &str) -> SecretView<'static> {
         let mut fold = Fold::default();
         for (index, line) in text.split('\n').enumerate() {
             fold.line(index + 1, line);
         }
-        View { bytes: Cow::Owned(fold.bytes), folded: true, seams: fold.seams, lines: fold.lines }
+        SecretView {
+            bytes: Cow::Owned(fold.bytes),
+            folded: true,
+            seams: fold.seams,
+            lines: fold.lines,
+        }
     }
 
     pub(crate) fn line(&self, at: usize) -> usize {
@@ -157,7 +162,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &str) {
-        let view = View::folded(text);
+        let view = SecretView::folded(text);
         assert_eq!(String::from_utf8_lossy(&view.bytes), expect, "{text:?}");
     }
 
@@ -183,14 +188,14 @@ mod tests {
 
     #[test]
     fn places_keep_their_lines() {
-        let view = View::folded("one\ntwo\nthree");
+        let view = SecretView::folded("one\ntwo\nthree");
         assert_eq!(view.line(0), 1);
         assert_eq!(view.line(3), 2);
         assert_eq!(view.line(6), 3);
         assert_eq!(view.seam(1..5), Some(Seam::Line));
         assert_eq!(view.seam(3..6), None);
         assert!(view.is_line_seam(3) && !view.is_line_seam(4));
-        assert_eq!(View::folded("a\u{200b}b\nc").seam(0..3), Some(Seam::Removed));
-        assert_eq!(View::plain("a\nb\nc").line(4), 3);
+        assert_eq!(SecretView::folded("a\u{200b}b\nc").seam(0..3), Some(Seam::Removed));
+        assert_eq!(SecretView::plain("a\nb\nc").line(4), 3);
     }
 }

@@ -20,9 +20,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::connection::serve_connection;
-use crate::guard::Door;
+use crate::guard::Listener;
 use crate::listen::is_own_user;
-use crate::problem::{Failure, Sort};
+use crate::problem::{HttpFailure, ProblemSort};
 
 /// Pause after an accept that failed for want of descriptors or memory: long enough not to spin,
 /// short enough not to be noticed.
@@ -87,7 +87,7 @@ impl Connections {
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "could not set TCP_NODELAY");
                     }
-                    self.take(stream, Door::Tcp);
+                    self.take(stream, Listener::Tcp);
                 }
                 Err(error) => self.pause_after(&error).await,
             }
@@ -103,7 +103,7 @@ impl Connections {
             };
             match accepted {
                 Ok((stream, _)) if is_own_user(&stream) => {
-                    self.take(stream, Door::Socket);
+                    self.take(stream, Listener::Socket);
                 }
                 Ok(_) => tracing::warn!("another user was turned away at the socket"),
                 Err(error) => self.pause_after(&error).await,
@@ -124,7 +124,7 @@ impl Connections {
         }
     }
 
-    fn take<S>(&self, stream: S, door: Door)
+    fn take<S>(&self, stream: S, door: Listener)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -187,7 +187,8 @@ impl Connections {
 
 /// The answer of a full house, as bytes: it is written before any request was read.
 async fn busy() -> Vec<u8> {
-    let failure = Failure::new(Sort::Busy, "all connections are taken; try again in a moment");
+    let failure =
+        HttpFailure::new(ProblemSort::Busy, "all connections are taken; try again in a moment");
     let (parts, body) = failure.into_response().into_parts();
     let body = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
     let mut head = format!("HTTP/1.1 {}\r\n", parts.status);

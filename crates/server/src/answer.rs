@@ -6,19 +6,19 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
 
-use crate::problem::Failure;
+use crate::problem::HttpFailure;
 
 /// What every handler returns.
-pub(crate) type Reply = Result<Answer, Failure>;
+pub(crate) type Reply = Result<HttpAnswer, HttpFailure>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     status: StatusCode,
     /// JSON; empty for 204.
     body: Bytes,
 }
 
-impl Answer {
+impl HttpAnswer {
     pub(crate) fn ok<T: Serialize>(value: &T) -> Reply {
         Self::with(StatusCode::OK, value)
     }
@@ -26,7 +26,7 @@ impl Answer {
     pub(crate) fn with<T: Serialize>(status: StatusCode, value: &T) -> Reply {
         match serde_json::to_vec(value) {
             Ok(body) => Ok(Self { status, body: body.into() }),
-            Err(error) => Err(Failure::internal(&error)),
+            Err(error) => Err(HttpFailure::internal(&error)),
         }
     }
 
@@ -51,7 +51,7 @@ impl Answer {
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for HttpAnswer {
     fn into_response(self) -> Response {
         if self.body.is_empty() {
             return self.status.into_response();
@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn a_kept_answer_comes_back_as_it_was() {
         let answers =
-            [Answer::nothing(), Answer::with(StatusCode::CREATED, &["ä", "\"\n"]).unwrap()];
+            [HttpAnswer::nothing(), HttpAnswer::with(StatusCode::CREATED, &["ä", "\"\n"]).unwrap()];
         for answer in answers {
-            assert_eq!(Answer::from_kept(&answer.to_kept()), Some(answer));
+            assert_eq!(HttpAnswer::from_kept(&answer.to_kept()), Some(answer));
         }
         for damaged in ["", "20", "xyz{}", "ä"] {
-            assert_eq!(Answer::from_kept(damaged), None, "{damaged}");
+            assert_eq!(HttpAnswer::from_kept(damaged), None, "{damaged}");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::pages::Pages;
 
 /// State of the router, cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct App {
+pub(crate) struct ServerState {
     pub(crate) daemon: Daemon,
     pub(crate) limits: Limits,
     /// Cancelled when the daemon stops: streams that would never end by themselves end with it.
@@ -62,8 +62,8 @@ impl From<&DaemonSettings> for Limits {
     }
 }
 
-impl FromRef<App> for Limits {
-    fn from_ref(app: &App) -> Self {
+impl FromRef<ServerState> for Limits {
+    fn from_ref(app: &ServerState) -> Self {
         app.limits
     }
 }

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, Request};
-use bethink_daemon::IdempotencyKey;
 use bethink_intake::Unread;
+use bethink_service::IdempotencyKey;
 use bethink_transcript::json;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -13,7 +13,7 @@ use serde_json::error::Category;
 
 use crate::app::Limits;
 use crate::idempotency;
-use crate::problem::{Failure, Sort};
+use crate::problem::{HttpFailure, ProblemSort};
 
 /// What to do about a body of messages that is too large.
 const FEWER_MESSAGES: &str =
@@ -28,17 +28,17 @@ pub(crate) struct Sent {
 
 impl Sent {
     /// The JSON text as it came, its syntax checked.
-    pub(crate) fn text(&self) -> Result<Bytes, Failure> {
+    pub(crate) fn text(&self) -> Result<Bytes, HttpFailure> {
         object::<IgnoredAny>(&self.body)?;
         Ok(self.body.clone())
     }
 
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, HttpFailure> {
         object(&self.body)
     }
 
     /// For requests of which every field is optional: an empty body asks for all defaults.
-    pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Failure> {
+    pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, HttpFailure> {
         if self.body.trim_ascii().is_empty() {
             return Ok(T::default());
         }
@@ -51,20 +51,46 @@ where
     S: Send + Sync,
     Limits: FromRef<S>,
 {
-    type Rejection = Failure;
+    type Rejection = HttpFailure;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        let limits = Limits::from_ref(state);
+    async fn from_request(request: Request, state: &S) -> Result<Self, HttpFailure> {
+        let UncheckedBody { key, body } = UncheckedBody::from_request(request, state).await?;
+        check_text(&body, Limits::from_ref(state).depth)?;
+        Ok(Self { key, body })
+    }
+}
+
+/// The body of a mutation, within its limit of bytes, for a service that checks it while reading it; with its key.
+#[derive(Debug)]
+pub(crate) struct UncheckedBody {
+    pub(crate) key: Option<IdempotencyKey>,
+    pub(crate) body: Bytes,
+}
+
+impl<S> FromRequest<S> for UncheckedBody
+where
+    S: Send + Sync,
+    Limits: FromRef<S>,
+{
+    type Rejection = HttpFailure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, HttpFailure> {
+        let limit = Limits::from_ref(state).body_bytes;
         let (parts, body) = request.into_parts();
         let key = idempotency::key(&parts.headers)?;
-        let body = read(body, &parts.headers, limits.body_bytes, FEWER_MESSAGES).await?;
+        let body = read(body, &parts.headers, limit, FEWER_MESSAGES).await?;
         if !body.is_empty() {
             check_media_type(&parts.headers)?;
         }
-        check_text(&body, limits.depth)?;
         let key = key.map(|key| idempotency::with_fingerprint(key, &parts, &body));
         Ok(Self { key, body })
     }
+}
+
+/// Valid UTF-8, nested at most `depth` deep, and a JSON object.
+pub(crate) fn check_object(body: &[u8], depth: usize) -> Result<(), HttpFailure> {
+    check_text(body, depth)?;
+    object::<IgnoredAny>(body).map(drop)
 }
 
 /// The whole body, refused as soon as it is known to be over `limit` bytes; `smaller` tells what to do
@@ -74,13 +100,15 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     limit: u64,
     smaller: &'static str,
-) -> Result<Bytes, Failure> {
+) -> Result<Bytes, HttpFailure> {
     bethink_intake::whole(body, headers, limit).await.map_err(|unread| match unread {
         Unread::TooLarge { limit, actual } => {
-            Failure::new(Sort::TooLarge, unread.to_string()).bounded(limit, actual).hint(smaller)
+            HttpFailure::new(ProblemSort::TooLarge, unread.to_string())
+                .bounded(limit, actual)
+                .hint(smaller)
         }
-        Unread::Stuck { .. } => Failure::new(Sort::BodyTimeout, unread.to_string()),
-        Unread::CutOff { .. } => Failure::new(Sort::BodyCutOff, unread.to_string()),
+        Unread::Stuck { .. } => HttpFailure::new(ProblemSort::BodyTimeout, unread.to_string()),
+        Unread::CutOff { .. } => HttpFailure::new(ProblemSort::BodyCutOff, unread.to_string()),
     })
 }
 
@@ -90,32 +118,34 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Valid UTF-8, nested at most `depth` deep.
-pub(crate) fn check_text(body: &[u8], depth: usize) -> Result<(), Failure> {
+pub(crate) fn check_text(body: &[u8], depth: usize) -> Result<(), HttpFailure> {
     if let Err(error) = std::str::from_utf8(body) {
         let offset = error.valid_up_to();
         let detail = format!("the byte at offset {offset} of the body is not UTF-8");
-        return Err(Failure::new(Sort::InvalidUtf8, detail));
+        return Err(HttpFailure::new(ProblemSort::InvalidUtf8, detail));
     }
     let actual = json::depth(body);
     if actual > depth {
         let detail = format!("the body nests {actual} arrays and objects, {depth} are allowed");
-        return Err(Failure::new(Sort::TooDeep, detail).bounded(depth as u64, actual as u64));
+        return Err(
+            HttpFailure::new(ProblemSort::TooDeep, detail).bounded(depth as u64, actual as u64)
+        );
     }
     Ok(())
 }
 
 /// An object, as every request body of ours is. serde would take an array for a struct too, its
 /// members by position.
-pub(crate) fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+pub(crate) fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure> {
     if body.trim_ascii_start().first() == Some(&b'{') {
         return parse(body);
     }
     parse::<IgnoredAny>(body)?;
-    Err(Failure::field("body", "the body is JSON, and no object; an object is wanted"))
+    Err(HttpFailure::field("body", "the body is JSON, and no object; an object is wanted"))
 }
 
 /// JSON that cannot be read is a 400, a value of the wrong type a 422 with its field.
-fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -125,12 +155,15 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     Ok(value)
 }
 
-fn json_failure(error: &serde_json::Error, path: &str) -> Failure {
+fn json_failure(error: &serde_json::Error, path: &str) -> HttpFailure {
     let path = if path == "." { "" } else { path };
     // serde_json counts a number that no type can hold among the faults of syntax.
     let out_of_range = error.to_string().starts_with("number out of range");
     if error.classify() != Category::Data && !out_of_range {
-        return Failure::new(Sort::InvalidJson, format!("the body is not JSON: {error}"));
+        return HttpFailure::new(
+            ProblemSort::InvalidJson,
+            format!("the body is not JSON: {error}"),
+        );
     }
     let message = error.to_string();
     let field = match missing(&message) {
@@ -139,7 +172,7 @@ fn json_failure(error: &serde_json::Error, path: &str) -> Failure {
         None if path.is_empty() => "body".to_owned(),
         None => path.to_owned(),
     };
-    Failure::field(field, message)
+    HttpFailure::field(field, message)
 }
 
 /// serde names a missing field in its message and its parent in the path.
@@ -147,11 +180,11 @@ fn missing(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.split('`').next()
 }
 
-fn check_media_type(headers: &HeaderMap) -> Result<(), Failure> {
+fn check_media_type(headers: &HeaderMap) -> Result<(), HttpFailure> {
     match media_type(headers) {
         Some(kind) if !is_json(headers) => {
             let detail = format!("the body is {kind:?}; this route takes application/json");
-            Err(Failure::new(Sort::UnsupportedMediaType, detail))
+            Err(HttpFailure::new(ProblemSort::UnsupportedMediaType, detail))
         }
         _ => Ok(()),
     }

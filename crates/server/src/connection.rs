@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::guard::Door;
+use crate::guard::Listener;
 
 /// After a stop, a connection without a request gets this long for one that is on its way; a head
 /// that never ends would otherwise hold up the stop.
@@ -29,7 +29,7 @@ pub(crate) async fn serve_connection<S>(
     http: http1::Builder,
     router: Router,
     stream: S,
-    door: Door,
+    door: Listener,
     stop: CancellationToken,
     kill: CancellationToken,
 ) where
@@ -41,7 +41,7 @@ pub(crate) async fn serve_connection<S>(
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(door);
         let (answer, mark) = (router.clone().oneshot(request), marks.clone());
-        async move { Ok::<_, Infallible>(answer.await?.map(|body| Marked { body, _mark: mark })) }
+        async move { Ok::<_, Infallible>(answer.await?.map(|body| BusyBody { body, _mark: mark })) }
     });
     let connection = http.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
@@ -75,12 +75,12 @@ async fn idle(busy: &Busy) {
 }
 
 /// A body that marks its connection as busy until it was sent.
-struct Marked {
+struct BusyBody {
     body: Body,
     _mark: Busy,
 }
 
-impl hyper::body::Body for Marked {
+impl hyper::body::Body for BusyBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -23,8 +23,8 @@ use tokio::time::Instant;
 
 use crate::failures::Failures;
 use crate::pages::Pages;
-use crate::problem::{Failure, Sort};
-use crate::token::Token;
+use crate::problem::{HttpFailure, ProblemSort};
+use crate::token::ServerToken;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -46,7 +46,7 @@ const FOR_PAGES: [&str; 3] = ["/v1/", "/openapi.json", "/metrics"];
 
 /// The listener that a connection came in by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum Listener {
     Tcp,
     Socket,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Guard {
     own_origins: Vec<String>,
     /// Origins that the user trusts.
     trusted_origins: Vec<String>,
-    token: Token,
+    token: ServerToken,
     pages: Arc<Pages>,
     port: u16,
     failures: Mutex<Failures>,
@@ -69,7 +69,7 @@ impl Guard {
     pub(crate) fn new(
         address: SocketAddr,
         settings: &DaemonSettings,
-        token: Token,
+        token: ServerToken,
         pages: Arc<Pages>,
     ) -> Self {
         let own = own_hosts(address);
@@ -88,16 +88,16 @@ impl Guard {
     }
 
     /// Takes the token out of a request that may come in.
-    fn admit(&self, request: &mut Request, now: Instant) -> Result<(), Failure> {
+    fn admit(&self, request: &mut Request, now: Instant) -> Result<(), HttpFailure> {
         // A request without the mark came in by no listener of ours: the stricter rules.
-        let door = request.extensions().get().copied().unwrap_or(Door::Tcp);
+        let door = request.extensions().get().copied().unwrap_or(Listener::Tcp);
         let headers = request.headers();
-        if door == Door::Tcp {
+        if door == Listener::Tcp {
             self.check_host(request.uri(), headers)?;
         }
         self.check_origin(headers)?;
         let had_token = self.take_token(request);
-        if door == Door::Socket || had_token || is_open(request) {
+        if door == Listener::Socket || had_token || is_open(request) {
             return Ok(());
         }
         let path = request.uri().path();
@@ -111,7 +111,7 @@ impl Guard {
         Err(self.turned_away(now))
     }
 
-    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Failure> {
+    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpFailure> {
         let Some(host) = only(headers, &HOST) else {
             return Err(misdirected("the request has to name exactly one Host"));
         };
@@ -126,7 +126,7 @@ impl Guard {
         }
     }
 
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Failure> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), HttpFailure> {
         let trusted = match headers.contains_key(ORIGIN) {
             false => false,
             true => match only(headers, &ORIGIN) {
@@ -162,15 +162,15 @@ impl Guard {
     }
 
     /// Counts a request that nothing let in.
-    fn turned_away(&self, now: Instant) -> Failure {
+    fn turned_away(&self, now: Instant) -> HttpFailure {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wait) = failures.count(now) {
             let seconds = wait.as_secs().max(1);
             let detail = format!("too many wrong tokens; try again in {seconds} seconds");
-            return Failure::new(Sort::TooManyFailures, detail)
+            return HttpFailure::new(ProblemSort::TooManyFailures, detail)
                 .header(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        Failure::new(Sort::Unauthorized, "send `Authorization: Bearer <token>`")
+        HttpFailure::new(ProblemSort::Unauthorized, "send `Authorization: Bearer <token>`")
             .hint("the token is in the file `token` of BETHINK_HOME; `bethink dashboard` logs a browser in")
     }
 }
@@ -253,13 +253,14 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-fn misdirected(detail: &str) -> Failure {
-    Failure::new(Sort::Misdirected, detail)
+fn misdirected(detail: &str) -> HttpFailure {
+    HttpFailure::new(ProblemSort::Misdirected, detail)
         .hint("use 127.0.0.1, localhost or [::1] with the port, or daemon.allowed_hosts")
 }
 
-fn forbidden(detail: &str) -> Failure {
-    Failure::new(Sort::ForbiddenOrigin, detail).hint("add the origin to daemon.allowed_origins")
+fn forbidden(detail: &str) -> HttpFailure {
+    HttpFailure::new(ProblemSort::ForbiddenOrigin, detail)
+        .hint("add the origin to daemon.allowed_origins")
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use std::sync::PoisonError;
 
-use bethink_daemon::IdempotencyKey;
+use bethink_service::IdempotencyKey;
 use http::header::{HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, request::Parts};
 
-use crate::answer::{Answer, Reply};
-use crate::app::{App, RunningKeys};
-use crate::problem::{Failure, Sort};
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::{RunningKeys, ServerState};
+use crate::problem::{HttpFailure, ProblemSort};
 
 const HEADER: &str = "idempotency-key";
 
@@ -16,23 +16,25 @@ const HEADER: &str = "idempotency-key";
 const MAX_KEY_BYTES: usize = 255;
 
 /// The key of a request, when it has one.
-pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let bytes = value.as_bytes();
     if values.next().is_some() {
-        return Err(Failure::field("Idempotency-Key", "the key was given more than once"));
+        return Err(HttpFailure::field("Idempotency-Key", "the key was given more than once"));
     }
     if bytes.is_empty() || bytes.len() > MAX_KEY_BYTES {
         let detail = format!("a key has 1 to {MAX_KEY_BYTES} characters");
-        let failure = Failure::field("Idempotency-Key", detail);
+        let failure = HttpFailure::field("Idempotency-Key", detail);
         return Err(failure.bounded(MAX_KEY_BYTES as u64, bytes.len() as u64));
     }
     match value.to_str() {
         Ok(text) if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
             Ok(Some(text.to_owned()))
         }
-        _ => Err(Failure::field("Idempotency-Key", "a key has printable ASCII characters only")),
+        _ => {
+            Err(HttpFailure::field("Idempotency-Key", "a key has printable ASCII characters only"))
+        }
     }
 }
 
@@ -46,8 +48,7 @@ pub(crate) fn with_fingerprint(key: String, parts: &Parts, body: &[u8]) -> Idemp
 }
 
 /// Does `work` once a key. Only answers are kept, no refusals: those may be tried again.
-///
-pub(crate) async fn once<F>(app: &App, key: Option<IdempotencyKey>, work: F) -> Reply
+pub(crate) async fn once<F>(app: &ServerState, key: Option<IdempotencyKey>, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,
 {
@@ -56,12 +57,12 @@ where
     let daemon = app.daemon.clone();
     to_the_end(app, async move {
         let _running = running;
-        if let Some(kept) = daemon.kept_answer(&key).await? {
-            return Answer::from_kept(&kept)
-                .ok_or_else(|| Failure::internal(&"a kept answer could not be read"));
+        if let Some(kept) = daemon.cx.kept_answer(&key).await? {
+            return HttpAnswer::from_kept(&kept)
+                .ok_or_else(|| HttpFailure::internal(&"a kept answer could not be read"));
         }
         let answer = work.await?;
-        if let Err(error) = daemon.keep_answer(key, answer.to_kept()).await {
+        if let Err(error) = daemon.cx.keep_answer(key, answer.to_kept()).await {
             // The work is done and durable; only its repetition is no longer recognised.
             tracing::warn!(%error, "an answer could not be kept for its idempotency key");
         }
@@ -72,11 +73,11 @@ where
 
 /// Does `work` to its end even when the client hangs up, which drops the handler: what is half done
 /// would be stored and not known, and the client will come back for the answer.
-pub(crate) async fn to_the_end<F>(app: &App, work: F) -> Reply
+pub(crate) async fn to_the_end<F>(app: &ServerState, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,
 {
-    app.tasks.spawn(work).await.unwrap_or_else(|error| Err(Failure::internal(&error)))
+    app.tasks.spawn(work).await.unwrap_or_else(|error| Err(HttpFailure::internal(&error)))
 }
 
 /// Marks a key as being worked on, for as long as it lives.
@@ -87,13 +88,14 @@ struct Running {
 }
 
 impl Running {
-    fn start(keys: &RunningKeys, key: &str) -> Result<Self, Failure> {
+    fn start(keys: &RunningKeys, key: &str) -> Result<Self, HttpFailure> {
         let new = keys.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
         if new {
             return Ok(Self { keys: keys.clone(), key: key.to_owned() });
         }
         let detail = "the first request with this Idempotency-Key is still being worked on";
-        Err(Failure::new(Sort::Conflict, detail).header(RETRY_AFTER, HeaderValue::from(1)))
+        Err(HttpFailure::new(ProblemSort::Conflict, detail)
+            .header(RETRY_AFTER, HeaderValue::from(1)))
     }
 }
 

@@ -3,32 +3,33 @@
 //!
 //! Owns the listeners, the guard before every route, limits of bodies and connections, idempotency
 //! of mutations, problem documents and the OpenAPI description. Leaves every decision about
-//! sessions to `bethink-daemon`: a handler extracts, calls and converts.
+//! sessions and memory to the services: a handler extracts, calls and converts.
 //!
-//! Reading order: [`serve`] → `accept` → `connection` → `guard` (`pages`) → `router` (`entrance`) → `routes` → `problem`.
+//! Reading order: [`serve`] → `accept` → `connection` → `guard` (`pages`) → `router` → `routes` → `problem`.
 
 mod accept;
 mod answer;
 mod app;
 mod body;
+mod change;
 mod connection;
 mod daemon_file;
-mod entrance;
 mod failures;
 mod guard;
 mod idempotency;
 mod listen;
+mod markdown;
 mod observe;
 mod openapi;
 mod pages;
-mod params;
+mod path;
 mod problem;
+mod query;
 mod router;
 mod routes;
 mod serve;
 mod token;
 
-pub use entrance::Entrance;
 pub use listen::ListenError;
-pub use serve::{ServeError, serve};
+pub use serve::{Entrance, ServeError, serve};
 pub use token::TokenError;

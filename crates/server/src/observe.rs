@@ -7,7 +7,7 @@ use http::Method;
 use http::header::{CACHE_CONTROL, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use tokio::time::Instant;
 
-use crate::problem::Failure;
+use crate::problem::HttpFailure;
 
 /// Counts and times a request under its route, never under its path: ids would make every request
 /// a series of its own.
@@ -51,7 +51,7 @@ pub(crate) fn panicked(cause: Box<dyn std::any::Any + Send>) -> Response {
         .map(String::as_str)
         .or_else(|| cause.downcast_ref::<&str>().copied())
         .unwrap_or("a handler panicked");
-    Failure::internal(&text).into_response()
+    HttpFailure::internal(&text).into_response()
 }
 
 /// A client may invent methods; series are made for the known ones only.

@@ -3,7 +3,7 @@
 use bethink_api as api;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
-use utoipa::{Modify, OpenApi};
+use utoipa::{IntoParams, Modify, OpenApi};
 
 /// What no single handler says: the title, the token, and the shapes behind `state/{kind}`.
 #[derive(OpenApi)]
@@ -25,15 +25,38 @@ use utoipa::{Modify, OpenApi};
         api::ImportRequest,
         api::ImportFile,
         api::DreamResult,
+        api::StateKind,
+        api::UsageBy,
     )),
-    modifiers(&Token),
+    modifiers(&TokenScheme),
     security(("token" = []))
 )]
 pub(crate) struct Contract;
 
-struct Token;
+/// What most requests that change something take. Only described here: `idempotency` reads it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[allow(dead_code, reason = "it describes a header to OpenAPI")]
+pub(crate) struct Key {
+    /// 1 to 255 printable ASCII characters
+    #[param(rename = "Idempotency-Key")]
+    idempotency_key: Option<String>,
+}
 
-impl Modify for Token {
+/// A topic in the path. Only described here: `MemoryPath` reads it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[allow(dead_code, reason = "it describes a path to OpenAPI")]
+pub(crate) struct TopicPath {
+    /// `private` or `team`
+    scope: String,
+    /// The file without `.md`; a slash in it is sent as %2F
+    name: String,
+}
+
+struct TokenScheme;
+
+impl Modify for TokenScheme {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)

@@ -29,17 +29,17 @@ const PAGES: usize = 32;
 
 /// Logins of this run of the daemon; a restart forgets them.
 #[derive(Debug, Default)]
-pub(crate) struct Pages(Mutex<Known>);
+pub(crate) struct Pages(Mutex<KnownPages>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownPages {
     launches: VecDeque<(Secret, Instant)>,
     /// Least lately used first.
-    pages: VecDeque<Page>,
+    pages: VecDeque<PageLogin>,
 }
 
 #[derive(Debug)]
-struct Page {
+struct PageLogin {
     cookie: Secret,
     value: Secret,
     used: Instant,
@@ -73,7 +73,7 @@ impl Pages {
         if known.pages.len() >= PAGES {
             known.pages.pop_front();
         }
-        known.pages.push_back(Page { cookie, value, used: now });
+        known.pages.push_back(PageLogin { cookie, value, used: now });
         Some(Admitted { cookie: cookie_text, page: value_text })
     }
 
@@ -96,7 +96,7 @@ impl Pages {
         admitted
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KnownPages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

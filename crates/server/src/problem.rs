@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use bethink_api::Problem;
-use bethink_daemon::{Kind, Refusal};
+use bethink_service::{ErrorKind, ServiceError};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 
@@ -12,14 +12,14 @@ const RETRY_SECONDS: u64 = 1;
 
 /// A refusal on its way out: the problem, and headers that belong to it.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct HttpFailure {
     problem: Box<Problem>,
     headers: HeaderMap,
 }
 
 /// What kind of refusal it is, as far as HTTP can tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum ProblemSort {
     Invalid,
     InvalidJson,
     InvalidUtf8,
@@ -47,7 +47,7 @@ pub(crate) enum Sort {
     Internal,
 }
 
-impl Sort {
+impl ProblemSort {
     /// Status, stable slug, title.
     pub(crate) fn row(self) -> (StatusCode, &'static str, &'static str) {
         use StatusCode as S;
@@ -97,28 +97,28 @@ impl Sort {
     }
 }
 
-impl From<Kind> for Sort {
-    fn from(kind: Kind) -> Self {
+impl From<ErrorKind> for ProblemSort {
+    fn from(kind: ErrorKind) -> Self {
         match kind {
-            Kind::Invalid => Self::Invalid,
-            Kind::NotFound => Self::NotFound,
-            Kind::Conflict => Self::Conflict,
-            Kind::Stale => Self::Stale,
-            Kind::KeyReused => Self::KeyReused,
-            Kind::TooLarge => Self::TooLarge,
-            Kind::ContextOverflow => Self::ContextOverflow,
-            Kind::NotCompactable => Self::NotCompactable,
-            Kind::StorageFull => Self::StorageFull,
-            Kind::ReadOnly => Self::ReadOnly,
-            Kind::ShuttingDown => Self::ShuttingDown,
-            Kind::Unreachable => Self::Unreachable,
-            Kind::Internal => Self::Internal,
+            ErrorKind::Invalid => Self::Invalid,
+            ErrorKind::NotFound => Self::NotFound,
+            ErrorKind::Conflict => Self::Conflict,
+            ErrorKind::Stale => Self::Stale,
+            ErrorKind::KeyReused => Self::KeyReused,
+            ErrorKind::TooLarge => Self::TooLarge,
+            ErrorKind::ContextOverflow => Self::ContextOverflow,
+            ErrorKind::NotCompactable => Self::NotCompactable,
+            ErrorKind::StorageFull => Self::StorageFull,
+            ErrorKind::ReadOnly => Self::ReadOnly,
+            ErrorKind::ShuttingDown => Self::ShuttingDown,
+            ErrorKind::Unreachable => Self::Unreachable,
+            ErrorKind::Internal => Self::Internal,
         }
     }
 }
 
-impl Failure {
-    pub(crate) fn new(sort: Sort, detail: impl Into<String>) -> Self {
+impl HttpFailure {
+    pub(crate) fn new(sort: ProblemSort, detail: impl Into<String>) -> Self {
         let (status, slug, title) = sort.row();
         let problem = Box::new(Problem {
             kind: slug.to_owned(),
@@ -129,10 +129,10 @@ impl Failure {
         });
         let mut headers = HeaderMap::new();
         match sort {
-            Sort::Unauthorized => {
+            ProblemSort::Unauthorized => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
-            Sort::ShuttingDown | Sort::Busy => {
+            ProblemSort::ShuttingDown | ProblemSort::Busy => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
             }
             _ => {}
@@ -142,7 +142,7 @@ impl Failure {
 
     /// A field or parameter that breaks a rule.
     pub(crate) fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(Sort::Invalid, detail).at(field)
+        Self::new(ProblemSort::Invalid, detail).at(field)
     }
 
     /// Names the place of what was wrong.
@@ -154,7 +154,7 @@ impl Failure {
     /// A fault of ours: the cause goes to the log, never to the caller.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(%cause, "a request met a fault of the daemon");
-        Self::new(Sort::Internal, "the daemon met a fault of its own; its log has the cause")
+        Self::new(ProblemSort::Internal, "the daemon met a fault of its own; its log has the cause")
     }
 
     pub(crate) fn bounded(mut self, limit: u64, actual: u64) -> Self {
@@ -183,9 +183,9 @@ impl Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        if refusal.kind == Kind::Internal {
+impl From<ServiceError> for HttpFailure {
+    fn from(refusal: ServiceError) -> Self {
+        if refusal.kind == ErrorKind::Internal {
             return Self::internal(&refusal);
         }
         let mut failure = Self::new(refusal.kind.into(), refusal.detail);
@@ -199,7 +199,7 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for HttpFailure {
     fn into_response(self) -> Response {
         let status =
             StatusCode::from_u16(self.problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -213,25 +213,25 @@ impl IntoResponse for Failure {
 mod tests {
     use super::*;
 
-    fn of(kind: Kind) -> Problem {
-        Failure::from(Refusal::new(kind, "why")).problem().clone()
+    fn of(kind: ErrorKind) -> Problem {
+        HttpFailure::from(ServiceError::new(kind, "why")).problem().clone()
     }
 
     #[test]
     fn every_kind_has_its_status_and_slug() {
         for (kind, status, slug) in [
-            (Kind::Invalid, 422, "invalid"),
-            (Kind::NotFound, 404, "not_found"),
-            (Kind::Conflict, 409, "conflict"),
-            (Kind::Stale, 412, "stale"),
-            (Kind::KeyReused, 422, "key_reused"),
-            (Kind::TooLarge, 413, "too_large"),
-            (Kind::ContextOverflow, 422, "context_overflow"),
-            (Kind::NotCompactable, 409, "not_compactable"),
-            (Kind::StorageFull, 507, "storage_full"),
-            (Kind::ReadOnly, 503, "read_only"),
-            (Kind::ShuttingDown, 503, "shutting_down"),
-            (Kind::Internal, 500, "internal"),
+            (ErrorKind::Invalid, 422, "invalid"),
+            (ErrorKind::NotFound, 404, "not_found"),
+            (ErrorKind::Conflict, 409, "conflict"),
+            (ErrorKind::Stale, 412, "stale"),
+            (ErrorKind::KeyReused, 422, "key_reused"),
+            (ErrorKind::TooLarge, 413, "too_large"),
+            (ErrorKind::ContextOverflow, 422, "context_overflow"),
+            (ErrorKind::NotCompactable, 409, "not_compactable"),
+            (ErrorKind::StorageFull, 507, "storage_full"),
+            (ErrorKind::ReadOnly, 503, "read_only"),
+            (ErrorKind::ShuttingDown, 503, "shutting_down"),
+            (ErrorKind::Internal, 500, "internal"),
         ] {
             let problem = of(kind);
             assert_eq!((problem.status, problem.kind.as_str()), (status, slug));
@@ -240,8 +240,9 @@ mod tests {
 
     #[test]
     fn what_a_refusal_names_reaches_the_caller() {
-        let refusal = Refusal::invalid("messages[3].role", "no such role").bounded(2, 3).hint("do");
-        let problem = Failure::from(refusal).problem().clone();
+        let refusal =
+            ServiceError::invalid("messages[3].role", "no such role").bounded(2, 3).hint("do");
+        let problem = HttpFailure::from(refusal).problem().clone();
         assert_eq!(problem.field.as_deref(), Some("messages[3].role"));
         assert_eq!((problem.limit, problem.actual), (Some(2), Some(3)));
         assert_eq!(problem.hint.as_deref(), Some("do"));
@@ -249,16 +250,19 @@ mod tests {
 
     #[test]
     fn a_fault_of_ours_tells_nothing() {
-        let problem = Failure::from(Refusal::new(Kind::Internal, "secret path")).problem().clone();
+        let problem = HttpFailure::from(ServiceError::new(ErrorKind::Internal, "secret path"))
+            .problem()
+            .clone();
         assert!(!problem.detail.contains("secret"));
     }
 
     #[test]
     fn headers_that_belong_to_a_status() {
-        let response = Failure::from(Refusal::new(Kind::ShuttingDown, "stop")).into_response();
+        let response =
+            HttpFailure::from(ServiceError::new(ErrorKind::ShuttingDown, "stop")).into_response();
         assert_eq!(response.headers()[RETRY_AFTER], "1");
         assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
-        let response = Failure::new(Sort::Unauthorized, "who").into_response();
+        let response = HttpFailure::new(ProblemSort::Unauthorized, "who").into_response();
         assert_eq!(response.headers()[WWW_AUTHENTICATE], "Bearer");
     }
 }

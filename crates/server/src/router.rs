@@ -13,21 +13,24 @@ use utoipa::openapi::extensions::Extensions;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::app::App;
-use crate::entrance::Entrance;
+use crate::app::ServerState;
 use crate::guard::{Guard, guard};
 use crate::observe::{dress, observe, panicked};
 use crate::openapi::{Contract, with_problems};
-use crate::problem::{Failure, Sort};
+use crate::problem::{HttpFailure, ProblemSort};
 use crate::routes::{
-    collapses, compactions, context, dashboard, decisions, dream, events, export, extract, hooks,
-    import, instructions, jobs, memories, memory_care, memory_tool, messages, notes, projects,
-    recall, search, sessions, state, system, team, usage,
+    compactions, context, dashboard, events, files, hooks, instructions, jobs, memories,
+    memory_work, messages, notes, search, sessions, state, system, team, usage,
 };
+use crate::serve::Entrance;
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
 /// the outer one.
-pub(crate) fn router(app: App, entrances: Vec<Entrance>, guard_state: Arc<Guard>) -> Router {
+pub(crate) fn router(
+    app: ServerState,
+    entrances: Vec<Entrance>,
+    guard_state: Arc<Guard>,
+) -> Router {
     let api = routes().split_for_parts().0.with_state(app);
     let inner = entrances.into_iter().fold(api, |all, entrance| all.merge(entrance.router));
     let inner = inner
@@ -55,7 +58,7 @@ pub(crate) fn openapi(entrances: &[Entrance]) -> Bytes {
 }
 
 /// Every route, with its description.
-fn routes() -> OpenApiRouter<App> {
+fn routes() -> OpenApiRouter<ServerState> {
     OpenApiRouter::with_openapi(Contract::openapi())
         .routes(routes!(system::health))
         .routes(routes!(system::metrics))
@@ -75,24 +78,24 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(compactions::list))
         .routes(routes!(compactions::undo))
         .routes(routes!(compactions::expand))
-        .routes(routes!(collapses::list))
-        .routes(routes!(collapses::expand))
-        .routes(routes!(decisions::list))
+        .routes(routes!(compactions::collapses))
+        .routes(routes!(compactions::expand_collapse))
+        .routes(routes!(context::decisions))
         .routes(routes!(notes::get, notes::put))
         .routes(routes!(notes::update))
         .routes(routes!(state::todos, state::put_todos))
         .routes(routes!(state::get, state::put))
         .routes(routes!(memories::list, memories::remember))
         .routes(routes!(memories::index))
-        .routes(routes!(extract::extract))
-        .routes(routes!(extract::forget))
-        .routes(routes!(memory_care::lint))
-        .routes(routes!(memory_care::rebuild))
+        .routes(routes!(memory_work::extract))
+        .routes(routes!(memory_work::forget))
+        .routes(routes!(memory_work::lint))
+        .routes(routes!(memory_work::rebuild))
         .routes(routes!(memories::get, memories::put, memories::delete))
         .routes(routes!(memories::history))
         .routes(routes!(memories::restore))
-        .routes(routes!(recall::recall))
-        .routes(routes!(memory_tool::call))
+        .routes(routes!(memory_work::recall))
+        .routes(routes!(memory_work::call_tool))
         .routes(routes!(team::status))
         .routes(routes!(team::init))
         .routes(routes!(team::sync))
@@ -102,31 +105,31 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(instructions::get))
         .routes(routes!(instructions::approve))
         .routes(routes!(instructions::revoke))
-        .routes(routes!(dream::dream))
+        .routes(routes!(memory_work::dream))
         .routes(routes!(dashboard::launch))
         .routes(routes!(dashboard::login))
         .routes(routes!(dashboard::gateway))
         .routes(routes!(events::all))
         .routes(routes!(events::events))
-        .routes(routes!(projects::list))
+        .routes(routes!(sessions::projects))
         .routes(routes!(hooks::hook))
-        .routes(routes!(import::import))
-        .routes(routes!(export::export))
+        .routes(routes!(files::import))
+        .routes(routes!(files::export))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::get))
         .routes(routes!(usage::model))
         .routes(routes!(usage::usage))
 }
 
-async fn unknown_route(request: Request) -> Failure {
+async fn unknown_route(request: Request) -> HttpFailure {
     let path: String = request.uri().path().chars().take(200).collect();
-    Failure::new(Sort::NotFound, format!("there is no route {path:?}"))
+    HttpFailure::new(ProblemSort::NotFound, format!("there is no route {path:?}"))
         .hint("GET /openapi.json lists the routes")
 }
 
-async fn wrong_method(request: Request) -> Failure {
+async fn wrong_method(request: Request) -> HttpFailure {
     let detail = format!("the route has no method {}; `Allow` lists its methods", request.method());
-    Failure::new(Sort::MethodNotAllowed, detail)
+    HttpFailure::new(ProblemSort::MethodNotAllowed, detail)
 }
 
 #[cfg(test)]

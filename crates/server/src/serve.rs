@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use axum::Router;
 use bethink_config::{Home, Settings};
 use bethink_daemon::Daemon;
 use tokio::net::UnixListener;
@@ -11,14 +12,24 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::accept::Connections;
-use crate::app::{App, Capability, RunningKeys};
+use crate::app::{Capability, RunningKeys, ServerState};
 use crate::daemon_file::Announcement;
-use crate::entrance::Entrance;
 use crate::guard::Guard;
 use crate::listen::{self, ListenError};
 use crate::pages::Pages;
 use crate::router::{openapi, router};
-use crate::token::{Token, TokenError};
+use crate::token::{ServerToken, TokenError};
+
+/// What a gateway, MCP or the dashboard brings along. The guard stands before it as before every route, and
+/// takes the daemon's token out of what it lets in: nothing behind it ever sees one.
+#[derive(Debug)]
+pub struct Entrance {
+    pub name: &'static str,
+    /// Method and path of each route, as the router writes them, so that all of them can be tried.
+    pub routes: &'static [(&'static str, &'static str)],
+    /// Without a fallback: there is one for all.
+    pub router: Router,
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -44,13 +55,13 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
     let home = Home::new(&settings.home);
-    let token = Token::of(&home)?;
+    let token = ServerToken::of(&home)?;
     let (tcp, address) = listen::tcp(&settings.daemon.listen).await?;
     let unix = if settings.daemon.socket { unix_listener(&home) } else { None };
 
     let (tasks, models) = (TaskTracker::new(), daemon.clone());
     let pages = Arc::new(Pages::default());
-    let app = App {
+    let app = ServerState {
         daemon,
         limits: (&settings.daemon).into(),
         stopping: shutdown.clone(),
@@ -79,7 +90,7 @@ pub async fn serve(
     // Gone before the drain: a client that looks now should start another daemon, not wait here.
     drop(announcement);
     tracing::info!("stopping");
-    models.ask_no_more();
+    models.close_models();
     connections.drain().await;
     Ok(())
 }

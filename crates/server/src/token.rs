@@ -18,9 +18,9 @@ const MAX_BYTES: u64 = 4_096;
 const CAPABILITY: &str = "bethink 2026-11-22 capability of the gateway";
 
 /// Never printed.
-pub(crate) struct Token(Vec<u8>);
+pub(crate) struct ServerToken(Vec<u8>);
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for ServerToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token(…)")
     }
@@ -39,7 +39,7 @@ pub enum TokenError {
     Untrusted { path: PathBuf, why: &'static str },
 }
 
-impl Token {
+impl ServerToken {
     pub(crate) fn new(text: &str) -> Self {
         Self(text.as_bytes().to_vec())
     }
@@ -85,7 +85,7 @@ fn make_private(home: &Path) -> Result<(), TokenError> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Token, TokenError> {
+fn read(path: &Path) -> Result<ServerToken, TokenError> {
     let failed = |source| TokenError::File { what: "read", path: path.to_path_buf(), source };
     let untrusted = |why| Err(TokenError::Untrusted { path: path.to_path_buf(), why });
     let nofollow = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
@@ -109,7 +109,7 @@ fn read(path: &Path) -> Result<Token, TokenError> {
     if token.len() < MIN_BYTES || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return untrusted("does not hold a token");
     }
-    Ok(Token::new(token))
+    Ok(ServerToken::new(token))
 }
 
 /// Written whole beside its place and linked into it: a start that is killed leaves no half token,
@@ -151,9 +151,9 @@ mod tests {
     #[test]
     fn made_once_and_private() {
         let (_dir, home) = home();
-        let first = Token::of(&home).unwrap();
+        let first = ServerToken::of(&home).unwrap();
         assert_eq!(first.0.len(), 64);
-        assert!(Token::of(&home).unwrap().is(&first.0));
+        assert!(ServerToken::of(&home).unwrap().is(&first.0));
         assert_eq!((mode(home.path()), mode(&home.token())), (0o700, 0o600));
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
         assert_eq!(format!("{first:?}"), "Token(…)");
@@ -162,12 +162,12 @@ mod tests {
     #[test]
     fn another_home_has_another_token() {
         let ((_a, one), (_b, two)) = (home(), home());
-        assert!(!Token::of(&one).unwrap().is(&Token::of(&two).unwrap().0));
+        assert!(!ServerToken::of(&one).unwrap().is(&ServerToken::of(&two).unwrap().0));
     }
 
     #[test]
     fn only_the_whole_token_is_right() {
-        let token = Token::new("0123456789abcdef0123456789abcdef");
+        let token = ServerToken::new("0123456789abcdef0123456789abcdef");
         assert!(token.is(b"0123456789abcdef0123456789abcdef"));
         for wrong in [&b""[..], b"0", b"0123456789abcdef0123456789abcdeF"] {
             assert!(!token.is(wrong));
@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_capability_is_of_its_token() {
-        let (one, two) = (Token::new("0123456789abcdef0123456789abcdef"), Token::new("another"));
+        let (one, two) =
+            (ServerToken::new("0123456789abcdef0123456789abcdef"), ServerToken::new("another"));
         let capability = one.capability();
         assert_eq!((capability.len(), one.capability()), (64, capability.clone()));
         assert!(
@@ -191,7 +192,7 @@ mod tests {
             let (_dir, home) = home();
             fs::create_dir(home.path()).unwrap();
             prepare(&home.token());
-            let error = Token::of(&home).unwrap_err().to_string();
+            let error = ServerToken::of(&home).unwrap_err().to_string();
             assert!(error.contains(expect), "{error}");
         };
         let good = "0123456789abcdef0123456789abcdef";

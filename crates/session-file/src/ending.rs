@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::envelope::{Envelope, text};
+use crate::envelope::{LineEnvelope, text};
 
 /// Claude Code lists sessions by reading this much of the end of each file.
 pub const METADATA_BYTES: u64 = 16 << 10;
@@ -51,7 +51,7 @@ impl Ending {
         if candidate.is_none() || line.len() as u64 > METADATA_BYTES {
             return;
         }
-        let Ok(record) = serde_json::from_slice::<Envelope<'_>>(line) else { return };
+        let Ok(record) = serde_json::from_slice::<LineEnvelope<'_>>(line) else { return };
         match text(record.kind).as_deref() {
             Some("custom-title") => self.title_at = Some(self.written),
             Some("tag") => self.tag_at = Some(self.written),

@@ -8,57 +8,33 @@ use serde_json::value::RawValue;
 
 /// Every member stays raw, so that one of an unexpected type costs that member and not the line.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Envelope<'a> {
-    #[serde(borrow, rename = "type")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+pub(crate) struct LineEnvelope<'a> {
+    #[serde(rename = "type")]
     pub(crate) kind: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) subtype: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) message: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) uuid: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) parent_uuid: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) timestamp: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) is_sidechain: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) agent_id: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) is_compact_summary: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) is_meta: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) session_id: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) cwd: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) git_branch: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) version: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) compact_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) summary: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) leaf_uuid: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) custom_title: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) ai_title: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) tag: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(crate) tags: Option<&'a RawValue>,
 }
 
-impl Envelope<'_> {
-    pub(crate) fn on_sidechain(&self) -> bool {
-        is_true(self.is_sidechain)
-    }
-
+impl LineEnvelope<'_> {
     pub(crate) fn time(&self) -> Option<UnixMicros> {
         let at: jiff::Timestamp = text(self.timestamp)?.parse().ok()?;
         Some(UnixMicros(at.as_microsecond()))
@@ -68,13 +44,13 @@ impl Envelope<'_> {
     pub(crate) fn boundary(&self) -> (String, u64) {
         #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Metadata<'a> {
+        struct CompactMetadata<'a> {
             #[serde(borrow)]
             trigger: Option<&'a RawValue>,
             #[serde(borrow)]
             pre_tokens: Option<&'a RawValue>,
         }
-        let metadata: Metadata<'_> = self
+        let metadata: CompactMetadata<'_> = self
             .compact_metadata
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
             .unwrap_or_default();

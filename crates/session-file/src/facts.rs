@@ -6,8 +6,8 @@ use bethink_transcript::{Block, BlockKind, Role, UnixMicros};
 use serde_json::value::RawValue;
 
 use crate::chains::Chains;
-use crate::envelope::{Envelope, text};
-use crate::line::{Kind, MessageLine, RecordedCompaction, Thread};
+use crate::envelope::{LineEnvelope, text};
+use crate::line::{LineKind, MessageLine, RecordedCompaction, Thread};
 
 /// Longest title taken from a first prompt, in characters: a line of a list.
 const PROMPT_TITLE_CHARS: usize = 80;
@@ -17,7 +17,7 @@ const SYNTHETIC: &str = "<synthetic>";
 
 /// Gathered while the file is read.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub struct SessionFileFacts {
     /// What Claude Code would show: the last `custom-title`, else the last `ai-title`, else the last
     /// summary that belongs to a message of this file, else the first prompt.
     pub title: Option<String>,
@@ -50,8 +50,8 @@ pub struct Facts {
     first_prompt: Option<String>,
 }
 
-impl Facts {
-    pub(crate) fn envelope(&mut self, record: &Envelope<'_>, thread: &Thread) {
+impl SessionFileFacts {
+    pub(crate) fn envelope(&mut self, record: &LineEnvelope<'_>, thread: &Thread) {
         if let Some(at) = record.time() {
             self.first_at = Some(self.first_at.map_or(at, |first| first.min(at)));
             self.last_at = Some(self.last_at.map_or(at, |last| last.max(at)));
@@ -70,24 +70,24 @@ impl Facts {
         self.pending = Some((line, trigger.to_owned(), pre_tokens));
     }
 
-    pub(crate) fn metadata(&mut self, record: &Envelope<'_>) -> Option<Kind> {
+    pub(crate) fn metadata(&mut self, record: &LineEnvelope<'_>) -> Option<LineKind> {
         let slot = match text(record.kind).as_deref()? {
             "tag" => {
                 self.tags = record.all_tags();
-                return Some(Kind::Tags(self.tags.clone()));
+                return Some(LineKind::Tags(self.tags.clone()));
             }
             "summary" => {
                 let summary = text(record.summary)?.into_owned();
                 let leaf = text(record.leaf_uuid).unwrap_or_default().into_owned();
                 self.summaries.push((leaf, summary.clone()));
-                return Some(Kind::Title(summary));
+                return Some(LineKind::Title(summary));
             }
             "custom-title" => (&mut self.custom_title, record.custom_title),
             _ => (&mut self.ai_title, record.ai_title),
         };
         let title = text(slot.1)?.into_owned();
         *slot.0 = Some(title.clone());
-        Some(Kind::Title(title))
+        Some(LineKind::Title(title))
     }
 
     pub(crate) fn message(&mut self, number: u64, line: &MessageLine) {

@@ -19,7 +19,9 @@ pub mod reader;
 pub mod writer;
 
 pub use ending::Ending;
-pub use facts::Facts;
-pub use line::{Damage, Kind, Line, MessageLine, RecordedCompaction, SidechainKey, Thread};
-pub use reader::{Reader, lines};
-pub use writer::{Compacted, Writer};
+pub use facts::SessionFileFacts;
+pub use line::{
+    LineDamage, LineKind, MessageLine, RecordedCompaction, SessionLine, SidechainKey, Thread,
+};
+pub use reader::{SessionFileReader, lines};
+pub use writer::{ExportedCompaction, RecordWriter};

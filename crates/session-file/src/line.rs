@@ -6,39 +6,36 @@ use std::sync::Arc;
 use bethink_transcript::{Message, MessageId, ParseError, UnixMicros};
 use bytes::Bytes;
 
-use crate::reader::{MAX_DEPTH, MAX_LINE_BYTES};
+/// Longest line that is read. Recorded images make lines of some megabytes; a longer one is kept
+/// without being looked into.
+pub const MAX_LINE_BYTES: usize = 64 << 20;
+
+/// Deepest nesting that is read, the limit that `serde_json` sets for itself.
+pub const MAX_DEPTH: usize = 128;
 
 /// A line cut around the message that it carries: `head + raw + tail` are its bytes again, its line
 /// end included. A line without a message is all head.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct SessionLine {
     /// From 1.
     pub number: u64,
     pub head: Bytes,
     pub tail: Bytes,
-    pub kind: Kind,
+    pub kind: LineKind,
 }
 
-impl Line {
+impl SessionLine {
     /// The message object between head and tail; empty where the line carries none.
     pub fn raw(&self) -> &[u8] {
         match &self.kind {
-            Kind::Message(line) => line.message.raw(),
+            LineKind::Message(line) => line.message.raw(),
             _ => &[],
-        }
-    }
-
-    /// Why the line is kept but could not be read, if it could not.
-    pub fn damage(&self) -> Option<&Damage> {
-        match &self.kind {
-            Kind::Damaged(damage) => Some(damage),
-            _ => None,
         }
     }
 }
 
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum LineKind {
     Message(Box<MessageLine>),
     /// `compact_boundary`: what came before it was summarised by the recorder.
     Boundary {
@@ -53,7 +50,7 @@ pub enum Kind {
     /// A record that means nothing to bethink (progress, snapshots, …), or an empty line.
     Other,
     /// Kept whole, and worth reporting.
-    Damaged(Damage),
+    Damaged(LineDamage),
 }
 
 /// A message with what its record says of it.
@@ -110,7 +107,7 @@ pub struct RecordedCompaction {
 
 /// Why a line is kept as a record alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub enum LineDamage {
     #[error("the line has {0} bytes; at most {MAX_LINE_BYTES} are read")]
     TooLong(usize),
     #[error("not UTF-8 from byte {0} on")]

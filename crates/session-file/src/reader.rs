@@ -1,27 +1,22 @@
 //! Bytes in, lines out: nothing is copied but what a chunk cuts in two.
 
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, ParseError, Seq, UnixMicros, json};
 use bytes::{Bytes, BytesMut};
 use serde_json::value::RawValue;
 
 use crate::chains::Chains;
-use crate::envelope::{Envelope, is_true, text};
-use crate::facts::Facts;
-use crate::line::{Damage, Kind, Line, MessageLine, Thread};
-
-/// Longest line that is read. Recorded images make lines of some megabytes; a longer one is kept
-/// without being looked into.
-pub const MAX_LINE_BYTES: usize = 64 << 20;
-
-/// Deepest nesting that is read, the limit that `serde_json` sets for itself.
-pub const MAX_DEPTH: usize = 128;
+use crate::envelope::{LineEnvelope, is_true, text};
+use crate::facts::SessionFileFacts;
+use crate::line::{
+    LineDamage, LineKind, MAX_DEPTH, MAX_LINE_BYTES, MessageLine, SessionLine, Thread,
+};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// All lines of a file that is in memory.
-pub fn lines(file: Bytes) -> (Vec<Line>, Facts) {
-    let mut reader = Reader::new();
+pub fn lines(file: Bytes) -> (Vec<SessionLine>, SessionFileFacts) {
+    let mut reader = SessionFileReader::new();
     let mut out = Vec::new();
     reader.feed(file, |line| out.push(line));
     let facts = reader.finish(|line| out.push(line));
@@ -30,22 +25,22 @@ pub fn lines(file: Bytes) -> (Vec<Line>, Facts) {
 
 /// Reads a file in chunks of any size. Never fails: what can't be read is a line with a reason.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct SessionFileReader {
     /// Start of a line whose end has not come yet.
     rest: BytesMut,
     number: u64,
     chains: Chains,
-    facts: Facts,
+    facts: SessionFileFacts,
     last_time: UnixMicros,
 }
 
-impl Reader {
+impl SessionFileReader {
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Takes the next bytes of the file and hands out every line that they complete.
-    pub fn feed(&mut self, mut chunk: Bytes, mut each: impl FnMut(Line)) {
+    pub fn feed(&mut self, mut chunk: Bytes, mut each: impl FnMut(SessionLine)) {
         if !self.rest.is_empty() {
             let end = memchr::memchr(b'\n', &chunk).map_or(chunk.len(), |at| at + 1);
             self.rest.extend_from_slice(&chunk.split_to(end));
@@ -63,7 +58,7 @@ impl Reader {
     }
 
     /// What is known so far; the title is settled at the end.
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &SessionFileFacts {
         &self.facts
     }
 
@@ -72,13 +67,13 @@ impl Reader {
         self.chains.knows(uuid)
     }
 
-    /// What the session is called by what was read so far; as in [`Facts::title`].
+    /// What the session is called by what was read so far; as in [`SessionFileFacts::title`].
     pub fn title(&self) -> Option<String> {
         self.facts.title_so_far(&self.chains)
     }
 
     /// Hands out the last line where it has no end, and tells what was learnt of the whole file.
-    pub fn finish(mut self, mut each: impl FnMut(Line)) -> Facts {
+    pub fn finish(mut self, mut each: impl FnMut(SessionLine)) -> SessionFileFacts {
         if !self.rest.is_empty() {
             let whole = self.rest.split().freeze();
             each(self.line(whole));
@@ -87,43 +82,43 @@ impl Reader {
         self.facts
     }
 
-    fn line(&mut self, whole: Bytes) -> Line {
+    fn line(&mut self, whole: Bytes) -> SessionLine {
         self.number += 1;
-        let kind = self.kind(&whole).unwrap_or_else(Kind::Damaged);
+        let kind = self.kind(&whole).unwrap_or_else(LineKind::Damaged);
         self.facts.bytes += whole.len() as u64;
         let (head, tail) = match &kind {
-            Kind::Message(line) => {
+            LineKind::Message(line) => {
                 let raw = line.message.raw();
                 let start = raw.as_ptr() as usize - whole.as_ptr() as usize;
                 (whole.slice(..start), whole.slice(start + raw.len()..))
             }
             _ => (whole, Bytes::new()),
         };
-        Line { number: self.number, head, tail, kind }
+        SessionLine { number: self.number, head, tail, kind }
     }
 
-    fn kind(&mut self, whole: &Bytes) -> Result<Kind, Damage> {
+    fn kind(&mut self, whole: &Bytes) -> Result<LineKind, LineDamage> {
         if whole.len() > MAX_LINE_BYTES {
-            return Err(Damage::TooLong(whole.len()));
+            return Err(LineDamage::TooLong(whole.len()));
         }
         let body = if self.number == 1 { whole.strip_prefix(BOM).unwrap_or(whole) } else { whole };
-        let body = std::str::from_utf8(body).map_err(|e| Damage::NotUtf8(e.valid_up_to()))?;
+        let body = std::str::from_utf8(body).map_err(|e| LineDamage::NotUtf8(e.valid_up_to()))?;
         if body.trim_ascii().is_empty() {
-            return Ok(Kind::Other);
+            return Ok(LineKind::Other);
         }
         check_depth(body.as_bytes())?;
         if !body.trim_ascii_start().starts_with('{') {
             return Err(match serde_json::from_str::<serde::de::IgnoredAny>(body) {
-                Ok(_) => Damage::NotAnObject,
-                Err(e) => Damage::NotJson(e.to_string()),
+                Ok(_) => LineDamage::NotAnObject,
+                Err(e) => LineDamage::NotJson(e.to_string()),
             });
         }
-        let record: Envelope<'_> =
-            serde_json::from_str(body).map_err(|e| Damage::NotJson(e.to_string()))?;
+        let record: LineEnvelope<'_> =
+            serde_json::from_str(body).map_err(|e| LineDamage::NotJson(e.to_string()))?;
         self.record(whole, &record)
     }
 
-    fn record(&mut self, whole: &Bytes, record: &Envelope<'_>) -> Result<Kind, Damage> {
+    fn record(&mut self, whole: &Bytes, record: &LineEnvelope<'_>) -> Result<LineKind, LineDamage> {
         let thread = self.chains.place(record, self.number);
         self.last_time = record.time().unwrap_or(self.last_time);
         self.facts.envelope(record, &thread);
@@ -134,34 +129,35 @@ impl Reader {
                 if thread == Thread::Main {
                     self.facts.boundary(self.number, &trigger, pre_tokens);
                 }
-                Ok(Kind::Boundary { trigger, pre_tokens })
+                Ok(LineKind::Boundary { trigger, pre_tokens })
             }
             Some("summary" | "custom-title" | "ai-title" | "tag") => {
-                Ok(self.facts.metadata(record).unwrap_or(Kind::Other))
+                Ok(self.facts.metadata(record).unwrap_or(LineKind::Other))
             }
-            _ => Ok(Kind::Other),
+            _ => Ok(LineKind::Other),
         }
     }
 
     fn message(
         &mut self,
         whole: &Bytes,
-        record: &Envelope<'_>,
+        record: &LineEnvelope<'_>,
         thread: Thread,
-    ) -> Result<Kind, Damage> {
-        let raw = record.message.filter(|raw| raw.get() != "null").ok_or(Damage::NoMessage)?.get();
+    ) -> Result<LineKind, LineDamage> {
+        let raw =
+            record.message.filter(|raw| raw.get() != "null").ok_or(LineDamage::NoMessage)?.get();
         let meta = MessageMeta {
             seq: Seq::ZERO,
             id: self.message_id(record)?,
             created_at: self.last_time,
         };
-        let parsed = Message::parse(meta, whole.slice_ref(raw.as_bytes()), Source::Provider);
+        let parsed = Message::parse(meta, whole.slice_ref(raw.as_bytes()), MessageSource::Provider);
         if looks_empty(&parsed) && content_is_empty(raw) {
-            return Err(Damage::Empty);
+            return Err(LineDamage::Empty);
         }
         let message = parsed?;
         if !self.chains.take_message(message.id.as_str()) {
-            return Err(Damage::Repeated(message.id));
+            return Err(LineDamage::Repeated(message.id));
         }
         let line = MessageLine {
             parent_uuid: text(record.parent_uuid).map(Into::into),
@@ -171,27 +167,27 @@ impl Reader {
             message,
         };
         self.facts.message(self.number, &line);
-        Ok(Kind::Message(Box::new(line)))
+        Ok(LineKind::Message(Box::new(line)))
     }
 
-    fn message_id(&self, record: &Envelope<'_>) -> Result<MessageId, Damage> {
+    fn message_id(&self, record: &LineEnvelope<'_>) -> Result<MessageId, LineDamage> {
         if let Some(id) = text(record.uuid).and_then(|uuid| MessageId::new(&uuid).ok()) {
             return Ok(id);
         }
         MessageId::new(&format!("line-{}", self.number)).map_err(|e| {
-            Damage::Message(ParseError { field: "uuid".into(), problem: e.to_string() })
+            LineDamage::Message(ParseError { field: "uuid".into(), problem: e.to_string() })
         })
     }
 }
 
 /// A line with no more brackets than levels can't be too deep, strings or not; only the others are
 /// walked.
-fn check_depth(body: &[u8]) -> Result<(), Damage> {
+fn check_depth(body: &[u8]) -> Result<(), LineDamage> {
     if memchr::memchr2_iter(b'{', b'[', body).nth(MAX_DEPTH).is_none() {
         return Ok(());
     }
     match json::depth(body) {
-        depth if depth > MAX_DEPTH => Err(Damage::TooDeep(depth)),
+        depth if depth > MAX_DEPTH => Err(LineDamage::TooDeep(depth)),
         _ => Ok(()),
     }
 }
@@ -210,11 +206,11 @@ fn looks_empty(parsed: &Result<Message, ParseError>) -> bool {
 
 fn content_is_empty(message: &str) -> bool {
     #[derive(serde::Deserialize)]
-    struct Content<'a> {
+    struct RawContent<'a> {
         #[serde(borrow)]
         content: Option<&'a RawValue>,
     }
-    let Ok(Content { content }) = serde_json::from_str(message) else { return false };
+    let Ok(RawContent { content }) = serde_json::from_str(message) else { return false };
     match content.map(RawValue::get) {
         None | Some("null" | r#""""#) => true,
         Some(raw) => serde_json::from_str::<[(); 0]>(raw).is_ok(),

@@ -1,15 +1,15 @@
 //! Whatever a file holds, its lines put together are the file.
 
-use bethink_session_file::{Kind, Line, Reader, Thread, lines};
+use bethink_session_file::{LineKind, SessionFileReader, SessionLine, Thread, lines};
 use bytes::Bytes;
 use proptest::prelude::*;
 
-fn joined(lines: &[Line]) -> Vec<u8> {
+fn joined(lines: &[SessionLine]) -> Vec<u8> {
     lines.iter().flat_map(|line| [&line.head[..], line.raw(), &line.tail[..]].concat()).collect()
 }
 
-fn in_chunks(file: &[u8], size: usize) -> Vec<Line> {
-    let mut reader = Reader::new();
+fn in_chunks(file: &[u8], size: usize) -> Vec<SessionLine> {
+    let mut reader = SessionFileReader::new();
     let mut out = Vec::new();
     for chunk in file.chunks(size) {
         reader.feed(Bytes::copy_from_slice(chunk), |line| out.push(line));
@@ -69,7 +69,7 @@ proptest! {
         let (whole, facts) = lines(Bytes::from(file.clone()));
         prop_assert_eq!(joined(&whole), &file[..]);
         prop_assert_eq!(facts.bytes, file.len() as u64);
-        let on_main = |line: &&Line| matches!(&line.kind, Kind::Message(m) if m.thread == Thread::Main);
+        let on_main = |line: &&SessionLine| matches!(&line.kind, LineKind::Message(m) if m.thread == Thread::Main);
         prop_assert_eq!(facts.messages, whole.iter().filter(on_main).count() as u64);
 
         let pieces = in_chunks(&file, size);

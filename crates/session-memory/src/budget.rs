@@ -1,10 +1,10 @@
 //! How large notes may grow, and what goes first.
 
-use bethink_context::placeholder::beginning;
-use bethink_tokens::Estimator;
+use bethink_tokens::text_tokens;
+use bethink_transcript::text::beginning;
 
-use crate::document::{Document, Part, trimmed};
-use crate::draft::{Draft, DraftSection, Row};
+use crate::document::{Document, NotesSection, trimmed};
+use crate::draft::{DraftSection, NotesDraft, NotesRow};
 use crate::template::{SectionKind, Template};
 
 /// Tokens of one section and of the whole file (specification, section 6).
@@ -22,15 +22,10 @@ pub(crate) const ALWAYS: u32 = u32::MAX;
 
 /// What is shortened first, to last. Sections of a person's own come before all of these, and the
 /// title is never touched.
-const TRIM_ORDER: [SectionKind; 7] = [
-    SectionKind::Worklog,
-    SectionKind::Results,
-    SectionKind::Learnings,
-    SectionKind::Docs,
-    SectionKind::Workflow,
-    SectionKind::Files,
-    SectionKind::Task,
-];
+const TRIM_FIRST: [SectionKind; 7] = {
+    use SectionKind::*;
+    [Worklog, Results, Learnings, Docs, Workflow, Files, Task]
+};
 const TRIM_LAST: [SectionKind; 2] = [SectionKind::Errors, SectionKind::CurrentState];
 /// Percent of its allowance that a section is shortened to, round by round.
 const SHARES: [u64; 5] = [70, 45, 25, 10, 0];
@@ -56,69 +51,52 @@ impl NotesBudget {
 
     /// Shortens a draft until it fits beside what a person wrote: `kept` tokens in each section, and
     /// `elsewhere` outside of all.
-    pub fn trim(&self, draft: &mut Draft, kept: &[u64], elsewhere: u64, estimator: &dyn Estimator) {
+    pub fn trim(&self, draft: &mut NotesDraft, kept: &[u64], elsewhere: u64) {
         let kept_in = |at: usize| kept.get(at).copied().unwrap_or(0);
         for (at, section) in draft.sections.iter_mut().enumerate() {
             let room = self.section.saturating_sub(kept_in(at)).max(self.section / OWN_SHARE);
-            shorten(section, room, estimator);
+            shorten(section, room);
         }
         let all_kept = elsewhere + kept.iter().sum::<u64>();
         let room = self.total.saturating_sub(all_kept).max(self.total / OWN_SHARE);
-        let fits = |draft: &Draft| {
-            draft.sections.iter().map(|s| size(&s.rows, estimator)).sum::<u64>() <= room
-        };
-        for (at_last, share) in rounds() {
-            for kind in order(at_last) {
-                if fits(draft) {
-                    return;
-                }
-                for section in draft.sections.iter_mut().filter(|s| s.kind == kind) {
-                    shorten(section, self.section * share / 100, estimator);
-                }
+        let fits =
+            |draft: &NotesDraft| draft.sections.iter().map(|s| size(&s.rows)).sum::<u64>() <= room;
+        for (kind, share) in trim_order() {
+            if fits(draft) {
+                return;
+            }
+            for section in draft.sections.iter_mut().filter(|s| s.kind == kind) {
+                shorten(section, self.section * share / 100);
             }
         }
     }
 
     /// The file as a prompt shows it: within the budget, with a note where the whole is.
-    pub fn cut(
-        &self,
-        text: &str,
-        template: &Template,
-        whole_at: &str,
-        estimator: &dyn Estimator,
-    ) -> String {
-        if u64::from(estimator.text(text)) <= self.total {
+    pub fn cut(&self, text: &str, template: &Template, whole_at: &str) -> String {
+        if u64::from(text_tokens(text)) <= self.total {
             return text.to_owned();
         }
-        let known = |heading: &str| template.place(heading).is_some();
-        let mut document = Document::parse_with(text, template.level, &known);
-        let mut cutter = Cutter { whole_at, estimator };
+        let mut document = template.read(text);
+        let cutter = Cutter { whole_at };
         document.preamble = cutter.head(&document.preamble, self.section);
         cutter.drop_foreign(&mut document, template, self.total);
-        let kinds: Vec<_> = document
-            .parts
-            .iter()
-            .map(|part| {
-                template.place(&part.heading).and_then(|at| template.sections.get(at)?.kind)
-            })
-            .collect();
+        let kind = |part: &NotesSection| template.sections[template.place(&part.heading)?].kind;
+        let kinds: Vec<_> = document.parts.iter().map(kind).collect();
         for (part, kind) in document.parts.iter_mut().zip(&kinds) {
             part.lines = cutter.within(part, *kind, self.section);
         }
         let mut shown = document.render(template.level);
-        for (at_last, share) in rounds() {
-            for wanted in order(at_last) {
-                if u64::from(estimator.text(&shown)) <= self.total {
-                    return shown;
-                }
-                let room = self.section * share / 100;
-                for (part, kind) in document.parts.iter_mut().zip(&kinds) {
-                    if *kind == wanted {
-                        part.lines = cutter.within(part, *kind, room);
-                    }
-                }
-                shown = document.render(template.level);
+        for (wanted, share) in trim_order() {
+            if u64::from(text_tokens(&shown)) <= self.total {
+                return shown;
             }
+            let room = self.section * share / 100;
+            for (part, kind) in document.parts.iter_mut().zip(&kinds) {
+                if *kind == wanted {
+                    part.lines = cutter.within(part, *kind, room);
+                }
+            }
+            shown = document.render(template.level);
         }
         // A template of thousands of sections: what is left is cut as one text.
         let bytes = usize::try_from(self.total * 2).unwrap_or(usize::MAX);
@@ -126,28 +104,26 @@ impl NotesBudget {
     }
 }
 
-fn rounds() -> impl Iterator<Item = (bool, u64)> {
-    [false, true].into_iter().flat_map(|last| SHARES.into_iter().map(move |share| (last, share)))
+/// Kinds of sections with the share that each is shortened to next.
+fn trim_order() -> impl Iterator<Item = (Option<SectionKind>, u64)> {
+    let first = std::iter::once(None).chain(TRIM_FIRST.map(Some)).collect::<Vec<_>>();
+    [first, TRIM_LAST.map(Some).to_vec()].into_iter().flat_map(|kinds| {
+        let round = move |share| kinds.clone().into_iter().map(move |kind| (kind, share));
+        SHARES.into_iter().flat_map(round)
+    })
 }
 
-fn order(at_last: bool) -> Vec<Option<SectionKind>> {
-    match at_last {
-        false => std::iter::once(None).chain(TRIM_ORDER.map(Some)).collect(),
-        true => TRIM_LAST.map(Some).to_vec(),
-    }
+fn cost(row: &NotesRow) -> u64 {
+    u64::from(text_tokens(&row.text)) + 1
 }
 
-fn cost(row: &Row, estimator: &dyn Estimator) -> u64 {
-    u64::from(estimator.text(&row.text)) + 1
-}
-
-pub(crate) fn size(rows: &[Row], estimator: &dyn Estimator) -> u64 {
-    rows.iter().filter(|row| row.weight != ALWAYS).map(|row| cost(row, estimator)).sum()
+pub(crate) fn size(rows: &[NotesRow]) -> u64 {
+    rows.iter().filter(|row| row.weight != ALWAYS).map(cost).sum()
 }
 
 /// Drops the lightest rows, of equal ones the oldest, until the rest fits `room`.
-fn shorten(section: &mut DraftSection, room: u64, estimator: &dyn Estimator) {
-    let mut left = size(&section.rows, estimator);
+fn shorten(section: &mut DraftSection, room: u64) {
+    let mut left = size(&section.rows);
     let mut order: Vec<usize> = (0..section.rows.len()).collect();
     order.sort_by_key(|at| section.rows.get(*at).map_or(ALWAYS, |row| row.weight));
     let mut gone = vec![false; section.rows.len()];
@@ -156,39 +132,32 @@ fn shorten(section: &mut DraftSection, room: u64, estimator: &dyn Estimator) {
         if left <= room {
             break;
         }
-        left = left.saturating_sub(cost(row, estimator));
+        left = left.saturating_sub(cost(row));
         gone[at] = true;
     }
-    let mut at = 0;
-    section.rows.retain(|_| {
-        at += 1;
-        !gone[at - 1]
-    });
+    let mut gone = gone.into_iter();
+    section.rows.retain(|_| gone.next() == Some(false));
 }
 
 /// Cuts lines and says so.
 struct Cutter<'a> {
     whole_at: &'a str,
-    estimator: &'a dyn Estimator,
 }
 
 impl Cutter<'_> {
-    fn within(&mut self, part: &Part, kind: Option<SectionKind>, room: u64) -> Vec<String> {
-        // A log is worth most at its end.
-        match kind {
-            Some(SectionKind::Worklog) => {
-                let mut lines = part.lines.clone();
-                lines.reverse();
-                let mut lines = self.head(&lines, room);
-                lines.reverse();
-                lines
-            }
-            _ => self.head(&part.lines, room),
+    fn within(&self, part: &NotesSection, kind: Option<SectionKind>, room: u64) -> Vec<String> {
+        if kind != Some(SectionKind::Worklog) {
+            return self.head(&part.lines, room);
         }
+        // A log is worth most at its end.
+        let newest_first: Vec<String> = part.lines.iter().rev().cloned().collect();
+        let mut lines = self.head(&newest_first, room);
+        lines.reverse();
+        lines
     }
 
     /// The first lines within `room`, then how many were left out.
-    fn head(&mut self, lines: &[String], room: u64) -> Vec<String> {
+    fn head(&self, lines: &[String], room: u64) -> Vec<String> {
         let lines = trimmed(lines);
         let mut left = room;
         let mut kept = Vec::new();
@@ -197,7 +166,7 @@ impl Cutter<'_> {
             if left_out(line).is_some() {
                 continue;
             }
-            let cost = u64::from(self.estimator.text(line)) + 1;
+            let cost = u64::from(text_tokens(line)) + 1;
             if cost > left {
                 // Two bytes a token hold for any kind of text.
                 let bytes = usize::try_from(left * 2).unwrap_or(usize::MAX);
@@ -221,7 +190,7 @@ impl Cutter<'_> {
     /// Where the headings alone take more than `room`, the template's sections say more than a person's
     /// own: the current state must not go with them.
     fn drop_foreign(&self, document: &mut Document, template: &Template, room: u64) {
-        let cost = |part: &Part| u64::from(self.estimator.text(&part.heading)) + 2;
+        let cost = |part: &NotesSection| u64::from(text_tokens(&part.heading)) + 2;
         if document.parts.iter().map(cost).sum::<u64>() <= room {
             return;
         }
@@ -252,34 +221,31 @@ pub(crate) fn left_out(line: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use bethink_tokens::ByteEstimator;
-
     use super::*;
 
-    const ESTIMATOR: ByteEstimator = ByteEstimator;
-
-    fn draft(rows: usize) -> Draft {
+    fn draft(rows: usize) -> NotesDraft {
         let template = Template::default();
         let sections = template.sections.iter().map(|section| {
-            let rows = (0..rows).map(|n| Row::item(format!("{n}"), &"word ".repeat(40), n as u32));
+            let rows =
+                (0..rows).map(|n| NotesRow::item(format!("{n}"), &"word ".repeat(40), n as u32));
             DraftSection::new(section.kind, rows.collect())
         });
-        Draft { sections: sections.collect() }
+        NotesDraft { sections: sections.collect() }
     }
 
-    fn tokens(draft: &Draft, kind: SectionKind) -> u64 {
+    fn tokens(draft: &NotesDraft, kind: SectionKind) -> u64 {
         let section = draft.sections.iter().find(|s| s.kind == Some(kind)).unwrap();
-        size(&section.rows, &ESTIMATOR)
+        size(&section.rows)
     }
 
-    fn total(draft: &Draft) -> u64 {
-        draft.sections.iter().map(|s| size(&s.rows, &ESTIMATOR)).sum()
+    fn total(draft: &NotesDraft) -> u64 {
+        draft.sections.iter().map(|s| size(&s.rows)).sum()
     }
 
     #[test]
     fn sections_and_the_whole_stay_within_their_budgets() {
         let mut draft = draft(60);
-        NotesBudget::default().trim(&mut draft, &[], 0, &ESTIMATOR);
+        NotesBudget::default().trim(&mut draft, &[], 0);
         assert!(total(&draft) <= TOTAL_TOKENS, "{}", total(&draft));
         assert!(tokens(&draft, SectionKind::CurrentState) > 1_900);
         assert!(tokens(&draft, SectionKind::Errors) > 1_900);
@@ -292,7 +258,7 @@ mod tests {
     fn current_state_and_errors_are_the_last_to_be_trimmed() {
         let small = NotesBudget { section: 2_000, total: 3_000 };
         let mut tight = draft(60);
-        small.trim(&mut tight, &[], 0, &ESTIMATOR);
+        small.trim(&mut tight, &[], 0);
         assert!(total(&tight) <= 3_000);
         assert_eq!(tokens(&tight, SectionKind::Task), 0);
         assert!(tokens(&tight, SectionKind::Errors) > 0);
@@ -303,7 +269,7 @@ mod tests {
     fn what_a_person_wrote_takes_room_but_never_all() {
         let mut beside = draft(60);
         let kept: Vec<u64> = (0..10).map(|_| 1_000_000).collect();
-        NotesBudget::default().trim(&mut beside, &kept, 0, &ESTIMATOR);
+        NotesBudget::default().trim(&mut beside, &kept, 0);
         assert!(tokens(&beside, SectionKind::CurrentState) > 300);
         assert!(total(&beside) <= TOTAL_TOKENS / OWN_SHARE);
     }
@@ -317,7 +283,7 @@ mod tests {
     }
 
     fn cut(text: &str) -> String {
-        NotesBudget::default().cut(text, &Template::default(), "FILE", &ESTIMATOR)
+        NotesBudget::default().cut(text, &Template::default(), "FILE")
     }
 
     #[test]
@@ -333,7 +299,7 @@ mod tests {
             format!("# Errors & Corrections\n{long}# Current State\n{long}"),
         ] {
             let shown = cut(&text);
-            assert!(u64::from(ESTIMATOR.text(&shown)) <= TOTAL_TOKENS + 100, "{}", shown.len());
+            assert!(u64::from(text_tokens(&shown)) <= TOTAL_TOKENS + 100, "{}", shown.len());
             assert!(shown.contains("FILE"), "{}", &shown[..200]);
         }
         let headings = cut(&format!("{}{state}", "# Own\ntext\n\n".repeat(50_000)));

@@ -5,16 +5,14 @@ use bethink_transcript::text::{closed_fences, heading_level};
 /// The parts of a file between its headings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Lines before the first heading.
     pub preamble: Vec<String>,
-    pub parts: Vec<Part>,
+    pub parts: Vec<NotesSection>,
     /// The file ends its lines as Windows does.
     pub crlf: bool,
 }
 
-/// A heading with the lines below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct NotesSection {
     /// Without its marks.
     pub heading: String,
     /// The heading's line as it stood in the file; empty for a heading that is to be made.
@@ -47,7 +45,7 @@ impl Document {
             match heading(line, level).filter(|heading| !fenced || known(heading)) {
                 Some(heading) => {
                     let (heading, raw) = (heading.to_owned(), line.trim_end().to_owned());
-                    let part = Part { heading, raw, lines: Vec::new() };
+                    let part = NotesSection { heading, raw, lines: Vec::new() };
                     document.parts.push(part);
                 }
                 None => match document.parts.last_mut() {

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use bethink_facts::Facts;
 
 use crate::document::same_heading;
-use crate::merge::{Written, WrittenRow};
 use crate::template::{SectionKind, Template};
+use crate::written::{WrittenNotes, WrittenRow};
 
 /// Writes notes. Strategies share one way into the file: whatever writes, [`crate::update`] merges.
 pub trait NotesWriter: Send + Sync {
     /// Its name, as it is stored beside what it wrote.
     fn strategy(&self) -> &'static str;
-    fn write(&self, request: &NotesRequest<'_>) -> Result<Draft, WriterError>;
+    fn write(&self, request: &NotesRequest<'_>) -> Result<NotesDraft, WriterError>;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,19 +36,19 @@ pub struct WriterError {
 
 /// Notes as written, before they meet the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct NotesDraft {
     /// One for each section of the template, in its order.
     pub sections: Vec<DraftSection>,
 }
 
-impl Draft {
+impl NotesDraft {
     /// The daemon's rows as they stand since it last wrote: what it would write if nothing had happened.
-    pub fn standing(template: &Template, last: &Written) -> Self {
+    pub fn standing(template: &Template, last: &WrittenNotes) -> Self {
         let sections = template.sections.iter().map(|section| {
             let own =
                 last.rows.iter().filter(|row| same_heading(&row.id.section, &section.heading));
             let own = own.filter(|row| !is_description(template, &row.text));
-            let row = |row: &WrittenRow| Row {
+            let row = |row: &WrittenRow| NotesRow {
                 key: row.id.key.clone(),
                 text: row.text.clone(),
                 weight: STANDING_WEIGHT,
@@ -85,28 +85,26 @@ pub(crate) fn words_key(line: &str) -> String {
     let number = words.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |number, byte| {
         (number ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
-    let head = bethink_context::placeholder::beginning(&words, KEY_BYTES - 20);
+    let head = bethink_transcript::text::beginning(&words, KEY_BYTES - 20);
     format!("={head} {number:016x}")
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DraftSection {
     pub kind: Option<SectionKind>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<NotesRow>,
 }
 
-/// One line of the notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct NotesRow {
     /// What it is about, the same in every wording: a row that a person removed is known by it.
     pub key: String,
     /// One line; never a heading and never a fence.
     pub text: String,
-    /// Rows of lower weight go first when room is short.
     pub weight: u32,
 }
 
-impl Row {
+impl NotesRow {
     /// A list item. White space of any kind becomes single spaces.
     pub fn item(key: impl Into<String>, text: &str, weight: u32) -> Self {
         Self { key: key.into(), text: format!("- {}", one_line(text)), weight }
@@ -121,7 +119,7 @@ impl Row {
 
 impl DraftSection {
     /// Rows without text go, and a key that stands twice is told apart.
-    pub(crate) fn new(kind: Option<SectionKind>, rows: Vec<Row>) -> Self {
+    pub(crate) fn new(kind: Option<SectionKind>, rows: Vec<NotesRow>) -> Self {
         let mut keys = HashSet::new();
         let mut section = Self { kind, rows: Vec::with_capacity(rows.len()) };
         for mut row in rows.into_iter().filter(|row| !row.text.trim_matches(['-', ' ']).is_empty())
@@ -149,9 +147,9 @@ mod tests {
 
     #[test]
     fn a_row_is_one_line_and_no_structure() {
-        assert_eq!(Row::item("k", "a\n# b\t\u{7}c", 0).text, "- a # b c");
-        assert_eq!(Row::plain("k", "## a\nb", 0).text, "a b");
-        assert_eq!(Row::plain("k", "```", 0).text, "");
+        assert_eq!(NotesRow::item("k", "a\n# b\t\u{7}c", 0).text, "- a # b c");
+        assert_eq!(NotesRow::plain("k", "## a\nb", 0).text, "a b");
+        assert_eq!(NotesRow::plain("k", "```", 0).text, "");
     }
 
     #[test]
@@ -165,7 +163,11 @@ mod tests {
 
     #[test]
     fn keys_are_told_apart_and_empty_rows_go() {
-        let rows = vec![Row::item("k", "a", 0), Row::item("k", "b", 0), Row::item("e", " ", 0)];
+        let rows = vec![
+            NotesRow::item("k", "a", 0),
+            NotesRow::item("k", "b", 0),
+            NotesRow::item("e", " ", 0),
+        ];
         let section = DraftSection::new(None, rows);
         let keys: Vec<_> = section.rows.iter().map(|row| row.key.as_str()).collect();
         assert_eq!(keys, ["k", "k#2"]);

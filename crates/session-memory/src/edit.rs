@@ -2,24 +2,19 @@
 //!
 //! Nothing here touches the file. What the model leaves is taken apart by [`crate::model`] and merged, so
 //! that a wrong edit costs a line of notes at most. Refusals are told to the model, which may try again.
-//!
-//! Reading order: [`NotesEdit`] here → `shape` (which of the session's tools edits, and how it is called) →
-//! `blocks` (edits as text, where no tool can).
 
 mod blocks;
-mod shape;
 
-use bethink_tokens::Estimator;
 use bethink_transcript::text::plain;
 
 use crate::budget::NotesBudget;
-use crate::document::Document;
-use crate::draft::{Draft, is_description};
-use crate::merge::{Written, update};
+use crate::draft::{NotesDraft, is_description};
+use crate::merge::update;
 use crate::template::Template;
+use crate::written::WrittenNotes;
 
+pub use bethink_transcript::edit_tool::{EditCall, EditShape};
 pub use blocks::text_edits;
-pub use shape::{EditCall, EditShape};
 
 /// Edits of one update: ten sections want a few each; the rest is a loop.
 pub const MAX_EDITS: usize = 200;
@@ -40,53 +35,23 @@ pub struct NotesEdit {
     edits: usize,
 }
 
-/// Why an edit was not made. The text is as it was.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EditError {
-    #[error("{0}")]
-    OtherFile(String),
-    #[error(
-        "the old text is empty; give text that stands in the notes, such as the line in italics below a heading"
-    )]
-    NothingOld,
-    #[error("the old text and the new one are the same")]
-    NothingNew,
-    #[error(
-        "the old text does not stand in the notes; it must be there letter by letter, spaces and line ends too"
-    )]
-    NotFound,
-    #[error("the old text stands in the notes {count} times; give more of what is around it")]
-    Repeated { count: usize },
-    #[error("the notes would have {actual} bytes, {limit} are allowed; write less")]
-    TooBig { limit: usize, actual: usize },
-    #[error(
-        "{line:?} must stay as it is and where it is: headings and the lines in italics are not changed"
-    )]
-    FrameChanged { line: String },
-    #[error("no heading may be added; write {line:?} as a line of a section that is there")]
-    FrameAdded { line: String },
-    #[error("{MAX_EDITS} edits were made; no more are taken in this update")]
-    TooMany,
-}
-
 impl NotesEdit {
     /// The notes as a model gets them: every heading is there, lines end with `\n`, and what is far over
     /// the budget is cut. `file` is what stands on disk, `last` what the daemon knows of it.
     pub fn open(
         path: &str,
         template: &Template,
-        last: &Written,
+        last: &WrittenNotes,
         file: Option<&str>,
         budget: &NotesBudget,
-        estimator: &dyn Estimator,
     ) -> Self {
         let shown = NotesBudget {
             section: budget.section.saturating_mul(SHOWN_TIMES_BUDGET),
             total: budget.total.saturating_mul(SHOWN_TIMES_BUDGET),
         };
-        let standing = Draft::standing(template, last);
-        let whole = update(template, standing, last, file, &shown, estimator).text;
-        let before = shown.cut(&whole.replace("\r\n", "\n"), template, path, estimator);
+        let standing = NotesDraft::standing(template, last);
+        let whole = update(template, standing, last, file, &shown).text;
+        let before = shown.cut(&whole.replace("\r\n", "\n"), template, path);
         Self {
             path: path.to_owned(),
             template: template.clone(),
@@ -96,17 +61,19 @@ impl NotesEdit {
         }
     }
 
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// As the model was given them.
     pub fn before(&self) -> &str {
         &self.before
     }
 
-    /// As they are now.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Edits that were made.
     pub fn edits(&self) -> usize {
         self.edits
     }
@@ -122,36 +89,47 @@ impl NotesEdit {
     }
 
     /// Puts `new` in place of `old`, which stands there once, or of each with `replace_all`. The answer is
-    /// for the model.
+    /// for the model; an error says why the text is as it was.
     pub fn apply(
         &mut self,
         path: &str,
         old: &str,
         new: &str,
         replace_all: bool,
-    ) -> Result<String, EditError> {
-        self.permits(path).map_err(EditError::OtherFile)?;
+    ) -> Result<String, String> {
+        self.permits(path)?;
         if self.edits >= MAX_EDITS {
-            return Err(EditError::TooMany);
+            return Err(format!("{MAX_EDITS} edits were made; no more are taken in this update"));
         }
         let (old, new) = (old.replace("\r\n", "\n"), plain(new));
+        let refused = |why: &str| Err(why.to_owned());
         if old.is_empty() {
-            return Err(EditError::NothingOld);
+            return refused(
+                "the old text is empty; give text that stands in the notes, such as the line in italics below a heading",
+            );
         }
         if old == new {
-            return Err(EditError::NothingNew);
+            return refused("the old text and the new one are the same");
         }
-        let count = match self.text.matches(&old).count() {
-            0 => return Err(EditError::NotFound),
-            count if count > 1 && !replace_all => return Err(EditError::Repeated { count }),
-            count => count,
-        };
+        let count = self.text.matches(&old).count();
+        if count == 0 {
+            return refused(
+                "the old text does not stand in the notes; it must be there letter by letter, spaces and line ends too",
+            );
+        }
+        if count > 1 && !replace_all {
+            return Err(format!(
+                "the old text stands in the notes {count} times; give more of what is around it"
+            ));
+        }
         // Known before it is made: a short text that stands there often can ask for gigabytes.
         let grown = new.len().saturating_sub(old.len()).saturating_mul(count);
         let actual = self.text.len().saturating_add(grown);
         let limit = self.before.len() + MAX_ADDED_BYTES;
         if actual > limit {
-            return Err(EditError::TooBig { limit, actual });
+            return Err(format!(
+                "the notes would have {actual} bytes, {limit} are allowed; write less"
+            ));
         }
         let edited = self.text.replace(&old, &new);
         self.keeps_frame(&edited)?;
@@ -162,26 +140,29 @@ impl NotesEdit {
     }
 
     /// Headings and the template's own lines stand as before.
-    fn keeps_frame(&self, edited: &str) -> Result<(), EditError> {
+    fn keeps_frame(&self, edited: &str) -> Result<(), String> {
         let (was, is) = (self.frame(&self.before), self.frame(edited));
         let quoted = |line: &String| line.chars().take(QUOTED_CHARS).collect::<String>();
         let parted = was.iter().zip(&is).position(|(was, is)| was != is);
         let at = parted.unwrap_or(was.len().min(is.len()));
         match (was.get(at), is.get(at)) {
             (None, None) => Ok(()),
-            (None, Some(added)) => Err(EditError::FrameAdded { line: quoted(added) }),
-            (Some(_), Some(added)) if is.len() > was.len() => {
-                Err(EditError::FrameAdded { line: quoted(added) })
+            (was_there, Some(added)) if was_there.is_none() || is.len() > was.len() => {
+                let line = quoted(added);
+                Err(format!(
+                    "no heading may be added; write {line:?} as a line of a section that is there"
+                ))
             }
-            (Some(changed), _) => Err(EditError::FrameChanged { line: quoted(changed) }),
+            (changed, _) => Err(format!(
+                "{:?} must stay as it is and where it is: headings and the lines in italics are not changed",
+                changed.map(quoted).unwrap_or_default()
+            )),
         }
     }
 
     fn frame(&self, text: &str) -> Vec<String> {
-        let known = |heading: &str| self.template.place(heading).is_some();
-        let document = Document::parse_with(text, self.template.level, &known);
         let mut frame = Vec::new();
-        for part in document.parts {
+        for part in self.template.read(text).parts {
             frame.push(part.raw);
             let own = part.lines.into_iter().filter(|line| is_description(&self.template, line));
             frame.extend(own.map(|line| line.trim().to_owned()));
@@ -192,8 +173,6 @@ impl NotesEdit {
 
 #[cfg(test)]
 mod tests {
-    use bethink_tokens::ByteEstimator;
-
     use super::*;
 
     const PATH: &str = "/home/ada/.local/share/bethink/notes/s.md";
@@ -201,7 +180,7 @@ mod tests {
 
     fn open(file: Option<&str>) -> NotesEdit {
         let (template, budget) = (Template::default(), NotesBudget::default());
-        NotesEdit::open(PATH, &template, &Written::default(), file, &budget, &ByteEstimator)
+        NotesEdit::open(PATH, &template, &WrittenNotes::default(), file, &budget)
     }
 
     #[test]
@@ -224,7 +203,7 @@ mod tests {
         let mut notes = open(Some("# Current State\n- one\n- one\n# Own\n- two\n"));
         let before = notes.text().to_owned();
         let mut check = |old: &str, new: &str, expect: &str| {
-            let error = notes.apply(PATH, old, new, false).unwrap_err().to_string();
+            let error = notes.apply(PATH, old, new, false).unwrap_err();
             assert!(error.contains(expect), "{error}");
             assert_eq!(notes.text(), before);
         };
@@ -264,7 +243,7 @@ mod tests {
             let reason = notes.permits(path).unwrap_err();
             assert!(reason.contains(PATH), "{reason}");
             let error = notes.apply(path, TITLE, "x", false).unwrap_err();
-            assert_eq!(error, EditError::OtherFile(reason));
+            assert_eq!(error, reason);
         }
         assert_eq!(notes.text(), notes.before());
     }
@@ -275,13 +254,13 @@ mod tests {
         notes.apply(PATH, "\na\n", &format!("\n{}\n", "a".repeat(60_000)), false).unwrap();
         let long = "b".repeat(100);
         let error = notes.apply(PATH, "a", &long, true).unwrap_err();
-        assert!(matches!(error, EditError::TooBig { .. }), "{error}");
+        assert!(error.contains("bytes, "), "{error}");
         let mut notes = open(Some("# Current State\n- 0\n"));
         for n in 0..MAX_EDITS {
             notes.apply(PATH, &format!("- {n}\n"), &format!("- {}\n", n + 1), false).unwrap();
         }
         let error = notes.apply(PATH, "- 200\n", "- 201\n", false).unwrap_err();
-        assert_eq!(error, EditError::TooMany);
+        assert!(error.starts_with("200 edits were made"), "{error}");
     }
 
     #[test]

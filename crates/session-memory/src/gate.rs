@@ -5,40 +5,23 @@
 
 use bethink_transcript::{AssistantMessageId, Message, Role};
 
-/// How eagerly notes are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Profile {
-    #[default]
-    Default,
-    /// Fewer updates, for strategies that cost money.
-    Frugal,
-}
-
 /// What has to come together for an update (specification, section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateLimits {
-    /// Tokens of history before the first notes.
     pub first: u64,
-    /// Tokens of history since the last update.
     pub growth: u64,
     /// Tool calls since the last update, unless the last assistant turn made none.
     pub tool_calls: u64,
 }
 
-impl Profile {
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "default" => Some(Self::Default),
-            "frugal" => Some(Self::Frugal),
-            _ => None,
-        }
-    }
+impl GateLimits {
+    pub const DEFAULT: Self = Self { first: 10_000, growth: 5_000, tool_calls: 3 };
+    /// Fewer updates, for strategies that cost money.
+    pub const FRUGAL: Self = Self { first: 30_000, growth: 20_000, tool_calls: 3 };
 
-    pub fn limits(self) -> GateLimits {
-        match self {
-            Self::Default => GateLimits { first: 10_000, growth: 5_000, tool_calls: 3 },
-            Self::Frugal => GateLimits { first: 30_000, growth: 20_000, tool_calls: 3 },
-        }
+    /// The limits of a profile; the default ones for a name that is not known.
+    pub fn of_profile(name: &str) -> Self {
+        if name == "frugal" { Self::FRUGAL } else { Self::DEFAULT }
     }
 }
 
@@ -63,7 +46,6 @@ impl Growth {
         self.tokens
     }
 
-    /// Takes in the next message; `tokens` is its estimate.
     pub fn observe(&mut self, message: &Message, tokens: u64) {
         self.tokens += tokens;
         if message.role == Role::User {
@@ -95,7 +77,7 @@ impl Growth {
 
 #[cfg(test)]
 mod tests {
-    use bethink_transcript::message::Source;
+    use bethink_transcript::message::MessageSource;
     use bethink_transcript::{MessageId, MessageMeta, Seq, UnixMicros};
 
     use super::*;
@@ -115,21 +97,21 @@ mod tests {
             id: MessageId::new("m").unwrap(),
             created_at: UnixMicros(0),
         };
-        Message::parse(meta, raw.into_bytes().into(), Source::Client).unwrap()
+        Message::parse(meta, raw.into_bytes().into(), MessageSource::Client).unwrap()
     }
 
     /// Messages as (role, tokens, tool calls); due after the last.
-    fn check(profile: Profile, noted: Option<u64>, messages: &[(&str, u64, u64)], due: bool) {
+    fn check(limits: GateLimits, noted: Option<u64>, messages: &[(&str, u64, u64)], due: bool) {
         let mut growth = Growth::from(noted.unwrap_or(0), noted.is_some());
         for (role, tokens, calls) in messages {
             growth.observe(&message(role, *calls), *tokens);
         }
-        assert_eq!(growth.is_due(&profile.limits()), due, "{profile:?} {noted:?} {messages:?}");
+        assert_eq!(growth.is_due(&limits), due, "{limits:?} {noted:?} {messages:?}");
     }
 
     #[test]
     fn the_first_notes_come_at_ten_thousand_and_the_next_every_five() {
-        let all = Profile::Default;
+        let all = GateLimits::DEFAULT;
         check(all, None, &[("user", 9_900, 0), ("assistant", 99, 0)], false);
         check(all, None, &[("user", 9_900, 0), ("assistant", 100, 0)], true);
         check(all, Some(10_000), &[("user", 4_900, 0), ("assistant", 99, 0)], false);
@@ -138,7 +120,7 @@ mod tests {
 
     #[test]
     fn in_the_midst_of_work_it_takes_three_calls() {
-        let all = Profile::Default;
+        let all = GateLimits::DEFAULT;
         check(all, Some(0), &[("user", 6_000, 0), ("assistant", 10, 2)], false);
         check(all, Some(0), &[("user", 6_000, 0), ("assistant", 10, 3)], true);
         let rounds =
@@ -149,13 +131,13 @@ mod tests {
 
     #[test]
     fn the_frugal_profile_waits_longer() {
-        let frugal = Profile::Frugal;
+        let frugal = GateLimits::FRUGAL;
         check(frugal, None, &[("assistant", 29_999, 0)], false);
         check(frugal, None, &[("assistant", 30_000, 0)], true);
         check(frugal, Some(30_000), &[("assistant", 19_999, 0)], false);
         check(frugal, Some(30_000), &[("assistant", 20_000, 0)], true);
-        assert_eq!(Profile::named("frugal"), Some(frugal));
-        assert_eq!(Profile::named("lavish"), None);
+        assert_eq!(GateLimits::of_profile("frugal"), frugal);
+        assert_eq!(GateLimits::of_profile("lavish"), GateLimits::DEFAULT);
     }
 
     #[test]
@@ -165,8 +147,8 @@ mod tests {
         let then = growth.tokens();
         growth.observe(&message("assistant", 0), 4_000);
         growth.noted(then);
-        assert!(!growth.is_due(&Profile::Default.limits()));
+        assert!(!growth.is_due(&GateLimits::DEFAULT));
         growth.observe(&message("assistant", 0), 1_000);
-        assert!(growth.is_due(&Profile::Default.limits()));
+        assert!(growth.is_due(&GateLimits::DEFAULT));
     }
 }

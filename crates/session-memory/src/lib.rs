@@ -4,9 +4,6 @@
 //! and a person's live in one file: what a person wrote stays, what a person removed stays away. Pure:
 //! the file, the facts and the settings are arguments. Leaves reading, writing and waiting to the
 //! daemon, and what happened in the session to `bethink-facts`.
-//!
-//! Reading order: [`gate`] → [`template`] → [`document`] → [`draft`] → [`embedded`] → [`budget`] →
-//! [`merge`]; then, for a strategy that asks a model: [`instruction`] → [`edit`] → [`model`].
 
 pub mod budget;
 pub mod document;
@@ -18,13 +15,15 @@ pub mod instruction;
 pub mod merge;
 pub mod model;
 pub mod template;
+mod written;
 
 pub use budget::NotesBudget;
-pub use draft::{Draft, DraftSection, NotesRequest, NotesWriter, Row, WriterError};
-pub use edit::{EditCall, EditError, EditShape, NotesEdit, text_edits};
+pub use draft::{DraftSection, NotesDraft, NotesRequest, NotesRow, NotesWriter, WriterError};
+pub use edit::{NotesEdit, text_edits};
 pub use embedded::EmbeddedWriter;
-pub use gate::{GateLimits, Growth, Profile};
-pub use instruction::{EditWay, Instruction, InstructionFault};
-pub use merge::{Updated, Written, update};
+pub use gate::{GateLimits, Growth};
+pub use instruction::{EditWay, NotesInstruction};
+pub use merge::{Updated, update};
 pub use model::ModelWriter;
-pub use template::{SectionKind, Template, TemplateFault};
+pub use template::{OutlineFault, SectionKind, Template};
+pub use written::{RowId, WrittenNotes, WrittenRow};

@@ -9,78 +9,48 @@
 
 mod overlay;
 
-use bethink_tokens::Estimator;
-use serde::{Deserialize, Serialize};
-
 use crate::budget::{ALWAYS, NotesBudget};
-use crate::document::{Document, Part};
-use crate::draft::{Draft, DraftSection, Row};
+use crate::document::{Document, NotesSection};
+use crate::draft::{DraftSection, NotesDraft, NotesRow};
 use crate::template::Template;
+use crate::written::{RowId, TEMPLATE_KEY, WrittenNotes, WrittenRow};
 use overlay::Overlay;
 
 /// Removed rows that are remembered; the oldest go beyond it. Rows speak of a window of history, so
 /// what was removed long ago is not written again anyway.
 const MAX_REMOVED: usize = 5_000;
-/// Begins the key of a line of the template.
-const TEMPLATE_KEY: char = '~';
-
-/// What the daemon knows of a file that it wrote: kept beside it, for the next merge.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Written {
-    /// The daemon's own lines in the file.
-    pub rows: Vec<WrittenRow>,
-    /// Rows that a person removed, oldest first.
-    pub removed: Vec<RowId>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WrittenRow {
-    #[serde(flatten)]
-    pub id: RowId,
-    pub text: String,
-}
-
-/// A row by its section's heading and its key.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct RowId {
-    pub section: String,
-    pub key: String,
-}
-
 /// The file as it is to be written, and what to know of it next time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Updated {
     pub text: String,
-    pub written: Written,
+    pub written: WrittenNotes,
 }
 
 /// Writes `draft` into `file`, within the budget.
 pub fn update(
     template: &Template,
-    draft: Draft,
-    last: &Written,
+    draft: NotesDraft,
+    last: &WrittenNotes,
     file: Option<&str>,
     budget: &NotesBudget,
-    estimator: &dyn Estimator,
 ) -> Updated {
     let overlay = Overlay::read(template, last, file.unwrap_or_default());
     let mut draft = described(template, draft);
     overlay.strike(template, &mut draft);
-    let (kept, elsewhere) = overlay.sizes(template, estimator);
-    budget.trim(&mut draft, &kept, elsewhere, estimator);
+    let (kept, elsewhere) = overlay.sizes(template);
+    budget.trim(&mut draft, &kept, elsewhere);
     weave(template, &draft, &overlay)
 }
 
 /// The draft with the template's own lines before each section's rows.
-fn described(template: &Template, draft: Draft) -> Draft {
+fn described(template: &Template, draft: NotesDraft) -> NotesDraft {
     let mut drafted = draft.sections.into_iter();
     let sections = template.sections.iter().map(|section| {
         let own = drafted.next().unwrap_or_default();
         let described =
             section.description.iter().enumerate().filter(|(_, l)| !l.trim().is_empty());
-        let mut rows: Vec<Row> = described
-            .map(|(at, line)| Row {
+        let mut rows: Vec<NotesRow> = described
+            .map(|(at, line)| NotesRow {
                 key: format!("{TEMPLATE_KEY}{at}"),
                 text: line.clone(),
                 weight: ALWAYS,
@@ -89,19 +59,19 @@ fn described(template: &Template, draft: Draft) -> Draft {
         rows.extend(own.rows);
         DraftSection { kind: section.kind, rows }
     });
-    Draft { sections: sections.collect() }
+    NotesDraft { sections: sections.collect() }
 }
 
-fn weave(template: &Template, draft: &Draft, overlay: &Overlay) -> Updated {
+fn weave(template: &Template, draft: &NotesDraft, overlay: &Overlay) -> Updated {
     let mut document =
         Document { preamble: overlay.preamble.clone(), parts: Vec::new(), crlf: overlay.crlf };
-    let mut written = Written { rows: Vec::new(), removed: overlay.removed.clone() };
+    let mut written = WrittenNotes { rows: Vec::new(), removed: overlay.removed.clone() };
     document.parts.extend(overlay.extras_after(None));
     for (at, section) in template.sections.iter().enumerate() {
         let rows = draft.sections.get(at).map_or(&[][..], |drafted| &drafted.rows);
         let lines = overlay.woven(at, rows);
         let (heading, raw) = (section.heading.clone(), String::new());
-        document.parts.push(Part { heading, raw, lines });
+        document.parts.push(NotesSection { heading, raw, lines });
         document.parts.extend(overlay.extras_after(Some(at)));
         written.rows.extend(rows.iter().map(|row| WrittenRow {
             id: RowId { section: section.heading.clone(), key: row.key.clone() },

@@ -9,17 +9,17 @@ mod lines;
 
 use std::collections::{HashMap, HashSet};
 
-use bethink_tokens::Estimator;
 use bethink_transcript::text::plain;
 
 use crate::budget::{NotesBudget, left_out, size};
 use crate::document::{Document, same_heading};
 use crate::draft::{
-    Draft, DraftSection, NotesRequest, NotesWriter, Row, WriterError, is_description, words_key,
+    DraftSection, NotesDraft, NotesRequest, NotesRow, NotesWriter, WriterError, is_description,
+    words_key,
 };
-use crate::merge::Written;
 use crate::template::{SectionKind, Template, TemplateSection};
-use lines::{Line, readable};
+use crate::written::WrittenNotes;
+use lines::{NotesLine, readable};
 
 /// By which its notes are known.
 pub const STRATEGY: &str = "model";
@@ -36,9 +36,8 @@ pub struct ModelWriter<'a> {
     /// As it left them.
     pub edited: &'a str,
     /// What the daemon knows of the file since it last wrote it.
-    pub last: &'a Written,
+    pub last: &'a WrittenNotes,
     pub budget: &'a NotesBudget,
-    pub estimator: &'a dyn Estimator,
 }
 
 impl NotesWriter for ModelWriter<'_> {
@@ -46,10 +45,10 @@ impl NotesWriter for ModelWriter<'_> {
         STRATEGY
     }
 
-    fn write(&self, request: &NotesRequest<'_>) -> Result<Draft, WriterError> {
+    fn write(&self, request: &NotesRequest<'_>) -> Result<NotesDraft, WriterError> {
         let mut draft = self.taken_apart(request.template);
         let limit = self.budget.total.saturating_mul(TIMES_BUDGET);
-        let tokens: u64 = draft.sections.iter().map(|s| size(&s.rows, self.estimator)).sum();
+        let tokens: u64 = draft.sections.iter().map(|s| size(&s.rows)).sum();
         if tokens > limit {
             return Err(refused(format!("its notes have {tokens} tokens, {limit} are taken")));
         }
@@ -58,7 +57,7 @@ impl NotesWriter for ModelWriter<'_> {
         }
         if let Some(title) = request.title {
             let titles = draft.sections.iter_mut().filter(|s| s.kind == Some(SectionKind::Title));
-            titles.for_each(|s| s.rows = vec![Row::plain("title", title, TITLE_WEIGHT)]);
+            titles.for_each(|s| s.rows = vec![NotesRow::plain("title", title, TITLE_WEIGHT)]);
         }
         Ok(draft)
     }
@@ -69,33 +68,32 @@ fn refused(reason: String) -> WriterError {
 }
 
 impl ModelWriter<'_> {
-    fn taken_apart(&self, template: &Template) -> Draft {
+    fn taken_apart(&self, template: &Template) -> NotesDraft {
         let edited = plain(self.edited);
-        let standing = Draft::standing(template, self.last);
+        let standing = NotesDraft::standing(template, self.last);
         let by_section = self.lines_of(template, &edited);
         let sections = template.sections.iter().zip(by_section).zip(standing.sections);
         let sections = sections.map(|((section, lines), standing)| match lines {
             Some(lines) => self.section(section, &lines),
             None => standing,
         });
-        Draft { sections: sections.collect() }
+        NotesDraft { sections: sections.collect() }
     }
 
     /// The model's lines of each section; `None` where it has none and no heading.
-    fn lines_of(&self, template: &Template, edited: &str) -> Vec<Option<Vec<Line>>> {
-        let known = |heading: &str| template.place(heading).is_some();
-        let document = Document::parse_with(edited, template.level, &known);
+    fn lines_of(&self, template: &Template, edited: &str) -> Vec<Option<Vec<NotesLine>>> {
+        let document = template.read(edited);
         let persons = self.persons(template);
-        let is_own = |line: &Line| {
+        let is_own = |line: &NotesLine| {
             let text = line.text.trim();
             !persons.lines.contains(text)
                 && !is_description(template, text)
                 && left_out(text).is_none()
         };
-        let mut sections: Vec<Option<Vec<Line>>> = vec![None; template.sections.len()];
+        let mut sections: Vec<Option<Vec<NotesLine>>> = vec![None; template.sections.len()];
         let first = document.parts.iter().find_map(|part| template.place(&part.heading));
         let mut at = first.unwrap_or(0);
-        let mut add = |at: usize, lines: Vec<Line>| {
+        let mut add = |at: usize, lines: Vec<NotesLine>| {
             let Some(section) = sections.get_mut(at) else { return };
             section.get_or_insert_default().extend(lines.into_iter().filter(&is_own));
         };
@@ -107,14 +105,14 @@ impl ModelWriter<'_> {
             match template.place(&part.heading) {
                 Some(place) => at = place,
                 None if persons.headings.iter().any(|own| same_heading(own, &part.heading)) => {}
-                None => add(at, vec![Line::heading(&part.heading)]),
+                None => add(at, vec![NotesLine::heading(&part.heading)]),
             }
             add(at, readable(&part.lines));
         }
         sections
     }
 
-    fn section(&self, section: &TemplateSection, lines: &[Line]) -> DraftSection {
+    fn section(&self, section: &TemplateSection, lines: &[NotesLine]) -> DraftSection {
         let mut keys: HashMap<&str, &str> = HashMap::new();
         for row in &self.last.rows {
             if same_heading(&row.id.section, &section.heading) {
@@ -129,7 +127,7 @@ impl ModelWriter<'_> {
             let key = key.map_or_else(|| words_key(&line.text), |key| (*key).to_owned());
             // Lines of code may well repeat each other.
             if seen.insert(key.clone()) || line.is_code {
-                rows.push(Row { key, text: line.text.clone(), weight: 0 });
+                rows.push(NotesRow { key, text: line.text.clone(), weight: 0 });
             }
         }
         weigh(section.kind, &mut rows);
@@ -156,7 +154,7 @@ struct Persons<'a> {
 }
 
 /// A log is worth most at its end, everything else at its beginning.
-fn weigh(kind: Option<SectionKind>, rows: &mut [Row]) {
+fn weigh(kind: Option<SectionKind>, rows: &mut [NotesRow]) {
     let count = rows.len();
     for (at, row) in rows.iter_mut().enumerate() {
         let weight = if kind == Some(SectionKind::Worklog) { at + 1 } else { count - at };

@@ -2,14 +2,13 @@
 
 use bethink_transcript::text::{closed_fences, heading_level};
 
-use crate::document::{Document, same_heading, trimmed};
+use crate::document::{Document, NotesSection, same_heading, trimmed};
 
 /// Largest template that is taken, in bytes: headings and a line about each fit a hundred times.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
 /// Most sections of a template: more are no outline.
 pub const MAX_SECTIONS: usize = 50;
 
-/// What a section is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SectionKind {
     Title,
@@ -24,41 +23,10 @@ pub enum SectionKind {
     Worklog,
 }
 
-/// The default outline (specification, section 6): kind, heading, what belongs there.
-const DEFAULT: [(SectionKind, &str, &str); 10] = [
-    (SectionKind::Title, "Session Title", "_What the session is about, in 5 to 10 words._"),
-    (
-        SectionKind::CurrentState,
-        "Current State",
-        "_What is being worked on right now, what is open, what comes next._",
-    ),
-    (
-        SectionKind::Task,
-        "Task Specification",
-        "_What the user asked for, decided and ruled out, in the user's own words._",
-    ),
-    (
-        SectionKind::Files,
-        "Files and Functions",
-        "_Files that matter, what was done to them and what lives in them._",
-    ),
-    (SectionKind::Workflow, "Workflow", "_Commands that are run here, and how they end._"),
-    (
-        SectionKind::Errors,
-        "Errors & Corrections",
-        "_What went wrong, what came after it, what the user corrected._",
-    ),
-    (
-        SectionKind::Docs,
-        "Codebase and System Docs",
-        "_How the project is laid out and where it is described._",
-    ),
-    (SectionKind::Learnings, "Learnings", "_What worked, what did not, what to avoid._"),
-    (SectionKind::Results, "Key Results", "_Answers and outcomes that the user got._"),
-    (SectionKind::Worklog, "Worklog", "_What was done, step by step, oldest first._"),
-];
+/// The default outline (specification, section 6): headings, and what belongs below each.
+const DEFAULT: &str = include_str!("template.md");
 
-/// Words by which a person's own heading is understood; the first kind that fits counts.
+/// Words by which a heading is understood; the first kind that fits counts.
 const WORDS: [(SectionKind, &[&str]); 10] = [
     (SectionKind::Title, &["title"]),
     (SectionKind::CurrentState, &["state", "status", "current", "now"]),
@@ -72,7 +40,6 @@ const WORDS: [(SectionKind, &[&str]); 10] = [
     (SectionKind::Task, &["task", "specification", "goal", "request", "requirement"]),
 ];
 
-/// Headings with what belongs below each, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pub sections: Vec<TemplateSection>,
@@ -89,49 +56,46 @@ pub struct TemplateSection {
     pub kind: Option<SectionKind>,
 }
 
-/// Why a person's template is not used. The default is used instead.
+/// Why a person's template or instruction is not used. The default is used instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateFault {
-    #[error("the byte at offset {at} is not UTF-8; save the template as UTF-8")]
-    NotUtf8 { at: usize },
-    #[error("the template has {actual} bytes, {limit} are allowed")]
-    TooBig { limit: usize, actual: usize },
-    #[error("the template has no heading; a section begins with a line such as `# Current State`")]
-    NoHeading,
-    #[error("line {line} is a heading without a name; write `# NAME`")]
-    EmptyHeading { line: usize },
-    #[error("line {line} repeats the heading {heading:?}; every section needs a name of its own")]
-    RepeatedHeading { heading: String, line: usize },
-    #[error("the template has {actual} sections, {limit} are allowed")]
-    TooManySections { limit: usize, actual: usize },
+#[error("{0}")]
+pub struct OutlineFault(pub(crate) String);
+
+impl OutlineFault {
+    /// The text of a person's file, which is at most `limit` bytes long; `what` is what it should be.
+    pub(crate) fn check<'a>(what: &str, bytes: &'a [u8], limit: usize) -> Result<&'a str, Self> {
+        let actual = bytes.len();
+        if actual > limit {
+            return Err(Self(format!("the {what} has {actual} bytes, {limit} are allowed")));
+        }
+        std::str::from_utf8(bytes).map_err(|error| {
+            let at = error.valid_up_to();
+            Self(format!("the byte at offset {at} is not UTF-8; save the {what} as UTF-8"))
+        })
+    }
 }
 
 impl Default for Template {
     fn default() -> Self {
-        let sections = DEFAULT.map(|(kind, heading, description)| TemplateSection {
-            heading: heading.to_owned(),
-            description: vec![description.to_owned()],
-            kind: Some(kind),
-        });
-        Self { sections: sections.into(), level: 1 }
+        Self::of(Document::parse(DEFAULT, 1), 1)
     }
 }
 
 impl Template {
-    /// A person's `template.md`.
-    pub fn parse(bytes: &[u8]) -> Result<Self, TemplateFault> {
-        if bytes.len() > MAX_TEMPLATE_BYTES {
-            let (limit, actual) = (MAX_TEMPLATE_BYTES, bytes.len());
-            return Err(TemplateFault::TooBig { limit, actual });
-        }
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| TemplateFault::NotUtf8 { at: error.valid_up_to() })?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, OutlineFault> {
+        let text = OutlineFault::check("template", bytes, MAX_TEMPLATE_BYTES)?;
         let level = outline(text)?;
         let document = Document::parse(text, level);
-        if document.parts.len() > MAX_SECTIONS {
-            let (limit, actual) = (MAX_SECTIONS, document.parts.len());
-            return Err(TemplateFault::TooManySections { limit, actual });
+        let actual = document.parts.len();
+        if actual > MAX_SECTIONS {
+            let fault = format!("the template has {actual} sections, {MAX_SECTIONS} are allowed");
+            return Err(OutlineFault(fault));
         }
+        Ok(Self::of(document, level))
+    }
+
+    /// The first section of a kind is the one that is written.
+    fn of(document: Document, level: usize) -> Self {
         let mut taken = Vec::new();
         let sections = document.parts.into_iter().map(|part| {
             let kind = kind_of(&part.heading).filter(|kind| !taken.contains(kind));
@@ -139,12 +103,17 @@ impl Template {
             let description = trimmed(&part.lines).to_vec();
             TemplateSection { heading: part.heading, description, kind }
         });
-        Ok(Self { sections: sections.collect(), level })
+        Self { sections: sections.collect(), level }
+    }
+
+    /// A file of notes by its sections: a heading of the template counts wherever it stands.
+    pub(crate) fn read(&self, notes: &str) -> Document {
+        Document::parse_with(notes, self.level, &|heading| self.place(heading).is_some())
     }
 
     /// The file before anything was noted.
     pub fn bare(&self) -> String {
-        let parts = self.sections.iter().map(|section| crate::document::Part {
+        let parts = self.sections.iter().map(|section| NotesSection {
             heading: section.heading.clone(),
             raw: String::new(),
             lines: section.description.clone(),
@@ -170,36 +139,37 @@ impl Template {
 }
 
 /// Level of the sections: that of the highest heading. Checks every heading's name.
-fn outline(text: &str) -> Result<usize, TemplateFault> {
+fn outline(text: &str) -> Result<usize, OutlineFault> {
     let lines: Vec<&str> = text.lines().collect();
     let fences = closed_fences(&lines);
     let headings: Vec<(usize, usize)> = lines
         .iter()
         .enumerate()
-        .filter(|(at, _)| !fences.get(*at).copied().unwrap_or(false))
+        .filter(|(at, _)| !fences[*at])
         .filter_map(|(at, line)| Some((at, heading_level(line)?)))
         .collect();
-    let level = headings.iter().map(|(_, level)| *level).min().ok_or(TemplateFault::NoHeading)?;
-    let mut seen: Vec<String> = Vec::new();
+    let Some(level) = headings.iter().map(|(_, level)| *level).min() else {
+        let example = "a section begins with a line such as `# Current State`";
+        return Err(OutlineFault(format!("the template has no heading; {example}")));
+    };
+    let mut seen: Vec<&str> = Vec::new();
     for (at, _) in headings.into_iter().filter(|(_, own)| *own == level) {
-        let heading = lines.get(at).map_or("", |line| line.trim_matches(['#', ' ', '\t']));
+        let (line, heading) = (at + 1, lines[at].trim_matches(['#', ' ', '\t']));
         if heading.is_empty() {
-            return Err(TemplateFault::EmptyHeading { line: at + 1 });
+            let fault = format!("line {line} is a heading without a name; write `# NAME`");
+            return Err(OutlineFault(fault));
         }
         if seen.iter().any(|known| same_heading(known, heading)) {
-            let heading = heading.to_owned();
-            return Err(TemplateFault::RepeatedHeading { heading, line: at + 1 });
+            return Err(OutlineFault(format!(
+                "line {line} repeats the heading {heading:?}; every section needs a name of its own"
+            )));
         }
-        seen.push(heading.to_owned());
+        seen.push(heading);
     }
     Ok(level)
 }
 
 fn kind_of(heading: &str) -> Option<SectionKind> {
-    let default = DEFAULT.iter().find(|(_, known, _)| same_heading(known, heading));
-    if let Some((kind, ..)) = default {
-        return Some(*kind);
-    }
     let words: Vec<String> = heading
         .split(|c: char| !c.is_alphanumeric())
         .map(|word| word.to_lowercase().trim_end_matches('s').to_owned())

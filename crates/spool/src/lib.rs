@@ -16,8 +16,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use bethink_hooks::Delivery;
-use bethink_hooks::delivery::{MOST_DELIVERY_BYTES, MOST_WAITING, MOST_WAITING_BYTES};
+use bethink_hook_events::Delivery;
+use bethink_hook_events::delivery::{MOST_DELIVERY_BYTES, MOST_WAITING, MOST_WAITING_BYTES};
 
 pub use faults::Faults;
 
@@ -29,7 +29,7 @@ pub struct Spool {
 
 /// What waits there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct SpoolBacklog {
     pub events: usize,
     pub bytes: u64,
 }
@@ -98,10 +98,10 @@ impl Spool {
         }
     }
 
-    pub fn waiting(&self) -> io::Result<Waiting> {
+    pub fn waiting(&self) -> io::Result<SpoolBacklog> {
         let names = self.names()?;
         let bytes = names.iter().map(|name| self.size(name)).sum();
-        Ok(Waiting { events: names.len(), bytes })
+        Ok(SpoolBacklog { events: names.len(), bytes })
     }
 
     /// Removes the oldest until one more of `size` bytes fits.
@@ -140,14 +140,14 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use bethink_hooks::{Client, Event, Input};
+    use bethink_hook_events::{HookClient, HookEvent, HookInput};
     use uuid::Uuid;
 
     use super::*;
 
     fn delivery(id: u128) -> Delivery {
-        let input = Input { prompt: Some("p".repeat(100)), ..Input::default() };
-        Delivery::new(Uuid::from_u128(id), Client::ClaudeCode, Event::Stop, input)
+        let input = HookInput { prompt: Some("p".repeat(100)), ..HookInput::default() };
+        Delivery::new(Uuid::from_u128(id), HookClient::ClaudeCode, HookEvent::Stop, input)
     }
 
     fn spool() -> (tempfile::TempDir, Spool) {
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn events_wait_in_order_and_only_their_owner_reads_them() {
         let (dir, spool) = spool();
-        assert_eq!(spool.waiting().unwrap(), Waiting::default());
+        assert_eq!(spool.waiting().unwrap(), SpoolBacklog::default());
         for id in [3, 1, 2] {
             assert_eq!(spool.put(&delivery(id)).unwrap(), 0);
         }

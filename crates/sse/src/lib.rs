@@ -5,7 +5,7 @@
 
 /// One event that was completed by a blank line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// The last id seen, to resume after.
     pub id: String,
     /// Empty where the stream names none.
@@ -52,7 +52,7 @@ impl Decoder {
     }
 
     /// Takes in what arrived and appends the events it completes.
-    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLarge> {
+    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLarge> {
         let mut rest = bytes;
         while let Some(at) = rest.iter().position(|b| matches!(b, b'\n' | b'\r')) {
             let (line, end) = rest.split_at(at);
@@ -62,7 +62,8 @@ impl Decoder {
             let second_half =
                 std::mem::replace(&mut self.after_cr, is_return) && !is_return && at == 0;
             if !second_half {
-                events.extend(self.end_line());
+                let line = std::mem::take(&mut self.line);
+                events.extend(self.read_line(&line));
             }
         }
         self.grow(rest)
@@ -82,15 +83,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Option<Event> {
-        let mut whole = std::mem::take(&mut self.line);
-        let event = self.read_line(&whole);
-        whole.clear();
-        self.line = whole;
-        event
-    }
-
-    fn read_line(&mut self, line: &[u8]) -> Option<Event> {
+    fn read_line(&mut self, line: &[u8]) -> Option<SseEvent> {
         let line = line.strip_prefix(std::mem::take(&mut self.mark)).unwrap_or(line);
         if line.is_empty() {
             return self.end_event();
@@ -117,7 +110,7 @@ impl Decoder {
         None
     }
 
-    fn end_event(&mut self) -> Option<Event> {
+    fn end_event(&mut self) -> Option<SseEvent> {
         let kind = std::mem::take(&mut self.kind);
         let data = std::mem::take(&mut self.data);
         if !std::mem::take(&mut self.has_data) {
@@ -125,7 +118,7 @@ impl Decoder {
         }
         let data = String::from_utf8(data)
             .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
-        Some(Event { id: self.id.clone(), kind, data })
+        Some(SseEvent { id: self.id.clone(), kind, data })
     }
 }
 

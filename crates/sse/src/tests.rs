@@ -4,7 +4,7 @@ use super::*;
 
 const MOST: usize = 1 << 20;
 
-fn decode(pieces: &[&[u8]], most: usize) -> Result<Vec<Event>, TooLarge> {
+fn decode(pieces: &[&[u8]], most: usize) -> Result<Vec<SseEvent>, TooLarge> {
     let (mut decoder, mut events) = (Decoder::new(most), Vec::new());
     for piece in pieces {
         decoder.push(piece, &mut events)?;
@@ -12,11 +12,11 @@ fn decode(pieces: &[&[u8]], most: usize) -> Result<Vec<Event>, TooLarge> {
     Ok(events)
 }
 
-fn event(kind: &str, data: &str) -> Event {
-    Event { kind: kind.into(), data: data.into(), ..Event::default() }
+fn event(kind: &str, data: &str) -> SseEvent {
+    SseEvent { kind: kind.into(), data: data.into(), ..SseEvent::default() }
 }
 
-fn check(stream: &str, expect: &[Event]) {
+fn check(stream: &str, expect: &[SseEvent]) {
     let stream = stream.as_bytes();
     assert_eq!(decode(&[stream], MOST).unwrap(), expect, "{stream:?}");
     for cut in 0..stream.len() {
@@ -36,7 +36,7 @@ fn events_are_the_same_wherever_the_bytes_are_cut() {
     check("\u{feff}data: 1\n\n\u{feff}data: 2\n\n", &[event("", "1")]);
     check("\u{feff}\n\ndata: 1\n\n", &[event("", "1")]);
     check(": ping\n\n:\ndata: x\n:y\ndata:  z\n\n", &[event("", "x\n z")]);
-    let numbered = |id: &str, data: &str| Event { id: id.into(), ..event("", data) };
+    let numbered = |id: &str, data: &str| SseEvent { id: id.into(), ..event("", data) };
     check("id: 1\nretry: 5\ndata: a:b\nother\n\n", &[numbered("1", "a:b")]);
     check(
         "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n",
@@ -62,7 +62,7 @@ fn an_endless_event_is_refused() {
 }
 
 /// The standard's rules over the whole text, written another way.
-fn read_whole(stream: &[u8]) -> Vec<Event> {
+fn read_whole(stream: &[u8]) -> Vec<SseEvent> {
     let text = String::from_utf8_lossy(stream).into_owned();
     let text =
         text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n").replace('\r', "\n");
@@ -77,7 +77,7 @@ fn read_whole(stream: &[u8]) -> Vec<Event> {
         match (line, field) {
             ("", _) => {
                 if let Some(data) = data.take() {
-                    events.push(Event {
+                    events.push(SseEvent {
                         id: id.clone(),
                         kind: kind.clone(),
                         data: data.join("\n"),

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bethink_store::{
-    Append, ImportBatch, ImportedMessage, IndexBatch, NewMessage, NewRecord, NewSession, Store,
-    Terms,
+    Append, ImportBatch, ImportStore, ImportedMessage, IndexBatch, IndexStore, NewMessage,
+    NewRecord, NewSession, SessionStore, Store, Terms,
 };
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};

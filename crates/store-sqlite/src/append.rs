@@ -1,170 +1,240 @@
-//! Appends: facts, plan, one commit for all that waited.
+//! Appends: planned together, so that a request that must be refused is refused alone, and written together.
+//!
+//! A statement is a hop to the connection's thread, dearer than a row: the rows of a group go as one list of JSON,
+//! their bytes as one blob beside it, and the transaction as one text.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::LazyLock;
 
-use bethink_store::{Append, Appended, Result, StoreError, StoredReceipt};
-use bethink_transcript::{MessageId, Seq, SessionId};
+use bethink_store::{Append, AppendResult, NewMessage, Receipt, Result, StoredReceipt};
+use bethink_transcript::{MessageId, Seq, SessionId, UnixMicros};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use sqlx::SqliteConnection;
-use tokio::sync::oneshot;
 
-use crate::convert::{message_id, seq, session_id};
-use crate::error::{copy, from_sqlx, is_of_the_disk};
-use crate::hot::Hot;
-use crate::options::HOT_IDS;
-use crate::plan::{Facts, Plan};
-use crate::receipts;
-use crate::rows;
-use crate::writer::Desk;
+use crate::error::is_of_the_disk;
+use crate::receipts::{self, reused};
+use crate::sql::{Column, Statement, hex, not_found, sql};
+use crate::writer::{Answer, roll_back};
 
-pub(crate) type Waiting = (Append, oneshot::Sender<Result<Appended>>);
-
-const LAST_SEQ: &str = "
-    SELECT last_seq,
-           (SELECT count(*) FROM (SELECT 1 FROM messages WHERE session = ?1 LIMIT ?2))
-    FROM sessions
-    WHERE id = ?1";
-
-const IDS: &str = "
-    SELECT message_id
-    FROM messages
-    WHERE session = ?";
-
-const STORED: &str = "
-    SELECT messages.session, messages.message_id, messages.seq
+/// For each message asked about: its session's end, and its place if it is stored already.
+const FACTS: &str = "
+    SELECT sessions.id, sessions.last_seq, messages.message_id, messages.seq
     FROM json_each(?) AS asked
-    JOIN messages
-      ON messages.session = unhex(asked.value ->> 0)
+    CROSS JOIN sessions
+      ON sessions.id = unhex(asked.value ->> 0)
+    LEFT JOIN messages
+      ON messages.session = sessions.id
      AND messages.message_id = asked.value ->> 1";
 
-const NEWEST: &str = "SELECT coalesce(max(number), 0) FROM messages";
+/// An empty blob has no part, not even an empty one.
+const INSERT: &str = "
+    INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
+    SELECT unhex(value ->> 0), value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+           value ->> 6, coalesce(substr(?, value ->> 7, value ->> 8), x'')
+    FROM json_each(?);
+
+    UPDATE sessions
+    SET last_seq = touched.value ->> 1,
+        updated_at = max(updated_at, touched.value ->> 2)
+    FROM json_each(?) AS touched
+    WHERE sessions.id = unhex(touched.value ->> 0);";
+
+static APPEND: LazyLock<String> =
+    LazyLock::new(|| format!("BEGIN IMMEDIATE;{INSERT}{}COMMIT;", receipts::KEEP));
+
+/// The answer to an append as it is kept under its receipt.
+#[derive(Serialize, Deserialize)]
+struct KeptAnswer {
+    appended_to: SessionId,
+    places: Vec<(Seq, bool)>,
+    last_seq: Seq,
+}
 
 /// Answers every request of the group, after one commit for all of them.
-pub(crate) async fn append_group(desk: &mut Desk, group: Vec<Waiting>) {
-    let (appends, replies): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-    let answers = match append_all(desk, &appends).await {
-        Ok(answers) => answers,
-        Err(error) => {
-            desk.abandon().await;
-            one_by_one(desk, &appends, error).await
-        }
-    };
-    for (reply, answer) in replies.into_iter().zip(answers) {
+pub(crate) async fn append_group(
+    db: &mut SqliteConnection,
+    group: Vec<(Append, Answer<AppendResult>)>,
+) {
+    if group.is_empty() {
+        return;
+    }
+    let (appends, answers): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+    for (answer, outcome) in answers.into_iter().zip(append_all(db, &appends).await) {
         // A caller that went away has lost only the answer.
-        let _ = reply.send(answer);
+        let _ = answer.send(outcome);
     }
 }
 
-/// The group could not be written. If one request may be to blame, the others must not suffer.
-async fn one_by_one(
-    desk: &mut Desk,
-    appends: &[Append],
-    error: StoreError,
-) -> Vec<Result<Appended>> {
-    if appends.len() < 2 || is_of_the_disk(&error) {
-        return appends.iter().map(|_| Err(copy(&error))).collect();
+async fn append_all(db: &mut SqliteConnection, appends: &[Append]) -> Vec<Result<AppendResult>> {
+    let error = match try_append(db, appends).await {
+        Ok(outcomes) => return outcomes,
+        Err(error) => error,
+    };
+    roll_back(db).await;
+    if appends.len() == 1 || is_of_the_disk(&error) {
+        return vec![Err(error); appends.len()];
     }
-    let mut answers = Vec::with_capacity(appends.len());
+    // One request may be to blame: the others must not suffer.
+    let mut outcomes = Vec::with_capacity(appends.len());
     for append in appends {
-        match append_all(desk, std::slice::from_ref(append)).await {
-            Ok(alone) => answers.extend(alone),
-            Err(error) => {
-                desk.abandon().await;
-                answers.push(Err(error));
+        outcomes.extend(Box::pin(append_all(db, std::slice::from_ref(append))).await);
+    }
+    outcomes
+}
+
+async fn try_append(
+    db: &mut SqliteConnection,
+    appends: &[Append],
+) -> Result<Vec<Result<AppendResult>>> {
+    let mut asked = Vec::with_capacity(2 * appends.len());
+    for append in appends {
+        asked.push((append.session, None));
+        asked.extend(append.messages.iter().map(|message| (append.session, Some(&message.id))));
+    }
+    let mut plan = WritePlan::new(db, asked).await?;
+    let keys = appends.iter().filter_map(|append| Some(append.receipt.as_ref()?.key.as_str()));
+    plan.receipts = receipts::find(db, keys.collect()).await?;
+    let outcomes = appends.iter().map(|append| plan.append(append)).collect();
+    if !plan.rows.is_empty() || !plan.new_receipts.is_empty() {
+        let receipts = std::mem::take(&mut plan.new_receipts);
+        let forget = plan.newest_receipt.map(receipts::oldest_kept);
+        let statement = plan.bind(sql(APPEND.as_str()));
+        statement.bind(Value::Array(receipts).to_string()).bind(forget).run(db).await?;
+    }
+    Ok(outcomes)
+}
+
+/// What a write of messages finds, and what it is to write.
+#[derive(Default)]
+pub(crate) struct WritePlan {
+    sessions: HashMap<SessionId, Seq>,
+    stored: HashMap<(SessionId, MessageId), Seq>,
+    receipts: HashMap<String, StoredReceipt>,
+    rows: Vec<Value>,
+    raw: Vec<u8>,
+    /// The newest time of a write to each session.
+    touched: HashMap<SessionId, UnixMicros>,
+    new_receipts: Vec<Value>,
+    newest_receipt: Option<UnixMicros>,
+}
+
+impl WritePlan {
+    /// Finds the sessions, and those of the messages that are stored already.
+    pub(crate) async fn new(
+        db: &mut SqliteConnection,
+        messages: Vec<(SessionId, Option<&MessageId>)>,
+    ) -> Result<Self> {
+        let asked: Vec<_> = messages.into_iter().map(|(session, id)| (hex(session), id)).collect();
+        let mut plan = Self::default();
+        let facts = sql(FACTS).bind(json!(asked).to_string());
+        let read = |row: &crate::sql::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        for (session, last_seq, id, seq) in facts.all(db, read).await? {
+            plan.sessions.insert(session, last_seq);
+            if let (Some(id), Some(seq)) = (id, seq) {
+                plan.stored.insert((session, id), seq);
             }
         }
+        Ok(plan)
     }
-    answers
+
+    fn append(&mut self, append: &Append) -> Result<AppendResult> {
+        if let Some(receipt) = &append.receipt
+            && let Some(stored) = self.receipts.get(&receipt.key)
+        {
+            return repeated(append.session, receipt, stored);
+        }
+        let (session, at) = (append.session, append.at);
+        let places = append.messages.iter().map(|message| self.place(session, message, at));
+        let places = places.collect::<Result<Vec<_>>>()?;
+        let last_seq = self.sessions.get(&session).copied();
+        let last_seq = last_seq.ok_or_else(|| not_found("session", session))?;
+        if let Some(Receipt { key, fingerprint }) = &append.receipt {
+            let kept = KeptAnswer { appended_to: session, places: places.clone(), last_seq };
+            let (fingerprint, answer) = (fingerprint.clone(), json!(kept).to_string());
+            self.new_receipts.push(json!([key, fingerprint, answer, at.0]));
+            self.newest_receipt = self.newest_receipt.max(Some(at));
+            self.receipts.insert(key.clone(), StoredReceipt { fingerprint, answer });
+        }
+        Ok(AppendResult { places, last_seq, repeated: false })
+    }
+
+    /// Seq of the message, and whether it is new.
+    pub(crate) fn place(
+        &mut self,
+        session: SessionId,
+        message: &NewMessage,
+        at: UnixMicros,
+    ) -> Result<(Seq, bool)> {
+        let last_seq =
+            self.sessions.get_mut(&session).ok_or_else(|| not_found("session", session))?;
+        let place = match self.stored.entry((session, message.id.clone())) {
+            Entry::Occupied(stored) => return Ok((*stored.get(), false)),
+            Entry::Vacant(place) => place,
+        };
+        *last_seq = last_seq.next();
+        place.insert(*last_seq);
+        let NewMessage { id, role, raw, recorded, created_at } = message;
+        let checksum = checksum(session, last_seq.0, id.as_str(), &[raw]);
+        let (role, (start, length)) = (role.store(), join(&mut self.raw, raw));
+        self.rows.push(json!([
+            hex(session),
+            last_seq,
+            id,
+            role,
+            recorded,
+            created_at.0,
+            checksum,
+            start,
+            length
+        ]));
+        let touched = self.touched.entry(session).or_insert(at);
+        *touched = at.max(*touched);
+        Ok((*last_seq, true))
+    }
+
+    /// Writes the messages as a part of a transaction.
+    pub(crate) async fn write(self, db: &mut SqliteConnection) -> Result<()> {
+        self.bind(sql(INSERT)).run(db).await.map(drop)
+    }
+
+    fn bind(self, statement: Statement) -> Statement {
+        let Self { sessions, rows, raw, touched, .. } = self;
+        let touched = touched.into_iter().map(|(id, at)| json!([hex(id), sessions[&id], at.0]));
+        statement
+            .bind(raw)
+            .bind(Value::Array(rows).to_string())
+            .bind(Value::Array(touched.collect()).to_string())
+    }
 }
 
-async fn append_all(desk: &mut Desk, appends: &[Append]) -> Result<Vec<Result<Appended>>> {
-    for append in appends {
-        meet(&mut desk.connection, &mut desk.hot, append.session).await?;
-    }
-    let newest = newest(desk).await?;
-    let facts = ask(desk, appends).await?;
-    let mut plan = Plan::new(&mut desk.hot, facts, newest);
-    let answers = appends.iter().map(|append| plan.append(append)).collect();
-    if !plan.is_empty() {
-        rows::commit(&plan, &mut desk.connection).await.map_err(from_sqlx)?;
-    }
-    let newest = plan.newest();
-    let kept = plan.receipts.last().map(|row| row.at);
-    desk.hot.newest = Some(newest);
-    desk.hot.trim();
-    receipts::prune(desk, kept).await;
-    Ok(answers)
+fn repeated(session: SessionId, receipt: &Receipt, stored: &StoredReceipt) -> Result<AppendResult> {
+    let kept = serde_json::from_str::<KeptAnswer>(&stored.answer)
+        .ok()
+        .filter(|kept| stored.fingerprint == receipt.fingerprint && kept.appended_to == session);
+    let KeptAnswer { places, last_seq, .. } = kept.ok_or_else(|| reused(&receipt.key))?;
+    Ok(AppendResult { places, last_seq, repeated: true })
 }
 
-/// Reads what an append to the session must know, unless it is known.
-pub(crate) async fn meet(
-    connection: &mut SqliteConnection,
-    hot: &mut Hot,
-    session: SessionId,
-) -> Result<()> {
-    if hot.knows(session) {
-        return Ok(());
-    }
-    let most = i64::try_from(HOT_IDS / 2).unwrap_or(i64::MAX);
-    let key = session.0.as_bytes().to_vec();
-    let row: Option<(i64, i64)> = sqlx::query_as(LAST_SEQ)
-        .bind(key.clone())
-        .bind(most)
-        .fetch_optional(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    let Some((last_seq, messages)) = row else { return Ok(()) };
-    if messages >= most {
-        hot.learn(session, seq(last_seq), None::<std::iter::Empty<&str>>);
-        return Ok(());
-    }
-    let ids: Vec<String> =
-        sqlx::query_scalar(IDS).bind(key).fetch_all(connection).await.map_err(from_sqlx)?;
-    hot.learn(session, seq(last_seq), Some(ids.iter().map(String::as_str)));
-    Ok(())
+/// Adds the bytes of a row to those of all; where they begin, as `substr` counts, and how many they are.
+pub(crate) fn join(all: &mut Vec<u8>, bytes: &[u8]) -> (usize, usize) {
+    let start = all.len() + 1;
+    all.extend_from_slice(bytes);
+    (start, bytes.len())
 }
 
-pub(crate) async fn newest(desk: &mut Desk) -> Result<i64> {
-    match desk.hot.newest {
-        Some(newest) => Ok(newest),
-        None => sqlx::query_scalar(NEWEST).fetch_one(&mut desk.connection).await.map_err(from_sqlx),
+/// Of what makes a message itself; 63 bits are plenty against decay.
+pub(crate) fn checksum(session: SessionId, place: u64, id: &str, parts: &[&[u8]]) -> i64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(session.0.as_bytes());
+    hasher.update(&place.to_le_bytes());
+    hasher.update(id.as_bytes());
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
     }
-}
-
-/// Which of these messages are stored already, and where.
-pub(crate) async fn stored(
-    connection: &mut SqliteConnection,
-    hot: &Hot,
-    messages: Vec<(SessionId, &MessageId)>,
-) -> Result<HashMap<(SessionId, MessageId), Seq>> {
-    let asked: Vec<_> = messages
-        .into_iter()
-        .filter(|(session, id)| hot.knows(*session) && hot.may_hold(*session, id))
-        .map(|(session, id)| (session.0.simple().to_string(), id))
-        .collect();
-    if asked.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let asked = serde_json::to_string(&asked).map_err(|e| StoreError::Failed(e.to_string()))?;
-    let rows: Vec<(Vec<u8>, String, i64)> =
-        sqlx::query_as(STORED).bind(asked).fetch_all(connection).await.map_err(from_sqlx)?;
-    rows.into_iter()
-        .map(|(session, id, at)| Ok(((session_id(&session)?, message_id(&id)?), seq(at))))
-        .collect()
-}
-
-async fn ask(desk: &mut Desk, appends: &[Append]) -> Result<Facts> {
-    let mut messages = Vec::with_capacity(appends.len());
-    for append in appends {
-        messages.extend(append.messages.iter().map(|message| (append.session, &message.id)));
-    }
-    let stored = stored(&mut desk.connection, &desk.hot, messages).await?;
-    let keys: Vec<&str> = appends
-        .iter()
-        .filter_map(|append| append.receipt.as_ref().map(|receipt| receipt.key.as_str()))
-        .collect();
-    let receipts: HashMap<String, StoredReceipt> = match keys.is_empty() {
-        true => HashMap::new(),
-        false => receipts::find(&mut desk.connection, &keys).await?,
-    };
-    Ok(Facts { stored, receipts })
+    let mut first = [0; 8];
+    first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    i64::from_le_bytes(first)
 }

@@ -1,13 +1,13 @@
 //! Looking the whole file over while it serves.
 
-use bethink_store::Result;
+use bethink_store::{Result, StoreError};
 use sqlx::SqliteConnection;
-use sqlx::sqlite::SqliteRow;
 
 use crate::error::{from_io, from_sqlx};
 use crate::files;
 use crate::probe::quick_check;
 use crate::salvage::{RECORDS, message_is_whole, record_is_whole};
+use crate::sql::{Row, sql};
 use crate::store::SqliteStore;
 
 const MESSAGES: &str = "
@@ -22,9 +22,9 @@ impl SqliteStore {
     /// reading connection. Answers with the first fault; the next start then recovers the file.
     pub async fn check(&self) -> Result<Option<String>> {
         let mut connection = self.readers.acquire().await.map_err(from_sqlx)?;
-        let fault = match find_fault(&mut connection).await.map_err(from_sqlx) {
+        let fault = match find_fault(&mut connection).await {
             Ok(fault) => fault,
-            Err(bethink_store::StoreError::Damaged(why)) => Some(why),
+            Err(StoreError::Damaged(why)) => Some(why),
             Err(other) => return Err(other),
         };
         if let Some(fault) = &fault {
@@ -34,7 +34,7 @@ impl SqliteStore {
     }
 }
 
-async fn find_fault(connection: &mut SqliteConnection) -> sqlx::Result<Option<String>> {
+async fn find_fault(connection: &mut SqliteConnection) -> Result<Option<String>> {
     if let Some(fault) = quick_check(connection).await? {
         return Ok(Some(fault));
     }
@@ -46,22 +46,20 @@ async fn find_fault(connection: &mut SqliteConnection) -> sqlx::Result<Option<St
 }
 
 async fn first_spoiled(
-    connection: &mut SqliteConnection,
+    db: &mut SqliteConnection,
     read: &'static str,
-    is_whole: fn(&SqliteRow) -> sqlx::Result<bool>,
-) -> sqlx::Result<Option<i64>> {
-    use sqlx::Row;
+    is_whole: fn(&Row) -> Result<bool>,
+) -> Result<Option<i64>> {
     let mut after = 0_i64;
     loop {
-        let rows = sqlx::query(read).bind(after).fetch_all(&mut *connection).await?;
-        if rows.is_empty() {
-            return Ok(None);
+        let read = sql(read).bind(after);
+        let rows = read
+            .all(&mut *db, |row| Ok((row.get("number")?, is_whole(row).unwrap_or(false))))
+            .await?;
+        let Some((last, _)) = rows.last() else { return Ok(None) };
+        if let Some((spoiled, _)) = rows.iter().find(|(_, whole)| !whole) {
+            return Ok(Some(*spoiled));
         }
-        for row in &rows {
-            after = row.try_get("number")?;
-            if !is_whole(row).unwrap_or(false) {
-                return Ok(Some(after));
-            }
-        }
+        after = *last;
     }
 }

@@ -1,16 +1,13 @@
 //! Boundaries of a session, made and undone.
 
-use bethink_store::{Compaction, NewDecision, Result, StoreError};
+use bethink_store::{CompactionRecord, NewDecision, Result};
 use bethink_transcript::{CompactionId, SessionId, UnixMicros};
-use sqlx::{FromRow, SqlitePool};
+use sqlx::SqliteConnection;
 
-use crate::convert::{compaction_id, integer, not_found, seq, seq_column, session_id, unsigned};
 use crate::decisions;
-use crate::error::{from_sqlx, is_unique_violation};
-use crate::sessions;
-use crate::writer::Desk;
+use crate::sql::{Row, not_found, sql};
 
-const READ: &str = "
+pub(crate) const READ: &str = "
     SELECT *
     FROM compactions
     WHERE session = ?
@@ -25,107 +22,74 @@ const INSERT: &str = "
 
 const UNDO: &str = "
     UPDATE compactions
-    SET undone_at = coalesce(undone_at, ?)
+    SET undone_at = ?
     WHERE id = ?
       AND session = ?
-    RETURNING *";
+      AND undone_at IS NULL";
 
-#[derive(FromRow)]
-struct Row {
-    id: Vec<u8>,
-    session: Vec<u8>,
-    trigger: String,
-    level: String,
-    first_seq: i64,
-    last_seq: i64,
-    kept_from: i64,
-    made_after: i64,
-    tokens_before: i64,
-    tokens_after: i64,
-    summary: String,
-    summary_tokens: i64,
-    fidelity: f64,
-    detail: String,
-    created_at: i64,
-    undone_at: Option<i64>,
-}
+const READ_ONE: &str = "
+    SELECT *
+    FROM compactions
+    WHERE id = ?
+      AND session = ?";
 
-pub(crate) async fn read(readers: &SqlitePool, id: SessionId) -> Result<Vec<Compaction>> {
-    let rows: Vec<Row> = sqlx::query_as(READ)
-        .bind(id.0.as_bytes().to_vec())
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
-    if rows.is_empty() {
-        sessions::must_exist(readers, id).await?;
-    }
-    rows.into_iter().map(Row::into_compaction).collect()
-}
-
-pub(crate) async fn add(desk: &mut Desk, new: Compaction, with: Vec<NewDecision>) -> Result<()> {
-    let id = new.id;
-    decisions::add(desk, new.session, with).await?;
-    sqlx::query(INSERT)
-        .bind(new.id.0.as_bytes().to_vec())
-        .bind(new.session.0.as_bytes().to_vec())
+pub(crate) async fn add(
+    db: &mut SqliteConnection,
+    new: CompactionRecord,
+    with: Vec<NewDecision>,
+) -> Result<()> {
+    decisions::add(db, new.session, with).await?;
+    let insert = sql(INSERT)
+        .bind(new.id)
+        .bind(new.session)
         .bind(new.trigger)
         .bind(new.level)
-        .bind(seq_column(new.first_seq))
-        .bind(seq_column(new.last_seq))
-        .bind(seq_column(new.kept_from))
-        .bind(seq_column(new.made_after))
-        .bind(integer(new.tokens_before))
-        .bind(integer(new.tokens_after))
+        .bind(new.first_seq)
+        .bind(new.last_seq)
+        .bind(new.kept_from)
+        .bind(new.made_after)
+        .bind(new.tokens_before)
+        .bind(new.tokens_after)
         .bind(new.summary)
-        .bind(integer(new.summary_tokens))
+        .bind(new.summary_tokens)
         .bind(new.fidelity)
         .bind(new.detail)
-        .bind(new.created_at.0)
-        .bind(new.undone_at.map(|at| at.0))
-        .execute(&mut desk.connection)
-        .await
-        .map_err(|error| match is_unique_violation(&error) {
-            true => StoreError::Conflict(format!("there is a compaction {id} already")),
-            false => from_sqlx(error),
-        })?;
-    Ok(())
+        .bind(new.created_at)
+        .bind(new.undone_at);
+    insert.insert(db, || format!("there is a compaction {} already", new.id)).await
 }
 
 pub(crate) async fn undo(
-    desk: &mut Desk,
+    db: &mut SqliteConnection,
     session: SessionId,
     id: CompactionId,
     at: UnixMicros,
-) -> Result<Compaction> {
-    let row: Option<Row> = sqlx::query_as(UNDO)
-        .bind(at.0)
-        .bind(id.0.as_bytes().to_vec())
-        .bind(session.0.as_bytes().to_vec())
-        .fetch_optional(&mut desk.connection)
-        .await
-        .map_err(from_sqlx)?;
-    row.ok_or_else(|| not_found("compaction", id))?.into_compaction()
+    with: Vec<NewDecision>,
+) -> Result<CompactionRecord> {
+    if sql(UNDO).bind(at).bind(id).bind(session).run(&mut *db).await? > 0 {
+        decisions::add(db, session, with).await?;
+    }
+    let undone = sql(READ_ONE).bind(id).bind(session).optional(db, compaction).await?;
+    undone.ok_or_else(|| not_found("compaction", id))
 }
 
-impl Row {
-    fn into_compaction(self) -> Result<Compaction> {
-        Ok(Compaction {
-            id: compaction_id(&self.id)?,
-            session: session_id(&self.session)?,
-            trigger: self.trigger,
-            level: self.level,
-            first_seq: seq(self.first_seq),
-            last_seq: seq(self.last_seq),
-            kept_from: seq(self.kept_from),
-            made_after: seq(self.made_after),
-            tokens_before: unsigned(self.tokens_before),
-            tokens_after: unsigned(self.tokens_after),
-            summary: self.summary,
-            summary_tokens: unsigned(self.summary_tokens),
-            fidelity: self.fidelity,
-            detail: self.detail,
-            created_at: UnixMicros(self.created_at),
-            undone_at: self.undone_at.map(UnixMicros),
-        })
-    }
+pub(crate) fn compaction(row: &Row) -> Result<CompactionRecord> {
+    Ok(CompactionRecord {
+        id: row.get("id")?,
+        session: row.get("session")?,
+        trigger: row.get("trigger")?,
+        level: row.get("level")?,
+        first_seq: row.get("first_seq")?,
+        last_seq: row.get("last_seq")?,
+        kept_from: row.get("kept_from")?,
+        made_after: row.get("made_after")?,
+        tokens_before: row.get("tokens_before")?,
+        tokens_after: row.get("tokens_after")?,
+        summary: row.get("summary")?,
+        summary_tokens: row.get("summary_tokens")?,
+        fidelity: row.get("fidelity")?,
+        detail: row.get("detail")?,
+        created_at: row.get("created_at")?,
+        undone_at: row.get("undone_at")?,
+    })
 }

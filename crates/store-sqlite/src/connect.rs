@@ -3,16 +3,21 @@
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::migrate::Migrator;
+use bethink_store::StoreError;
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 
+use crate::error::from_sqlx;
+use crate::files;
+use crate::opened::OpenError;
 use crate::options::{
     CHECKPOINT_PAGES, OLDEST_SQLITE, READER_CACHE_KIB, READERS, STATEMENTS, WAL_KEPT_BYTES,
     WRITER_CACHE_KIB,
 };
+use crate::sql::sql;
 
-pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
 /// Waiting for a lock that another process holds (a backup, a person with a shell).
 const BUSY: Duration = Duration::from_secs(5);
@@ -22,8 +27,16 @@ pub(crate) fn known_schema() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
 
+/// Brings the schema up to a version.
+pub(crate) async fn migrate(
+    connection: &mut SqliteConnection,
+    version: i64,
+) -> Result<(), MigrateError> {
+    MIGRATIONS.run_to(version, connection).await
+}
+
 /// The connection that writes. The file must exist.
-pub(crate) async fn writer(path: &Path, max_pages: Option<u32>) -> sqlx::Result<SqliteConnection> {
+async fn writer(path: &Path, max_pages: Option<u32>) -> sqlx::Result<SqliteConnection> {
     let mut options = basics(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
@@ -34,6 +47,32 @@ pub(crate) async fn writer(path: &Path, max_pages: Option<u32>) -> sqlx::Result<
         options = options.pragma("max_page_count", pages.to_string());
     }
     options.connect().await
+}
+
+/// An empty database of this schema, its log carried over.
+pub(crate) async fn make_empty(path: &Path, schema: i64) -> Result<SqliteConnection, OpenError> {
+    files::create(path)?;
+    let mut connection = connect(path, None).await?;
+    migrate(&mut connection, schema).await?;
+    checkpoint(&mut connection).await?;
+    Ok(connection)
+}
+
+pub(crate) async fn checkpoint(connection: &mut SqliteConnection) -> Result<(), OpenError> {
+    sql("PRAGMA wal_checkpoint(TRUNCATE)").run(connection).await?;
+    Ok(())
+}
+
+pub(crate) async fn connect(
+    path: &Path,
+    max_pages: Option<u32>,
+) -> Result<SqliteConnection, OpenError> {
+    let mut connection = writer(path, max_pages).await.map_err(from_sqlx)?;
+    let (version, sound) = engine(&mut connection).await?;
+    if !sound {
+        return Err(OpenError::Engine(version));
+    }
+    Ok(connection)
 }
 
 /// Opened when first needed: a start does not wait for them.
@@ -55,9 +94,8 @@ pub(crate) async fn looker(path: &Path) -> sqlx::Result<SqliteConnection> {
 }
 
 /// The version of SQLite that is linked, and whether it is one to trust a file to.
-pub(crate) async fn engine(connection: &mut SqliteConnection) -> sqlx::Result<(String, bool)> {
-    let version: String =
-        sqlx::query_scalar("SELECT sqlite_version()").fetch_one(connection).await?;
+async fn engine(connection: &mut SqliteConnection) -> Result<(String, bool), StoreError> {
+    let version: String = sql("SELECT sqlite_version()").value(connection).await?;
     let sound = parse_version(&version).is_some_and(|version| version >= OLDEST_SQLITE);
     Ok((version, sound))
 }

@@ -1,79 +1,46 @@
 //! What was decided about how history is shown.
 
-use bethink_store::{Decision, NewDecision, Result};
-use bethink_transcript::{SessionId, UnixMicros};
-use sqlx::{FromRow, SqlitePool};
+use bethink_store::{DecisionRecord, NewDecision, Result};
+use bethink_transcript::SessionId;
+use serde_json::{Value, json};
+use sqlx::SqliteConnection;
 
-use crate::convert::{seq, seq_column};
-use crate::error::from_sqlx;
-use crate::rows::{MOST, bind_nulls, insert_rows, size_for, sizes};
 use crate::sessions;
-use crate::writer::Desk;
+use crate::sql::{Row, sql};
 
-use std::sync::LazyLock;
-
-const READ: &str = "
+pub(crate) const READ: &str = "
     SELECT number, kind, data, made_after, created_at
     FROM decisions
     WHERE session = ?
     ORDER BY number";
 
-static INSERT: LazyLock<Vec<String>> = LazyLock::new(|| {
-    sizes()
-        .map(|size| insert_rows("decisions (session, kind, data, made_after, created_at)", 5, size))
-        .into()
-});
+const INSERT: &str = "
+    INSERT INTO decisions (session, kind, data, made_after, created_at)
+    SELECT ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3
+    FROM json_each(?)
+    ORDER BY key";
 
-#[derive(FromRow)]
-struct Row {
-    number: i64,
-    kind: String,
-    data: String,
-    made_after: i64,
-    created_at: i64,
+pub(crate) async fn add(
+    db: &mut SqliteConnection,
+    id: SessionId,
+    new: Vec<NewDecision>,
+) -> Result<()> {
+    sessions::must_exist(&mut *db, id).await?;
+    if new.is_empty() {
+        return Ok(());
+    }
+    let rows =
+        new.into_iter().map(|new| json!([new.kind, new.data, new.made_after, new.created_at.0]));
+    let rows = Value::Array(rows.collect()).to_string();
+    sql(INSERT).bind(id).bind(rows).run(db).await.map(drop)
 }
 
-pub(crate) async fn read(readers: &SqlitePool, id: SessionId) -> Result<Vec<Decision>> {
-    let rows: Vec<Row> = sqlx::query_as(READ)
-        .bind(id.0.as_bytes().to_vec())
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
-    if rows.is_empty() {
-        sessions::must_exist(readers, id).await?;
-    }
-    Ok(rows.into_iter().map(Row::into_decision).collect())
-}
-
-pub(crate) async fn add(desk: &mut Desk, id: SessionId, new: Vec<NewDecision>) -> Result<()> {
-    sessions::must_exist(&mut desk.connection, id).await?;
-    for new in new.chunks(MOST) {
-        let (at, size) = size_for(new.len());
-        let mut statement = sqlx::query(INSERT[at].as_str());
-        for decision in new {
-            statement = statement
-                .bind(id.0.as_bytes().to_vec())
-                .bind(decision.kind.clone())
-                .bind(decision.data.clone())
-                .bind(seq_column(decision.made_after))
-                .bind(decision.created_at.0);
-        }
-        bind_nulls(statement, (size - new.len()) * 5)
-            .execute(&mut desk.connection)
-            .await
-            .map_err(from_sqlx)?;
-    }
-    Ok(())
-}
-
-impl Row {
-    fn into_decision(self) -> Decision {
-        Decision {
-            id: self.number,
-            kind: self.kind,
-            data: self.data,
-            made_after: seq(self.made_after),
-            created_at: UnixMicros(self.created_at),
-        }
-    }
+pub(crate) fn decision(row: &Row) -> Result<DecisionRecord> {
+    Ok(DecisionRecord {
+        id: row.get("number")?,
+        kind: row.get("kind")?,
+        data: row.get("data")?,
+        made_after: row.get("made_after")?,
+        created_at: row.get("created_at")?,
+    })
 }

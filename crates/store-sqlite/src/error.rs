@@ -15,7 +15,11 @@ const NOTADB: u32 = 26;
 pub(crate) fn from_sqlx(error: sqlx::Error) -> StoreError {
     match error {
         sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => StoreError::Closed,
-        sqlx::Error::Database(cause) => from_code(primary_code(cause.as_ref()), cause.to_string()),
+        sqlx::Error::Database(cause) => {
+            let code = cause.code().and_then(|code| code.parse::<u32>().ok()).unwrap_or_default();
+            // The lowest byte of an extended code is the primary one.
+            from_code(code & 0xff, cause.to_string())
+        }
         sqlx::Error::Io(cause) => from_io(&cause),
         other => StoreError::Failed(other.to_string()),
     }
@@ -36,28 +40,9 @@ pub(crate) fn is_unique_violation(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
-/// One failed commit answers many callers.
-pub(crate) fn copy(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::NotFound { what, id } => StoreError::NotFound { what, id: id.clone() },
-        StoreError::Conflict(why) => StoreError::Conflict(why.clone()),
-        StoreError::Full => StoreError::Full,
-        StoreError::ReadOnly(why) => StoreError::ReadOnly(why.clone()),
-        StoreError::Damaged(why) => StoreError::Damaged(why.clone()),
-        StoreError::Newer { found, known } => StoreError::Newer { found: *found, known: *known },
-        StoreError::Closed => StoreError::Closed,
-        StoreError::Failed(why) => StoreError::Failed(why.clone()),
-    }
-}
-
 /// The trouble is the disk's or the file's: the same request alone would meet it again.
 pub(crate) fn is_of_the_disk(error: &StoreError) -> bool {
     !matches!(error, StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Failed(_))
-}
-
-fn primary_code(error: &dyn sqlx::error::DatabaseError) -> u32 {
-    let extended = error.code().and_then(|code| code.parse::<u32>().ok()).unwrap_or_default();
-    extended & 0xff
 }
 
 fn from_code(code: u32, message: String) -> StoreError {

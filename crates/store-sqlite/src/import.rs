@@ -1,19 +1,15 @@
 //! Lines of imported files, and the messages in them.
 
-use std::sync::LazyLock;
-
-use bethink_store::{ImportBatch, NewRecord, Record, Result, StoreError};
+use bethink_store::{ImportBatch, ImportStore, NewMessage, NewRecord, Reply, Result, StoredRecord};
 use bethink_transcript::SessionId;
-use bytes::Bytes;
-use sqlx::{FromRow, SqlitePool};
+use serde_json::{Value, json};
+use sqlx::SqliteConnection;
 
-use crate::append::{meet, newest, stored};
-use crate::convert::{integer, limit, not_found, seq, session_id, unsigned};
-use crate::error::{from_sqlx, is_unique_violation};
-use crate::plan::{Facts, Plan};
-use crate::rows::{self, MOST, Statement, bind_nulls, checksum, insert_rows, size_for, sizes};
+use crate::append::{WritePlan, checksum, join};
+use crate::jobs::note_progress;
 use crate::sessions;
-use crate::writer::Desk;
+use crate::sql::{Row, hex, sql};
+use crate::store::SqliteStore;
 
 const READ: &str = "
     SELECT records.line,
@@ -30,146 +26,123 @@ const READ: &str = "
     ORDER BY records.line
     LIMIT ?";
 
-const COLUMNS: usize = 7;
+const IMPORTED: &str = "
+    SELECT id
+    FROM sessions
+    WHERE content_hash = ?
+    ORDER BY created_at DESC
+    LIMIT 1";
 
-static INSERT: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let target = "records (session, line, message, checksum, head, raw, tail)";
-    sizes().map(|size| insert_rows(target, COLUMNS, size)).into()
-});
+/// An empty blob has no part, not even an empty one.
+const INSERT: &str = "
+    INSERT INTO records (session, line, message, checksum, head, raw, tail)
+    SELECT ?1,
+           value ->> 0,
+           (
+               SELECT number
+               FROM messages
+               WHERE session = unhex(value ->> 1)
+                 AND seq = value ->> 2
+           ),
+           value ->> 3,
+           coalesce(substr(?2, value ->> 4, value ->> 5), x''),
+           substr(?2, value ->> 6, value ->> 7),
+           coalesce(substr(?2, value ->> 8, value ->> 9), x'')
+    FROM json_each(?3)";
 
-#[derive(FromRow)]
-struct Row {
-    line: i64,
-    head: Vec<u8>,
-    raw: Vec<u8>,
-    tail: Vec<u8>,
-    message_session: Option<Vec<u8>>,
-    message_seq: Option<i64>,
-}
-
-pub(crate) async fn import(desk: &mut Desk, batch: ImportBatch) -> Result<()> {
-    sessions::must_exist(&mut desk.connection, batch.session).await?;
-    let numbers = import_messages(desk, &batch.records).await?;
-    import_records(desk, batch.session, &batch.records, &numbers).await?;
-    if let Some((job, progress)) = batch.progress {
-        crate::jobs::note_progress(desk, job, progress).await?;
+impl ImportStore for SqliteStore {
+    fn import(&self, batch: ImportBatch) -> Reply<'_, ()> {
+        self.write(move |db| Box::pin(import(db, batch)))
     }
-    Ok(())
-}
 
-/// Numbers of the messages of the records, where they were new.
-async fn import_messages(desk: &mut Desk, records: &[NewRecord]) -> Result<Vec<Option<i64>>> {
-    let mut asked = Vec::with_capacity(records.len());
-    for (session, message) in records.iter().filter_map(|record| record.message.as_ref()) {
-        meet(&mut desk.connection, &mut desk.hot, *session).await?;
-        if !desk.hot.knows(*session) {
-            return Err(not_found("session", session));
-        }
-        asked.push((*session, &message.id));
+    fn records(
+        &self,
+        id: SessionId,
+        after_line: u64,
+        limit: usize,
+    ) -> Reply<'_, Vec<StoredRecord>> {
+        self.all_of(id, sql(READ).bind(id).bind(after_line).bind(limit), record)
     }
-    let newest = newest(desk).await?;
-    let stored = stored(&mut desk.connection, &desk.hot, asked).await?;
-    let facts = Facts { stored, ..Facts::default() };
-    let mut plan = Plan::new(&mut desk.hot, facts, newest);
-    let numbers = records
-        .iter()
-        .map(|record| match &record.message {
-            None => Ok(None),
-            Some((session, message)) => plan
-                .place(*session, message.into(), message.created_at)
-                .map(|(_, _, number)| number),
-        })
-        .collect::<Result<Vec<_>>>()?;
-    rows::insert(&plan, &mut desk.connection).await.map_err(from_sqlx)?;
-    let newest = plan.newest();
-    desk.hot.newest = Some(newest);
-    desk.hot.trim();
-    Ok(numbers)
-}
 
-async fn import_records(
-    desk: &mut Desk,
-    session: SessionId,
-    records: &[NewRecord],
-    numbers: &[Option<i64>],
-) -> Result<()> {
-    for (records, numbers) in records.chunks(MOST).zip(numbers.chunks(MOST)) {
-        let (at, size) = size_for(records.len());
-        let mut statement = sqlx::query(INSERT[at].as_str());
-        for (record, number) in records.iter().zip(numbers) {
-            statement = bind_record(statement, session, record, *number);
-        }
-        bind_nulls(statement, (size - records.len()) * COLUMNS)
-            .execute(&mut desk.connection)
-            .await
-            .map_err(|error| match is_unique_violation(&error) {
-                true => stored_already(session, records),
-                false => from_sqlx(error),
-            })?;
+    fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>> {
+        self.optional(sql(IMPORTED).bind(content_hash.to_owned()), |row| row.get("id"))
     }
-    Ok(())
 }
 
-fn bind_record(
-    statement: Statement,
+async fn import(db: &mut SqliteConnection, batch: ImportBatch) -> Result<()> {
+    let ImportBatch { session, records, progress } = batch;
+    sessions::must_exist(&mut *db, session).await?;
+    let messages = records.iter().filter_map(|record| record.message.as_ref());
+    let asked = messages.map(|(session, message)| (*session, Some(&message.id))).collect();
+    let mut plan = WritePlan::new(db, asked).await?;
+    let (mut rows, mut bytes) = (Vec::with_capacity(records.len()), Vec::new());
+    for record in &records {
+        rows.push(place(&mut plan, session, record, &mut bytes)?);
+    }
+    plan.write(&mut *db).await?;
+    let rows = Value::Array(rows).to_string();
+    let insert = sql(INSERT).bind(session).bind(bytes).bind(rows);
+    insert.insert(&mut *db, || stored_already(session, &records)).await?;
+    match progress {
+        Some((job, progress)) => note_progress(db, job, progress).await,
+        None => Ok(()),
+    }
+}
+
+/// The row of a record, its message placed and its bytes joined to those of the others.
+fn place(
+    plan: &mut WritePlan,
     session: SessionId,
     record: &NewRecord,
-    number: Option<i64>,
-) -> Statement {
-    let raw = record.message.as_ref().map(|(_, message)| &message.raw);
-    let parts = [&record.head[..], raw.map_or(&[][..], |raw| raw), &record.tail];
+    bytes: &mut Vec<u8>,
+) -> Result<Value> {
+    let NewRecord { line, head, tail, message } = record;
+    let mut place = None;
     // Raw bytes are stored once: in the message, or here if the message was a repetition.
-    let own = raw.filter(|_| number.is_none());
-    statement
-        .bind(session.0.as_bytes().to_vec())
-        .bind(integer(record.line))
-        .bind(number)
-        .bind(checksum(session, record.line, "", &parts))
-        .bind(record.head.to_vec())
-        .bind(own.map(|raw| raw.to_vec()))
-        .bind(record.tail.to_vec())
+    let mut own = None;
+    let mut raw: &[u8] = &[];
+    if let Some((session, message)) = message {
+        raw = &message.raw;
+        let at = message.created_at;
+        match plan.place(*session, &NewMessage::from(message.clone()), at)? {
+            (seq, true) => place = Some((hex(*session), seq)),
+            (_, false) => own = Some(join(bytes, raw)),
+        }
+    }
+    let checksum = checksum(session, *line, "", &[head, raw, tail]);
+    let (head, tail) = (join(bytes, head), join(bytes, tail));
+    let (message_session, seq) = place.unzip();
+    let (own, own_length) = own.unzip();
+    Ok(json!([
+        line,
+        message_session,
+        seq,
+        checksum,
+        head.0,
+        head.1,
+        own,
+        own_length,
+        tail.0,
+        tail.1
+    ]))
 }
 
-fn stored_already(session: SessionId, records: &[NewRecord]) -> StoreError {
+fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
     let first = records.first().map_or(0, |record| record.line);
     let last = records.last().map_or(0, |record| record.line);
-    StoreError::Conflict(format!(
+    format!(
         "a line between {first} and {last} is stored already in session {session}; \
          go on after the watermark of the job"
-    ))
+    )
 }
 
-pub(crate) async fn read(
-    readers: &SqlitePool,
-    id: SessionId,
-    after_line: u64,
-    most: usize,
-) -> Result<Vec<Record>> {
-    let rows: Vec<Row> = sqlx::query_as(READ)
-        .bind(id.0.as_bytes().to_vec())
-        .bind(integer(after_line))
-        .bind(limit(most))
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
-    if rows.is_empty() {
-        sessions::must_exist(readers, id).await?;
-    }
-    rows.into_iter().map(Row::into_record).collect()
-}
-
-impl Row {
-    fn into_record(self) -> Result<Record> {
-        let message = match (self.message_session, self.message_seq) {
-            (Some(session), Some(at)) => Some((session_id(&session)?, seq(at))),
-            _ => None,
-        };
-        Ok(Record {
-            line: unsigned(self.line),
-            head: Bytes::from(self.head),
-            raw: Bytes::from(self.raw),
-            tail: Bytes::from(self.tail),
-            message,
-        })
-    }
+fn record(row: &Row) -> Result<StoredRecord> {
+    let session: Option<SessionId> = row.get("message_session")?;
+    Ok(StoredRecord {
+        line: row.get("line")?,
+        head: row.get("head")?,
+        raw: row.get("raw")?,
+        tail: row.get("tail")?,
+        message: session.zip(row.get("message_seq")?),
+    })
 }

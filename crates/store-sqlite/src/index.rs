@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use bethink_store::{Counts, IndexBatch, Posting, Result, SeqRange, Terms};
+use bethink_store::{
+    Counts, IndexBatch, IndexLookup, IndexStore, Posting, Reply, Result, SeqRange, StoreError,
+    TermPlaces, Terms,
+};
 use bethink_transcript::{Seq, SessionId};
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::{Executor, Sqlite, SqliteConnection};
 
-use crate::convert::{integer, limit, not_found, seq, seq_column, session_id};
-use crate::error::from_sqlx;
-use crate::postings::{Occurrence, Writer, can_be_kept, doc};
-use crate::segments;
-use crate::writer::Desk;
+use crate::postings::{StoredOccurrence, Writer, can_be_kept, doc};
+use crate::sql::{not_found, sql};
+use crate::store::SqliteStore;
+use crate::{search, segments, tidy};
 
 const MARKS: &str = "
     SELECT indexed_seq, last_seq
@@ -49,26 +51,54 @@ const UNMARK: &str = "
     SET indexed_seq = 0
     WHERE id = ?";
 
-pub(crate) async fn unindexed(readers: &SqlitePool, id: SessionId) -> Result<Option<SeqRange>> {
-    let (indexed, last) = marks(&mut *readers.acquire().await.map_err(from_sqlx)?, id).await?;
-    Ok((indexed < last).then(|| SeqRange {
-        after: Some(indexed),
-        before: Some(last.next()),
-        ..SeqRange::all()
-    }))
-}
+impl IndexStore for SqliteStore {
+    fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>> {
+        Box::pin(async move {
+            let (indexed, last) = marks(&self.readers, id).await?;
+            Ok((indexed < last).then(|| SeqRange {
+                after: Some(indexed),
+                before: Some(last.next()),
+                ..SeqRange::all()
+            }))
+        })
+    }
 
-pub(crate) async fn lagging(readers: &SqlitePool, most: usize) -> Result<Vec<SessionId>> {
-    let ids: Vec<Vec<u8>> = sqlx::query_scalar(LAGGING)
-        .bind(limit(most))
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
-    ids.iter().map(|id| session_id(id)).collect()
+    fn lagging(&self, limit: usize) -> Reply<'_, Vec<SessionId>> {
+        self.all(sql(LAGGING).bind(limit), |row| row.get("id"))
+    }
+
+    fn index(&self, batch: IndexBatch) -> Reply<'_, bool> {
+        Box::pin(async move {
+            let sorted = tokio::task::spawn_blocking(|| sorted(batch))
+                .await
+                .map_err(|error| StoreError::Failed(error.to_string()))?;
+            self.write(move |db| Box::pin(index(db, sorted))).await
+        })
+    }
+
+    fn lookup(&self, lookup: IndexLookup) -> Reply<'_, TermPlaces> {
+        Box::pin(search::lookup(&self.readers, lookup))
+    }
+
+    fn reindex(&self, id: SessionId) -> Reply<'_, ()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                marks(&mut *db, id).await?;
+                for statement in FORGET {
+                    sql(statement).bind(id).run(&mut *db).await?;
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn tidy(&self) -> Reply<'_, bool> {
+        Box::pin(async move { tidy::tidy(self, &mut *self.tidying.lock().await).await })
+    }
 }
 
 /// A batch sorted by term, so that the writer has little left to do.
-pub(crate) struct Sorted {
+struct Sorted {
     session: SessionId,
     through: Seq,
     /// Place and number of terms of each message.
@@ -77,7 +107,7 @@ pub(crate) struct Sorted {
 }
 
 /// Takes the time that sorting takes; call it before the writer is asked.
-pub(crate) fn sorted(batch: IndexBatch) -> Sorted {
+fn sorted(batch: IndexBatch) -> Sorted {
     let IndexBatch { session, entries, through } = batch;
     let mut sorted = Sorted { session, through, lengths: Vec::new(), terms: BTreeMap::new() };
     for (seq, terms) in &entries {
@@ -115,74 +145,47 @@ fn add_message(sorted: &mut Sorted, seq: u32, terms: &Terms) {
     sorted.lengths.push((seq, length as u64));
 }
 
-pub(crate) async fn index(desk: &mut Desk, sorted: Sorted) -> Result<bool> {
-    let connection = &mut desk.connection;
-    let (indexed, last) = marks(connection, sorted.session).await?;
+async fn index(db: &mut SqliteConnection, sorted: Sorted) -> Result<bool> {
+    let (indexed, last) = marks(&mut *db, sorted.session).await?;
     let is_new = |place: u32| {
         let place = Seq(u64::from(place));
         indexed < place && place <= last.min(sorted.through)
     };
     let new = sorted.lengths.iter().filter(|(place, _)| is_new(*place));
     let (messages, terms) = new.fold((0, 0), |(n, sum), (_, length)| (n + 1, sum + length));
-    let number = know(connection, sorted.session, messages, terms).await?;
-    let mut writer = Writer::default();
+    let number = know(db, sorted.session, messages, terms).await?;
+    let mut postings = Writer::default();
     for (term, places) in &sorted.terms {
         let new = places.iter().filter(|(place, ..)| is_new(*place));
         let occurrences: Vec<_> = new
-            .map(|(place, counts, length)| Occurrence {
+            .map(|(place, counts, length)| StoredOccurrence {
                 doc: doc(number, *place),
                 counts: counts.0,
                 length: *length,
             })
             .collect();
-        writer.add(term.as_bytes(), &occurrences);
+        postings.add(term.as_bytes(), &occurrences);
     }
-    segments::add(connection, &writer.finish(), number).await?;
-    sqlx::query(MOVE)
-        .bind(sorted.session.0.as_bytes().to_vec())
-        .bind(seq_column(sorted.through))
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    Ok(segments::due(&segments::live(connection).await?).is_some())
+    segments::add(db, postings.finish(), number).await?;
+    sql(MOVE).bind(sorted.session).bind(sorted.through).run(&mut *db).await?;
+    Ok(segments::due(&segments::live(db).await?).is_some())
 }
 
-async fn marks(connection: &mut SqliteConnection, id: SessionId) -> Result<(Seq, Seq)> {
-    let row: Option<(i64, i64)> = sqlx::query_as(MARKS)
-        .bind(id.0.as_bytes().to_vec())
-        .fetch_optional(connection)
-        .await
-        .map_err(from_sqlx)?;
-    row.map(|(indexed, last)| (seq(indexed), seq(last))).ok_or_else(|| not_found("session", id))
+/// The last message that is indexed, and the last that is stored.
+async fn marks(db: impl Executor<'_, Database = Sqlite>, id: SessionId) -> Result<(Seq, Seq)> {
+    let marks = sql(MARKS).bind(id).optional(db, |row| Ok((row.get(0)?, row.get(1)?))).await?;
+    marks.ok_or_else(|| not_found("session", id))
 }
 
 /// The number of the session in postings, with what was indexed now counted.
 async fn know(
-    connection: &mut SqliteConnection,
+    db: &mut SqliteConnection,
     session: SessionId,
     messages: u64,
     terms: u64,
 ) -> Result<u32> {
-    let id = session.0.as_bytes().to_vec();
-    sqlx::query(KNOW).bind(id.clone()).execute(&mut *connection).await.map_err(from_sqlx)?;
-    let number: i64 = sqlx::query_scalar(COUNT)
-        .bind(id)
-        .bind(integer(messages))
-        .bind(integer(terms))
-        .fetch_one(connection)
-        .await
-        .map_err(from_sqlx)?;
-    segments::session_number(number)
-}
-
-pub(crate) async fn reindex(desk: &mut Desk, id: SessionId) -> Result<()> {
-    marks(&mut desk.connection, id).await?;
-    for statement in FORGET {
-        sqlx::query(statement)
-            .bind(id.0.as_bytes().to_vec())
-            .execute(&mut desk.connection)
-            .await
-            .map_err(from_sqlx)?;
-    }
-    Ok(())
+    sql(KNOW).bind(session).run(&mut *db).await?;
+    let number: i64 = sql(COUNT).bind(session).bind(messages).bind(terms).value(db).await?;
+    u32::try_from(number)
+        .map_err(|_| StoreError::Failed(format!("the index knows no session number {number}")))
 }

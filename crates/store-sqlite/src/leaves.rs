@@ -10,14 +10,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use bethink_store::StoreError;
 use bethink_transcript::SessionId;
+use bytes::Buf;
 use sqlx::SqliteConnection;
 
-use crate::convert::{session_id, unsigned};
-use crate::error::from_sqlx;
-use crate::open::OpenError;
-use crate::rows::checksum;
+use crate::append::checksum;
+use crate::opened::OpenError;
 use crate::salvage::PAGE_BYTES;
+use crate::sql::{Column, sql, unsigned};
 
 const TABLE_LEAF: u8 = 13;
 const COLUMNS: usize = 9;
@@ -30,7 +31,7 @@ const INSERT: &str = "
     )
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-struct Message {
+struct SalvagedMessage {
     number: i64,
     session: SessionId,
     /// seq, role, recorded, created_at, checksum.
@@ -44,27 +45,29 @@ pub(crate) async fn add_stray_messages(
     path: &Path,
 ) -> Result<(), OpenError> {
     let file = File::open(path)?;
-    let ids: Vec<Vec<u8>> =
-        sqlx::query_scalar(SESSIONS).fetch_all(&mut *target).await.map_err(from_sqlx)?;
-    let sessions: HashSet<SessionId> = ids.iter().filter_map(|id| session_id(id).ok()).collect();
+    let ids = sql(SESSIONS).all(&mut *target, |row| Ok(row.get(0).ok())).await?;
+    let sessions: HashSet<SessionId> = ids.into_iter().flatten().collect();
     let pages = file.metadata()?.len() / PAGE_BYTES as u64;
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut *target).await.map_err(from_sqlx)?;
+    sql("BEGIN IMMEDIATE").run(&mut *target).await?;
     for page in 1..pages {
         for message in messages_on(&file, page) {
             if sessions.contains(&message.session) {
-                insert(target, message).await.map_err(from_sqlx)?;
+                insert(target, message).await?;
             }
         }
     }
-    sqlx::query("COMMIT").execute(target).await.map_err(from_sqlx)?;
+    sql("COMMIT").run(target).await?;
     Ok(())
 }
 
-async fn insert(target: &mut SqliteConnection, message: Message) -> sqlx::Result<()> {
+async fn insert(
+    target: &mut SqliteConnection,
+    message: SalvagedMessage,
+) -> Result<u64, StoreError> {
     let [seq, role, recorded, created_at, checksum] = message.integers;
-    sqlx::query(INSERT)
+    sql(INSERT)
         .bind(message.number)
-        .bind(message.session.0.as_bytes().to_vec())
+        .bind(message.session)
         .bind(seq)
         .bind(message.id)
         .bind(role)
@@ -72,13 +75,12 @@ async fn insert(target: &mut SqliteConnection, message: Message) -> sqlx::Result
         .bind(created_at)
         .bind(checksum)
         .bind(message.raw)
-        .execute(target)
+        .run(target)
         .await
-        .map(drop)
 }
 
 /// Messages whose cells begin on this page, counted from 0.
-fn messages_on(file: &File, page: u64) -> Vec<Message> {
+fn messages_on(file: &File, page: u64) -> Vec<SalvagedMessage> {
     let Some(bytes) = read_page(file, page) else { return Vec::new() };
     if bytes[0] != TABLE_LEAF {
         return Vec::new();
@@ -97,7 +99,7 @@ fn read_page(file: &File, page: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn read_cell(file: &File, mut cell: &[u8]) -> Option<Message> {
+fn read_cell(file: &File, mut cell: &[u8]) -> Option<SalvagedMessage> {
     let length = usize::try_from(varint(&mut cell)?).ok()?;
     // A damaged length, or a chain that bites its tail, must end somewhere.
     if length as u64 > file.metadata().ok()?.len() {
@@ -132,7 +134,7 @@ fn page_number(bytes: &[u8]) -> Option<u32> {
 }
 
 /// A record is the types of its columns, then the columns. The first, the key, is not among them.
-fn read_message(number: i64, payload: &[u8]) -> Option<Message> {
+fn read_message(number: i64, payload: &[u8]) -> Option<SalvagedMessage> {
     let mut rest = payload;
     let types_length = usize::try_from(varint(&mut rest)?).ok()?;
     let mut types = payload.get(payload.len() - rest.len()..types_length)?;
@@ -149,21 +151,13 @@ fn read_message(number: i64, payload: &[u8]) -> Option<Message> {
     };
     let integers =
         [integer(seq)?, integer(role)?, integer(recorded)?, integer(created_at)?, integer(sum)?];
-    let message = Message {
-        number,
-        session: session_id(session.1).ok()?,
-        integers,
-        id: String::from_utf8(id.1.to_vec()).ok()?,
-        raw: raw.1.to_vec(),
-    };
-    let is_one = key.0 == 0 && is_whole(&message);
-    is_one.then_some(message)
-}
-
-fn is_whole(message: &Message) -> bool {
-    let [seq, role, _, _, stored] = message.integers;
-    (0..=1).contains(&role)
-        && stored == checksum(message.session, unsigned(seq), &message.id, &[&message.raw])
+    let session = SessionId::read(session.1.to_vec()).ok()?;
+    let (id, raw) = (String::from_utf8(id.1.to_vec()).ok()?, raw.1.to_vec());
+    let [seq, role, _, _, stored] = integers;
+    let is_whole = key.0 == 0
+        && (0..=1).contains(&role)
+        && stored == checksum(session, unsigned(seq), &id, &[&raw]);
+    is_whole.then_some(SalvagedMessage { number, session, integers, id, raw })
 }
 
 /// Bytes of a column of this type.
@@ -182,10 +176,7 @@ fn integer((kind, bytes): (i64, &[u8])) -> Option<i64> {
     match kind {
         8 => Some(0),
         9 => Some(1),
-        1..=6 => {
-            let sign = if bytes[0] & 0x80 == 0 { 0 } else { -1 };
-            Some(bytes.iter().fold(sign, |value, byte| (value << 8) | i64::from(*byte)))
-        }
+        1..=6 => Some(Buf::get_int(&mut &*bytes, bytes.len())),
         _ => None,
     }
 }

@@ -1,39 +1,29 @@
-//! What memory files held, and small things that are kept.
+//! Versions of memory files, and what extraction, consolidation and instructions know of a project.
 
 use bethink_store::{
-    Kept, MemoryVersion, MemoryVersionFilter, NewMemoryVersion, Result, VERSIONS_OF_A_FILE,
+    ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
+    RefusedStatement, Reply, Result, VERSIONS_OF_A_FILE, VersionRecord,
 };
-use bethink_transcript::UnixMicros;
-use bytes::Bytes;
-use sqlx::{FromRow, SqlitePool};
+use bethink_transcript::{Seq, SessionId, UnixMicros};
+use serde_json::json;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use crate::convert::{integer, session_id, unsigned};
-use crate::error::from_sqlx;
-use crate::writer::Desk;
+use crate::sessions;
+use crate::sql::sql;
+use crate::store::SqliteStore;
 
 const ADD: &str = "
     INSERT INTO memory_versions (directory, file, hash, content, author, session, note, at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    RETURNING number";
 
-/// Text by text, so that each finds the index.
-const OF_FILE: &str = "
-    SELECT number, directory, file, hash, length(content) AS bytes, author, session, note, at
-    FROM memory_versions
-    WHERE directory = ?1
-      AND file = ?2
-      AND number < ?3
-      AND (?4 IS NULL OR session = ?4)
-    ORDER BY number DESC
-    LIMIT ?5";
-
-const OF_DIRECTORY: &str = "
+/// Of a file or a whole directory: a condition that may be absent would find no index.
+const VERSIONS: &str = "
     SELECT number, directory, file, hash, length(content) AS bytes, author, session, note, at
     FROM memory_versions
     WHERE directory = ?1
       AND number < ?3
-      AND (?4 IS NULL OR session = ?4)
-    ORDER BY number DESC
-    LIMIT ?5";
+      AND (?4 IS NULL OR session = ?4)";
 
 /// The newest `?3` stay.
 const TRIM: &str = "
@@ -56,176 +46,253 @@ const CONTENT: &str = "
     FROM memory_versions
     WHERE number = ?";
 
-const KEEP: &str = "
-    INSERT INTO kept (space, owner, key, value, at)
-    VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (space, owner, key) DO UPDATE
-    SET value = excluded.value,
-        at    = excluded.at";
+const MARK: &str = "SELECT through_seq FROM extraction_marks WHERE session = ?";
 
-const KEPT: &str = "
-    SELECT key, value, at
-    FROM kept
-    WHERE space = ?
-      AND owner = ?
-    ORDER BY key";
+const MOVE_MARK: &str = "
+    INSERT INTO extraction_marks (session, through_seq)
+    VALUES (?, ?)
+    ON CONFLICT (session) DO UPDATE
+    SET through_seq = max(through_seq, excluded.through_seq)";
 
-const FORGET: &str = "DELETE FROM kept WHERE space = ? AND owner = ? AND key = ?";
+/// One row for each write; without writes, one whose name is NULL.
+const PLAN: &str = "
+    SELECT strategy, through_seq, proposed, name, replaces, text, sentence, seq
+    FROM extraction_plans
+    LEFT JOIN extraction_plan_writes USING (session)
+    WHERE session = ?
+    ORDER BY extraction_plan_writes.number";
 
-#[derive(FromRow)]
-struct Row {
-    number: i64,
-    directory: String,
-    file: String,
-    hash: String,
-    bytes: Option<i64>,
-    author: String,
-    session: Option<Vec<u8>>,
-    note: String,
-    at: i64,
+const DELETE_PLAN: [&str; 2] = [
+    "DELETE FROM extraction_plans WHERE session = ?",
+    "DELETE FROM extraction_plan_writes WHERE session = ?",
+];
+
+const ADD_PLAN: &str = "
+    INSERT INTO extraction_plans (session, strategy, through_seq)
+    VALUES (?, ?, ?)";
+
+const ADD_WRITE: &str = "
+    INSERT INTO extraction_plan_writes (session, proposed, name, replaces, text, sentence, seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+const REFUSED: &str = "
+    SELECT words, negative
+    FROM refused_statements
+    WHERE project = ?
+    ORDER BY words, negative";
+
+const REFUSE: &str = "
+    INSERT INTO refused_statements (project, words, negative, refused_at)
+    VALUES (?, ?, ?, ?)
+    ON CONFLICT DO NOTHING";
+
+const LAST_DREAM: &str = "SELECT at, dream FROM last_dreams WHERE project = ?";
+
+const PUT_LAST_DREAM: &str = "
+    INSERT INTO last_dreams (project, at, dream)
+    VALUES (?, ?, ?)
+    ON CONFLICT (project) DO UPDATE
+    SET at    = excluded.at,
+        dream = excluded.dream";
+
+/// Changes nothing where there is a name, and answers with it.
+const LOCK_NAME: &str = "
+    INSERT INTO lock_names (number, name)
+    VALUES (1, ?)
+    ON CONFLICT (number) DO UPDATE
+    SET name = name
+    RETURNING name";
+
+const APPROVALS: &str = "SELECT path FROM import_approvals WHERE project = ? ORDER BY path";
+
+const APPROVE: &str = "
+    INSERT INTO import_approvals (project, path, approved_at)
+    VALUES (?, ?, ?)
+    ON CONFLICT (project, path) DO UPDATE
+    SET approved_at = excluded.approved_at";
+
+const REVOKE: &str = "DELETE FROM import_approvals WHERE project = ? AND path = ?";
+
+impl MemoryStore for SqliteStore {
+    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> Reply<'_, ()> {
+        self.write(move |db| Box::pin(add(db, versions)))
+    }
+
+    fn memory_versions(&self, filter: MemoryVersionFilter) -> Reply<'_, Vec<VersionRecord>> {
+        let of_file = if filter.file.is_some() { "AND file = ?2" } else { "" };
+        let text = format!("{VERSIONS} {of_file} ORDER BY number DESC LIMIT ?5");
+        let list = sql(AssertSqlSafe(text))
+            .bind(filter.directory)
+            .bind(filter.file)
+            .bind(filter.before.unwrap_or(i64::MAX))
+            .bind(filter.session)
+            .bind(filter.limit);
+        self.all(list, |row| {
+            Ok(VersionRecord {
+                number: row.get("number")?,
+                directory: row.get("directory")?,
+                file: row.get("file")?,
+                hash: row.get("hash")?,
+                bytes: row.get("bytes")?,
+                author: row.get("author")?,
+                session: row.get("session")?,
+                note: row.get("note")?,
+                at: row.get("at")?,
+            })
+        })
+    }
+
+    fn memory_content(&self, number: i64) -> Reply<'_, Option<NewMemoryVersion>> {
+        self.optional(sql(CONTENT).bind(number), |row| {
+            Ok(NewMemoryVersion {
+                directory: row.get("directory")?,
+                file: row.get("file")?,
+                hash: row.get("hash")?,
+                content: row.get("content")?,
+                author: row.get("author")?,
+                session: row.get("session")?,
+                note: row.get("note")?,
+                at: row.get("at")?,
+            })
+        })
+    }
+
+    fn extraction_mark(&self, session: SessionId) -> Reply<'_, Option<Seq>> {
+        self.optional(sql(MARK).bind(session), |row| row.get("through_seq"))
+    }
+
+    fn extraction_plan(&self, session: SessionId) -> Reply<'_, Option<ExtractionPlan>> {
+        Box::pin(async move {
+            let rows = sql(PLAN).bind(session).all(&self.readers, |row| {
+                let write = match (row.get("name")?, row.get("text")?) {
+                    (Some(name), Some(text)) => {
+                        let (over, sentence) = (row.get("replaces")?, row.get("sentence")?);
+                        Some(PlannedWrite { name, over, text, sentence, seq: row.get("seq")? })
+                    }
+                    _ => None,
+                };
+                let proposed = row.get::<Option<bool>>("proposed")?.unwrap_or(false);
+                Ok((row.get("strategy")?, row.get("through_seq")?, proposed, write))
+            });
+            let mut plan = None;
+            for (strategy, through, proposed, write) in rows.await? {
+                let plan = plan.get_or_insert_with(|| ExtractionPlan {
+                    strategy,
+                    through,
+                    ..ExtractionPlan::default()
+                });
+                let list = if proposed { &mut plan.proposals } else { &mut plan.writes };
+                list.extend(write);
+            }
+            Ok(plan)
+        })
+    }
+
+    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> Reply<'_, ()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                delete_plan(db, session).await?;
+                let add = sql(ADD_PLAN).bind(session).bind(plan.strategy).bind(plan.through);
+                add.run(&mut *db).await?;
+                let writes = plan.writes.into_iter().map(|write| (false, write));
+                let proposals = plan.proposals.into_iter().map(|write| (true, write));
+                for (proposed, write) in writes.chain(proposals) {
+                    sql(ADD_WRITE)
+                        .bind(session)
+                        .bind(proposed)
+                        .bind(write.name)
+                        .bind(write.over)
+                        .bind(write.text)
+                        .bind(write.sentence)
+                        .bind(write.seq)
+                        .run(&mut *db)
+                        .await?;
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn finish_extraction(&self, session: SessionId, through: Seq) -> Reply<'_, ()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                delete_plan(db, session).await?;
+                sql(MOVE_MARK).bind(session).bind(through).run(db).await.map(drop)
+            })
+        })
+    }
+
+    fn refused_statements(&self, project: String) -> Reply<'_, Vec<RefusedStatement>> {
+        self.all(sql(REFUSED).bind(project), |row| {
+            let words = row.json("words", "words of a refused statement")?;
+            Ok(RefusedStatement { words, negative: row.get("negative")? })
+        })
+    }
+
+    fn refuse_statement(
+        &self,
+        project: String,
+        statement: RefusedStatement,
+        at: UnixMicros,
+    ) -> Reply<'_, ()> {
+        let words = json!(statement.words).to_string();
+        self.run(sql(REFUSE).bind(project).bind(words).bind(statement.negative).bind(at))
+    }
+
+    fn last_dream(&self, project: String) -> Reply<'_, Option<LastDream>> {
+        self.optional(sql(LAST_DREAM).bind(project), |row| {
+            Ok(LastDream { at: row.get("at")?, id: row.get("dream")? })
+        })
+    }
+
+    fn put_last_dream(&self, project: String, last: LastDream) -> Reply<'_, ()> {
+        self.run(sql(PUT_LAST_DREAM).bind(project).bind(last.at).bind(last.id))
+    }
+
+    fn lock_name(&self, candidate: String) -> Reply<'_, String> {
+        self.write(move |db| Box::pin(sql(LOCK_NAME).bind(candidate).value(db)))
+    }
+
+    fn import_approvals(&self, project: String) -> Reply<'_, Vec<String>> {
+        self.all(sql(APPROVALS).bind(project), |row| row.get("path"))
+    }
+
+    fn approve_import(&self, project: String, path: String, at: UnixMicros) -> Reply<'_, ()> {
+        self.run(sql(APPROVE).bind(project).bind(path).bind(at))
+    }
+
+    fn revoke_import(&self, project: String, path: String) -> Reply<'_, bool> {
+        let revoke = sql(REVOKE).bind(project).bind(path);
+        self.write(move |db| Box::pin(async move { Ok(revoke.run(db).await? > 0) }))
+    }
 }
 
-#[derive(FromRow)]
-struct Whole {
-    directory: String,
-    file: String,
-    hash: String,
-    content: Option<Vec<u8>>,
-    author: String,
-    session: Option<Vec<u8>>,
-    note: String,
-    at: i64,
-}
-
-pub(crate) async fn add(desk: &mut Desk, versions: Vec<NewMemoryVersion>) -> Result<()> {
-    for version in versions {
-        let (directory, file) = (version.directory, version.file);
-        let added = sqlx::query(ADD)
-            .bind(&directory)
-            .bind(&file)
-            .bind(version.hash)
-            .bind(version.content.map(|content| content.to_vec()))
-            .bind(version.author)
-            .bind(version.session.map(|session| session.0.as_bytes().to_vec()))
-            .bind(version.note)
-            .bind(version.at.0)
-            .execute(&mut desk.connection)
-            .await
-            .map_err(from_sqlx)?;
-        if added.last_insert_rowid() % TRIM_EVERY == 0 {
-            trim(desk, &directory, &file).await?;
-        }
+/// The session's, if it has one; the session must be there.
+async fn delete_plan(db: &mut SqliteConnection, session: SessionId) -> Result<()> {
+    sessions::must_exist(&mut *db, session).await?;
+    for statement in DELETE_PLAN {
+        sql(statement).bind(session).run(&mut *db).await?;
     }
     Ok(())
 }
 
-async fn trim(desk: &mut Desk, directory: &str, file: &str) -> Result<()> {
-    sqlx::query(TRIM)
-        .bind(directory)
-        .bind(file)
-        .bind(integer(VERSIONS_OF_A_FILE as u64))
-        .execute(&mut desk.connection)
-        .await
-        .map(drop)
-        .map_err(from_sqlx)
-}
-
-pub(crate) async fn versions(
-    readers: &SqlitePool,
-    filter: MemoryVersionFilter,
-) -> Result<Vec<MemoryVersion>> {
-    let text = if filter.file.is_some() { OF_FILE } else { OF_DIRECTORY };
-    let rows: Vec<Row> = sqlx::query_as(text)
-        .bind(filter.directory)
-        .bind(filter.file)
-        .bind(filter.before.unwrap_or(i64::MAX))
-        .bind(filter.session.map(|session| session.0.as_bytes().to_vec()))
-        .bind(integer(filter.limit as u64))
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
-    rows.into_iter().map(Row::into_version).collect()
-}
-
-pub(crate) async fn content(readers: &SqlitePool, number: i64) -> Result<Option<NewMemoryVersion>> {
-    let row: Option<Whole> =
-        sqlx::query_as(CONTENT).bind(number).fetch_optional(readers).await.map_err(from_sqlx)?;
-    row.map(Whole::into_version).transpose()
-}
-
-pub(crate) async fn keep(desk: &mut Desk, kept: Kept) -> Result<()> {
-    sqlx::query(KEEP)
-        .bind(kept.space)
-        .bind(kept.owner)
-        .bind(kept.key)
-        .bind(kept.value)
-        .bind(kept.at.0)
-        .execute(&mut desk.connection)
-        .await
-        .map(drop)
-        .map_err(from_sqlx)
-}
-
-pub(crate) async fn kept(readers: &SqlitePool, space: String, owner: String) -> Result<Vec<Kept>> {
-    let rows: Vec<(String, String, i64)> = sqlx::query_as(KEPT)
-        .bind(&space)
-        .bind(&owner)
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
-    let named = |(key, value, at)| Kept {
-        space: space.clone(),
-        owner: owner.clone(),
-        key,
-        value,
-        at: UnixMicros(at),
-    };
-    Ok(rows.into_iter().map(named).collect())
-}
-
-pub(crate) async fn forget(
-    desk: &mut Desk,
-    space: String,
-    owner: String,
-    key: String,
-) -> Result<bool> {
-    sqlx::query(FORGET)
-        .bind(space)
-        .bind(owner)
-        .bind(key)
-        .execute(&mut desk.connection)
-        .await
-        .map(|done| done.rows_affected() > 0)
-        .map_err(from_sqlx)
-}
-
-impl Row {
-    fn into_version(self) -> Result<MemoryVersion> {
-        Ok(MemoryVersion {
-            number: self.number,
-            directory: self.directory,
-            file: self.file,
-            hash: self.hash,
-            bytes: self.bytes.map(unsigned),
-            author: self.author,
-            session: self.session.as_deref().map(session_id).transpose()?,
-            note: self.note,
-            at: UnixMicros(self.at),
-        })
+async fn add(db: &mut SqliteConnection, versions: Vec<NewMemoryVersion>) -> Result<()> {
+    for version in versions {
+        let (directory, file) = (version.directory, version.file);
+        let number: i64 = sql(ADD)
+            .bind(directory.clone())
+            .bind(file.clone())
+            .bind(version.hash)
+            .bind(version.content)
+            .bind(version.author)
+            .bind(version.session)
+            .bind(version.note)
+            .bind(version.at)
+            .value(&mut *db)
+            .await?;
+        if number % TRIM_EVERY == 0 {
+            sql(TRIM).bind(directory).bind(file).bind(VERSIONS_OF_A_FILE).run(&mut *db).await?;
+        }
     }
-}
-
-impl Whole {
-    fn into_version(self) -> Result<NewMemoryVersion> {
-        Ok(NewMemoryVersion {
-            directory: self.directory,
-            file: self.file,
-            hash: self.hash,
-            content: self.content.map(Bytes::from),
-            author: self.author,
-            session: self.session.as_deref().map(session_id).transpose()?,
-            note: self.note,
-            at: UnixMicros(self.at),
-        })
-    }
+    Ok(())
 }

@@ -1,16 +1,13 @@
 //! What is known of each session's notes: one row, replaced whole.
 
-use bethink_store::{Notes, Result};
-use bethink_transcript::{SessionId, UnixMicros};
-use sqlx::{FromRow, SqlitePool};
+use bethink_store::{NotesRecord, NotesStore, Reply, Result};
+use bethink_transcript::SessionId;
 
-use crate::convert::{integer, seq, seq_column, unsigned};
-use crate::error::from_sqlx;
-use crate::sessions;
-use crate::writer::Desk;
+use crate::sql::{Row, sql};
+use crate::store::SqliteStore;
 
 const READ: &str = "
-    SELECT text, replaced, written, through_seq, tokens, strategy, updated_at
+    SELECT *
     FROM notes
     WHERE session = ?";
 
@@ -28,57 +25,37 @@ const PUT: &str = "
         strategy    = excluded.strategy,
         updated_at  = excluded.updated_at";
 
-#[derive(FromRow)]
-struct Row {
-    text: String,
-    replaced: String,
-    written: String,
-    through_seq: i64,
-    tokens: i64,
-    strategy: String,
-    updated_at: i64,
-}
-
-pub(crate) async fn read(readers: &SqlitePool, id: SessionId) -> Result<Option<Notes>> {
-    let row: Option<Row> = sqlx::query_as(READ)
-        .bind(id.0.as_bytes().to_vec())
-        .fetch_optional(readers)
-        .await
-        .map_err(from_sqlx)?;
-    if row.is_none() {
-        sessions::must_exist(readers, id).await?;
+impl NotesStore for SqliteStore {
+    fn notes(&self, id: SessionId) -> Reply<'_, Option<NotesRecord>> {
+        Box::pin(async move {
+            let mut rows = self.all_of(id, sql(READ).bind(id), notes).await?;
+            Ok(rows.pop())
+        })
     }
-    Ok(row.map(|row| row.into_notes(id)))
-}
 
-pub(crate) async fn put(desk: &mut Desk, notes: Notes) -> Result<()> {
-    sessions::must_exist(&mut desk.connection, notes.session).await?;
-    sqlx::query(PUT)
-        .bind(notes.session.0.as_bytes().to_vec())
-        .bind(notes.text)
-        .bind(notes.replaced)
-        .bind(notes.written)
-        .bind(seq_column(notes.through))
-        .bind(integer(notes.tokens))
-        .bind(notes.strategy)
-        .bind(notes.updated_at.0)
-        .execute(&mut desk.connection)
-        .await
-        .map(drop)
-        .map_err(from_sqlx)
-}
-
-impl Row {
-    fn into_notes(self, session: SessionId) -> Notes {
-        Notes {
-            session,
-            text: self.text,
-            replaced: self.replaced,
-            written: self.written,
-            through: seq(self.through_seq),
-            tokens: unsigned(self.tokens),
-            strategy: self.strategy,
-            updated_at: UnixMicros(self.updated_at),
-        }
+    fn put_notes(&self, notes: NotesRecord) -> Reply<'_, ()> {
+        let put = sql(PUT)
+            .bind(notes.session)
+            .bind(notes.text)
+            .bind(notes.replaced)
+            .bind(notes.written)
+            .bind(notes.through)
+            .bind(notes.tokens)
+            .bind(notes.strategy)
+            .bind(notes.updated_at);
+        self.run_of(notes.session, put)
     }
+}
+
+fn notes(row: &Row) -> Result<NotesRecord> {
+    Ok(NotesRecord {
+        session: row.get("session")?,
+        text: row.get("text")?,
+        replaced: row.get("replaced")?,
+        written: row.get("written")?,
+        through: row.get("through_seq")?,
+        tokens: row.get("tokens")?,
+        strategy: row.get("strategy")?,
+        updated_at: row.get("updated_at")?,
+    })
 }

@@ -39,10 +39,6 @@ pub(crate) const QUEUE: usize = 1024;
 pub(crate) const GROUP_REQUESTS: usize = 256;
 pub(crate) const GROUP_BYTES: usize = 8 << 20;
 
-/// Ids of messages remembered for sessions in use (8 bytes each), so that an append need not ask
-/// whether its ids are new. A session with more than half of it is asked about in SQL.
-pub(crate) const HOT_IDS: usize = 100_000;
-
 /// How long an answer is kept under its idempotency key.
 pub(crate) const RECEIPT_MICROS: i64 = 24 * 3600 * 1_000_000;
 

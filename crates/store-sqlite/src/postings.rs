@@ -23,14 +23,14 @@ pub(crate) fn doc(session: u32, seq: u32) -> Doc {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Occurrence {
+pub(crate) struct StoredOccurrence {
     pub(crate) doc: Doc,
     pub(crate) counts: u8,
     pub(crate) length: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct PostingPage {
     pub(crate) first: Vec<u8>,
     pub(crate) body: Vec<u8>,
 }
@@ -52,13 +52,13 @@ pub(crate) fn can_be_kept(term: &str) -> bool {
 /// Takes terms in order, and gives pages in order.
 #[derive(Default)]
 pub(crate) struct Writer {
-    pages: Vec<Page>,
-    open: Option<Page>,
+    pages: Vec<PostingPage>,
+    open: Option<PostingPage>,
 }
 
 impl Writer {
     /// `occurrences` in ascending order.
-    pub(crate) fn add(&mut self, term: &[u8], occurrences: &[Occurrence]) {
+    pub(crate) fn add(&mut self, term: &[u8], occurrences: &[StoredOccurrence]) {
         let mut rest = occurrences;
         while let Some(first) = rest.first() {
             let mut bytes = Vec::new();
@@ -89,13 +89,13 @@ impl Writer {
                 page.body.extend_from_slice(&entry);
             }
             open => {
-                let page = Page { first: key(term, first), body: entry };
+                let page = PostingPage { first: key(term, first), body: entry };
                 self.pages.extend(open.replace(page));
             }
         }
     }
 
-    pub(crate) fn finish(mut self) -> Vec<Page> {
+    pub(crate) fn finish(mut self) -> Vec<PostingPage> {
         self.pages.extend(self.open.take());
         self.pages
     }
@@ -103,14 +103,14 @@ impl Writer {
 
 /// An entry of a page, its postings not read yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct PageEntry<'a> {
     pub(crate) term: &'a [u8],
     pub(crate) count: usize,
     bytes: &'a [u8],
 }
 
 /// Entries of a body, in order.
-pub(crate) fn entries(body: &[u8]) -> impl Iterator<Item = Result<Entry<'_>>> {
+pub(crate) fn entries(body: &[u8]) -> impl Iterator<Item = Result<PageEntry<'_>>> {
     let mut rest = body;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -124,22 +124,22 @@ pub(crate) fn entries(body: &[u8]) -> impl Iterator<Item = Result<Entry<'_>>> {
     })
 }
 
-fn read_entry<'a>(rest: &mut &'a [u8]) -> Option<Entry<'a>> {
+fn read_entry<'a>(rest: &mut &'a [u8]) -> Option<PageEntry<'a>> {
     let term = take_counted(rest)?;
     let count = usize::try_from(take_number(rest)?).ok()?;
     let bytes = take_counted(rest)?;
-    Some(Entry { term, count, bytes })
+    Some(PageEntry { term, count, bytes })
 }
 
-impl Entry<'_> {
+impl PageEntry<'_> {
     /// Adds the postings to `to`, in ascending order.
-    pub(crate) fn read(&self, mut to: impl FnMut(Occurrence)) -> Result<()> {
+    pub(crate) fn read(&self, mut to: impl FnMut(StoredOccurrence)) -> Result<()> {
         let (mut rest, mut doc) = (self.bytes, 0_u64);
         for _ in 0..self.count {
             let step = take_number(&mut rest).ok_or_else(unreadable)?;
             let (&[counts, length], after) = rest.split_first_chunk().ok_or_else(unreadable)?;
             doc = doc.checked_add(step).ok_or_else(unreadable)?;
-            to(Occurrence { doc, counts, length });
+            to(StoredOccurrence { doc, counts, length });
             rest = after;
         }
         Ok(())
@@ -147,8 +147,11 @@ impl Entry<'_> {
 }
 
 /// All postings of several segments in one, but for those of sessions that are gone.
-pub(crate) fn merge(segments: &[Vec<Vec<u8>>], is_kept: impl Fn(u32) -> bool) -> Result<Vec<Page>> {
-    let mut terms: BTreeMap<&[u8], Vec<Entry<'_>>> = BTreeMap::new();
+pub(crate) fn merge(
+    segments: &[Vec<Vec<u8>>],
+    is_kept: impl Fn(u32) -> bool,
+) -> Result<Vec<PostingPage>> {
+    let mut terms: BTreeMap<&[u8], Vec<PageEntry<'_>>> = BTreeMap::new();
     for entry in segments.iter().flatten().flat_map(|body| entries(body)) {
         let entry = entry?;
         terms.entry(entry.term).or_default().push(entry);
@@ -217,11 +220,11 @@ fn take_counted<'a>(from: &mut &'a [u8]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    fn at(session: u32, seq: u32) -> Occurrence {
-        Occurrence { doc: doc(session, seq), counts: 1, length: 9 }
+    fn at(session: u32, seq: u32) -> StoredOccurrence {
+        StoredOccurrence { doc: doc(session, seq), counts: 1, length: 9 }
     }
 
-    fn pages(terms: &[(&str, Vec<Occurrence>)]) -> Vec<Page> {
+    fn pages(terms: &[(&str, Vec<StoredOccurrence>)]) -> Vec<PostingPage> {
         let mut writer = Writer::default();
         for (term, occurrences) in terms {
             writer.add(term.as_bytes(), occurrences);
@@ -229,11 +232,11 @@ mod tests {
         writer.finish()
     }
 
-    fn bodies(pages: Vec<Page>) -> Vec<Vec<u8>> {
+    fn bodies(pages: Vec<PostingPage>) -> Vec<Vec<u8>> {
         pages.into_iter().map(|page| page.body).collect()
     }
 
-    fn read(bodies: &[Vec<u8>], term: &str) -> Vec<Occurrence> {
+    fn read(bodies: &[Vec<u8>], term: &str) -> Vec<StoredOccurrence> {
         let mut found = Vec::new();
         for entry in bodies.iter().flat_map(|body| entries(body)) {
             let entry = entry.unwrap();

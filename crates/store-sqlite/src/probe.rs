@@ -4,15 +4,18 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use sqlx::SqliteConnection;
+use bethink_store::StoreError;
+use sqlx::{AssertSqlSafe, SqliteConnection};
 
 use crate::connect::{self, known_schema};
+use crate::error::from_sqlx;
 use crate::files;
-use crate::open::OpenError;
+use crate::opened::OpenError;
 use crate::options::CHECK_AT_ONCE_BYTES;
+use crate::sql::sql;
 
 /// Tables in which rows are kept, each with its key.
-pub(crate) const TABLES: [&str; 14] = [
+pub(crate) const TABLES: [&str; 26] = [
     "sessions",
     "messages",
     "records",
@@ -24,13 +27,29 @@ pub(crate) const TABLES: [&str; 14] = [
     "notes",
     "model_calls",
     "memory_versions",
-    "kept",
+    "proposals",
+    "team_bases",
+    "team_places",
+    "import_approvals",
+    "refused_statements",
+    "extraction_marks",
+    "extraction_plans",
+    "extraction_plan_writes",
+    "last_dreams",
+    "lock_names",
+    "transcript_positions",
+    "delivered_memories",
+    "unreadable_kept",
     "jobs",
     "receipts",
 ];
+/// Tables of older schemas that hold rows which later ones hold elsewhere.
+pub(crate) const FORMER_TABLES: [&str; 1] = ["kept"];
+/// Tables of the index, which is made anew rather than recovered.
+const INDEX_TABLES: [&str; 3] = ["index_segments", "index_pages", "index_sessions"];
 
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum ProbeVerdict {
     Sound {
         /// Too large to be checked before serving, after a stop that was not clean.
         check_due: bool,
@@ -39,9 +58,18 @@ pub(crate) enum Verdict {
 }
 
 /// A header as SQLite writes it, https://www.sqlite.org/fileformat.html#the_database_header.
-struct Header {
+struct DatabaseHeader {
     page_size: u64,
     pages: u64,
+}
+
+/// What SQLite said may mean damage; what we found for ourselves does not.
+#[derive(Debug, thiserror::Error)]
+enum LookError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
 }
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -51,49 +79,44 @@ const SCHEMA: &str = "
            coalesce(sum(name = '_sqlx_migrations'), 0)
     FROM sqlite_schema";
 
-/// The end of each table is reached through its root: a cheap sign that both are there.
-const ENDS: &str = "
-    SELECT (SELECT max(number) FROM sessions),
-           (SELECT max(number) FROM messages),
-           (SELECT max(number) FROM records),
-           (SELECT max(number) FROM decisions),
-           (SELECT max(number) FROM compactions),
-           (SELECT max(number) FROM collapses),
-           (SELECT max(number) FROM client_sessions),
-           (SELECT max(number) FROM lineage),
-           (SELECT max(number) FROM notes),
-           (SELECT max(number) FROM model_calls),
-           (SELECT max(number) FROM memory_versions),
-           (SELECT max(number) FROM kept),
-           (SELECT max(number) FROM jobs),
-           (SELECT max(number) FROM receipts),
-           (SELECT max(number) FROM index_segments),
-           (SELECT max(number) FROM index_pages),
-           (SELECT max(number) FROM index_sessions)";
+pub(crate) async fn look(path: &Path) -> Result<ProbeVerdict, OpenError> {
+    match examine(path).await {
+        Ok(check_due) => Ok(ProbeVerdict::Sound { check_due }),
+        Err(LookError::Store(StoreError::Damaged(why))) => Ok(ProbeVerdict::Damaged(why)),
+        // A schema that lacks what it must have, or says what can't be understood.
+        Err(LookError::Store(StoreError::Failed(why))) if names_the_schema(&why) => {
+            Ok(ProbeVerdict::Damaged(why))
+        }
+        Err(LookError::Store(other)) => Err(other.into()),
+        Err(LookError::Open(other)) => Err(other),
+    }
+}
 
-pub(crate) async fn look(path: &Path) -> Result<Verdict, OpenError> {
+/// Answers whether a check is due.
+async fn examine(path: &Path) -> Result<bool, LookError> {
     if let Some(why) = files::suspicion(path) {
-        return Ok(Verdict::Damaged(why));
+        return damaged(why);
     }
     if let Some(fault) = outside(path)? {
-        return Ok(Verdict::Damaged(fault));
+        return damaged(fault);
     }
-    let mut connection = match connect::looker(path).await {
-        Ok(connection) => connection,
-        Err(error) => return verdict_of(error),
-    };
-    inside(path, &mut connection).await
+    inside(path, &mut connect::looker(path).await.map_err(from_sqlx)?).await
+}
+
+fn damaged<T>(why: impl Into<String>) -> Result<T, LookError> {
+    Err(LookError::Store(StoreError::Damaged(why.into())))
 }
 
 /// What can be seen without SQLite.
 fn outside(path: &Path) -> Result<Option<String>, OpenError> {
     let size = files::size(path)?.unwrap_or_default();
     let wal = files::wal_size(path)?;
-    let header = match read_header(path) {
-        Ok(Some(header)) => header,
-        Ok(None) if size == 0 => return Ok(Some("the file is empty".into())),
-        Ok(None) => return Ok(Some("the file does not begin as a SQLite database does".into())),
-        Err(error) => return Err(error.into()),
+    let Some(header) = read_header(path)? else {
+        let why = match size {
+            0 => "the file is empty",
+            _ => "the file does not begin as a SQLite database does",
+        };
+        return Ok(Some(why.to_owned()));
     };
     if let Some(was) = files::clean_size(path)
         && was != size
@@ -102,70 +125,53 @@ fn outside(path: &Path) -> Result<Option<String>, OpenError> {
     }
     // With a log beside it, a file may be shorter than it says: the rest is in the log.
     let needed = header.pages * header.page_size;
-    if wal == 0 && size < needed {
-        return Ok(Some(format!("the file has {size} bytes of {needed}")));
-    }
-    Ok(None)
+    let cut_off = wal == 0 && size < needed;
+    Ok(cut_off.then(|| format!("the file has {size} bytes of {needed}")))
 }
 
-async fn inside(path: &Path, connection: &mut SqliteConnection) -> Result<Verdict, OpenError> {
-    let (objects, ours): (i64, i64) = match sqlx::query_as(SCHEMA).fetch_one(&mut *connection).await
-    {
-        Ok(row) => row,
-        Err(error) => return verdict_of(error),
-    };
+async fn inside(path: &Path, db: &mut SqliteConnection) -> Result<bool, LookError> {
+    let seen = sql(SCHEMA).optional(&mut *db, |row| Ok((row.get(0)?, row.get(1)?))).await?;
+    let (objects, ours): (i64, i64) = seen.unwrap_or_default();
     if objects == 0 {
-        return Ok(Verdict::Damaged("the file holds no tables".into()));
+        return damaged("the file holds no tables");
     }
     if ours == 0 {
-        return Err(OpenError::Foreign(path.to_owned()));
+        return Err(OpenError::Foreign(path.to_owned()).into());
     }
-    let found: Option<i64> = match sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations")
-        .fetch_one(&mut *connection)
-        .await
-    {
-        Ok(found) => found,
-        Err(error) => return verdict_of(error),
-    };
+    let found: Option<i64> =
+        sql("SELECT max(version) FROM _sqlx_migrations").value(&mut *db).await?;
     let known = known_schema();
     match found {
-        Some(found) if found > known => return Err(OpenError::Newer { found, known }),
+        Some(found) if found > known => return Err(OpenError::Newer { found, known }.into()),
         // An older schema has other tables; SQLite's own check is what is left.
-        Some(found) if found == known => {
-            if let Err(error) = sqlx::query(ENDS).fetch_one(&mut *connection).await {
-                return verdict_of(error);
-            }
-        }
+        Some(found) if found == known => reach_ends(&mut *db).await?,
         _ => {}
     }
-    let clean = files::is_untouched(path);
-    let small = files::size(path)?.unwrap_or_default() <= CHECK_AT_ONCE_BYTES;
-    if clean || !small {
-        return Ok(Verdict::Sound { check_due: !clean });
+    if files::is_untouched(path) {
+        return Ok(false);
     }
-    match quick_check(connection).await {
-        Ok(None) => Ok(Verdict::Sound { check_due: false }),
-        Ok(Some(fault)) => Ok(Verdict::Damaged(fault)),
-        Err(error) => verdict_of(error),
+    let size = files::size(path).map_err(OpenError::from)?.unwrap_or_default();
+    if size > CHECK_AT_ONCE_BYTES {
+        return Ok(true);
     }
+    match quick_check(db).await? {
+        None => Ok(false),
+        Some(fault) => damaged(fault),
+    }
+}
+
+/// The end of each table is reached through its root: a cheap sign that both are there.
+async fn reach_ends(db: &mut SqliteConnection) -> Result<(), StoreError> {
+    let end = |table: &&str| format!("(SELECT max(number) FROM {table})");
+    let ends: Vec<_> = TABLES.iter().chain(&INDEX_TABLES).map(end).collect();
+    let ends = AssertSqlSafe(format!("SELECT {}", ends.join(", ")));
+    sql(ends).value::<Option<i64>>(db).await.map(drop)
 }
 
 /// The first fault that SQLite finds in the structure of the file.
-pub(crate) async fn quick_check(connection: &mut SqliteConnection) -> sqlx::Result<Option<String>> {
-    let line: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(connection).await?;
+pub(crate) async fn quick_check(db: &mut SqliteConnection) -> Result<Option<String>, StoreError> {
+    let line: String = sql("PRAGMA quick_check(1)").value(db).await?;
     Ok((line != "ok").then_some(line))
-}
-
-/// An error while looking is either what we look for, or in the way.
-fn verdict_of(error: sqlx::Error) -> Result<Verdict, OpenError> {
-    match crate::error::from_sqlx(error) {
-        bethink_store::StoreError::Damaged(why) => Ok(Verdict::Damaged(why)),
-        // A schema that lacks what it must have, or says what can't be understood.
-        bethink_store::StoreError::Failed(why) if names_the_schema(&why) => {
-            Ok(Verdict::Damaged(why))
-        }
-        other => Err(other.into()),
-    }
 }
 
 fn names_the_schema(message: &str) -> bool {
@@ -174,7 +180,7 @@ fn names_the_schema(message: &str) -> bool {
         .any(|sign| message.contains(sign))
 }
 
-fn read_header(path: &Path) -> io::Result<Option<Header>> {
+fn read_header(path: &Path) -> io::Result<Option<DatabaseHeader>> {
     let mut bytes = [0; 100];
     match File::open(path)?.read_exact(&mut bytes) {
         Ok(()) => Ok(parse_header(&bytes)),
@@ -183,7 +189,7 @@ fn read_header(path: &Path) -> io::Result<Option<Header>> {
     }
 }
 
-fn parse_header(bytes: &[u8; 100]) -> Option<Header> {
+fn parse_header(bytes: &[u8; 100]) -> Option<DatabaseHeader> {
     let page_size = match u16::from_be_bytes([bytes[16], bytes[17]]) {
         1 => 65536,
         size => u64::from(size),
@@ -192,5 +198,5 @@ fn parse_header(bytes: &[u8; 100]) -> Option<Header> {
     let pages = u32::from_be_bytes([bytes[28], bytes[29], bytes[30], bytes[31]]);
     let sane = bytes.starts_with(MAGIC) && page_size.is_power_of_two() && page_size >= 512;
     // A count that is older than the last change says nothing.
-    sane.then_some(Header { page_size, pages: if counted { u64::from(pages) } else { 0 } })
+    sane.then_some(DatabaseHeader { page_size, pages: if counted { u64::from(pages) } else { 0 } })
 }

@@ -4,60 +4,57 @@ use std::collections::HashMap;
 
 use bethink_store::{Receipt, Result, StoreError, StoredReceipt};
 use bethink_transcript::UnixMicros;
-use sqlx::{SqliteConnection, SqlitePool};
+use serde_json::json;
+use sqlx::SqliteConnection;
 
-use crate::error::from_sqlx;
 use crate::options::RECEIPT_MICROS;
-use crate::plan::reused;
-use crate::writer::Desk;
-
-/// How often old receipts are looked for, at most: once an hour of the callers' time.
-const PRUNE_MICROS: i64 = 3600 * 1_000_000;
+use crate::sql::{Row, sql};
 
 const FIND: &str = "
     SELECT key, fingerprint, answer
     FROM receipts
     WHERE key IN (SELECT value FROM json_each(?))";
 
-const READ: &str = "
+pub(crate) const READ: &str = "
     SELECT fingerprint, answer
     FROM receipts
     WHERE key = ?";
 
-const KEEP: &str = "
+/// Lets old ones go with it.
+pub(crate) const KEEP: &str = "
     INSERT INTO receipts (key, fingerprint, answer, created_at)
-    VALUES (?, ?, ?, ?)";
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
+    FROM json_each(?);
 
-const PRUNE: &str = "
     DELETE FROM receipts
-    WHERE created_at < ?";
+    WHERE created_at < ?;";
 
-pub(crate) async fn find(
-    connection: &mut SqliteConnection,
-    keys: &[&str],
-) -> Result<HashMap<String, StoredReceipt>> {
-    let keys = serde_json::to_string(keys).map_err(|e| StoreError::Failed(e.to_string()))?;
-    let rows: Vec<(String, String, String)> =
-        sqlx::query_as(FIND).bind(keys).fetch_all(connection).await.map_err(from_sqlx)?;
-    let receipts = rows
-        .into_iter()
-        .map(|(key, fingerprint, answer)| (key, StoredReceipt { fingerprint, answer }));
-    Ok(receipts.collect())
+/// The oldest that are still honoured when one is kept `at` a time.
+pub(crate) fn oldest_kept(at: UnixMicros) -> UnixMicros {
+    UnixMicros(at.0.saturating_sub(RECEIPT_MICROS))
 }
 
-pub(crate) async fn read(readers: &SqlitePool, key: &str) -> Result<Option<StoredReceipt>> {
-    let row: Option<(String, String)> = sqlx::query_as(READ)
-        .bind(key.to_owned())
-        .fetch_optional(readers)
-        .await
-        .map_err(from_sqlx)?;
-    Ok(row.map(|(fingerprint, answer)| StoredReceipt { fingerprint, answer }))
+pub(crate) async fn find(
+    db: &mut SqliteConnection,
+    keys: Vec<&str>,
+) -> Result<HashMap<String, StoredReceipt>> {
+    if keys.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let read = |row: &Row| Ok((row.get("key")?, stored(row)?));
+    Ok(sql(FIND).bind(json!(keys).to_string()).all(db, read).await?.into_iter().collect())
+}
+
+pub(crate) fn stored(row: &Row) -> Result<StoredReceipt> {
+    Ok(StoredReceipt { fingerprint: row.get("fingerprint")?, answer: row.get("answer")? })
 }
 
 /// The answer given under this key, if the request is the same; another request is a conflict.
-pub(crate) async fn honoured(desk: &mut Desk, receipt: &Receipt) -> Result<Option<String>> {
-    let mut found = find(&mut desk.connection, &[&receipt.key]).await?;
-    match found.remove(&receipt.key) {
+pub(crate) async fn honoured(
+    db: &mut SqliteConnection,
+    receipt: &Receipt,
+) -> Result<Option<String>> {
+    match sql(READ).bind(receipt.key.clone()).optional(db, stored).await? {
         None => Ok(None),
         Some(stored) if stored.fingerprint == receipt.fingerprint => Ok(Some(stored.answer)),
         Some(_) => Err(reused(&receipt.key)),
@@ -66,36 +63,20 @@ pub(crate) async fn honoured(desk: &mut Desk, receipt: &Receipt) -> Result<Optio
 
 /// Keeping the same receipt again changes nothing.
 pub(crate) async fn put(
-    desk: &mut Desk,
-    receipt: &Receipt,
-    answer: &str,
+    db: &mut SqliteConnection,
+    receipt: Receipt,
+    answer: String,
     at: UnixMicros,
 ) -> Result<()> {
-    if honoured(desk, receipt).await?.is_some() {
+    if honoured(db, &receipt).await?.is_some() {
         return Ok(());
     }
-    sqlx::query(KEEP)
-        .bind(receipt.key.clone())
-        .bind(receipt.fingerprint.clone())
-        .bind(answer.to_owned())
-        .bind(at.0)
-        .execute(&mut desk.connection)
-        .await
-        .map_err(from_sqlx)?;
-    prune(desk, Some(at)).await;
-    Ok(())
+    let row = json!([[receipt.key, receipt.fingerprint, answer, at.0]]);
+    sql(KEEP).bind(row.to_string()).bind(oldest_kept(at)).run(db).await.map(drop)
 }
 
-/// Lets receipts of more than a day go, when one was kept `at` a time. That old ones stay a while
-/// longer harms nobody, so a failure is not one.
-pub(crate) async fn prune(desk: &mut Desk, at: Option<UnixMicros>) {
-    let Some(UnixMicros(at)) = at else { return };
-    if desk.pruned.is_some_and(|last| at < last.saturating_add(PRUNE_MICROS)) {
-        return;
-    }
-    desk.pruned = Some(at);
-    let before = at.saturating_sub(RECEIPT_MICROS);
-    if let Err(error) = sqlx::query(PRUNE).bind(before).execute(&mut desk.connection).await {
-        tracing::warn!(%error, "could not remove old receipts");
-    }
+pub(crate) fn reused(key: &str) -> StoreError {
+    StoreError::Conflict(format!(
+        "the idempotency key {key} was used for another request; use a new key for each request"
+    ))
 }

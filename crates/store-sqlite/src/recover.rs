@@ -5,17 +5,20 @@
 //! is marked as still to be made. A place in a session that was lost stays empty: numbers that were
 //! handed out keep their meaning, so a recovered session may have gaps in its `seq`.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use sqlx::{Connection, SqliteConnection};
 
+use crate::connect::{checkpoint, connect, known_schema, migrate};
 use crate::error::from_sqlx;
 use crate::files;
 use crate::leaves;
-use crate::open::{Damage, OpenError, RecoveredTable, checkpoint, make_empty};
+use crate::opened::{Damage, OpenError, RecoveredTable};
 use crate::options::Options;
-use crate::probe::TABLES;
+use crate::probe::{FORMER_TABLES, TABLES};
 use crate::salvage;
+use crate::sql::sql;
 
 const REMAKE_SESSIONS: &str = "
     INSERT INTO sessions (
@@ -58,7 +61,8 @@ pub(crate) async fn recover(
     let copy = files::copy_aside(path, options.now)?;
     tracing::warn!(%reason, copy = %copy.display(), "the database is damaged; recovering");
     let unfinished = files::beside(path, ".recovering");
-    let mut target = make_empty(&unfinished).await?;
+    files::create(&unfinished)?;
+    let mut target = connect(&unfinished, None).await?;
     let recovered = fill(&mut target, path, options).await?;
     checkpoint(&mut target).await?;
     target.close().await.map_err(from_sqlx)?;
@@ -68,41 +72,51 @@ pub(crate) async fn recover(
     Ok(Damage { reason, copy, recovered })
 }
 
+/// Rows go into the schema that they come from, and are brought up to date there as any older database is.
 async fn fill(
     target: &mut SqliteConnection,
     path: &Path,
     options: Options,
 ) -> Result<Vec<RecoveredTable>, OpenError> {
     let file_bytes = files::size(path)?.unwrap_or_default() + files::wal_size(path)?;
-    let readable = salvage::attach(target, path).await?;
-    if readable {
+    let source = salvage::attach(target, path).await?;
+    migrate(target, source.unwrap_or(known_schema())).await?;
+    let mut tables = Vec::new();
+    for table in TABLES.into_iter().chain(FORMER_TABLES) {
+        if salvage::has_table(target, table).await? {
+            tables.push(table);
+        }
+    }
+    if source.is_some() {
         let mut complete = true;
-        for table in TABLES {
-            complete &= salvage::copy_rows(target, table, file_bytes).await? || table != "messages";
+        for table in &tables {
+            complete &=
+                salvage::copy_rows(target, table, file_bytes).await? || *table != "messages";
         }
         salvage::detach(target).await?;
         if !complete {
             leaves::add_stray_messages(target, &files::beside(path, ".salvage")).await?;
         }
     }
+    let mut spoiled = HashMap::new();
+    for table in tables {
+        spoiled.insert(table, salvage::drop_spoiled(target, table).await?);
+    }
+    migrate(target, known_schema()).await?;
+    put_in_order(target, options).await?;
     let mut recovered = Vec::with_capacity(TABLES.len());
     for table in TABLES {
-        let spoiled = salvage::drop_spoiled(target, table).await?;
-        recovered.push(RecoveredTable { table, rows: 0, spoiled });
+        let rows = salvage::count(target, table).await?;
+        recovered.push(RecoveredTable { table, rows, spoiled: spoiled.remove(table).unwrap_or(0) });
     }
-    put_in_order(target, options).await?;
-    for table in &mut recovered {
-        table.rows = salvage::count(target, table.table).await?;
-    }
+    let former = spoiled.into_iter().filter(|(_, spoiled)| *spoiled > 0);
+    recovered.extend(former.map(|(table, spoiled)| RecoveredTable { table, rows: 0, spoiled }));
     Ok(recovered)
 }
 
 async fn put_in_order(target: &mut SqliteConnection, options: Options) -> Result<(), OpenError> {
-    let run = async {
-        sqlx::query(REMAKE_SESSIONS).bind(options.now.0).execute(&mut *target).await?;
-        sqlx::query(RECOUNT_SESSIONS).execute(&mut *target).await?;
-        sqlx::query(MARK_SESSIONS).execute(&mut *target).await
-    };
-    run.await.map_err(from_sqlx)?;
+    sql(REMAKE_SESSIONS).bind(options.now).run(&mut *target).await?;
+    sql(RECOUNT_SESSIONS).run(&mut *target).await?;
+    sql(MARK_SESSIONS).run(&mut *target).await?;
     Ok(())
 }

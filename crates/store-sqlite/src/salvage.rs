@@ -4,14 +4,17 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use bethink_transcript::SessionId;
-use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
+use bethink_store::StoreError;
+use bethink_transcript::Role;
+use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+use uuid::Uuid;
 
-use crate::convert::{session_id, unsigned};
+use crate::append::checksum;
+use crate::connect::{known_schema, make_empty};
 use crate::error::from_sqlx;
 use crate::files;
-use crate::open::{OpenError, make_empty};
-use crate::rows::checksum;
+use crate::opened::OpenError;
+use crate::sql::{Row, sql};
 
 /// Rows copied at once while nothing is wrong.
 const STRIDE: i64 = 1024;
@@ -50,49 +53,62 @@ const ROOTS: &str = "
 
 const HAS_TABLE: &str = "
     SELECT count(*)
-    FROM source.sqlite_schema
+    FROM main.sqlite_schema
     WHERE name = ?";
 
+const SCHEMA: &str = "SELECT max(version) FROM source._sqlx_migrations";
+
 /// Attaches the damaged database to `target` as `source`, with a new first page if its own can't be
-/// read. `false` if there is nothing to be read at all.
-pub(crate) async fn attach(target: &mut SqliteConnection, path: &Path) -> Result<bool, OpenError> {
+/// read. Answers with its schema; `None` if there is nothing to be read at all.
+pub(crate) async fn attach(
+    target: &mut SqliteConnection,
+    path: &Path,
+) -> Result<Option<i64>, OpenError> {
     let scratch = files::beside(path, ".salvage");
     files::copy_database(path, &scratch)?;
-    if attach_file(target, &scratch).await.is_ok() {
-        return Ok(true);
+    if let Ok(schema) = attach_file(target, &scratch).await {
+        return Ok(Some(schema));
+    }
+    // Which schema to lend is known once the table of migrations can be read: its page is the same in all.
+    let mut lent = known_schema();
+    loop {
+        let _ = detach(target).await;
+        files::remove_database(&scratch)?;
+        files::copy_database(path, &scratch)?;
+        graft_schema(path, &scratch, lent).await?;
+        match attach_file(target, &scratch).await {
+            Ok(schema) if schema < lent => lent = schema,
+            Ok(_) => return Ok(Some(lent)),
+            Err(_) => break,
+        }
     }
     let _ = detach(target).await;
-    files::remove_database(&scratch)?;
-    files::copy_database(path, &scratch)?;
-    graft_schema(path, &scratch).await?;
-    if attach_file(target, &scratch).await.is_ok() {
-        return Ok(true);
-    }
-    let _ = detach(target).await;
-    Ok(false)
+    Ok(None)
 }
 
 pub(crate) async fn detach(target: &mut SqliteConnection) -> Result<(), OpenError> {
-    sqlx::query("DETACH source").execute(target).await.map_err(from_sqlx)?;
+    sql("DETACH source").run(target).await?;
     Ok(())
 }
 
-async fn attach_file(target: &mut SqliteConnection, path: &Path) -> sqlx::Result<()> {
+/// Answers with the schema of the file; where that can't be read, it counts as the newest.
+async fn attach_file(target: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
     let name = path.to_string_lossy().into_owned();
-    sqlx::query("ATTACH ? AS source").bind(name).execute(&mut *target).await?;
-    sqlx::query("SELECT count(*) FROM source.sqlite_schema").fetch_one(&mut *target).await?;
+    sql("ATTACH ? AS source").bind(name).run(&mut *target).await?;
+    sql("SELECT count(*) FROM source.sqlite_schema").value::<i64>(&mut *target).await?;
     // Preparing reads no row: it fails only if the schema lacks the tables.
-    sqlx::query("SELECT number FROM source.messages WHERE 0").fetch_all(target).await.map(drop)
+    sql("SELECT number FROM source.messages WHERE 0").run(&mut *target).await?;
+    let schema = sql(SCHEMA).value::<Option<i64>>(target).await;
+    Ok(schema.ok().flatten().unwrap_or(i64::MAX).clamp(1, known_schema()))
 }
 
 /// The first page and those that continue it hold the way to every table. A database made by the same
 /// migrations has the same ones, but for the header's counts, so it can lend its own; and where the
 /// file ends too early, its empty tables.
-async fn graft_schema(path: &Path, scratch: &Path) -> Result<(), OpenError> {
+async fn graft_schema(path: &Path, scratch: &Path, schema: i64) -> Result<(), OpenError> {
     let lender = files::beside(path, ".new");
-    let mut connection = make_empty(&lender).await?;
-    let roots: Vec<i64> =
-        sqlx::query_scalar(ROOTS).fetch_all(&mut connection).await.map_err(from_sqlx)?;
+    let mut connection = make_empty(&lender, schema).await?;
+    let roots: Vec<i64> = sql(ROOTS).all(&mut connection, |row| row.get(0)).await?;
     connection.close().await.map_err(from_sqlx)?;
     let mut lent = std::fs::read(&lender)?;
     files::remove_database(&lender)?;
@@ -117,9 +133,6 @@ pub(crate) async fn copy_rows(
     table: &'static str,
     file_bytes: u64,
 ) -> Result<bool, OpenError> {
-    if !has_table(target, table).await {
-        return Ok(true);
-    }
     let mut complete = true;
     let last = last_number(target, table, file_bytes).await;
     let finest = (last / PARTS).max(1);
@@ -132,14 +145,10 @@ pub(crate) async fn copy_rows(
     while from <= last {
         stretches.push((from, last.min(from + STRIDE - 1)));
         while let Some((low, high)) = stretches.pop() {
-            let copied = sqlx::query(AssertSqlSafe(copy.clone()))
-                .bind(low)
-                .bind(high)
-                .execute(&mut *target)
-                .await;
-            match copied.map_err(from_sqlx) {
+            let copy = sql(AssertSqlSafe(copy.clone())).bind(low).bind(high);
+            match copy.run(&mut *target).await {
                 Ok(_) => {}
-                Err(bethink_store::StoreError::Full) => return Err(OpenError::Full),
+                Err(StoreError::Full) => return Err(OpenError::Full),
                 Err(_) if high - low < finest => complete = false,
                 Err(_) => {
                     let middle = low + (high - low) / 2;
@@ -153,11 +162,13 @@ pub(crate) async fn copy_rows(
     Ok(complete)
 }
 
-/// A database of an older schema lacks the tables that came later. One that can't tell is asked for its
-/// rows.
-async fn has_table(target: &mut SqliteConnection, table: &str) -> bool {
-    let count = sqlx::query_scalar::<_, i64>(HAS_TABLE).bind(table).fetch_one(target).await;
-    count.map_or(true, |count| count > 0)
+/// A database of an older schema lacks the tables that came later.
+pub(crate) async fn has_table(
+    target: &mut SqliteConnection,
+    table: &str,
+) -> Result<bool, OpenError> {
+    let tables: u64 = sql(HAS_TABLE).bind(table.to_owned()).value(target).await?;
+    Ok(tables > 0)
 }
 
 /// Highest row number: from the table's end, or else from walking an index, or else from the size of
@@ -169,9 +180,7 @@ async fn last_number(target: &mut SqliteConnection, table: &str, file_bytes: u64
     ];
     let bound = i64::try_from(file_bytes / SMALLEST_ROW).unwrap_or(i64::MAX);
     for way in ways {
-        if let Ok(number) =
-            sqlx::query_scalar::<_, i64>(AssertSqlSafe(way)).fetch_one(&mut *target).await
-        {
+        if let Ok(number) = sql(AssertSqlSafe(way)).value(&mut *target).await {
             return number;
         }
     }
@@ -179,11 +188,8 @@ async fn last_number(target: &mut SqliteConnection, table: &str, file_bytes: u64
 }
 
 pub(crate) async fn count(target: &mut SqliteConnection, table: &str) -> Result<u64, OpenError> {
-    let count: i64 = sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {table}")))
-        .fetch_one(target)
-        .await
-        .map_err(from_sqlx)?;
-    Ok(unsigned(count))
+    let count = sql(AssertSqlSafe(format!("SELECT count(*) FROM {table}")));
+    Ok(count.value(target).await?)
 }
 
 /// Removes copied rows that are not what was written.
@@ -199,29 +205,21 @@ pub(crate) async fn drop_spoiled(
     let mut spoiled = 0;
     let mut after = 0_i64;
     loop {
-        let rows = sqlx::query(AssertSqlSafe(read.clone()))
-            .bind(after)
-            .fetch_all(&mut *target)
-            .await
-            .map_err(from_sqlx)?;
-        if rows.is_empty() {
-            return Ok(spoiled);
+        let read = sql(AssertSqlSafe(read.clone())).bind(after);
+        let rows =
+            read.all(&mut *target, |row| Ok((row.get("number")?, is_whole(table, row)))).await?;
+        let Some((last, _)) = rows.last() else { return Ok(spoiled) };
+        after = *last;
+        sql("BEGIN IMMEDIATE").run(&mut *target).await?;
+        for (number, _) in rows.into_iter().filter(|(_, whole)| !whole) {
+            spoiled += sql(AssertSqlSafe(drop.clone())).bind(number).run(&mut *target).await?;
         }
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut *target).await.map_err(from_sqlx)?;
-        for row in &rows {
-            after = row.try_get("number").map_err(from_sqlx)?;
-            if !is_whole(table, row) {
-                spoiled += 1;
-                let statement = sqlx::query(AssertSqlSafe(drop.clone())).bind(after);
-                statement.execute(&mut *target).await.map_err(from_sqlx)?;
-            }
-        }
-        sqlx::query("COMMIT").execute(&mut *target).await.map_err(from_sqlx)?;
+        sql("COMMIT").run(&mut *target).await?;
     }
 }
 
 /// Messages and lines carry a checksum; of other rows at least the text must be text and the ids ids.
-fn is_whole(table: &str, row: &sqlx::sqlite::SqliteRow) -> bool {
+fn is_whole(table: &str, row: &Row) -> bool {
     match table {
         "messages" => message_is_whole(row).unwrap_or(false),
         "records" => record_is_whole(row).unwrap_or(false),
@@ -229,45 +227,31 @@ fn is_whole(table: &str, row: &sqlx::sqlite::SqliteRow) -> bool {
     }
 }
 
-pub(crate) fn message_is_whole(row: &sqlx::sqlite::SqliteRow) -> sqlx::Result<bool> {
-    let id: String = row.try_get("message_id")?;
-    let raw: Vec<u8> = row.try_get("raw")?;
-    let seq: i64 = row.try_get("seq")?;
-    let stored: i64 = row.try_get("checksum")?;
-    let Some(session) = session_of(row)? else { return Ok(false) };
-    let role: i64 = row.try_get("role")?;
-    Ok((0..=1).contains(&role) && stored == checksum(session, unsigned(seq), &id, &[&raw]))
+pub(crate) fn message_is_whole(row: &Row) -> Result<bool, StoreError> {
+    let (id, raw): (String, Vec<u8>) = (row.get("message_id")?, row.get("raw")?);
+    row.get::<Role>("role")?;
+    let expected = checksum(row.get("session")?, row.get("seq")?, &id, &[&raw]);
+    Ok(row.get::<i64>("checksum")? == expected)
 }
 
-pub(crate) fn record_is_whole(row: &sqlx::sqlite::SqliteRow) -> sqlx::Result<bool> {
-    let line: i64 = row.try_get("line")?;
-    let head: Vec<u8> = row.try_get("head")?;
-    let raw: Vec<u8> = row.try_get("raw")?;
-    let tail: Vec<u8> = row.try_get("tail")?;
-    let stored: i64 = row.try_get("checksum")?;
-    let Some(session) = session_of(row)? else { return Ok(false) };
-    let parts = [&head[..], &raw, &tail];
-    Ok(stored == checksum(session, unsigned(line), "", &parts))
+pub(crate) fn record_is_whole(row: &Row) -> Result<bool, StoreError> {
+    let part = |column: &str| row.get::<Vec<u8>>(column);
+    let (head, raw, tail) = (part("head")?, part("raw")?, part("tail")?);
+    let expected = checksum(row.get("session")?, row.get("line")?, "", &[&head, &raw, &tail]);
+    Ok(row.get::<i64>("checksum")? == expected)
 }
 
-fn session_of(row: &sqlx::sqlite::SqliteRow) -> sqlx::Result<Option<SessionId>> {
-    let bytes: Vec<u8> = row.try_get("session")?;
-    Ok(session_id(&bytes).ok())
-}
-
-fn columns_are_whole(row: &sqlx::sqlite::SqliteRow) -> bool {
-    use sqlx::{Column, TypeInfo, ValueRef};
-    row.columns().iter().all(|column| {
-        let Ok(value) = row.try_get_raw(column.ordinal()) else { return false };
+fn columns_are_whole(row: &Row) -> bool {
+    use sqlx::{Column, Row, TypeInfo, ValueRef};
+    row.0.columns().iter().all(|column| {
+        let Ok(value) = row.0.try_get_raw(column.ordinal()) else { return false };
         let is_text = value.type_info().name() == "TEXT";
         match column.name() {
-            "id" | "session" | "parent" if !value.is_null() => row
-                .try_get::<Vec<u8>, _>(column.ordinal())
-                .is_ok_and(|bytes| session_id(&bytes).is_ok()),
-            "tags" => row
-                .try_get::<String, _>(column.ordinal())
-                .is_ok_and(|tags| serde_json::from_str::<Vec<String>>(&tags).is_ok()),
-            _ if is_text => row.try_get::<String, _>(column.ordinal()).is_ok(),
+            "id" | "session" | "parent" if !value.is_null() => {
+                row.get::<Uuid>(column.ordinal()).is_ok()
+            }
+            "tags" => row.json::<Vec<String>>(column.ordinal(), "tags").is_ok(),
+            _ if is_text => row.get::<String>(column.ordinal()).is_ok(),
             _ => true,
         }
     })

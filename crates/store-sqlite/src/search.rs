@@ -1,37 +1,33 @@
 //! Where terms stand.
 
 use bethink_store::{
-    Counts, Family, Found, IndexedSession, Lookup, Posting, Result, Scope, StoreError,
+    Counts, Family, IndexLookup, IndexedSession, Posting, Result, SearchScope, StoreError,
+    TermPlaces,
 };
-use bethink_transcript::SessionId;
-use sqlx::{FromRow, SqlitePool};
-use uuid::Uuid;
+use bethink_transcript::{Seq, SessionId};
+use serde_json::json;
+use sqlx::SqlitePool;
 
-use crate::convert::{seq, session_id, unsigned};
-use crate::error::from_sqlx;
-use crate::postings::{Entry, can_be_kept, doc, entries, key, place, session};
-use crate::segments::session_number;
-use crate::sessions;
-
-const SESSION: &str = "
-    SELECT sessions.id, indexed_seq, last_seq, index_sessions.number, messages, terms
-    FROM sessions
-    LEFT JOIN index_sessions
-      ON index_sessions.session = sessions.id
-    WHERE sessions.id = ?";
+use crate::postings::{PageEntry, can_be_kept, doc, entries, key, place, session};
+use crate::sql::{not_found, sql};
 
 /// In one row: a project may have a thousand sessions, and as many rows take longer to hand over than
 /// all else that a search reads.
-const PROJECT: &str = "
+const SCOPE: &str = "
     SELECT json_group_array(
                json_array(
-                   hex(sessions.id), indexed_seq, last_seq, index_sessions.number, messages, terms
+                   index_sessions.number, hex(sessions.id), indexed_seq, last_seq,
+                   coalesce(messages, 0), coalesce(terms, 0)
                )
            )
     FROM sessions
     LEFT JOIN index_sessions
       ON index_sessions.session = sessions.id
-    WHERE project_dir = ?";
+    WHERE sessions.number IN (
+        SELECT number FROM sessions WHERE id = ?1
+        UNION ALL
+        SELECT number FROM sessions WHERE project_dir = ?2
+    )";
 
 /// For each term the pages from the one that holds its first key, or would, to the one with its last.
 const PAGES: &str = "
@@ -56,99 +52,55 @@ const PAGES: &str = "
       AND index_segments.first_session <= ?3
       AND index_segments.last_session >= ?2";
 
-#[derive(FromRow)]
-struct Row {
-    id: Vec<u8>,
-    indexed_seq: i64,
-    last_seq: i64,
-    number: Option<i64>,
-    messages: Option<i64>,
-    terms: Option<i64>,
-}
-
-pub(crate) async fn lookup(readers: &SqlitePool, lookup: Lookup) -> Result<Found> {
+pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> Result<TermPlaces> {
     let (scope, numbers) = scope(readers, &lookup.scope).await?;
     let Some((first, last)) = numbers.first().zip(numbers.last()).map(|(a, b)| (a.0, b.0)) else {
         let nothing = |count| vec![Some(Vec::new()); count];
         let (lists, families) = (nothing(lookup.terms.len()), nothing(lookup.families.len()));
-        return Ok(Found { sessions: scope, lists, families });
+        return Ok(TermPlaces { sessions: scope, lists, families });
     };
-    let pages: Vec<(i64, Vec<u8>)> = sqlx::query_as(PAGES)
-        .bind(asked(&lookup, first, last)?)
+    let pages = sql(PAGES)
+        .bind(asked(&lookup, first, last))
         .bind(i64::from(first))
         .bind(i64::from(last))
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
+        .all(readers, |row| Ok((row.get(0)?, row.get(1)?)))
+        .await?;
     let work = move || read_lists(&lookup, &pages, &numbers);
     let (lists, families) = tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| StoreError::Failed(error.to_string()))??;
-    Ok(Found { sessions: scope, lists, families })
+    Ok(TermPlaces { sessions: scope, lists, families })
 }
 
 /// The sessions, and for those that the index knows their number there with their place in the list, by
 /// number.
 async fn scope(
     readers: &SqlitePool,
-    scope: &Scope,
+    scope: &SearchScope,
 ) -> Result<(Vec<IndexedSession>, Vec<(u32, u32)>)> {
-    let rows = match scope {
-        Scope::Session(id) => session_row(readers, *id).await?,
-        Scope::Project(dir) => project_rows(readers, dir).await?,
+    type Listed = (Option<u32>, SessionId, Seq, Seq, u64, u64);
+    let (id, dir) = match scope {
+        SearchScope::Session(id) => (Some(*id), None),
+        SearchScope::Project(dir) => (None, Some(dir.clone())),
     };
-    let mut numbers = Vec::with_capacity(rows.len());
-    let mut sessions = Vec::with_capacity(rows.len());
-    for (place, row) in (0_u32..).zip(rows) {
-        if let Some(number) = row.number {
-            numbers.push((session_number(number)?, place));
-        }
-        sessions.push(IndexedSession {
-            session: session_id(&row.id)?,
-            indexed: seq(row.indexed_seq),
-            last: seq(row.last_seq),
-            messages: row.messages.map_or(0, unsigned),
-            terms: row.terms.map_or(0, unsigned),
-        });
+    let listed = sql(SCOPE).bind(id).bind(dir);
+    let listed = listed.optional(readers, |row| row.json(0, "sessions of the index")).await?;
+    let mut listed: Vec<Listed> = listed.unwrap_or_default();
+    if let (Some(id), []) = (id, &listed[..]) {
+        return Err(not_found("session", id));
     }
-    numbers.sort_unstable();
-    Ok((sessions, numbers))
-}
-
-async fn session_row(readers: &SqlitePool, id: SessionId) -> Result<Vec<Row>> {
-    let rows: Vec<Row> = sqlx::query_as(SESSION)
-        .bind(id.0.as_bytes().to_vec())
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
-    sessions::found(&rows, id)?;
-    Ok(rows)
-}
-
-/// By their number in the index.
-async fn project_rows(readers: &SqlitePool, dir: &str) -> Result<Vec<Row>> {
-    type Listed = (String, i64, i64, Option<i64>, Option<i64>, Option<i64>);
-    let listed: String = sqlx::query_scalar(PROJECT)
-        .bind(dir.to_owned())
-        .fetch_one(readers)
-        .await
-        .map_err(from_sqlx)?;
-    let listed: Vec<Listed> =
-        serde_json::from_str(&listed).map_err(|error| StoreError::Failed(error.to_string()))?;
-    let mut rows = Vec::with_capacity(listed.len());
-    for (id, indexed_seq, last_seq, number, messages, terms) in listed {
-        let id = Uuid::try_parse(&id)
-            .map_err(|error| StoreError::Damaged(format!("session {id}: {error}")))?;
-        let id = id.as_bytes().to_vec();
-        rows.push(Row { id, indexed_seq, last_seq, number, messages, terms });
-    }
-    rows.sort_by_key(|row| row.number);
-    Ok(rows)
+    listed.sort_by_key(|(number, ..)| *number);
+    let places = (0_u32..).zip(&listed);
+    let numbers = places.filter_map(|(place, (number, ..))| Some(((*number)?, place))).collect();
+    let sessions = listed.into_iter().map(|(_, session, indexed, last, messages, terms)| {
+        IndexedSession { session, indexed, last, messages, terms }
+    });
+    Ok((sessions.collect(), numbers))
 }
 
 /// The first and the last key that each term and each family can have here, as JSON, in hexadecimal
 /// digits.
-fn asked(lookup: &Lookup, first: u32, last: u32) -> Result<String> {
+fn asked(lookup: &IndexLookup, first: u32, last: u32) -> String {
     let nothing = || ["00".to_owned(), String::new()];
     let terms = lookup.terms.iter().map(|term| match can_be_kept(term) {
         true => [doc(first, 0), doc(last, u32::MAX)].map(|doc| hex(&key(term.as_bytes(), doc))),
@@ -159,8 +111,7 @@ fn asked(lookup: &Lookup, first: u32, last: u32) -> Result<String> {
         true => [hex(family.start.as_bytes()), hex(&[family.start.as_bytes(), &[0xff]].concat())],
         false => nothing(),
     });
-    let keys: Vec<[String; 2]> = terms.chain(families).collect();
-    serde_json::to_string(&keys).map_err(|error| StoreError::Failed(error.to_string()))
+    json!(terms.chain(families).collect::<Vec<[String; 2]>>()).to_string()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -173,14 +124,14 @@ type List = Option<Vec<Posting>>;
 
 /// Lists of terms and of families.
 fn read_lists(
-    lookup: &Lookup,
-    pages: &[(i64, Vec<u8>)],
+    lookup: &IndexLookup,
+    pages: &[(usize, Vec<u8>)],
     numbers: &[(u32, u32)],
 ) -> Result<(Vec<List>, Vec<List>)> {
     let terms = lookup.terms.len();
-    let mut found: Vec<Vec<Entry<'_>>> = vec![Vec::new(); terms + lookup.families.len()];
+    let mut found: Vec<Vec<PageEntry<'_>>> = vec![Vec::new(); terms + lookup.families.len()];
     for (at, body) in pages {
-        let Some(at) = usize::try_from(*at).ok().filter(|at| *at < found.len()) else { continue };
+        let at = *at;
         for entry in entries(body) {
             let entry = entry?;
             let wanted = match at.checked_sub(terms) {
@@ -192,10 +143,10 @@ fn read_lists(
             }
         }
     }
-    let size = |entries: &[Entry<'_>]| entries.iter().map(|entry| entry.count).sum::<usize>();
+    let size = |entries: &[PageEntry<'_>]| entries.iter().map(|entry| entry.count).sum::<usize>();
     let mut rarest: Vec<usize> = (0..found.len()).collect();
     rarest.sort_by_key(|at| (size(&found[*at]), *at));
-    let places = Places::new(numbers);
+    let places = SessionPlaces::new(numbers);
     let mut lists = vec![None; found.len()];
     let mut left = lookup.most;
     for at in rarest {
@@ -214,13 +165,13 @@ fn is_in(family: &Family, term: &[u8]) -> bool {
 }
 
 /// Places of sessions in the scope, by their number in the index.
-struct Places {
+struct SessionPlaces {
     first: u32,
     /// `None` for a session of another scope.
     by_number: Vec<Option<u32>>,
 }
 
-impl Places {
+impl SessionPlaces {
     /// Four bytes a session of the index: in a project, every posting asks.
     fn new(numbers: &[(u32, u32)]) -> Self {
         let first = numbers.first().map_or(0, |number| number.0);
@@ -239,7 +190,7 @@ impl Places {
 }
 
 /// Postings of sessions in `places`, in order of them.
-fn read_list(entries: &[Entry<'_>], places: &Places) -> Result<Vec<Posting>> {
+fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> Result<Vec<Posting>> {
     let mut list = Vec::with_capacity(entries.iter().map(|entry| entry.count).sum());
     for entry in entries {
         entry.read(|occurrence| {

@@ -1,19 +1,18 @@
 //! Segments of the index: written once, merged when many are small, swept away when replaced.
 
-use bethink_store::{Result, StoreError};
-use sqlx::{FromRow, SqliteConnection};
+use bethink_store::Result;
+use serde_json::{Value, json};
+use sqlx::{Executor, Sqlite, SqliteConnection};
 
-use crate::convert::{integer, unsigned};
-use crate::error::from_sqlx;
-use crate::postings::Page;
+use crate::append::join;
+use crate::postings::PostingPage;
+use crate::sql::sql;
 
 /// So many segments of one size are merged into one of the next: more, and a search has more places to
 /// look at; fewer, and every posting is written more often.
 const FAN: usize = 8;
 /// Largest segment that is made, in pages (32 MiB): a merge holds it in memory once.
 const MOST_PAGES: u64 = 8_192;
-/// Pages in one statement.
-const PAGES_AT_ONCE: usize = 16;
 
 /// Those that may hold something of the session.
 pub(crate) const MARK_STALE: &str = "
@@ -36,22 +35,18 @@ const ADD: &str = "
     VALUES (?, ?, ?, ?)
     RETURNING number";
 
-const ADD_PAGE: &str = "INSERT INTO index_pages (segment, first, body) VALUES (?, ?, ?)";
-
 const ADD_PAGES: &str = "
     INSERT INTO index_pages (segment, first, body)
-    VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?),
-           (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?),
-           (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?),
-           (?, ?, ?), (?, ?, ?), (?, ?, ?), (?, ?, ?)";
+    SELECT ?1, substr(?2, value ->> 0, value ->> 1), substr(?2, value ->> 2, value ->> 3)
+    FROM json_each(?3)";
 
 pub(crate) const WRITING: i64 = 0;
 pub(crate) const SEARCHED: i64 = 1;
 
-#[derive(Clone, Debug, FromRow, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) number: i64,
-    pub(crate) pages: i64,
+    pub(crate) pages: u64,
     pub(crate) stale: bool,
     pub(crate) first_session: i64,
     pub(crate) last_session: i64,
@@ -60,12 +55,22 @@ pub(crate) struct Segment {
 impl Segment {
     /// Its size as a power of the fan.
     fn class(&self) -> u32 {
-        unsigned(self.pages).max(1).ilog(FAN as u64)
+        self.pages.max(1).ilog(FAN as u64)
     }
 }
 
-pub(crate) async fn live(connection: &mut SqliteConnection) -> Result<Vec<Segment>> {
-    sqlx::query_as(LIVE).fetch_all(connection).await.map_err(from_sqlx)
+pub(crate) async fn live(db: impl Executor<'_, Database = Sqlite>) -> Result<Vec<Segment>> {
+    sql(LIVE)
+        .all(db, |row| {
+            Ok(Segment {
+                number: row.get("number")?,
+                pages: row.get("pages")?,
+                stale: row.get("stale")?,
+                first_session: row.get("first_session")?,
+                last_session: row.get("last_session")?,
+            })
+        })
+        .await
 }
 
 /// Segments that are to become one, the smallest first: a stale one alone loses what is gone.
@@ -77,7 +82,7 @@ pub(crate) fn due(live: &[Segment]) -> Option<Vec<Segment>> {
             .filter(|segment| segment.class() == class)
             .take(FAN)
             .take_while(|segment| {
-                pages += unsigned(segment.pages);
+                pages += segment.pages;
                 pages <= MOST_PAGES
             })
             .cloned()
@@ -92,65 +97,47 @@ pub(crate) fn due(live: &[Segment]) -> Option<Vec<Segment>> {
 
 /// A segment of one session, searched at once.
 pub(crate) async fn add(
-    connection: &mut SqliteConnection,
-    pages: &[Page],
+    db: &mut SqliteConnection,
+    pages: Vec<PostingPage>,
     session: u32,
 ) -> Result<()> {
     if pages.is_empty() {
         return Ok(());
     }
     let range = (i64::from(session), i64::from(session));
-    let number = begin(connection, SEARCHED, pages.len(), range).await?;
-    add_pages(connection, number, pages).await
+    let number = begin(db, SEARCHED, pages.len(), range).await?;
+    add_pages(db, number, &pages).await
 }
 
 pub(crate) async fn begin(
-    connection: &mut SqliteConnection,
+    db: &mut SqliteConnection,
     state: i64,
     pages: usize,
     (first_session, last_session): (i64, i64),
 ) -> Result<i64> {
-    sqlx::query_scalar(ADD)
-        .bind(state)
-        .bind(integer(pages as u64))
-        .bind(first_session)
-        .bind(last_session)
-        .fetch_one(connection)
-        .await
-        .map_err(from_sqlx)
+    sql(ADD).bind(state).bind(pages).bind(first_session).bind(last_session).value(db).await
 }
 
 pub(crate) async fn add_pages(
-    connection: &mut SqliteConnection,
+    db: &mut SqliteConnection,
     segment: i64,
-    pages: &[Page],
+    pages: &[PostingPage],
 ) -> Result<()> {
-    let groups = pages.chunks_exact(PAGES_AT_ONCE);
-    let rest = groups.remainder().chunks(1);
-    for (text, group) in
-        groups.map(|group| (ADD_PAGES, group)).chain(rest.map(|page| (ADD_PAGE, page)))
-    {
-        let mut statement = sqlx::query(text);
-        for page in group {
-            statement = statement.bind(segment).bind(page.first.clone()).bind(page.body.clone());
-        }
-        statement.execute(&mut *connection).await.map_err(from_sqlx)?;
+    let (mut rows, mut bytes) = (Vec::with_capacity(pages.len()), Vec::new());
+    for page in pages {
+        let (first, body) = (join(&mut bytes, &page.first), join(&mut bytes, &page.body));
+        rows.push(json!([first.0, first.1, body.0, body.1]));
     }
-    Ok(())
-}
-
-/// A session's number as postings hold it.
-pub(crate) fn session_number(number: i64) -> Result<u32> {
-    u32::try_from(number)
-        .map_err(|_| StoreError::Failed(format!("the index knows no session number {number}")))
+    let rows = Value::Array(rows).to_string();
+    sql(ADD_PAGES).bind(segment).bind(bytes).bind(rows).run(db).await.map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn segments(pages: &[i64]) -> Vec<Segment> {
-        let segment = |(number, pages): (i64, &i64)| Segment {
+    fn segments(pages: &[u64]) -> Vec<Segment> {
+        let segment = |(number, pages): (i64, &u64)| Segment {
             number,
             pages: *pages,
             stale: false,
@@ -160,7 +147,7 @@ mod tests {
         (1..).zip(pages).map(segment).collect()
     }
 
-    fn check(pages: &[i64], expect: Option<&[i64]>) {
+    fn check(pages: &[u64], expect: Option<&[i64]>) {
         let group = due(&segments(pages));
         let numbers = group.map(|group| group.iter().map(|s| s.number).collect::<Vec<_>>());
         assert_eq!(numbers.as_deref(), expect, "{pages:?}");

@@ -1,24 +1,23 @@
 //! Sessions themselves.
 
 use bethink_store::{
-    Created, NewSession, Page, Receipt, Result, Session, SessionChange, SessionFilter, StoreError,
+    Created, NewSession, PageRequest, Receipt, Result, SessionChange, SessionFilter, SessionRecord,
+    StoreError,
 };
 use bethink_transcript::{SessionId, UnixMicros};
-use sqlx::{Executor, FromRow, Sqlite, SqlitePool};
+use serde_json::json;
+use sqlx::{Executor, Sqlite, SqliteConnection, SqlitePool};
 
-use crate::convert::{limit, not_found, seq, seq_column, session_id};
-use crate::error::{from_sqlx, is_unique_violation};
-use crate::receipts;
+use crate::receipts::{self, reused};
 use crate::segments;
-use crate::writer::Desk;
+use crate::sql::{Row, hex, not_found, sql};
 
 const INSERT: &str = "
     INSERT INTO sessions (
         id, project_dir, title, title_key, titled, tags, parent, forked_at, model, content_hash,
         created_at, updated_at
     )
-    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?10)
-    RETURNING *";
+    VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?10)";
 
 const READ: &str = "
     SELECT *
@@ -51,21 +50,14 @@ const UPDATE: &str = "
     WHERE id = ?1
     RETURNING *";
 
-const PROJECTS: &str = "
+pub(crate) const PROJECTS: &str = "
     SELECT project_dir, count(*)
     FROM sessions
     GROUP BY project_dir
     ORDER BY project_dir";
 
-const IMPORTED: &str = "
-    SELECT id
-    FROM sessions
-    WHERE content_hash = ?
-    ORDER BY created_at DESC
-    LIMIT 1";
-
 /// In this order: lines of other sessions' files take the bytes of messages that go with them.
-const DELETE: [&str; 12] = [
+const DELETE: [&str; 16] = [
     "UPDATE records
      SET raw = messages.raw,
          message = NULL
@@ -82,203 +74,132 @@ const DELETE: [&str; 12] = [
     "DELETE FROM client_sessions WHERE session = ?",
     "DELETE FROM lineage WHERE session = ?",
     "DELETE FROM notes WHERE session = ?",
+    "DELETE FROM extraction_marks WHERE session = ?",
+    "DELETE FROM extraction_plans WHERE session = ?",
+    "DELETE FROM extraction_plan_writes WHERE session = ?",
+    "DELETE FROM transcript_positions WHERE session = ?",
     "DELETE FROM messages WHERE session = ?",
     "DELETE FROM sessions WHERE id = ?",
 ];
 
-#[derive(FromRow)]
-struct Row {
-    id: Vec<u8>,
-    project_dir: String,
-    title: Option<String>,
-    titled: bool,
-    tags: String,
-    parent: Option<Vec<u8>>,
-    forked_at: Option<i64>,
-    model: String,
-    state: String,
-    content_hash: Option<String>,
-    last_seq: i64,
-    created_at: i64,
-    updated_at: i64,
-}
-
 pub(crate) async fn create(
-    desk: &mut Desk,
+    db: &mut SqliteConnection,
     new: NewSession,
     receipt: Option<Receipt>,
 ) -> Result<Created> {
     if let Some(receipt) = &receipt
-        && let Some(id) = receipts::honoured(desk, receipt).await?
+        && let Some(id) = receipts::honoured(db, receipt).await?
     {
-        return repeated(desk, &receipt.key, &id).await;
+        // If it was deleted since, that is `NotFound`.
+        let id = id.parse().map_err(|_| reused(&receipt.key))?;
+        return Ok(Created { session: read(db, id).await?, repeated: true });
     }
-    let row: Row = sqlx::query_as(INSERT)
-        .bind(new.id.0.as_bytes().to_vec())
+    let id = new.id;
+    let insert = sql(INSERT)
+        .bind(id)
         .bind(new.project_dir)
         .bind(new.title.clone())
         .bind(new.title.map(|title| title.to_lowercase()))
-        .bind(tags_column(&new.tags))
-        .bind(new.parent.map(|parent| parent.0.as_bytes().to_vec()))
-        .bind(new.forked_at.map(seq_column))
+        .bind(json!(new.tags).to_string())
+        .bind(new.parent)
+        .bind(new.forked_at)
         .bind(new.model)
         .bind(new.content_hash)
-        .bind(new.created_at.0)
-        .fetch_one(&mut desk.connection)
-        .await
-        .map_err(|error| match is_unique_violation(&error) {
-            true => StoreError::Conflict(format!("there is a session {} already", new.id)),
-            false => from_sqlx(error),
-        })?;
-    if let Some(receipt) = &receipt {
-        receipts::put(desk, receipt, &new.id.to_string(), new.created_at).await?;
+        .bind(new.created_at);
+    insert.insert(&mut *db, || format!("there is a session {id} already")).await?;
+    if let Some(receipt) = receipt {
+        receipts::put(db, receipt, id.to_string(), new.created_at).await?;
     }
-    desk.hot.learn(new.id, seq(0), Some(std::iter::empty()));
-    Ok(Created { session: row.into_session()?, repeated: false })
-}
-
-/// The session made under this key; if it was deleted since, that is `NotFound`.
-async fn repeated(desk: &mut Desk, key: &str, id: &str) -> Result<Created> {
-    let id: SessionId = id.parse().map_err(|_| receipts_reused(key))?;
-    let session = read(&mut desk.connection, id).await?;
-    Ok(Created { session, repeated: true })
-}
-
-fn receipts_reused(key: &str) -> StoreError {
-    crate::plan::reused(key)
+    Ok(Created { session: read(db, id).await?, repeated: false })
 }
 
 pub(crate) async fn read(
-    connection: impl Executor<'_, Database = Sqlite>,
+    db: impl Executor<'_, Database = Sqlite>,
     id: SessionId,
-) -> Result<Session> {
-    let row: Option<Row> = sqlx::query_as(READ)
-        .bind(id.0.as_bytes().to_vec())
-        .fetch_optional(connection)
-        .await
-        .map_err(from_sqlx)?;
-    row.ok_or_else(|| not_found("session", id))?.into_session()
+) -> Result<SessionRecord> {
+    let found = sql(READ).bind(id).optional(db, session).await?;
+    found.ok_or_else(|| not_found("session", id))
 }
 
 /// An empty answer about a session that is not there is `NotFound`.
 pub(crate) async fn must_exist(
-    connection: impl Executor<'_, Database = Sqlite>,
+    db: impl Executor<'_, Database = Sqlite>,
     id: SessionId,
 ) -> Result<()> {
-    let exists: bool = sqlx::query_scalar(EXISTS)
-        .bind(id.0.as_bytes().to_vec())
-        .fetch_one(connection)
-        .await
-        .map_err(from_sqlx)?;
+    let exists: bool = sql(EXISTS).bind(id).value(db).await?;
     if exists { Ok(()) } else { Err(not_found("session", id)) }
-}
-
-/// The same of rows that must be there.
-pub(crate) fn found<T>(rows: &[T], id: SessionId) -> Result<()> {
-    if rows.is_empty() { Err(not_found("session", id)) } else { Ok(()) }
 }
 
 pub(crate) async fn list(
     readers: &SqlitePool,
     filter: SessionFilter,
-    page: Page,
-) -> Result<(Vec<Session>, Option<String>)> {
+    page: PageRequest,
+) -> Result<(Vec<SessionRecord>, Option<String>)> {
     let after = page.cursor.as_deref().map(read_cursor).transpose()?;
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
-    let rows: Vec<Row> = sqlx::query_as(LIST)
+    let list = sql(LIST)
         .bind(filter.project_dir)
-        .bind(filter.parent.map(|parent| parent.0.as_bytes().to_vec()))
+        .bind(filter.parent)
         .bind(filter.tag)
         .bind(q.clone())
         .bind(q.map(|q| q.replace('-', "")).filter(|q| !q.is_empty()))
-        .bind(after.map(|(at, _)| at.0))
-        .bind(after.map(|(_, id)| id.0.as_bytes().to_vec()))
-        .bind(limit(wanted.saturating_add(1)))
-        .fetch_all(readers)
-        .await
-        .map_err(from_sqlx)?;
-    let more = rows.len() > wanted;
-    let sessions =
-        rows.into_iter().take(wanted).map(Row::into_session).collect::<Result<Vec<_>>>()?;
+        .bind(after.map(|(at, _)| at))
+        .bind(after.map(|(_, id)| id))
+        .bind(wanted.saturating_add(1));
+    let mut sessions = list.all(readers, session).await?;
+    let more = sessions.len() > wanted;
+    sessions.truncate(wanted);
     let cursor = sessions.last().filter(|_| more).map(write_cursor);
     Ok((sessions, cursor))
 }
 
 pub(crate) async fn update(
-    desk: &mut Desk,
+    db: &mut SqliteConnection,
     id: SessionId,
     change: SessionChange,
-) -> Result<Session> {
-    let row: Option<Row> = sqlx::query_as(UPDATE)
-        .bind(id.0.as_bytes().to_vec())
+) -> Result<SessionRecord> {
+    let update = sql(UPDATE)
+        .bind(id)
         .bind(change.title.clone())
         .bind(change.title.map(|title| title.to_lowercase()))
         .bind(change.titled)
-        .bind(change.tags.as_deref().map(tags_column))
+        .bind(change.tags.map(|tags| json!(tags).to_string()))
         .bind(change.model)
         .bind(change.state)
-        .bind(change.updated_at.0)
-        .fetch_optional(&mut desk.connection)
-        .await
-        .map_err(from_sqlx)?;
-    row.ok_or_else(|| not_found("session", id))?.into_session()
+        .bind(change.updated_at);
+    update.optional(db, session).await?.ok_or_else(|| not_found("session", id))
 }
 
-pub(crate) async fn delete(desk: &mut Desk, id: SessionId) -> Result<()> {
-    must_exist(&mut desk.connection, id).await?;
+pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> Result<()> {
+    must_exist(&mut *db, id).await?;
     for statement in DELETE {
-        sqlx::query(statement)
-            .bind(id.0.as_bytes().to_vec())
-            .execute(&mut desk.connection)
-            .await
-            .map_err(from_sqlx)?;
+        sql(statement).bind(id).run(&mut *db).await?;
     }
-    desk.hot.forget_session(id);
     Ok(())
 }
 
-pub(crate) async fn projects(readers: &SqlitePool) -> Result<Vec<(String, u64)>> {
-    let rows: Vec<(String, i64)> =
-        sqlx::query_as(PROJECTS).fetch_all(readers).await.map_err(from_sqlx)?;
-    Ok(rows.into_iter().map(|(dir, count)| (dir, count.unsigned_abs())).collect())
-}
-
-pub(crate) async fn imported(readers: &SqlitePool, hash: String) -> Result<Option<SessionId>> {
-    let id: Option<Vec<u8>> =
-        sqlx::query_scalar(IMPORTED).bind(hash).fetch_optional(readers).await.map_err(from_sqlx)?;
-    id.as_deref().map(session_id).transpose()
-}
-
-impl Row {
-    fn into_session(self) -> Result<Session> {
-        let tags = serde_json::from_str(&self.tags)
-            .map_err(|error| StoreError::Damaged(format!("tags of a session: {error}")))?;
-        Ok(Session {
-            id: session_id(&self.id)?,
-            project_dir: self.project_dir,
-            title: self.title,
-            titled: self.titled,
-            tags,
-            parent: self.parent.as_deref().map(session_id).transpose()?,
-            forked_at: self.forked_at.map(seq),
-            model: self.model,
-            state: self.state,
-            content_hash: self.content_hash,
-            last_seq: seq(self.last_seq),
-            created_at: UnixMicros(self.created_at),
-            updated_at: UnixMicros(self.updated_at),
-        })
-    }
-}
-
-fn tags_column(tags: &[String]) -> String {
-    serde_json::Value::from(tags).to_string()
+fn session(row: &Row) -> Result<SessionRecord> {
+    Ok(SessionRecord {
+        id: row.get("id")?,
+        project_dir: row.get("project_dir")?,
+        title: row.get("title")?,
+        titled: row.get("titled")?,
+        tags: row.json("tags", "tags of a session")?,
+        parent: row.get("parent")?,
+        forked_at: row.get("forked_at")?,
+        model: row.get("model")?,
+        state: row.get("state")?,
+        content_hash: row.get("content_hash")?,
+        last_seq: row.get("last_seq")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
 }
 
 /// Place in the list: `updated_at` and id of the last session shown.
-fn write_cursor(session: &Session) -> String {
-    format!("{}.{}", session.updated_at.0, session.id.0.simple())
+fn write_cursor(session: &SessionRecord) -> String {
+    format!("{}.{}", session.updated_at.0, hex(session.id))
 }
 
 fn read_cursor(cursor: &str) -> Result<(UnixMicros, SessionId)> {

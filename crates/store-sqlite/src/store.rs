@@ -1,100 +1,130 @@
-//! The port, method by method: writes to the queue, reads to the readers.
+//! The store's handle: writes go to the writer, reads to the readers. Sessions are served here, all else in the file of
+//! its tables.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use bethink_store::{
-    Append, Appended, ClientSession, Collapse, Compaction, Created, Decision, Found, ImportBatch,
-    IndexBatch, Job, JobOutcome, Kept, Lease, Lineage, Lookup, MemoryVersion, MemoryVersionFilter,
-    ModelCall, NewDecision, NewJob, NewMemoryVersion, NewSession, Notes, Page, Progress, Receipt,
-    Record, Relative, Reply, Result, SeqRange, Session, SessionChange, SessionFilter, Store,
-    StoreError, StoredMessage, StoredReceipt, UsageFilter, UsageSum,
+    Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
+    NewSession, PageRequest, Receipt, Reply, Result, SeqRange, SessionChange, SessionFilter,
+    SessionRecord, SessionStore, Store, StoredMessage, StoredReceipt,
 };
-use bethink_transcript::{CompactionId, JobId, Seq, SessionId, UnixMicros};
-use sqlx::SqlitePool;
-use tokio::sync::{Mutex, oneshot};
+use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
+use sqlx::{SqliteConnection, SqlitePool};
+use tokio::sync::Mutex;
 
-use crate::queue::Queue;
-use crate::writer::{Desk, Request, Task, Working};
-use crate::{
-    calls, clients, collapses, compactions, decisions, import, index, jobs, lineage, memory,
-    messages, notes, receipts, search, sessions, tidy,
-};
+use crate::sql::{Row, Statement, sql};
+use crate::writer::Writer;
+use crate::{collapses, compactions, decisions, messages, receipts, sessions};
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    writer: Queue,
+    writer: Writer,
     pub(crate) readers: SqlitePool,
     pub(crate) path: PathBuf,
     /// Held by who merges segments of the index.
-    tidying: Arc<Mutex<()>>,
-}
-
-impl std::fmt::Debug for Request {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Request")
-    }
+    pub(crate) tidying: Arc<Mutex<()>>,
 }
 
 impl SqliteStore {
-    pub(crate) fn start(desk: Desk, readers: SqlitePool) -> Self {
-        let path = desk.path.clone();
-        Self { writer: Queue::new(desk), readers, path, tidying: Arc::default() }
+    pub(crate) fn start(db: SqliteConnection, readers: SqlitePool, path: PathBuf) -> Self {
+        let writer = Writer::start(db, path.clone());
+        Self { writer, readers, path, tidying: Arc::default() }
     }
 
     /// Does `work` in the next transaction.
     pub(crate) fn write<T, F>(&self, work: F) -> Reply<'_, T>
     where
         T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut Desk) -> Working<'a, T> + Send + 'static,
+        F: for<'a> FnOnce(&'a mut SqliteConnection) -> Reply<'a, T> + Send + 'static,
     {
-        self.ask(|reply| Request::Work(Box::new(Task { work: Some(work), answer: None, reply })))
+        Box::pin(self.writer.write(work))
     }
 
-    fn ask<T: Send + 'static>(
+    /// Runs one statement in the next transaction.
+    pub(crate) fn run(&self, statement: Statement) -> Reply<'_, ()> {
+        self.write(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
+    }
+
+    /// The same of a session, which must be there.
+    pub(crate) fn run_of(&self, id: SessionId, statement: Statement) -> Reply<'_, ()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sessions::must_exist(&mut *db, id).await?;
+                statement.run(db).await.map(drop)
+            })
+        })
+    }
+
+    pub(crate) fn all<T: Send + 'static>(
         &self,
-        request: impl FnOnce(oneshot::Sender<Result<T>>) -> Request + Send + 'static,
-    ) -> Reply<'_, T> {
-        Box::pin(self.writer.ask(request))
+        statement: Statement,
+        read: impl Fn(&Row) -> Result<T> + Send + 'static,
+    ) -> Reply<'_, Vec<T>> {
+        Box::pin(statement.all(&self.readers, read))
+    }
+
+    /// The same of a session, which must be there.
+    pub(crate) fn all_of<T: Send + 'static>(
+        &self,
+        id: SessionId,
+        statement: Statement,
+        read: impl Fn(&Row) -> Result<T> + Send + 'static,
+    ) -> Reply<'_, Vec<T>> {
+        Box::pin(async move {
+            let all = statement.all(&self.readers, read).await?;
+            if all.is_empty() {
+                sessions::must_exist(&self.readers, id).await?;
+            }
+            Ok(all)
+        })
+    }
+
+    pub(crate) fn optional<T: Send + 'static>(
+        &self,
+        statement: Statement,
+        read: impl FnOnce(&Row) -> Result<T> + Send + 'static,
+    ) -> Reply<'_, Option<T>> {
+        Box::pin(statement.optional(&self.readers, read))
     }
 }
 
-impl Store for SqliteStore {
+impl SessionStore for SqliteStore {
     fn create_session(&self, new: NewSession, receipt: Option<Receipt>) -> Reply<'_, Created> {
-        self.write(move |desk| Box::pin(sessions::create(desk, new, receipt)))
+        self.write(move |db| Box::pin(sessions::create(db, new, receipt)))
     }
 
-    fn session(&self, id: SessionId) -> Reply<'_, Session> {
+    fn session(&self, id: SessionId) -> Reply<'_, SessionRecord> {
         Box::pin(sessions::read(&self.readers, id))
     }
 
     fn sessions(
         &self,
         filter: SessionFilter,
-        page: Page,
-    ) -> Reply<'_, (Vec<Session>, Option<String>)> {
+        page: PageRequest,
+    ) -> Reply<'_, (Vec<SessionRecord>, Option<String>)> {
         Box::pin(sessions::list(&self.readers, filter, page))
     }
 
-    fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, Session> {
-        self.write(move |desk| Box::pin(sessions::update(desk, id, change)))
+    fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, SessionRecord> {
+        self.write(move |db| Box::pin(sessions::update(db, id, change)))
     }
 
     fn delete_session(&self, id: SessionId) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(sessions::delete(desk, id)))
+        self.write(move |db| Box::pin(sessions::delete(db, id)))
     }
 
     fn projects(&self) -> Reply<'_, Vec<(String, u64)>> {
-        Box::pin(sessions::projects(&self.readers))
+        self.all(sql(sessions::PROJECTS), |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    fn append(&self, append: Append) -> Reply<'_, Appended> {
-        self.ask(move |reply| Request::Append(append, reply))
+    fn append(&self, append: Append) -> Reply<'_, AppendResult> {
+        Box::pin(self.writer.append(append))
     }
 
     fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>> {
-        Box::pin(messages::read(&self.readers, id, range))
+        Box::pin(messages::read(self, id, range))
     }
 
     fn messages_at(
@@ -104,20 +134,24 @@ impl Store for SqliteStore {
         Box::pin(messages::read_at(&self.readers, places))
     }
 
-    fn decisions(&self, id: SessionId) -> Reply<'_, Vec<Decision>> {
-        Box::pin(decisions::read(&self.readers, id))
+    fn decisions(&self, id: SessionId) -> Reply<'_, Vec<DecisionRecord>> {
+        self.all_of(id, sql(decisions::READ).bind(id), decisions::decision)
     }
 
     fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(decisions::add(desk, id, new)))
+        self.write(move |db| Box::pin(decisions::add(db, id, new)))
     }
 
-    fn compactions(&self, id: SessionId) -> Reply<'_, Vec<Compaction>> {
-        Box::pin(compactions::read(&self.readers, id))
+    fn compactions(&self, id: SessionId) -> Reply<'_, Vec<CompactionRecord>> {
+        self.all_of(id, sql(compactions::READ).bind(id), compactions::compaction)
     }
 
-    fn add_compaction(&self, compaction: Compaction, with: Vec<NewDecision>) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(compactions::add(desk, compaction, with)))
+    fn add_compaction(
+        &self,
+        compaction: CompactionRecord,
+        with: Vec<NewDecision>,
+    ) -> Reply<'_, ()> {
+        self.write(move |db| Box::pin(compactions::add(db, compaction, with)))
     }
 
     fn undo_compaction(
@@ -125,186 +159,39 @@ impl Store for SqliteStore {
         session: SessionId,
         id: CompactionId,
         at: UnixMicros,
-    ) -> Reply<'_, Compaction> {
-        self.write(move |desk| Box::pin(compactions::undo(desk, session, id, at)))
+        with: Vec<NewDecision>,
+    ) -> Reply<'_, CompactionRecord> {
+        self.write(move |db| Box::pin(compactions::undo(db, session, id, at, with)))
     }
 
-    fn collapses(&self, id: SessionId) -> Reply<'_, Vec<Collapse>> {
-        Box::pin(collapses::read(&self.readers, id))
+    fn collapses(&self, id: SessionId) -> Reply<'_, Vec<CollapseRecord>> {
+        self.all_of(id, sql(collapses::READ).bind(id), collapses::collapse)
     }
 
     fn put_collapses(
         &self,
         id: SessionId,
-        spans: Vec<Collapse>,
+        spans: Vec<CollapseRecord>,
         with: Vec<NewDecision>,
     ) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(collapses::put(desk, id, spans, with)))
-    }
-
-    fn client_session(&self, client: String, key: String) -> Reply<'_, Option<SessionId>> {
-        Box::pin(clients::read(&self.readers, client, key))
-    }
-
-    fn put_client_session(&self, known: ClientSession) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(clients::put(desk, known)))
-    }
-
-    fn begin_session(
-        &self,
-        new: NewSession,
-        lineage: Lineage,
-        known: Option<ClientSession>,
-    ) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(lineage::begin(desk, new, lineage, known)))
-    }
-
-    fn put_lineage(&self, lineage: Lineage, after: Seq) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(lineage::put(desk, lineage, after)))
-    }
-
-    fn lineage(&self, id: SessionId) -> Reply<'_, Option<Lineage>> {
-        Box::pin(lineage::read(&self.readers, id))
-    }
-
-    fn relatives(&self, scope: u64, marks: Vec<u128>) -> Reply<'_, Vec<Relative>> {
-        Box::pin(lineage::find(&self.readers, scope, marks))
-    }
-
-    fn beginnings(&self) -> Reply<'_, Vec<(u64, u128)>> {
-        Box::pin(lineage::beginnings(&self.readers))
-    }
-
-    fn notes(&self, id: SessionId) -> Reply<'_, Option<Notes>> {
-        Box::pin(notes::read(&self.readers, id))
-    }
-
-    fn put_notes(&self, notes: Notes) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(notes::put(desk, notes)))
-    }
-
-    fn add_model_call(&self, call: ModelCall) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(calls::add(desk, call)))
-    }
-
-    fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>> {
-        Box::pin(calls::sums(&self.readers, filter))
-    }
-
-    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(memory::add(desk, versions)))
-    }
-
-    fn memory_versions(&self, filter: MemoryVersionFilter) -> Reply<'_, Vec<MemoryVersion>> {
-        Box::pin(memory::versions(&self.readers, filter))
-    }
-
-    fn memory_content(&self, number: i64) -> Reply<'_, Option<NewMemoryVersion>> {
-        Box::pin(memory::content(&self.readers, number))
-    }
-
-    fn keep(&self, kept: Kept) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(memory::keep(desk, kept)))
-    }
-
-    fn kept(&self, space: String, owner: String) -> Reply<'_, Vec<Kept>> {
-        Box::pin(memory::kept(&self.readers, space, owner))
-    }
-
-    fn forget_kept(&self, space: String, owner: String, key: String) -> Reply<'_, bool> {
-        self.write(move |desk| Box::pin(memory::forget(desk, space, owner, key)))
-    }
-
-    fn import(&self, batch: ImportBatch) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(import::import(desk, batch)))
-    }
-
-    fn records(&self, id: SessionId, after_line: u64, limit: usize) -> Reply<'_, Vec<Record>> {
-        Box::pin(import::read(&self.readers, id, after_line, limit))
-    }
-
-    fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>> {
-        Box::pin(sessions::imported(&self.readers, content_hash.to_owned()))
-    }
-
-    fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>> {
-        Box::pin(index::unindexed(&self.readers, id))
-    }
-
-    fn lagging(&self, limit: usize) -> Reply<'_, Vec<SessionId>> {
-        Box::pin(index::lagging(&self.readers, limit))
-    }
-
-    fn index(&self, batch: IndexBatch) -> Reply<'_, bool> {
-        Box::pin(async move {
-            let sorted = tokio::task::spawn_blocking(|| index::sorted(batch))
-                .await
-                .map_err(|error| StoreError::Failed(error.to_string()))?;
-            self.write(move |desk| Box::pin(index::index(desk, sorted))).await
-        })
-    }
-
-    fn lookup(&self, lookup: Lookup) -> Reply<'_, Found> {
-        Box::pin(search::lookup(&self.readers, lookup))
-    }
-
-    fn reindex(&self, id: SessionId) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(index::reindex(desk, id)))
-    }
-
-    fn tidy(&self) -> Reply<'_, bool> {
-        Box::pin(async move { tidy::tidy(self, &mut *self.tidying.lock().await).await })
-    }
-
-    fn enqueue(&self, new: NewJob) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(jobs::enqueue(desk, new)))
-    }
-
-    fn job(&self, id: JobId) -> Reply<'_, Job> {
-        Box::pin(jobs::read(&self.readers, id))
-    }
-
-    fn jobs(&self, limit: usize) -> Reply<'_, Vec<Job>> {
-        Box::pin(jobs::newest(&self.readers, limit))
-    }
-
-    fn lease(&self, lease: Lease) -> Reply<'_, Option<Job>> {
-        self.write(move |desk| Box::pin(jobs::lease(desk, lease)))
-    }
-
-    fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(jobs::heartbeat(desk, id, lease, progress)))
-    }
-
-    fn finish(
-        &self,
-        id: JobId,
-        owner: String,
-        outcome: JobOutcome,
-        at: UnixMicros,
-    ) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(jobs::finish(desk, id, owner, outcome, at)))
-    }
-
-    fn release(&self, owner: String) -> Reply<'_, ()> {
-        self.write(move |desk| Box::pin(jobs::release(desk, owner)))
+        self.write(move |db| Box::pin(collapses::put(db, id, spans, with)))
     }
 
     fn receipt(&self, key: String) -> Reply<'_, Option<StoredReceipt>> {
-        Box::pin(async move { receipts::read(&self.readers, &key).await })
+        self.optional(sql(receipts::READ).bind(key), receipts::stored)
     }
 
     fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> Reply<'_, ()> {
-        self.write(move |desk| {
-            Box::pin(async move { receipts::put(desk, &receipt, &answer, at).await })
-        })
+        self.write(move |db| Box::pin(receipts::put(db, receipt, answer, at)))
     }
+}
 
+impl Store for SqliteStore {
     fn close(&self) -> Reply<'_, ()> {
         Box::pin(async move {
             // Readers first: a checkpoint can't empty the WAL under an open read.
             self.readers.close().await;
-            self.ask(Request::Close).await
+            self.writer.close().await
         })
     }
 }

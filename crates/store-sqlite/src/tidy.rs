@@ -6,13 +6,13 @@
 use std::collections::HashSet;
 
 use bethink_store::{Result, StoreError};
-use sqlx::SqlitePool;
+use serde_json::json;
+use sqlx::{SqliteConnection, SqlitePool};
 
-use crate::error::from_sqlx;
-use crate::postings::{Page, merge};
+use crate::postings::{PostingPage, merge};
 use crate::segments::{self, SEARCHED, Segment, WRITING};
+use crate::sql::sql;
 use crate::store::SqliteStore;
-use crate::writer::Desk;
 
 /// Pages written or removed in one transaction: a few milliseconds of the writer.
 const STEP: usize = 96;
@@ -40,17 +40,15 @@ const SWEEP_SEGMENTS: &str = "DELETE FROM index_segments WHERE state <> 1";
 
 const REPLACE: &str = "
     UPDATE index_segments
-    SET state = iif(number = ?1, 1, 2)
+    SET state = iif(number = ?1, 1, 2),
+        stale = stale OR (number = ?1 AND ?3)
     WHERE number = ?1
        OR number IN (SELECT value FROM json_each(?2))";
 
 /// `&mut` is the promise that nobody else merges.
 pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> Result<bool> {
     sweep(store).await?;
-    let live = {
-        let mut reader = store.readers.acquire().await.map_err(from_sqlx)?;
-        segments::live(&mut reader).await?
-    };
+    let live = segments::live(&store.readers).await?;
     let Some(group) = segments::due(&live) else { return Ok(false) };
     let pages = merged(&store.readers, &group).await?;
     put_in_place(store, group, pages).await?;
@@ -58,80 +56,60 @@ pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> Result<bool> {
     Ok(true)
 }
 
-async fn merged(readers: &SqlitePool, group: &[Segment]) -> Result<Vec<Page>> {
-    let known: Vec<i64> = sqlx::query_scalar(KNOWN).fetch_all(readers).await.map_err(from_sqlx)?;
+async fn merged(readers: &SqlitePool, group: &[Segment]) -> Result<Vec<PostingPage>> {
+    let known: Vec<i64> = sql(KNOWN).all(readers, |row| row.get(0)).await?;
     let known: HashSet<i64> = known.into_iter().collect();
     let mut bodies: Vec<Vec<Vec<u8>>> = Vec::with_capacity(group.len());
     for segment in group {
-        let pages = sqlx::query_scalar(PAGES).bind(segment.number).fetch_all(readers);
-        bodies.push(pages.await.map_err(from_sqlx)?);
+        bodies.push(sql(PAGES).bind(segment.number).all(readers, |row| row.get(0)).await?);
     }
     let work = move || merge(&bodies, |session| known.contains(&i64::from(session)));
     tokio::task::spawn_blocking(work).await.map_err(|e| StoreError::Failed(e.to_string()))?
 }
 
-async fn put_in_place(store: &SqliteStore, group: Vec<Segment>, pages: Vec<Page>) -> Result<()> {
+async fn put_in_place(
+    store: &SqliteStore,
+    group: Vec<Segment>,
+    pages: Vec<PostingPage>,
+) -> Result<()> {
     let range = (
         group.iter().map(|segment| segment.first_session).min().unwrap_or_default(),
         group.iter().map(|segment| segment.last_session).max().unwrap_or_default(),
     );
     let count = pages.len();
-    let new = store
-        .write(move |desk| {
-            Box::pin(
-                async move { segments::begin(&mut desk.connection, WRITING, count, range).await },
-            )
-        })
-        .await?;
+    let new = store.write(move |db| Box::pin(segments::begin(db, WRITING, count, range))).await?;
     let mut pages = pages.into_iter().peekable();
     while pages.peek().is_some() {
-        let step: Vec<Page> = pages.by_ref().take(STEP).collect();
+        let step: Vec<PostingPage> = pages.by_ref().take(STEP).collect();
         store
-            .write(move |desk| {
-                Box::pin(async move { segments::add_pages(&mut desk.connection, new, &step).await })
-            })
+            .write(move |db| Box::pin(async move { segments::add_pages(db, new, &step).await }))
             .await?;
     }
-    store.write(move |desk| Box::pin(replace(desk, new, group))).await
+    store.write(move |db| Box::pin(replace(db, new, group))).await
 }
 
 /// A session that was deleted since its postings were read has marked the old segments, not the new one.
-async fn replace(desk: &mut Desk, new: i64, group: Vec<Segment>) -> Result<()> {
+async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> Result<()> {
     let numbers: Vec<i64> = group.iter().map(|segment| segment.number).collect();
-    let connection = &mut desk.connection;
-    let live = segments::live(connection).await?;
+    let live = segments::live(&mut *db).await?;
     let newly_stale = group.iter().any(|old| {
         !old.stale && live.iter().any(|segment| segment.number == old.number && segment.stale)
     });
-    let old = serde_json::to_string(&numbers).map_err(|e| StoreError::Failed(e.to_string()))?;
-    sqlx::query(REPLACE).bind(new).bind(old).execute(&mut *connection).await.map_err(from_sqlx)?;
-    if newly_stale {
-        sqlx::query("UPDATE index_segments SET stale = 1 WHERE number = ?")
-            .bind(new)
-            .execute(connection)
-            .await
-            .map_err(from_sqlx)?;
-    }
+    let replace = sql(REPLACE).bind(new).bind(json!(numbers).to_string()).bind(newly_stale);
     debug_assert_eq!(SEARCHED, 1, "as the statements say");
-    Ok(())
+    replace.run(db).await.map(drop)
 }
 
 /// Removes what no search sees: what was replaced, and what was never finished.
 async fn sweep(store: &SqliteStore) -> Result<()> {
-    while store.write(|desk| Box::pin(sweep_step(desk))).await? {}
+    while store.write(|db| Box::pin(sweep_step(db))).await? {}
     Ok(())
 }
 
-async fn sweep_step(desk: &mut Desk) -> Result<bool> {
-    let step = i64::try_from(STEP).unwrap_or(i64::MAX);
-    let swept = sqlx::query(SWEEP_PAGES)
-        .bind(step)
-        .execute(&mut desk.connection)
-        .await
-        .map_err(from_sqlx)?;
-    if swept.rows_affected() > 0 {
+async fn sweep_step(db: &mut SqliteConnection) -> Result<bool> {
+    if sql(SWEEP_PAGES).bind(STEP).run(&mut *db).await? > 0 {
         return Ok(true);
     }
-    sqlx::query(SWEEP_SEGMENTS).execute(&mut desk.connection).await.map_err(from_sqlx)?;
+    sql(SWEEP_SEGMENTS).run(db).await?;
     Ok(false)
 }

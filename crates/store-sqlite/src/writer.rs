@@ -1,185 +1,184 @@
-//! What a writer does: takes requests, commits them together, answers.
+//! The writer: a task with the one connection that writes. It takes what waits, commits it together and answers.
 
-use std::future::Future;
 use std::path::PathBuf;
-use std::pin::Pin;
 
-use bethink_store::{Append, Appended, Result, StoreError};
+use bethink_store::{Append, AppendResult, Reply, Result, StoreError};
 use sqlx::{Connection, SqliteConnection};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
-use crate::append::{Waiting, append_group};
-use crate::error::{copy, from_io, from_sqlx, is_of_the_disk};
+use crate::append::append_group;
+use crate::error::{from_io, from_sqlx, is_of_the_disk};
 use crate::files;
-use crate::hot::Hot;
-use crate::options::GROUP_BYTES;
+use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE};
+use crate::sql::sql;
 
-/// What the writer has before it.
-#[derive(Debug)]
-pub(crate) struct Desk {
-    pub(crate) connection: SqliteConnection,
-    pub(crate) hot: Hot,
-    /// When receipts were last looked through for old ones.
-    pub(crate) pruned: Option<i64>,
-    pub(crate) path: PathBuf,
-}
+/// How often those who were just answered are let go first, so that their next requests come together.
+const PATIENCE: usize = 3;
 
-pub(crate) type Working<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
-
-pub(crate) enum Request {
-    Append(Append, oneshot::Sender<Result<Appended>>),
-    /// Any other write.
-    Work(Box<dyn Work>),
-    Close(oneshot::Sender<Result<()>>),
-}
+pub(crate) type Answer<T> = oneshot::Sender<Result<T>>;
 
 /// A write that runs inside a transaction and is answered when that is committed.
-pub(crate) trait Work: Send {
-    fn run<'a>(&'a mut self, desk: &'a mut Desk) -> Working<'a, ()>;
-    /// `outcome` is of the transaction, or of the write itself if that was refused.
-    fn settle(self: Box<Self>, outcome: Result<()>);
+type WriteWork = Box<dyn for<'a> FnOnce(&'a mut SqliteConnection) -> Reply<'a, ()> + Send>;
+
+enum WriteRequest {
+    Append(Append, Answer<AppendResult>),
+    /// Any other write.
+    Work(WriteWork, Answer<()>),
+    Close(Answer<()>),
 }
 
-/// A write made of a function.
-pub(crate) struct Task<F, T> {
-    pub(crate) work: Option<F>,
-    pub(crate) answer: Option<T>,
-    pub(crate) reply: oneshot::Sender<Result<T>>,
-}
+/// The way to the writer. Clones lead to the same one.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer(mpsc::Sender<WriteRequest>);
 
-impl<F, T> Work for Task<F, T>
-where
-    T: Send,
-    F: for<'a> FnOnce(&'a mut Desk) -> Working<'a, T> + Send,
-{
-    fn run<'a>(&'a mut self, desk: &'a mut Desk) -> Working<'a, ()> {
-        Box::pin(async move {
-            if let Some(work) = self.work.take() {
-                self.answer = Some(work(desk).await?);
-            }
-            Ok(())
-        })
+impl Writer {
+    /// Call within a Tokio runtime. The writer ends when all clones are dropped, or one asked it to close.
+    pub(crate) fn start(db: SqliteConnection, path: PathBuf) -> Self {
+        let (requests, waiting) = mpsc::channel(QUEUE);
+        tokio::spawn(serve(db, path, waiting));
+        Self(requests)
     }
 
-    fn settle(self: Box<Self>, outcome: Result<()>) {
-        let Self { answer, reply, .. } = *self;
-        let _ = reply.send(outcome.and_then(|()| answer.ok_or(StoreError::Closed)));
+    pub(crate) async fn append(&self, append: Append) -> Result<AppendResult> {
+        self.ask(|answer| WriteRequest::Append(append, answer)).await
+    }
+
+    /// Does `work` in the next transaction.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut SqliteConnection) -> Reply<'a, T> + Send + 'static,
+    {
+        let (keep, kept) = oneshot::channel();
+        let work: WriteWork = Box::new(move |db| {
+            Box::pin(async move {
+                let _ = keep.send(work(db).await?);
+                Ok(())
+            })
+        });
+        self.ask(|answer| WriteRequest::Work(work, answer)).await?;
+        kept.await.map_err(|_| StoreError::Closed)
+    }
+
+    pub(crate) async fn close(&self) -> Result<()> {
+        self.ask(WriteRequest::Close).await
+    }
+
+    /// The answer to a request, after its commit. A request that was taken is carried out even if the caller goes away.
+    async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> WriteRequest) -> Result<T> {
+        let (answer, answered) = oneshot::channel();
+        self.0.send(request(answer)).await.map_err(|_| StoreError::Closed)?;
+        answered.await.map_err(|_| StoreError::Closed)?
     }
 }
 
-/// Those who wait for the end.
-pub(crate) type Closing = Vec<oneshot::Sender<Result<()>>>;
-
-/// Answers all of a group but those who wait for the end.
-pub(crate) async fn serve(desk: &mut Desk, group: Vec<Request>) -> Closing {
+async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Receiver<WriteRequest>) {
+    let mut served = 0;
     let mut closing = Vec::new();
-    for part in parts(group.into_iter()) {
-        match part {
-            Part::Appends(appends) => append_group(desk, appends).await,
-            Part::Works(works) => work_group(desk, works).await,
-            Part::Close(reply) => closing.push(reply),
-        }
-    }
-    closing
-}
-
-impl Desk {
-    /// After a failure: ends the transaction, if there still is one, and forgets what was planned.
-    pub(crate) async fn abandon(&mut self) {
-        self.hot.forget();
-        // SQLite has often rolled back by itself, and then says that there is nothing to roll back.
-        let _ = sqlx::query("ROLLBACK").execute(&mut self.connection).await;
-    }
-
-    /// Carries the WAL over and leaves the mark that says so.
-    pub(crate) async fn close(mut self) -> Result<()> {
-        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")
-            .execute(&mut self.connection)
-            .await
-            .map_err(from_sqlx)?;
-        self.connection.close().await.map_err(from_sqlx)?;
-        files::mark_clean(&self.path).map_err(|error| from_io(&error))
-    }
-}
-
-enum Part {
-    Appends(Vec<Waiting>),
-    Works(Vec<Box<dyn Work>>),
-    Close(oneshot::Sender<Result<()>>),
-}
-
-/// Neighbours that can share a transaction, in order of arrival.
-fn parts(requests: impl Iterator<Item = Request>) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut bytes = 0;
-    for request in requests {
-        match (request, parts.last_mut()) {
-            (Request::Append(append, reply), last) => {
-                bytes += weight(&append);
-                match last {
-                    Some(Part::Appends(appends)) if bytes <= GROUP_BYTES => {
-                        appends.push((append, reply));
-                    }
-                    _ => {
-                        bytes = weight(&append);
-                        parts.push(Part::Appends(vec![(append, reply)]));
-                    }
-                }
+    loop {
+        for _ in 0..PATIENCE {
+            if waiting.len() >= served {
+                break;
             }
-            (Request::Work(work), Some(Part::Works(works))) => works.push(work),
-            (Request::Work(work), _) => parts.push(Part::Works(vec![work])),
-            (Request::Close(reply), _) => parts.push(Part::Close(reply)),
+            tokio::task::yield_now().await;
+        }
+        let mut group = Vec::new();
+        served = waiting.recv_many(&mut group, GROUP_REQUESTS).await;
+        if served == 0 {
+            break;
+        }
+        serve_group(&mut db, group, &mut closing).await;
+        if !closing.is_empty() {
+            // Lets nobody in any more, and serves those who are.
+            waiting.close();
         }
     }
-    parts
+    if closing.is_empty() {
+        return;
+    }
+    let outcome = close(db, path).await;
+    for answer in closing {
+        let _ = answer.send(outcome.clone());
+    }
 }
 
-fn weight(append: &Append) -> usize {
-    append.messages.iter().map(|message| message.raw.len()).sum()
+/// Answers all of a group, in order of arrival, but those who wait for the end. Neighbours share a transaction.
+async fn serve_group(
+    db: &mut SqliteConnection,
+    group: Vec<WriteRequest>,
+    closing: &mut Vec<Answer<()>>,
+) {
+    let (mut appends, mut works, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for request in group {
+        match request {
+            WriteRequest::Append(append, answer) => {
+                work_group(db, std::mem::take(&mut works)).await;
+                let more = append.messages.iter().map(|message| message.raw.len()).sum::<usize>();
+                bytes += more;
+                if bytes > GROUP_BYTES {
+                    append_group(db, std::mem::take(&mut appends)).await;
+                    bytes = more;
+                }
+                appends.push((append, answer));
+            }
+            WriteRequest::Work(work, answer) => {
+                append_group(db, std::mem::take(&mut appends)).await;
+                works.push((work, answer));
+            }
+            WriteRequest::Close(answer) => closing.push(answer),
+        }
+    }
+    work_group(db, works).await;
+    append_group(db, appends).await;
 }
 
 /// One transaction for all; a write that is refused is undone alone.
-async fn work_group(desk: &mut Desk, mut works: Vec<Box<dyn Work>>) {
-    let outcomes = match work_all(desk, &mut works).await {
+async fn work_group(db: &mut SqliteConnection, group: Vec<(WriteWork, Answer<()>)>) {
+    if group.is_empty() {
+        return;
+    }
+    let (works, answers): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+    let outcomes = match work_all(db, works).await {
         Ok(outcomes) => outcomes,
         Err(error) => {
-            desk.abandon().await;
-            works.iter().map(|_| Err(copy(&error))).collect()
+            roll_back(db).await;
+            vec![Err(error); answers.len()]
         }
     };
-    for (work, outcome) in works.into_iter().zip(outcomes) {
-        work.settle(outcome);
+    for (answer, outcome) in answers.into_iter().zip(outcomes) {
+        // A caller that went away has lost only the answer.
+        let _ = answer.send(outcome);
     }
 }
 
-async fn work_all(desk: &mut Desk, works: &mut [Box<dyn Work>]) -> Result<Vec<Result<()>>> {
-    desk.execute("BEGIN IMMEDIATE").await?;
-    if let [work] = works {
-        // Alone it needs no savepoint: the transaction is its own.
-        work.run(desk).await?;
-        desk.execute("COMMIT").await?;
-        return Ok(vec![Ok(())]);
-    }
+async fn work_all(db: &mut SqliteConnection, works: Vec<WriteWork>) -> Result<Vec<Result<()>>> {
+    sql("BEGIN IMMEDIATE").run(&mut *db).await?;
     let mut outcomes = Vec::with_capacity(works.len());
     for work in works {
-        desk.execute("SAVEPOINT work").await?;
-        let outcome = work.run(desk).await;
+        sql("SAVEPOINT work").run(&mut *db).await?;
+        let outcome = work(db).await;
         if let Err(error) = &outcome {
             if is_of_the_disk(error) {
-                return Err(copy(error));
+                return Err(error.clone());
             }
-            desk.hot.forget();
-            desk.execute("ROLLBACK TO work").await?;
+            sql("ROLLBACK TO work").run(&mut *db).await?;
         }
-        desk.execute("RELEASE work").await?;
+        sql("RELEASE work").run(&mut *db).await?;
         outcomes.push(outcome);
     }
-    desk.execute("COMMIT").await?;
+    sql("COMMIT").run(db).await?;
     Ok(outcomes)
 }
 
-impl Desk {
-    async fn execute(&mut self, sql: &'static str) -> Result<()> {
-        sqlx::query(sql).execute(&mut self.connection).await.map(drop).map_err(from_sqlx)
-    }
+/// After a failure: ends the transaction, if there still is one.
+pub(crate) async fn roll_back(db: &mut SqliteConnection) {
+    // SQLite has often rolled back by itself, and then says that there is nothing to roll back.
+    let _ = sql("ROLLBACK").run(db).await;
+}
+
+/// Carries the WAL over and leaves the mark that says so.
+async fn close(mut db: SqliteConnection, path: PathBuf) -> Result<()> {
+    sql("PRAGMA wal_checkpoint(TRUNCATE)").run(&mut db).await?;
+    db.close().await.map_err(from_sqlx)?;
+    files::mark_clean(&path).map_err(|error| from_io(&error))
 }

@@ -13,4 +13,4 @@ async fn empty_store() -> (tempfile::TempDir, SqliteStore) {
     (home, store)
 }
 
-bethink_store::store_conformance!(empty_store);
+bethink_store_conformance::store_conformance!(empty_store);

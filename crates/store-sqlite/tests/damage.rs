@@ -6,7 +6,9 @@ mod common;
 
 use std::os::unix::fs::FileExt;
 
-use bethink_store::{ModelCall, NewDecision, SeqRange, Store, UsageFilter};
+use bethink_store::{
+    IndexStore, LedgerStore, ModelCall, NewDecision, SeqRange, SessionStore, Store, UsageFilter,
+};
 use bethink_store_sqlite::{Damage, SqliteStore};
 use bethink_transcript::{CallId, Seq};
 use common::{Home, NOW, append, found, message, session_id, whole_messages};

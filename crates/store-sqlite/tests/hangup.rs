@@ -4,7 +4,7 @@
 
 mod common;
 
-use bethink_store::{Store, StoreError};
+use bethink_store::{SessionStore, Store, StoreError};
 use common::{Home, append, make_session, message, whole_messages};
 use futures_util::future::join_all;
 

@@ -4,10 +4,9 @@
 
 mod common;
 
-use bethink_store::{Page, SeqRange, SessionFilter, Store, StoreError};
+use bethink_store::{PageRequest, SessionFilter, SessionStore, Store, StoreError};
 use bethink_store_sqlite::{OpenError, Options, SqliteStore};
-use bethink_transcript::Seq;
-use common::{Home, append, fill, found, make_session, message, mode, session_id, whole_messages};
+use common::{Home, append, fill, make_session, message, mode, session_id, whole_messages};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
 
@@ -86,33 +85,6 @@ async fn a_newer_schema_is_left_as_it_is() {
     assert!(std::fs::read(home.db()).unwrap() == before, "untouched");
 }
 
-/// An index of an older shape goes; what was indexed is to be indexed again, and is found then.
-#[tokio::test]
-async fn an_older_index_is_made_anew() {
-    let home = Home::new();
-    std::fs::create_dir(home.db().parent().unwrap()).unwrap();
-    let options = SqliteConnectOptions::new().filename(home.db()).create_if_missing(true);
-    let mut connection = options.connect().await.unwrap();
-    let mut older = sqlx::migrate!("../../migrations");
-    older.migrations.to_mut().retain(|migration| migration.version < 3);
-    older.run(&mut connection).await.unwrap();
-    for statement in [
-        "INSERT INTO sessions (id, project_dir, model, last_seq, indexed_seq, created_at, updated_at)
-         VALUES (x'00000000000000000000000000000001', '/project', '{}', 1, 1, 0, 0)",
-        "INSERT INTO messages (session, seq, message_id, role, recorded, created_at, checksum, raw)
-         VALUES (x'00000000000000000000000000000001', 1, 'm0', 0, 0, 0, 0, 'word0 word0')",
-        "INSERT INTO message_terms (rowid, session, user) VALUES (1, '1', 'word0')",
-    ] {
-        sqlx::query(statement).execute(&mut connection).await.unwrap();
-    }
-    connection.close().await.unwrap();
-    let (store, report) = home.open().await;
-    assert_eq!(report.damage, None);
-    let all = SeqRange { before: Some(Seq(2)), ..SeqRange::from(Seq(1)) };
-    assert_eq!(store.unindexed(session_id(1)).await.unwrap(), Some(all));
-    assert_eq!(found(&store, session_id(1), "word0").await, 1);
-}
-
 #[tokio::test]
 async fn a_database_of_another_program_is_left_as_it_is() {
     let home = Home::new();
@@ -148,8 +120,10 @@ async fn a_full_disk_refuses_and_heals() {
     let again = store.append(append(session, vec![message(kept)])).await;
     assert!(matches!(again, Err(StoreError::Full)), "{again:?}");
     // A place is made, and the same process writes again.
-    let all =
-        store.sessions(SessionFilter::default(), Page { limit: 9, cursor: None }).await.unwrap();
+    let all = store
+        .sessions(SessionFilter::default(), PageRequest { limit: 9, cursor: None })
+        .await
+        .unwrap();
     assert_eq!(all.0.len(), 2, "reads go on");
     store.delete_session(session_id(2)).await.unwrap();
     store.append(append(session, vec![message(kept)])).await.unwrap();

@@ -1,5 +1,15 @@
 use bethink_transcript::{CallId, SessionId, UnixMicros};
 
+use crate::error::Reply;
+
+/// The ledger: what calls of models cost.
+pub trait LedgerStore {
+    /// Writes down a call; of a session that is gone, too. The same id again is `Conflict`.
+    fn add_model_call(&self, call: ModelCall) -> Reply<'_, ()>;
+    /// Sums of calls, those with the newest call first.
+    fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>>;
+}
+
 /// Larger figures of one call are a provider's fault, and count as this: sums of millions of calls stay
 /// far from overflow.
 pub const MOST_OF_A_CALL: u64 = 1 << 40;

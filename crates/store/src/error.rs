@@ -1,5 +1,7 @@
+use std::pin::Pin;
+
 /// Why a store could not do what it was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("there is no {what} {id}")]
     NotFound { what: &'static str, id: String },
@@ -23,3 +25,7 @@ pub enum StoreError {
     #[error("the store failed: {0}")]
     Failed(String),
 }
+
+pub type Result<T> = std::result::Result<T, StoreError>;
+/// How a store answers.
+pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;

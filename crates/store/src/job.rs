@@ -1,4 +1,29 @@
+pub use bethink_api::JobState;
 use bethink_transcript::{JobId, SessionId, UnixMicros};
+
+use crate::error::Reply;
+
+/// Background work as rows: leased, with owner, heartbeat and watermark.
+pub trait JobStore {
+    fn enqueue(&self, new: NewJob) -> Reply<'_, ()>;
+    fn job(&self, id: JobId) -> Reply<'_, JobRecord>;
+    /// The newest, at most so many.
+    fn jobs(&self, limit: usize) -> Reply<'_, Vec<JobRecord>>;
+    /// Takes the oldest job that is queued, or whose lease ran out before `now`; one in the background
+    /// only if asked for, and when there is no other.
+    fn lease(&self, lease: Lease) -> Reply<'_, Option<JobRecord>>;
+    /// Extends the lease and notes progress. `Conflict` if another owner has it.
+    fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> Reply<'_, ()>;
+    fn finish(
+        &self,
+        id: JobId,
+        owner: String,
+        outcome: JobOutcome,
+        at: UnixMicros,
+    ) -> Reply<'_, ()>;
+    /// Hands unfinished work of this owner back, so that the next daemon need not wait for a lease.
+    fn release(&self, owner: String) -> Reply<'_, ()>;
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -21,16 +46,8 @@ pub struct NewJob {
     pub created_at: UnixMicros,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobState {
-    Queued,
-    Running,
-    Done,
-    Failed,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct JobRecord {
     pub id: JobId,
     pub kind: String,
     pub session: Option<SessionId>,

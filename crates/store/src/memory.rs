@@ -1,5 +1,45 @@
-use bethink_transcript::{SessionId, UnixMicros};
+use std::collections::BTreeSet;
+
+use bethink_transcript::{Seq, SessionId, UnixMicros};
 use bytes::Bytes;
+
+use crate::error::Reply;
+
+/// Versions of memory files, and what extraction, consolidation and instructions know of a project.
+pub trait MemoryStore {
+    /// One transaction. The newest [`VERSIONS_OF_A_FILE`] of each file stay. Versions outlive the session that they came from.
+    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> Reply<'_, ()>;
+    /// Newest first, without their contents.
+    fn memory_versions(&self, filter: MemoryVersionFilter) -> Reply<'_, Vec<VersionRecord>>;
+    fn memory_content(&self, number: i64) -> Reply<'_, Option<NewMemoryVersion>>;
+
+    /// How far memories were extracted from a session; `None` before the first extraction.
+    fn extraction_mark(&self, session: SessionId) -> Reply<'_, Option<Seq>>;
+    fn extraction_plan(&self, session: SessionId) -> Reply<'_, Option<ExtractionPlan>>;
+    /// Replaces the session's plan.
+    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> Reply<'_, ()>;
+    /// One transaction: deletes the session's plan, if any, and moves its mark forward to `through`, never back.
+    fn finish_extraction(&self, session: SessionId, through: Seq) -> Reply<'_, ()>;
+    fn refused_statements(&self, project: String) -> Reply<'_, Vec<RefusedStatement>>;
+    /// The same statement again changes nothing.
+    fn refuse_statement(
+        &self,
+        project: String,
+        statement: RefusedStatement,
+        at: UnixMicros,
+    ) -> Reply<'_, ()>;
+
+    fn last_dream(&self, project: String) -> Reply<'_, Option<LastDream>>;
+    fn put_last_dream(&self, project: String, last: LastDream) -> Reply<'_, ()>;
+    /// The name under which this store's daemon locks memory directories. The first `candidate` stays.
+    fn lock_name(&self, candidate: String) -> Reply<'_, String>;
+
+    /// Real paths of files that a project's instructions may import, in order.
+    fn import_approvals(&self, project: String) -> Reply<'_, Vec<String>>;
+    fn approve_import(&self, project: String, path: String, at: UnixMicros) -> Reply<'_, ()>;
+    /// Whether there was an approval to revoke.
+    fn revoke_import(&self, project: String, path: String) -> Reply<'_, bool>;
+}
 
 /// Versions kept of one file, at least; older ones go. Somebody who saves every minute of a working day has them
 /// for a month.
@@ -26,7 +66,7 @@ pub struct NewMemoryVersion {
 
 /// A version without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryVersion {
+pub struct VersionRecord {
     /// In order of time, over all files.
     pub number: i64,
     pub directory: String,
@@ -52,15 +92,43 @@ pub struct MemoryVersionFilter {
     pub limit: usize,
 }
 
-/// Something small that a feature remembers, replaced whole.
+/// What an extraction is about to write, kept until all of it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExtractionPlan {
+    pub strategy: String,
+    /// The session's extraction mark when the plan is carried out.
+    pub through: Seq,
+    pub writes: Vec<PlannedWrite>,
+    /// Topics that are proposed to the team.
+    pub proposals: Vec<PlannedWrite>,
+}
+
+/// One topic of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    /// Whose kind of thing it is: `import_approval`, `refused_memory`, `proposal`, …
-    pub space: String,
-    /// A project's key or a session's id.
-    pub owner: String,
-    pub key: String,
-    /// JSON; its shape belongs to the feature.
-    pub value: String,
-    pub at: UnixMicros,
+pub struct PlannedWrite {
+    pub name: String,
+    /// Hash of the topic that it replaces; `None`: there must be none.
+    pub over: Option<String>,
+    pub text: String,
+    /// The user's own words, and the message that holds them.
+    pub sentence: Option<String>,
+    pub seq: Option<Seq>,
+}
+
+/// A statement that is not learnt again, by what it means.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RefusedStatement {
+    /// Stems of its words.
+    pub words: BTreeSet<String>,
+    /// It forbids or denies.
+    pub negative: bool,
+}
+
+/// The last consolidation of a project's memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastDream {
+    /// When it was asked for.
+    pub at: Option<UnixMicros>,
+    /// The id that its versions are noted under.
+    pub id: Option<String>,
 }

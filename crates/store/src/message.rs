@@ -1,8 +1,6 @@
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 
-use crate::session::Receipt;
-
 /// Words to index a message under, already analysed: lower case, split, separated by spaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
@@ -34,7 +32,7 @@ pub struct Append {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Appended {
+pub struct AppendResult {
     /// Seq of every message of the request, in its order, and whether it was new.
     pub places: Vec<(Seq, bool)>,
     /// Newest seq of the session after the append.
@@ -72,4 +70,12 @@ impl SeqRange {
     pub fn from(seq: Seq) -> Self {
         Self { after: Some(Seq(seq.0.saturating_sub(1))), ..Self::all() }
     }
+}
+
+/// An `Idempotency-Key` with the fingerprint of the request that it came with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    pub key: String,
+    /// Hash of method, path and body: the same key with another request is a conflict.
+    pub fingerprint: String,
 }

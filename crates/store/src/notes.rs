@@ -1,8 +1,18 @@
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 
+use crate::error::Reply;
+
+/// Notes of sessions.
+pub trait NotesStore {
+    /// What is known of a session's notes; `None` before the first.
+    fn notes(&self, id: SessionId) -> Reply<'_, Option<NotesRecord>>;
+    /// Replaces them whole.
+    fn put_notes(&self, notes: NotesRecord) -> Reply<'_, ()>;
+}
+
 /// What the daemon knows of a session's notes, beside the file that a person edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notes {
+pub struct NotesRecord {
     pub session: SessionId,
     /// What the daemon wrote last.
     pub text: String,

@@ -1,7 +1,20 @@
 use bethink_transcript::{JobId, MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 
+use crate::error::Reply;
 use crate::job::Progress;
+use crate::message::NewMessage;
+
+/// Lines of imported files.
+pub trait ImportStore {
+    /// One transaction: the records, the messages among them, and the job's progress.
+    fn import(&self, batch: ImportBatch) -> Reply<'_, ()>;
+    /// Records of an imported session from `after_line` on, in order of line.
+    fn records(&self, id: SessionId, after_line: u64, limit: usize)
+    -> Reply<'_, Vec<StoredRecord>>;
+    /// The session that was imported from a file with this content hash, if it still lives.
+    fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>>;
+}
 
 /// One line of an imported file, cut around the message that it carries, so that
 /// `head + message.raw + tail` is the line again, its end included. A line without a message is all
@@ -27,9 +40,16 @@ pub struct ImportedMessage {
     pub created_at: UnixMicros,
 }
 
+impl From<ImportedMessage> for NewMessage {
+    fn from(message: ImportedMessage) -> Self {
+        let ImportedMessage { id, role, raw, created_at } = message;
+        Self { id, role, raw, recorded: true, created_at }
+    }
+}
+
 /// A stored line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct StoredRecord {
     pub line: u64,
     pub head: Bytes,
     /// Raw bytes of the message between head and tail.

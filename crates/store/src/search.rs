@@ -3,9 +3,40 @@ use std::sync::LazyLock;
 
 use bethink_transcript::{Seq, SessionId};
 
+use crate::error::Reply;
+use crate::message::{SeqRange, Terms};
+
+/// The index, made after the messages.
+pub trait IndexStore {
+    /// The end of the history that is not indexed yet, without a limit.
+    fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>>;
+    /// Sessions that have such an end, at most so many.
+    fn lagging(&self, limit: usize) -> Reply<'_, Vec<SessionId>>;
+    /// One transaction: the entries, and the mark. Done twice it is done once. Answers whether
+    /// [`tidy`](Self::tidy) has something to do.
+    fn index(&self, batch: IndexBatch) -> Reply<'_, bool>;
+    /// Where terms stand, in what is indexed: the answer tells what is not.
+    fn lookup(&self, lookup: IndexLookup) -> Reply<'_, TermPlaces>;
+    /// Forgets what is indexed of a session: all of it is to be indexed again.
+    fn reindex(&self, id: SessionId) -> Reply<'_, ()>;
+    /// One step of keeping the index quick to read, in transactions of a few milliseconds. Answers
+    /// whether there is more to do. Broken off, it is begun again.
+    fn tidy(&self) -> Reply<'_, bool>;
+}
+
+/// Terms of messages that are stored: they come without, so that nobody waits for an analysis.
+#[derive(Clone, Debug)]
+pub struct IndexBatch {
+    pub session: SessionId,
+    /// In ascending order of seq. Those of messages that are indexed already are left out.
+    pub entries: Vec<(Seq, Terms)>,
+    /// All messages up to here count as indexed from now on, those without an entry as wordless.
+    pub through: Seq,
+}
+
 /// Where to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum SearchScope {
     Session(SessionId),
     /// Every session of this project directory.
     Project(String),
@@ -13,8 +44,8 @@ pub enum Scope {
 
 /// What a search asks the index: where each of these terms stands.
 #[derive(Clone, Debug)]
-pub struct Lookup {
-    pub scope: Scope,
+pub struct IndexLookup {
+    pub scope: SearchScope,
     pub terms: Vec<String>,
     pub families: Vec<Family>,
     /// Postings read at most, of the rarest terms first: a term whose postings do not fit any more
@@ -34,7 +65,7 @@ pub struct Family {
 
 /// Where the terms stand.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct TermPlaces {
     /// All sessions of the scope; postings name them by their place in this list.
     pub sessions: Vec<IndexedSession>,
     /// One for each term asked, in that order; each ascending by session and seq.

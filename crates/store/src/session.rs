@@ -1,11 +1,73 @@
-use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
+use bethink_api::CollapseState;
+use bethink_transcript::{CollapseId, CompactionId, Seq, SessionId, UnixMicros};
 
-/// An `Idempotency-Key` with the fingerprint of the request that it came with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Receipt {
-    pub key: String,
-    /// Hash of method, path and body: the same key with another request is a conflict.
-    pub fingerprint: String,
+use crate::error::Reply;
+use crate::message::{Append, AppendResult, Receipt, SeqRange, StoredMessage};
+
+/// Sessions, their history and what was decided about it.
+pub trait SessionStore {
+    // sessions
+    fn create_session(&self, new: NewSession, receipt: Option<Receipt>) -> Reply<'_, Created>;
+    /// A deleted session is `NotFound`.
+    fn session(&self, id: SessionId) -> Reply<'_, SessionRecord>;
+    /// Newest first, by `updated_at` then id.
+    fn sessions(
+        &self,
+        filter: SessionFilter,
+        page: PageRequest,
+    ) -> Reply<'_, (Vec<SessionRecord>, Option<String>)>;
+    fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, SessionRecord>;
+    /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes,
+    /// index entries, extraction mark and plan, transcript positions and the ids that clients know it by.
+    /// What models were paid for it stays.
+    fn delete_session(&self, id: SessionId) -> Reply<'_, ()>;
+    /// Distinct project directories with the number of their sessions, in order of name.
+    fn projects(&self) -> Reply<'_, Vec<(String, u64)>>;
+
+    // history
+    /// Concurrent appends, of one session or many, share a commit.
+    fn append(&self, append: Append) -> Reply<'_, AppendResult>;
+    /// In ascending order of seq.
+    fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>>;
+    /// Those of the messages asked for that are there, in the order asked.
+    fn messages_at(
+        &self,
+        places: Vec<(SessionId, Seq)>,
+    ) -> Reply<'_, Vec<(SessionId, StoredMessage)>>;
+
+    // decisions and compactions
+    fn decisions(&self, id: SessionId) -> Reply<'_, Vec<DecisionRecord>>;
+    fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> Reply<'_, ()>;
+    /// Oldest first, undone ones included.
+    fn compactions(&self, id: SessionId) -> Reply<'_, Vec<CompactionRecord>>;
+    /// One transaction: the boundary with all that belongs to it, and the decisions made with it.
+    fn add_compaction(&self, compaction: CompactionRecord, with: Vec<NewDecision>)
+    -> Reply<'_, ()>;
+    /// One transaction, with the decisions that say so. Undoing what is undone changes nothing and answers the same.
+    fn undo_compaction(
+        &self,
+        session: SessionId,
+        id: CompactionId,
+        at: UnixMicros,
+        with: Vec<NewDecision>,
+    ) -> Reply<'_, CompactionRecord>;
+
+    // collapsed spans
+    /// In order of their messages, staged and committed.
+    fn collapses(&self, id: SessionId) -> Reply<'_, Vec<CollapseRecord>>;
+    /// One transaction: the spans, new or newly committed, and the decisions that show them. Of a span
+    /// that is there only the commit is taken. Staged spans that share a message with a new one go; a
+    /// committed one is `Conflict`.
+    fn put_collapses(
+        &self,
+        id: SessionId,
+        spans: Vec<CollapseRecord>,
+        with: Vec<NewDecision>,
+    ) -> Reply<'_, ()>;
+
+    // idempotency of what is neither an append nor a new session
+    fn receipt(&self, key: String) -> Reply<'_, Option<StoredReceipt>>;
+    fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> Reply<'_, ()>;
 }
 
 /// The answer that was given under a key.
@@ -32,13 +94,13 @@ pub struct NewSession {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Created {
-    pub session: Session,
+    pub session: SessionRecord,
     /// The receipt had been honoured before; `session` is the one made then.
     pub repeated: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionRecord {
     pub id: SessionId,
     pub project_dir: String,
     pub title: Option<String>,
@@ -78,7 +140,7 @@ pub struct SessionFilter {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct PageRequest {
     pub limit: usize,
     /// As handed out; one that is not ours is `Conflict`.
     pub cursor: Option<String>,
@@ -86,7 +148,7 @@ pub struct Page {
 
 /// A decision record: how something of the history is shown from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct DecisionRecord {
     pub id: i64,
     pub kind: String,
     /// JSON; its shape belongs to the engine that decided.
@@ -105,7 +167,7 @@ pub struct NewDecision {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compaction {
+pub struct CompactionRecord {
     pub id: CompactionId,
     pub session: SessionId,
     pub trigger: String,
@@ -126,11 +188,29 @@ pub struct Compaction {
     pub undone_at: Option<UnixMicros>,
 }
 
-/// A client that knows nothing of bethink has a session id of its own.
+/// A span of a session and the text that stands for it, or may.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientSession {
-    /// The client's name, such as `claude-code`: two clients may use the same id.
-    pub client: String,
-    pub key: String,
+pub struct CollapseRecord {
+    pub id: CollapseId,
     pub session: SessionId,
+    pub first_seq: Seq,
+    pub last_seq: Seq,
+    pub text: String,
+    /// Of its messages as the prompt showed them, and of the text.
+    pub tokens_before: u64,
+    pub tokens: u64,
+    /// Which strategy wrote the text.
+    pub strategy: String,
+    /// Newest message when the text was written.
+    pub staged_after: Seq,
+    pub staged_at: UnixMicros,
+    /// Since when prompts show the text: newest message, and time. `None` while it is staged.
+    pub committed: Option<(Seq, UnixMicros)>,
+}
+
+impl CollapseRecord {
+    /// As clients read it.
+    pub fn state(&self) -> CollapseState {
+        if self.committed.is_some() { CollapseState::Committed } else { CollapseState::Staged }
+    }
 }

@@ -5,17 +5,17 @@
 //! forgets, so that a session that changes its kind of text is followed.
 
 /// Tokens that are taken as estimated exactly before anything was reported: about ten turns.
-pub const PRIOR_TOKENS: f64 = 10_000.0;
+const PRIOR_TOKENS: f64 = 10_000.0;
 /// What a turn's weight is worth one turn later; half after 34.
-pub const MEMORY: f64 = 0.98;
+const MEMORY: f64 = 0.98;
 /// One turn counts as at most so many times its estimate, or as so small a part of it: more was added
 /// or left out by something that no record shows.
-pub const ODD: f64 = 1.5;
+const ODD: f64 = 1.5;
 /// No tokenizer in use is further from the estimate than this.
-pub const MIN_SCALE: f64 = 0.5;
-pub const MAX_SCALE: f64 = 2.0;
+const MIN_SCALE: f64 = 0.5;
+const MAX_SCALE: f64 = 2.0;
 /// Turns that the mean error looks back on.
-pub const ERROR_TURNS: f64 = 20.0;
+const ERROR_TURNS: f64 = 20.0;
 
 /// State of one session and one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,7 +53,6 @@ impl Calibration {
         (estimated as f64 * self.scale()).round() as u64
     }
 
-    /// Turns learnt from.
     pub fn turns(&self) -> u32 {
         self.turns
     }

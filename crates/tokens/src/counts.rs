@@ -2,14 +2,13 @@
 
 use bethink_transcript::{Block, BlockKind};
 
-use crate::kind::{KINDS, Kind, MILLI};
+use crate::kind::{KINDS, MILLI, TokenKind};
 use crate::scan;
 
-/// How often each kind occurs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([u32; KINDS]);
+pub struct TokenCounts([u32; KINDS]);
 
-impl Counts {
+impl TokenCounts {
     pub fn of_text(text: &str) -> Self {
         let mut counts = Self::default();
         scan::text(text, &mut counts);
@@ -22,29 +21,29 @@ impl Counts {
         counts
     }
 
-    /// A content block as a provider counts it.
-    pub fn of_block(block: &Block) -> Self {
+    /// A content block, of which `text` is [`Block::text`], as a provider counts it.
+    pub fn of_block(block: &Block, text: &str) -> Self {
         let mut counts = Self::default();
         match &block.kind {
-            BlockKind::Image | BlockKind::Document => counts.add(Kind::Media, 1),
+            BlockKind::Image | BlockKind::Document => counts.add(TokenKind::Media, 1),
             BlockKind::ToolUse { .. } => {
                 scan::json(block.input(), &mut counts);
-                counts.add(Kind::Call, 1);
+                counts.add(TokenKind::Call, 1);
             }
             BlockKind::ToolResult { .. } => {
-                scan::text(&block.text(), &mut counts);
-                counts.add(Kind::Media, u32::from(block.media));
-                counts.add(Kind::Result, 1);
+                scan::text(text, &mut counts);
+                counts.add(TokenKind::Media, u32::from(block.media));
+                counts.add(TokenKind::Result, 1);
             }
-            BlockKind::Text => scan::text(&block.text(), &mut counts),
+            BlockKind::Text => scan::text(text, &mut counts),
             BlockKind::Thinking => {
-                scan::text(&block.text(), &mut counts);
-                counts.add(Kind::Thought, 1);
+                scan::text(text, &mut counts);
+                counts.add(TokenKind::Thought, 1);
             }
             // Sealed text, which costs what its plain text would: as letters without words.
             BlockKind::RedactedThinking => {
-                counts.add(Kind::Long, u32::try_from(block.json.len()).unwrap_or(u32::MAX));
-                counts.add(Kind::Thought, 1);
+                counts.add(TokenKind::Long, u32::try_from(block.json.len()).unwrap_or(u32::MAX));
+                counts.add(TokenKind::Thought, 1);
             }
             BlockKind::Other(_) => scan::json(block.as_str(), &mut counts),
         }
@@ -52,26 +51,25 @@ impl Counts {
     }
 
     #[inline]
-    pub fn add(&mut self, kind: Kind, times: u32) {
+    pub fn add(&mut self, kind: TokenKind, times: u32) {
         if let Some(count) = self.0.get_mut(kind as usize) {
             *count = count.saturating_add(times);
         }
     }
 
-    /// Both together.
-    pub fn merge(&mut self, other: &Counts) {
+    pub fn merge(&mut self, other: &TokenCounts) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine = mine.saturating_add(theirs);
         }
     }
 
-    pub fn of(&self, kind: Kind) -> u32 {
+    pub fn of(&self, kind: TokenKind) -> u32 {
         self.0.get(kind as usize).copied().unwrap_or(0)
     }
 
     /// Rounded up: what is not empty costs something.
     pub fn tokens(&self) -> u32 {
-        let milli: u64 = Kind::ALL.iter().map(|k| u64::from(self.of(*k)) * k.milli()).sum();
+        let milli: u64 = TokenKind::ALL.iter().map(|k| u64::from(self.of(*k)) * k.milli()).sum();
         u32::try_from(milli.div_ceil(MILLI)).unwrap_or(u32::MAX)
     }
 }
@@ -80,8 +78,8 @@ impl Counts {
 mod tests {
     use super::*;
 
-    fn check(counts: &Counts, expect: &[(Kind, u32)]) {
-        for kind in Kind::ALL.into_iter().filter(|k| *k != Kind::Free) {
+    fn check(counts: &TokenCounts, expect: &[(TokenKind, u32)]) {
+        for kind in TokenKind::ALL.into_iter().filter(|k| *k != TokenKind::Free) {
             let want = expect.iter().find(|(k, _)| *k == kind).map_or(0, |(_, n)| *n);
             assert_eq!(counts.of(kind), want, "{}: {counts:?}", kind.name());
         }
@@ -89,7 +87,7 @@ mod tests {
 
     #[test]
     fn pieces_are_counted_where_they_meet() {
-        use Kind::*;
+        use TokenKind::*;
         for (text, expect) in [
             ("", &[][..]),
             ("plain words here", &[(Word, 3)]),
@@ -103,7 +101,7 @@ mod tests {
             ("👍🏽", &[(Emoji, 2)]),
             ("สวัสดี नम", &[(Cjk, 8)]),
         ] {
-            check(&Counts::of_text(text), expect);
+            check(&TokenCounts::of_text(text), expect);
         }
     }
 
@@ -115,21 +113,21 @@ mod tests {
             (r#"\u8bb0\u5fc6 \u0041b\u00e9"#, "记忆 Abé"),
             (r#"\ud83d\udc4d"#, "👍"),
         ] {
-            assert_eq!(Counts::of_json(json), Counts::of_text(text), "{json}");
+            assert_eq!(TokenCounts::of_json(json), TokenCounts::of_text(text), "{json}");
         }
     }
 
     #[test]
     fn broken_escapes_are_counted_and_no_more() {
         for json in ["\\", "\\u", "\\u12", "\\uzzzz", "\\u1é34", "\\ud83d"] {
-            assert!(Counts::of_json(json).tokens() <= 8, "{json}");
+            assert!(TokenCounts::of_json(json).tokens() <= 8, "{json}");
         }
     }
 
     #[test]
     fn no_long_text_is_nearly_free() {
         for text in ["x".repeat(3_000), "Z".repeat(3_000), "9".repeat(3_000), "aB3".repeat(1_000)] {
-            let tokens = Counts::of_text(&text).tokens();
+            let tokens = TokenCounts::of_text(&text).tokens();
             assert!((800..=3_500).contains(&tokens), "{text:.6}…: {tokens}");
         }
     }

@@ -17,24 +17,23 @@ macro_rules! kinds {
     ($($kind:ident $name:literal $fit:ident $milli:literal $why:literal,)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub enum Kind { $(#[doc = $why] $kind,)* }
+        pub enum TokenKind { $(#[doc = $why] $kind,)* }
 
-        impl Kind {
-            pub const ALL: [Kind; KINDS] = [$(Kind::$kind,)*];
+        impl TokenKind {
+            pub const ALL: [TokenKind; KINDS] = [$(TokenKind::$kind,)*];
 
-            /// For tables.
             pub fn name(self) -> &'static str {
-                match self { $(Kind::$kind => $name,)* }
+                match self { $(TokenKind::$kind => $name,)* }
             }
 
             /// Where its cost comes from.
-            pub fn fit(self) -> Fit {
-                match self { $(Kind::$kind => Fit::$fit,)* }
+            pub fn fit(self) -> FactorSource {
+                match self { $(TokenKind::$kind => FactorSource::$fit,)* }
             }
 
             /// Its cost, in thousandths of a token.
             pub const fn milli(self) -> u64 {
-                match self { $(Kind::$kind => $milli,)* }
+                match self { $(TokenKind::$kind => $milli,)* }
             }
         }
 
@@ -45,7 +44,7 @@ macro_rules! kinds {
 
 /// Where a cost comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub enum FactorSource {
     /// Fitted to reported usage (`figures --only tokens` fits it again).
     Usage,
     /// Set, since the recorded sessions have too little of it to fit.
@@ -75,4 +74,4 @@ kinds! {
     Media "media" Set 2_000_000 "An image or a document, whatever its bytes (specification, section 3).",
 }
 
-const _: () = assert!(Kind::Result.milli() == RESULT_FRAME_TOKENS as u64 * MILLI);
+const _: () = assert!(TokenKind::Result.milli() == RESULT_FRAME_TOKENS as u64 * MILLI);

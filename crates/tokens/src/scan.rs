@@ -1,12 +1,12 @@
 //! One pass over bytes: each is paid for by its class and the class before it.
 
-use crate::counts::Counts;
-use crate::kind::{Kind, LONG_RUN};
+use crate::counts::TokenCounts;
+use crate::kind::{LONG_RUN, TokenKind};
 
 /// What a byte is to a tokenizer's splitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum Class {
+enum ByteClass {
     Start,
     Small,
     Capital,
@@ -22,14 +22,17 @@ enum Class {
     Continued,
 }
 
+const ALL: [ByteClass; 12] = {
+    use ByteClass::*;
+    [Start, Small, Capital, Digit, Line, Space, Mark, Symbol, Cjk, Emoji, Script, Continued]
+};
+
 /// Room for classes in tables: a power of two, so that a pair of them is an index without a check.
 const ROOM: usize = 16;
 
-static CLASS: [Class; 256] = classes();
-/// The kind that a byte of the second class counts as after one of the first.
-static STEP: [[Kind; ROOM]; ROOM] = steps();
+static CLASS: [ByteClass; 256] = classes();
 
-pub(crate) fn text(text: &str, counts: &mut Counts) {
+pub(crate) fn text(text: &str, counts: &mut TokenCounts) {
     let mut scan = Scan::new();
     for byte in text.bytes() {
         scan.step(CLASS[usize::from(byte)]);
@@ -38,7 +41,7 @@ pub(crate) fn text(text: &str, counts: &mut Counts) {
 }
 
 /// JSON as a model sees it: what escapes stand for, not how they are written.
-pub(crate) fn json(json: &str, counts: &mut Counts) {
+pub(crate) fn json(json: &str, counts: &mut TokenCounts) {
     let mut scan = Scan::new();
     let mut rest = json.as_bytes();
     while let [byte, tail @ ..] = rest {
@@ -59,114 +62,108 @@ pub(crate) fn json(json: &str, counts: &mut Counts) {
 struct Scan {
     pairs: [u32; ROOM * ROOM],
     long: u32,
-    before: Class,
+    before: ByteClass,
     /// Bytes of the same class in a row.
     run: u32,
 }
 
 impl Scan {
     fn new() -> Self {
-        Self { pairs: [0; ROOM * ROOM], long: 0, before: Class::Start, run: 0 }
+        Self { pairs: [0; ROOM * ROOM], long: 0, before: ByteClass::Start, run: 0 }
     }
 
     #[inline(always)]
-    fn step(&mut self, class: Class) {
-        if class == Class::Continued {
+    fn step(&mut self, class: ByteClass) {
+        if class == ByteClass::Continued {
             return;
         }
         let pair = (self.before as usize * ROOM + class as usize) % (ROOM * ROOM);
         self.pairs[pair] = self.pairs[pair].wrapping_add(1);
         self.run = if class == self.before { self.run + 1 } else { 1 };
-        let letter = (class == Class::Small) | (class == Class::Capital);
+        let letter = (class == ByteClass::Small) | (class == ByteClass::Capital);
         self.long += u32::from((self.run > LONG_RUN) & letter);
         self.before = class;
     }
 
-    fn settle(&self, counts: &mut Counts) {
-        for (kinds, pairs) in STEP.iter().zip(self.pairs.chunks(ROOM)) {
-            for (kind, times) in kinds.iter().zip(pairs) {
-                counts.add(*kind, *times);
+    fn settle(&self, counts: &mut TokenCounts) {
+        for (before, pairs) in ALL.into_iter().zip(self.pairs.chunks(ROOM)) {
+            for (class, times) in ALL.into_iter().zip(pairs) {
+                counts.add(kind_after(before, class), *times);
             }
         }
-        counts.add(Kind::Long, self.long);
+        counts.add(TokenKind::Long, self.long);
     }
 }
 
 /// The class of what stands after a backslash, and how many bytes of it there are.
-fn escaped(rest: &[u8]) -> (Class, usize) {
+fn escaped(rest: &[u8]) -> (ByteClass, usize) {
     match rest {
-        [b'n' | b'r', ..] => (Class::Line, 1),
-        [b't', ..] => (Class::Space, 1),
+        [b'n' | b'r', ..] => (ByteClass::Line, 1),
+        [b't', ..] => (ByteClass::Space, 1),
         [b'u', a, b, c, d, ..] => (of_unit([*a, *b, *c, *d]), 5),
-        [_, ..] => (Class::Mark, 1),
-        [] => (Class::Mark, 0),
+        [_, ..] => (ByteClass::Mark, 1),
+        [] => (ByteClass::Mark, 0),
     }
 }
 
 /// The class of a UTF-16 unit in hex.
-fn of_unit(hex: [u8; 4]) -> Class {
+fn of_unit(hex: [u8; 4]) -> ByteClass {
     let text = std::str::from_utf8(&hex).unwrap_or_default();
     match u32::from_str_radix(text, 16) {
         // The second half of a pair, which the first has paid for.
-        Ok(0xDC00..=0xDFFF) => Class::Continued,
-        Ok(0xD800..=0xDBFF) => Class::Emoji,
-        Ok(unit) => char::from_u32(unit).map_or(Class::Mark, of_char),
-        Err(_) => Class::Mark,
+        Ok(0xDC00..=0xDFFF) => ByteClass::Continued,
+        Ok(0xD800..=0xDBFF) => ByteClass::Emoji,
+        Ok(unit) => char::from_u32(unit).map_or(ByteClass::Mark, |c| {
+            CLASS[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])]
+        }),
+        Err(_) => ByteClass::Mark,
     }
 }
 
-fn of_char(c: char) -> Class {
-    let mut utf8 = [0; 4];
-    c.encode_utf8(&mut utf8);
-    CLASS[usize::from(utf8[0])]
-}
-
-const fn classes() -> [Class; 256] {
-    let mut table = [Class::Mark; 256];
+const fn classes() -> [ByteClass; 256] {
+    let mut table = [ByteClass::Mark; 256];
     let mut byte = 0;
     while byte < 256 {
         table[byte] = match byte as u8 {
-            b'a'..=b'z' => Class::Small,
-            b'A'..=b'Z' => Class::Capital,
-            b'0'..=b'9' => Class::Digit,
-            b'\n' | b'\r' => Class::Line,
-            b' ' | b'\t' => Class::Space,
-            0x80..=0xBF => Class::Continued,
+            b'a'..=b'z' => ByteClass::Small,
+            b'A'..=b'Z' => ByteClass::Capital,
+            b'0'..=b'9' => ByteClass::Digit,
+            b'\n' | b'\r' => ByteClass::Line,
+            b' ' | b'\t' => ByteClass::Space,
+            0x80..=0xBF => ByteClass::Continued,
             // U+2000 to U+2FFF.
-            0xE2 => Class::Symbol,
+            0xE2 => ByteClass::Symbol,
             // All else of three bytes: kana, han and hangul, and scripts that are as dear (Indic, Thai).
-            0xE0 | 0xE1 | 0xE3..=0xEF => Class::Cjk,
-            0xF0..=0xFF => Class::Emoji,
-            0xC0..=0xDF => Class::Script,
-            _ => Class::Mark,
+            0xE0 | 0xE1 | 0xE3..=0xEF => ByteClass::Cjk,
+            0xF0..=0xFF => ByteClass::Emoji,
+            0xC0..=0xDF => ByteClass::Script,
+            _ => ByteClass::Mark,
         };
         byte += 1;
     }
     table
 }
 
-const fn steps() -> [[Kind; ROOM]; ROOM] {
-    let mut table = [[Kind::Free; ROOM]; ROOM];
-    let mut before = 0;
-    while before < ROOM {
-        let row = &mut table[before];
-        row[Class::Small as usize] = Kind::Word;
-        row[Class::Capital as usize] = Kind::Capital;
-        row[Class::Digit as usize] = Kind::Digits;
-        row[Class::Line as usize] = Kind::Line;
-        row[Class::Mark as usize] = Kind::Mark;
-        row[Class::Symbol as usize] = Kind::Symbol;
-        row[Class::Cjk as usize] = Kind::Cjk;
-        row[Class::Emoji as usize] = Kind::Emoji;
-        row[Class::Script as usize] = Kind::Script;
-        before += 1;
+/// What a byte of `class` counts as after one of the class `before`.
+fn kind_after(before: ByteClass, class: ByteClass) -> TokenKind {
+    match (before, class) {
+        (ByteClass::Small | ByteClass::Capital, ByteClass::Small)
+        | (ByteClass::Capital, ByteClass::Capital) => TokenKind::Free,
+        (ByteClass::Line, ByteClass::Line) | (_, ByteClass::Start | ByteClass::Continued) => {
+            TokenKind::Free
+        }
+        (ByteClass::Digit, ByteClass::Digit) => TokenKind::Digit,
+        (ByteClass::Space, ByteClass::Space) => TokenKind::Indent,
+        (ByteClass::Mark, ByteClass::Mark) => TokenKind::Marks,
+        (_, ByteClass::Small) => TokenKind::Word,
+        (_, ByteClass::Capital) => TokenKind::Capital,
+        (_, ByteClass::Digit) => TokenKind::Digits,
+        (_, ByteClass::Line) => TokenKind::Line,
+        (_, ByteClass::Space) => TokenKind::Free,
+        (_, ByteClass::Mark) => TokenKind::Mark,
+        (_, ByteClass::Symbol) => TokenKind::Symbol,
+        (_, ByteClass::Cjk) => TokenKind::Cjk,
+        (_, ByteClass::Emoji) => TokenKind::Emoji,
+        (_, ByteClass::Script) => TokenKind::Script,
     }
-    table[Class::Small as usize][Class::Small as usize] = Kind::Free;
-    table[Class::Capital as usize][Class::Small as usize] = Kind::Free;
-    table[Class::Capital as usize][Class::Capital as usize] = Kind::Free;
-    table[Class::Digit as usize][Class::Digit as usize] = Kind::Digit;
-    table[Class::Line as usize][Class::Line as usize] = Kind::Free;
-    table[Class::Space as usize][Class::Space as usize] = Kind::Indent;
-    table[Class::Mark as usize][Class::Mark as usize] = Kind::Marks;
-    table
 }

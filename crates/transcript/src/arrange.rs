@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::ids::{AssistantMessageId, Seq, ToolUseId};
 use crate::json;
 use crate::message::{BlockKind, Role, is_white};
-use crate::prompt::{Origin, PromptBlock, PromptMessage, Shown, Variant};
+use crate::prompt::{Origin, PromptBlock, PromptMessage, ShownEntry, Variant};
 
 /// Most images and documents in one prompt, by the Messages API.
 pub const MAX_MEDIA: usize = 100;
@@ -52,8 +52,8 @@ pub enum Repair {
 }
 
 /// Arranges `shown` into prompt messages and says what had to be mended.
-pub fn arrange(shown: impl IntoIterator<Item = Shown>) -> (Vec<PromptMessage>, Vec<Repair>) {
-    let mut table = Table::default();
+pub fn arrange(shown: impl IntoIterator<Item = ShownEntry>) -> (Vec<PromptMessage>, Vec<Repair>) {
+    let mut table = TurnTable::default();
     for message in shown {
         match message.role {
             Role::Assistant => table.assistant(message),
@@ -65,7 +65,7 @@ pub fn arrange(shown: impl IntoIterator<Item = Shown>) -> (Vec<PromptMessage>, V
 
 /// An assistant message and the user message after it.
 #[derive(Default)]
-struct Turn {
+struct ArrangedTurn {
     ids: Vec<AssistantMessageId>,
     speech: Vec<PromptBlock>,
     results: Vec<PromptBlock>,
@@ -77,26 +77,22 @@ struct Turn {
 }
 
 #[derive(Default)]
-struct Table {
-    turns: Vec<Turn>,
+struct TurnTable {
+    turns: Vec<ArrangedTurn>,
     /// Every call met so far: its turn, and whether its result is there.
     calls: HashMap<ToolUseId, (usize, bool)>,
     repairs: Vec<Repair>,
 }
 
-impl Table {
-    fn assistant(&mut self, message: Shown) {
+impl TurnTable {
+    fn assistant(&mut self, message: ShownEntry) {
+        let id = message.assistant_message_id;
         let joins = self.turns.last().is_some_and(|turn| {
-            !turn.speech.is_empty()
-                && (!turn.answered
-                    || (!turn.user_spoke
-                        && message
-                            .assistant_message_id
-                            .as_ref()
-                            .is_some_and(|id| turn.ids.contains(id))))
+            let is_chunk = id.as_ref().is_some_and(|id| turn.ids.contains(id));
+            !turn.speech.is_empty() && (!turn.answered || !turn.user_spoke && is_chunk)
         });
         if !joins {
-            self.turns.push(Turn::default());
+            self.turns.push(ArrangedTurn::default());
         }
         let place = self.turns.len() - 1;
         for block in message.blocks {
@@ -124,16 +120,16 @@ impl Table {
                 turn.speech.push(block);
             }
         }
-        if let (Some(turn), Some(id)) = (self.turns.last_mut(), message.assistant_message_id)
+        if let (Some(turn), Some(id)) = (self.turns.last_mut(), id)
             && !turn.ids.contains(&id)
         {
             turn.ids.push(id);
         }
     }
 
-    fn user(&mut self, message: Shown) {
+    fn user(&mut self, message: ShownEntry) {
         if self.turns.is_empty() {
-            self.turns.push(Turn::default());
+            self.turns.push(ArrangedTurn::default());
         }
         for block in message.blocks {
             let seq = block.origin.seq();
@@ -313,13 +309,13 @@ pub fn media_in_words<'w>(result: &str, words: &dyn Fn(&str) -> &'w str) -> Opti
         content: Vec<&'a RawValue>,
     }
     #[derive(Deserialize)]
-    struct Part<'a> {
+    struct TypedPart<'a> {
         #[serde(borrow, rename = "type")]
         kind: Cow<'a, str>,
     }
     let parts = serde_json::from_str::<Result<'_>>(result).ok()?.content;
     let parts = parts.into_iter().map(|part| {
-        match serde_json::from_str::<Part<'_>>(part.get()).as_ref().map(|part| &*part.kind) {
+        match serde_json::from_str::<TypedPart<'_>>(part.get()).as_ref().map(|part| &*part.kind) {
             Ok(kind @ ("image" | "document")) => json::text_block(words(kind)),
             _ => Bytes::copy_from_slice(part.get().as_bytes()),
         }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::ids::{AssistantMessageId, ToolUseId};
-use crate::message::{BlockKind, Message, Role};
+use crate::message::{Block, BlockKind, Message, Role};
 
 /// The places at which `messages` may be cut, in ascending order: `i` keeps `messages[i..]`.
 ///
@@ -21,14 +21,6 @@ pub fn cut_points<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<us
         count = i + 1;
     }
     spans.open_places(count)
-}
-
-/// The newest place at or before `wanted` at which the history may be cut.
-pub fn at_or_before(points: &[usize], wanted: usize) -> usize {
-    match points.partition_point(|p| *p <= wanted) {
-        0 => 0,
-        n => points.get(n - 1).copied().unwrap_or(0),
-    }
 }
 
 /// Stretches that must not be cut: `blocked[a..b]` holds the places `a+1..=b`.
@@ -69,10 +61,8 @@ impl<'a> Spans<'a> {
                 self.waiting.insert(id, i);
             }
         }
-        let mut only_results = !message.blocks.is_empty();
-        for block in &message.blocks {
-            only_results &= matches!(block.kind, BlockKind::ToolResult { .. });
-        }
+        let is_result = |block: &Block| matches!(block.kind, BlockKind::ToolResult { .. });
+        let only_results = !message.blocks.is_empty() && message.blocks.iter().all(is_result);
         for (id, _, _) in message.tool_results() {
             if let Some(called) = self.waiting.remove(id) {
                 self.stretches.push((called, i));
@@ -108,7 +98,7 @@ impl<'a> Spans<'a> {
 mod tests {
     use super::*;
     use crate::ids::{MessageId, Seq};
-    use crate::message::{MessageMeta, Source, UnixMicros};
+    use crate::message::{MessageMeta, MessageSource, UnixMicros};
     use bytes::Bytes;
 
     /// `u` speech, `r1,r2` results, `a` words, `a#1` a chunk with id 1, `a#1+t1` with a call.
@@ -146,7 +136,7 @@ mod tests {
             id: MessageId::new(&format!("m{i}")).unwrap(),
             created_at: UnixMicros(0),
         };
-        Message::parse(meta, Bytes::from(raw), Source::Client).unwrap()
+        Message::parse(meta, Bytes::from(raw), MessageSource::Client).unwrap()
     }
 
     #[test]

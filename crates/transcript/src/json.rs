@@ -1,11 +1,16 @@
-//! Small readings of JSON that keep the original bytes: string decoding that never fails, depth, and
-//! the removal of one key from an object without touching the rest.
+//! Small readings of JSON that keep the original bytes: where values begin and end ([`Cursor`]), string
+//! decoding that never fails, depth, and the change of one key of an object without touching the rest.
+
+mod cursor;
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use memchr::memchr;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+pub use cursor::{BadJson, Cursor, string_end};
 
 /// Decodes a JSON string literal. A lone surrogate, which JSON allows and UTF-8 does not, becomes
 /// U+FFFD, so that a history holding one is still readable.
@@ -15,9 +20,27 @@ pub fn decode_string(literal: &str) -> Cow<'_, str> {
     {
         return Cow::Borrowed(inner);
     }
-    match serde_json::from_str::<String>(literal) {
-        Ok(text) => Cow::Owned(text),
-        Err(_) => Cow::Owned(decode_lossy(literal)),
+    if let Ok(text) = serde_json::from_str(literal) {
+        return Cow::Owned(text);
+    }
+    let mut out = Vec::with_capacity(literal.len());
+    unescape(&mut out, literal.trim().trim_matches('"').as_bytes());
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
+/// Every string value in a JSON text, decoded, in order; names of members are passed over. Walks
+/// without recursion, and reads as far as the text is JSON.
+pub fn for_each_json_string(text: &str, mut each: impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr(b'"', &bytes[at..]) {
+        let start = at + found;
+        let Some(end) = string_end(bytes, start) else { return };
+        let next = bytes[end..].iter().find(|byte| !byte.is_ascii_whitespace());
+        if next != Some(&b':') {
+            each(&decode_string(&text[start..end]));
+        }
+        at = end;
     }
 }
 
@@ -31,121 +54,80 @@ pub fn text_block(text: &str) -> Bytes {
     Bytes::from(format!(r#"{{"type":"text","text":{}}}"#, encode_string(text)))
 }
 
-fn decode_lossy(literal: &str) -> String {
-    let inner = literal.trim().trim_matches('"');
-    let mut out = String::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    let mut pending: Option<u32> = None;
-    while let Some(c) = chars.next() {
-        let unit = if c == '\\' { escape(&mut chars) } else { Unit::Char(c) };
-        match (unit, pending.take()) {
-            (Unit::Low(low), Some(high)) => {
-                let code = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-                out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-            (unit, high) => {
-                if high.is_some() {
-                    out.push(char::REPLACEMENT_CHARACTER);
+/// Appends what a string literal without its quotes says. Half a surrogate pair is U+FFFD.
+pub fn unescape(out: &mut Vec<u8>, literal: &[u8]) {
+    let mut rest = literal;
+    while let Some(at) = memchr(b'\\', rest) {
+        let (plain, escape) = rest.split_at(at);
+        out.extend_from_slice(plain);
+        let (c, length) = escaped(escape);
+        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+}
+
+/// The character of an escape, and how many bytes it takes.
+fn escaped(escape: &[u8]) -> (char, usize) {
+    let simple = |c| (c, 2);
+    match escape.get(1) {
+        Some(b'n') => simple('\n'),
+        Some(b't') => simple('\t'),
+        Some(b'r') => simple('\r'),
+        Some(b'b') => simple('\u{8}'),
+        Some(b'f') => simple('\u{c}'),
+        Some(b'u') => {
+            let Some(high) = unit(escape) else { return (char::REPLACEMENT_CHARACTER, 6) };
+            let low = escape.get(6..).and_then(unit);
+            match (high, low) {
+                (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) => {
+                    let code = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+                    (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
                 }
-                match unit {
-                    Unit::Char(c) => out.push(c),
-                    Unit::High(high) => pending = Some(high),
-                    Unit::Low(_) => out.push(char::REPLACEMENT_CHARACTER),
-                }
+                _ => (char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), 6),
             }
         }
-    }
-    if pending.is_some() {
-        out.push(char::REPLACEMENT_CHARACTER);
-    }
-    out
-}
-
-enum Unit {
-    Char(char),
-    High(u32),
-    Low(u32),
-}
-
-fn escape(chars: &mut std::str::Chars<'_>) -> Unit {
-    match chars.next() {
-        Some('n') => Unit::Char('\n'),
-        Some('t') => Unit::Char('\t'),
-        Some('r') => Unit::Char('\r'),
-        Some('b') => Unit::Char('\u{8}'),
-        Some('f') => Unit::Char('\u{c}'),
-        Some('u') => {
-            let hex: String = chars.by_ref().take(4).collect();
-            match u32::from_str_radix(&hex, 16) {
-                Ok(high @ 0xD800..=0xDBFF) => Unit::High(high),
-                Ok(low @ 0xDC00..=0xDFFF) => Unit::Low(low),
-                Ok(code) => Unit::Char(char::from_u32(code).unwrap_or('\u{FFFD}')),
-                Err(_) => Unit::Char('\u{FFFD}'),
-            }
-        }
-        Some(other) => Unit::Char(other),
-        None => Unit::Char('\u{FFFD}'),
+        Some(other) => simple(char::from(*other)),
+        None => (char::REPLACEMENT_CHARACTER, 1),
     }
 }
 
-/// The same JSON with every lone surrogate escape (`\\ud83d` without its partner) as U+FFFD; `None`
+fn unit(escape: &[u8]) -> Option<u32> {
+    let hex = escape.strip_prefix(b"\\u")?.get(..4)?;
+    u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
+}
+
+/// The same JSON with every lone surrogate escape (`\\ud83d` without its partner) as U+FFFD, which is as long; `None`
 /// where there is none. Providers refuse a body that holds one, and a session would be stuck.
 pub fn without_lone_surrogates(json: &str) -> Option<Bytes> {
-    let bytes = json.as_bytes();
-    let mut out: Option<Vec<u8>> = None;
-    let (mut at, mut copied) = (0, 0);
-    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|b| *b == b'\\')) {
+    let mut out = json.as_bytes().to_vec();
+    let (mut at, mut changed) = (0, false);
+    while let Some(found) = memchr(b'\\', out.get(at..).unwrap_or_default()) {
         at += found;
-        let lone = match surrogate(bytes, at) {
-            Some(0xD800..=0xDBFF) => {
-                let paired = matches!(surrogate(bytes, at + 6), Some(0xDC00..=0xDFFF));
-                at += if paired { 12 } else { 6 };
-                !paired
+        at += match (surrogate(&out, at), surrogate(&out, at + 6)) {
+            (Some(..=0xDBFF), Some(0xDC00..)) => 12,
+            (Some(_), _) => {
+                out[at..at + 6].copy_from_slice(b"\\ufffd");
+                changed = true;
+                6
             }
-            Some(_) => {
-                at += 6;
-                true
-            }
-            None => {
-                at += 2;
-                false
-            }
+            (None, _) => 2,
         };
-        if lone {
-            let out = out.get_or_insert_default();
-            out.extend_from_slice(bytes.get(copied..at - 6).unwrap_or_default());
-            out.extend_from_slice(b"\\ufffd");
-            copied = at;
-        }
     }
-    let mut out = out?;
-    out.extend_from_slice(bytes.get(copied..).unwrap_or_default());
-    Some(Bytes::from(out))
+    changed.then(|| Bytes::from(out))
 }
 
 /// The surrogate whose escape starts at `at`.
 fn surrogate(bytes: &[u8], at: usize) -> Option<u32> {
-    let escape = bytes.get(at..at + 6)?;
-    let hex = escape.strip_prefix(b"\\u")?;
-    let code = u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()?;
-    (0xD800..=0xDFFF).contains(&code).then_some(code)
+    unit(bytes.get(at..)?).filter(|code| (0xD800..=0xDFFF).contains(code))
 }
 
 /// Deepest nesting of arrays and objects in `text`, found without recursion.
 pub fn depth(text: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0, false, false);
-    for &byte in text {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
+    let (mut depth, mut deepest, mut at) = (0usize, 0, 0);
+    while let Some(byte) = text.get(at) {
         match byte {
-            b'"' => in_string = true,
+            b'"' => at = string_end(text, at).unwrap_or(text.len()) - 1,
             b'[' | b'{' => {
                 depth += 1;
                 deepest = deepest.max(depth);
@@ -153,6 +135,7 @@ pub fn depth(text: &[u8]) -> usize {
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
+        at += 1;
     }
     deepest
 }
@@ -160,51 +143,35 @@ pub fn depth(text: &[u8]) -> usize {
 /// The object without the member `key`; every other member keeps its bytes and its place.
 pub fn without_key(object: &str, key: &str) -> Option<Bytes> {
     let members = members(object)?;
-    let mut out = String::with_capacity(object.len());
-    out.push('{');
-    for (name, value) in members.iter().filter(|(name, _)| name != key) {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        out.push_str(&encode_string(name));
-        out.push(':');
-        out.push_str(value.get());
-    }
-    out.push('}');
-    Some(Bytes::from(out))
+    let others = members.iter().filter(|(name, _)| name != key);
+    Some(object_of(others.map(|(name, value)| (name.as_str(), value.get())), object.len()))
 }
 
 /// The object with `value` (JSON) in place of member `key`, or added last.
 pub fn with_member(object: &str, key: &str, value: &str) -> Option<Bytes> {
     let members = members(object)?;
-    let mut out = String::with_capacity(object.len() + value.len());
-    out.push('{');
-    let mut placed = false;
-    for (name, old) in &members {
-        if out.len() > 1 {
-            out.push(',');
-        }
+    let new = |name: &str, old| if name == key { value } else { old };
+    let added = members.iter().all(|(name, _)| name != key).then_some((key, value));
+    let members = members.iter().map(|(name, old)| (name.as_str(), new(name, old.get())));
+    Some(object_of(members.chain(added), object.len() + value.len()))
+}
+
+fn object_of<'a>(members: impl Iterator<Item = (&'a str, &'a str)>, bytes: usize) -> Bytes {
+    let mut out = String::with_capacity(bytes);
+    for (name, value) in members {
+        out.push(if out.is_empty() { '{' } else { ',' });
         out.push_str(&encode_string(name));
-        out.push(':');
-        placed |= name == key;
-        out.push_str(if name == key { value } else { old.get() });
-    }
-    if !placed {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        out.push_str(&encode_string(key));
         out.push(':');
         out.push_str(value);
     }
-    out.push('}');
-    Some(Bytes::from(out))
+    out.push_str(if out.is_empty() { "{}" } else { "}" });
+    Bytes::from(out)
 }
 
 /// The members of an object in order, values untouched.
 pub fn members(object: &str) -> Option<Vec<(String, &RawValue)>> {
-    struct Members;
-    impl<'de> Visitor<'de> for Members {
+    struct MembersVisitor;
+    impl<'de> Visitor<'de> for MembersVisitor {
         type Value = Vec<(String, &'de RawValue)>;
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             f.write_str("an object")
@@ -218,7 +185,7 @@ pub fn members(object: &str) -> Option<Vec<(String, &RawValue)>> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_str(object);
-    serde::Deserializer::deserialize_map(&mut deserializer, Members).ok()
+    serde::Deserializer::deserialize_map(&mut deserializer, MembersVisitor).ok()
 }
 
 #[cfg(test)]
@@ -256,6 +223,23 @@ mod tests {
     }
 
     #[test]
+    fn string_values_are_found_without_their_names() {
+        let check = |json: &str, expect: &[&str]| {
+            let mut found = Vec::new();
+            for_each_json_string(json, |text| found.push(text.to_owned()));
+            assert_eq!(found, expect, "{json}");
+        };
+        check(r#"{"a":"b","c" : ["d","e\"\nf"],"g":1}"#, &["b", "d", "e\"\nf"]);
+        check(r#""alone""#, &["alone"]);
+        check(r#"{"a":"b\\"}"#, &["b\\"]);
+        check(r#"{"a":"\ud83d"}"#, &["\u{FFFD}"]);
+        check("{}", &[]);
+        check(r#"{"a":"cut"#, &[]);
+        check(r#"{"a":"cut\"#, &[]);
+        check(&"[".repeat(100_000), &[]);
+    }
+
+    #[test]
     fn depth_ignores_strings() {
         for (text, expect) in
             [("1", 0), ("[]", 1), (r#"{"a":[1,{"b":2}]}"#, 3), (r#""[[[""#, 0), (r#"["\"[[["]"#, 1)]
@@ -263,6 +247,26 @@ mod tests {
             assert_eq!(depth(text.as_bytes()), expect, "{text}");
         }
         assert_eq!(depth("[".repeat(10_000).as_bytes()), 10_000);
+    }
+
+    /// What the cursor passes by is JSON, and JSON is passed by: serde is asked about every change of a byte.
+    #[test]
+    fn a_cursor_and_serde_agree() {
+        let good = br#" {"a" : [1, -0.5e+3, 0, true,null],"b\u00e9\n":{"":"\ud83d x"} , "c":[]} "#;
+        let check = |text: &[u8]| {
+            let mut at = Cursor::new(text);
+            let walked = at.skip().is_ok() && at.end().is_ok();
+            let read = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
+            assert_eq!(walked, read, "{}", String::from_utf8_lossy(text));
+        };
+        for at in 0..good.len() {
+            check(&good[..at]);
+            check(&[&good[..at], &good[at + 1..]].concat());
+            for byte in *b"\"\\{}[],:0189-+.eEutfnx \n\t\x01\x0c/" {
+                check(&[&good[..at], &[byte], &good[at + 1..]].concat());
+                check(&[&good[..at], &[byte], &good[at..]].concat());
+            }
+        }
     }
 
     #[test]

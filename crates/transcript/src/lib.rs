@@ -6,21 +6,25 @@
 //! (`bethink-store`).
 //!
 //! Reading order: [`ids`] → [`json`] → [`message`] → [`cuts`] → [`prompt`] → [`arrange`] → [`validate`];
-//! [`text`] stands by itself.
+//! [`text`], [`todos`] and [`edit_tool`] stand by themselves.
 
 pub mod arrange;
 pub mod cuts;
+pub mod edit_tool;
 pub mod ids;
 pub mod json;
 pub mod message;
 pub mod prompt;
 pub mod text;
+pub mod todos;
 pub mod validate;
 
 pub use ids::{
     AssistantMessageId, CallId, CollapseId, CompactionId, JobId, MessageId, Seq, SessionId,
     ToolUseId,
 };
-pub use message::{Block, BlockKind, Message, MessageMeta, ParseError, Role, UnixMicros, Usage};
-pub use prompt::{Mark, Origin, PromptBlock, PromptMessage, Variant};
-pub use validate::{Fault, ValidPrompt};
+pub use message::{
+    Block, BlockKind, Message, MessageMeta, ParseError, Role, TokenUsage, UnixMicros,
+};
+pub use prompt::{CacheMark, Origin, PromptBlock, PromptMessage, Variant};
+pub use validate::{StructureFault, ValidPrompt};

@@ -1,18 +1,16 @@
 //! One stored message: its original bytes, and beside them what bethink needs to know of it.
 
+mod block;
 mod parse;
 
-use std::borrow::Cow;
-use std::fmt;
-use std::sync::Arc;
-
+pub use bethink_api::Role;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::ids::{AssistantMessageId, MessageId, Seq, ToolUseId};
-use crate::json;
-use parse::{Head, blocks_of, explain, id_of, role_of, text_of, usage_of};
+
+pub use block::{Block, BlockKind, ParseError, TextPlace};
+pub use parse::MessageObject;
 
 /// Most content blocks one message may carry. A message of the Messages API rarely has a hundred;
 /// the limit keeps a hostile one from costing more than its bytes.
@@ -25,39 +23,17 @@ pub const MAX_BLOCKS: usize = 20_000;
 #[serde(transparent)]
 pub struct UnixMicros(pub i64);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    User,
-    Assistant,
-}
-
-impl Role {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Tokens that the provider reported for the call which produced an assistant message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Usage {
+pub struct TokenUsage {
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cache_creation_input_tokens: u64,
     pub cache_read_input_tokens: u64,
 }
 
-impl Usage {
+impl TokenUsage {
     /// Size of the prompt, however much of it came from a cache.
     pub fn prompt(&self) -> u64 {
         self.input_tokens
@@ -69,107 +45,6 @@ impl Usage {
     pub fn total(&self) -> u64 {
         self.prompt().saturating_add(self.output_tokens)
     }
-}
-
-/// What a block is, as far as structure cares.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BlockKind {
-    Text,
-    ToolUse {
-        id: ToolUseId,
-        name: Arc<str>,
-    },
-    ToolResult {
-        tool_use_id: ToolUseId,
-        is_error: bool,
-    },
-    Thinking,
-    RedactedThinking,
-    Image,
-    Document,
-    /// Any other block, by its `type`; kept verbatim.
-    Other(Arc<str>),
-}
-
-impl BlockKind {
-    pub fn is_thinking(&self) -> bool {
-        matches!(self, BlockKind::Thinking | BlockKind::RedactedThinking)
-    }
-}
-
-/// One content block: its bytes exactly as they arrived, and its kind.
-///
-/// A message whose content is a bare string has one text block around that string's literal.
-#[derive(Clone, Debug)]
-pub struct Block {
-    pub json: Bytes,
-    pub kind: BlockKind,
-    /// Images and documents in it, those nested in a tool result included.
-    pub media: u16,
-    /// The client marked it as a cache breakpoint; the prompt places its own.
-    pub has_cache_control: bool,
-    /// Its bytes as a provider accepts them, where half a surrogate pair stands in them.
-    pub mended: Option<Bytes>,
-}
-
-impl Block {
-    /// A block of a prompt, to read its text.
-    pub fn shown(json: Bytes, kind: BlockKind) -> Self {
-        Self { json, kind, media: 0, has_cache_control: false, mended: None }
-    }
-
-    pub fn as_str(&self) -> &str {
-        // The bytes are a slice of a `str`, cut at the ends of a JSON value.
-        std::str::from_utf8(&self.json).unwrap_or_default()
-    }
-
-    /// Readable text of the block: text, thinking, or the text parts of a tool result.
-    pub fn text(&self) -> Cow<'_, str> {
-        let Ok(parts) = serde_json::from_str::<Parts<'_>>(self.as_str()) else {
-            return Cow::Borrowed("");
-        };
-        match (&self.kind, parts) {
-            (BlockKind::Text, Parts { text: Some(raw), .. })
-            | (BlockKind::Thinking, Parts { thinking: Some(raw), .. }) => string_of(raw),
-            (BlockKind::ToolResult { .. }, Parts { content: Some(raw), .. }) => nested_text(raw),
-            _ => Cow::Borrowed(""),
-        }
-    }
-
-    /// The `input` of a tool call, as JSON.
-    pub fn input(&self) -> &str {
-        serde_json::from_str::<Parts<'_>>(self.as_str())
-            .ok()
-            .and_then(|parts| parts.input)
-            .map_or("{}", RawValue::get)
-    }
-}
-
-#[derive(Deserialize)]
-struct Parts<'a> {
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow)]
-    thinking: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-}
-
-fn string_of(raw: &RawValue) -> Cow<'_, str> {
-    if raw.get().starts_with('"') { json::decode_string(raw.get()) } else { Cow::Borrowed("") }
-}
-
-fn nested_text(raw: &RawValue) -> Cow<'_, str> {
-    if raw.get().starts_with('"') {
-        return json::decode_string(raw.get());
-    }
-    let Ok(parts) = serde_json::from_str::<Vec<Parts<'_>>>(raw.get()) else {
-        return Cow::Borrowed("");
-    };
-    let texts: Vec<_> = parts.iter().filter_map(|p| p.text).map(string_of).collect();
-    Cow::Owned(texts.join("\n"))
 }
 
 /// White space as providers and other languages see it: Unicode's, and the ASCII separators that
@@ -195,23 +70,9 @@ pub struct Message {
     pub role: Role,
     pub assistant_message_id: Option<AssistantMessageId>,
     pub model: Option<Box<str>>,
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     pub blocks: Box<[Block]>,
     raw: Bytes,
-}
-
-/// A message that is not one. `field` is a path below the message, such as `content[2].tool_use_id`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {problem}")]
-pub struct ParseError {
-    pub field: String,
-    pub problem: String,
-}
-
-impl ParseError {
-    fn at(field: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { field: field.into(), problem: problem.into() }
-    }
 }
 
 impl Message {
@@ -219,42 +80,9 @@ impl Message {
     ///
     /// Unknown members and blocks are kept. The provider's own `id` of an assistant message counts
     /// as its `assistant_message_id` where `recorded` says that the object comes from the provider.
-    pub fn parse(meta: MessageMeta, raw: Bytes, source: Source) -> Result<Self, ParseError> {
-        let text = std::str::from_utf8(&raw).map_err(|e| {
-            ParseError::at("", format!("not UTF-8 from byte {} on", e.valid_up_to()))
-        })?;
-        let head: Head<'_> = serde_json::from_str(text).map_err(|e| explain(text, &e))?;
-        let role = role_of(head.role)?;
-        let blocks = match head.content {
-            None => {
-                return Err(ParseError::at("content", "missing: a string or an array of blocks"));
-            }
-            Some(content) => blocks_of(&raw, content)?,
-        };
-        let own_id = match (source, role) {
-            (Source::Provider, Role::Assistant) => head.id,
-            _ => None,
-        };
-        let assistant_message_id = match (role, head.assistant_message_id.or(own_id)) {
-            (Role::Assistant, Some(raw)) => {
-                Some(id_of("assistant_message_id", raw, AssistantMessageId::new)?)
-            }
-            _ => None,
-        };
-        let model = head.model.map(|raw| text_of("model", raw)).transpose()?;
-        let usage = usage_of(head.usage)?;
-        let MessageMeta { seq, id, created_at } = meta;
-        Ok(Self {
-            seq,
-            id,
-            created_at,
-            role,
-            assistant_message_id,
-            model: model.map(|m| m.into_owned().into_boxed_str()),
-            usage,
-            blocks: blocks.into_boxed_slice(),
-            raw,
-        })
+    pub fn parse(meta: MessageMeta, raw: Bytes, source: MessageSource) -> Result<Self, ParseError> {
+        let message = MessageObject::whole(&raw)?.message(meta, source)?;
+        Ok(Self { raw, ..message })
     }
 
     /// The message object exactly as it arrived.
@@ -290,7 +118,7 @@ impl Message {
 
 /// Who wrote the message object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum MessageSource {
     /// A client of the daemon: `id` is the message's own id.
     Client,
     /// A provider's answer as a recorder kept it: `id` is the assistant message's id.
@@ -306,7 +134,7 @@ mod tests {
     }
 
     fn parse(text: &str) -> Result<Message, ParseError> {
-        Message::parse(meta(), Bytes::copy_from_slice(text.as_bytes()), Source::Client)
+        Message::parse(meta(), Bytes::copy_from_slice(text.as_bytes()), MessageSource::Client)
     }
 
     #[test]
@@ -367,13 +195,78 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_json_is_told_as_serde_tells_it() {
+        for (text, field, problem) in [
+            (
+                r#"{"role":"user","role":"user","content":""}"#,
+                "",
+                "not a message object: duplicate field `role`",
+            ),
+            (r#"{"role":"user","content":"x""#, "", "not a message object: EOF"),
+            (r#"{"role":"user","content":"x"}}"#, "", "not a message object: trailing characters"),
+            (
+                r#"{"role":"user","content":[{"type":"text","text":"","type":"text"}]}"#,
+                "content[0]",
+                "not a block: duplicate field `type` at line 1 column",
+            ),
+            (
+                r#"{"role":"user","content":[{"type":"text","text":"","\ud800":1}]}"#,
+                "content[0]",
+                "not a block: ",
+            ),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.field, field, "{text}");
+            assert!(error.problem.starts_with(problem), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn texts_and_inputs_are_found_whatever_stands_around_them() {
+        for (block, text, input) in [
+            (r#"{"type":"text","text":"a\n","x":[{"text":"no"}]}"#, "a\n", "{}"),
+            (r#"{ "thinking" : "hm" , "type":"thinking","signature":"s" }"#, "hm", "{}"),
+            (r#"{"input": {"a":[1]},"type":"tool_use","id":"t","name":"n"}"#, "", r#"{"a":[1]}"#),
+            (r#"{"type":"tool_use","id":"t","name":"n","input":null}"#, "", "{}"),
+            (r#"{"type":"tool_result","tool_use_id":"t","content":"ok"}"#, "ok", "{}"),
+            (r#"{"type":"tool_result","tool_use_id":"t","content":["ok"]}"#, "", "{}"),
+            (r#"{"type":"t\u0065xt","t\u0065xt":"escaped"}"#, "escaped", "{}"),
+            (r#"{"type":"advisor","text":"a","input":[]}"#, "", "{}"),
+        ] {
+            let message = parse(&format!(r#"{{"role":"user","content":[ {block} ]}}"#)).unwrap();
+            let [found] = &*message.blocks else { panic!("{block}") };
+            assert_eq!((&*found.text(), &found.json), (text, &Bytes::from(block)), "{block}");
+            let is_call = matches!(found.kind, BlockKind::ToolUse { .. });
+            assert!(!is_call || found.input() == input, "{block}");
+            assert_eq!(Block::shown(found.json.clone(), found.kind.clone()).place, found.place);
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_mended_and_the_message_stays() {
+        for (content, mended) in [
+            (r#""a\ud83d""#, Some(r#"{"type":"text","text":"a\ufffd"}"#)),
+            (r#"[{"type":"text","text":"\ud83d\ude00"}]"#, None),
+            (r#"[{"type":"text","text":"\udE00"}]"#, Some(r#"{"type":"text","text":"\ufffd"}"#)),
+        ] {
+            let text = format!(r#"{{"role":"user","content":{content}}}"#);
+            let message = parse(&text).unwrap();
+            assert_eq!(message.raw(), text.as_bytes());
+            assert_eq!(message.blocks[0].mended.as_deref(), mended.map(str::as_bytes), "{text}");
+        }
+    }
+
+    #[test]
     fn a_providers_id_joins_the_chunks() {
         let text = r#"{"role":"assistant","id":"msg_1","content":"x"}"#;
         let bytes = Bytes::from_static(text.as_bytes());
-        let recorded = Message::parse(meta(), bytes.clone(), Source::Provider).unwrap();
+        let recorded = Message::parse(meta(), bytes.clone(), MessageSource::Provider).unwrap();
         assert_eq!(recorded.assistant_message_id.unwrap().as_str(), "msg_1");
         assert!(
-            Message::parse(meta(), bytes, Source::Client).unwrap().assistant_message_id.is_none()
+            Message::parse(meta(), bytes, MessageSource::Client)
+                .unwrap()
+                .assistant_message_id
+                .is_none()
         );
     }
 }

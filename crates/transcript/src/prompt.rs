@@ -118,7 +118,7 @@ impl PromptBlock {
 
 /// A stored message, or text of the daemon's, as it is about to be shown; not yet arranged.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ShownEntry {
     pub seq: Seq,
     pub role: Role,
     pub assistant_message_id: Option<AssistantMessageId>,
@@ -145,7 +145,7 @@ impl PromptMessage {
 
 /// A block that carries a cache breakpoint: index of its message, index in that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mark {
+pub struct CacheMark {
     pub message: usize,
     pub block: usize,
 }
@@ -154,7 +154,7 @@ const CACHE_CONTROL: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 /// The `messages` of a request as a JSON array, joined from bytes that exist already. Marks beside any
 /// block are left out.
-pub fn messages_json(messages: &[PromptMessage], marks: &[Mark]) -> Vec<u8> {
+pub fn messages_json(messages: &[PromptMessage], marks: &[CacheMark]) -> Vec<u8> {
     let bytes: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| b.json.len() + 1).sum();
     let room = bytes + messages.len() * 40 + marks.len() * CACHE_CONTROL.len() + 2;
     let mut out = Vec::with_capacity(room);
@@ -169,7 +169,7 @@ pub fn messages_json(messages: &[PromptMessage], marks: &[Mark]) -> Vec<u8> {
     out
 }
 
-fn push_message(out: &mut Vec<u8>, at: usize, message: &PromptMessage, marks: &[Mark]) {
+fn push_message(out: &mut Vec<u8>, at: usize, message: &PromptMessage, marks: &[CacheMark]) {
     let frame = match message.role {
         Role::User => r#"{"role":"user","content":["#,
         Role::Assistant => r#"{"role":"assistant","content":["#,
@@ -181,7 +181,7 @@ fn push_message(out: &mut Vec<u8>, at: usize, message: &PromptMessage, marks: &[
         }
         match block.json.strip_suffix(b"}") {
             // A marker goes last into its block, so that the bytes before it stay a prefix.
-            Some(open) if marks.contains(&Mark { message: at, block: i }) => {
+            Some(open) if marks.contains(&CacheMark { message: at, block: i }) => {
                 out.extend_from_slice(open);
                 out.extend_from_slice(CACHE_CONTROL.as_bytes());
                 out.push(b'}');

@@ -73,6 +73,33 @@ fn after_string(rest: &str) -> &str {
     without("\u{1b}\\").or(without("\u{7}")).or(without("\u{9c}")).unwrap_or(rest)
 }
 
+/// The first `bytes` of `text`, cut at a line end unless that would lose more than half of them.
+pub fn beginning(text: &str, bytes: usize) -> &str {
+    let head = &text[..text.floor_char_boundary(bytes)];
+    match head.rfind('\n') {
+        Some(line_end) if head.len() < text.len() && line_end * 2 >= bytes => &head[..line_end],
+        _ => head,
+    }
+}
+
+/// The first `bytes` of a line, with an ellipsis where something is missing.
+pub fn shorten(line: &str, bytes: usize) -> String {
+    let head = &line[..line.floor_char_boundary(bytes)];
+    if head.len() == line.len() { line.to_owned() } else { format!("{}…", head.trim_end()) }
+}
+
+/// The first `chars` characters of a line up to the end of a word, with an ellipsis where something is missing.
+pub fn shorten_at_word(line: &str, chars: usize) -> String {
+    let Some((end, _)) = line.char_indices().nth(chars) else { return line.to_owned() };
+    let head = &line[..end];
+    format!("{} …", head.rsplit_once(' ').map_or(head, |(head, _)| head).trim_end())
+}
+
+/// All white space as single spaces.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Marks of a Markdown heading, if the line is one.
 pub fn heading_level(line: &str) -> Option<usize> {
     let marks = line.bytes().take_while(|byte| *byte == b'#').count();
@@ -140,6 +167,23 @@ mod tests {
         check("```sh\nx\n```\n", None);
         check("```sh\nx\n~~~\n", Some("```"));
         check("~~~\n```\n~~~\n  ```rust\n", Some("```"));
+    }
+
+    #[test]
+    fn a_beginning_ends_at_a_line_unless_that_loses_half() {
+        assert_eq!(beginning("short", 10), "short");
+        assert_eq!(beginning("one\ntwo\nthree", 9), "one\ntwo");
+        assert_eq!(beginning("a\nbbbbbbbbbbbbbb", 10), "a\nbbbbbbbb");
+        assert_eq!(beginning("ééééé", 5), "éé");
+    }
+
+    #[test]
+    fn a_line_is_shortened_between_letters_or_words() {
+        assert_eq!([shorten("añb", 4), shorten("añb", 2)], ["añb", "a…"]);
+        assert_eq!(
+            [shorten_at_word("one two", 7), shorten_at_word("one two", 5)],
+            ["one two", "one …"]
+        );
     }
 
     #[test]

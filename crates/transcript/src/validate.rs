@@ -13,7 +13,7 @@ use crate::prompt::PromptMessage;
 /// A rule of structure that a prompt breaks; `at` is the message's index in the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "fault", rename_all = "snake_case")]
-pub enum Fault {
+pub enum StructureFault {
     #[error("the prompt has no messages")]
     NoMessages,
     #[error("message 0 is not the user's")]
@@ -48,7 +48,7 @@ pub struct ValidPrompt(Vec<PromptMessage>);
 
 impl ValidPrompt {
     /// Checks every rule; all faults are returned, not just the first.
-    pub fn check(messages: Vec<PromptMessage>) -> Result<Self, Vec<Fault>> {
+    pub fn check(messages: Vec<PromptMessage>) -> Result<Self, Vec<StructureFault>> {
         let faults = faults(&messages);
         if faults.is_empty() { Ok(Self(messages)) } else { Err(faults) }
     }
@@ -62,11 +62,11 @@ impl ValidPrompt {
     }
 }
 
-fn faults(messages: &[PromptMessage]) -> Vec<Fault> {
+fn faults(messages: &[PromptMessage]) -> Vec<StructureFault> {
     let mut faults = Vec::new();
     match messages.first() {
-        None => return vec![Fault::NoMessages],
-        Some(first) if first.role != Role::User => faults.push(Fault::FirstNotUser),
+        None => return vec![StructureFault::NoMessages],
+        Some(first) if first.role != Role::User => faults.push(StructureFault::FirstNotUser),
         Some(_) => {}
     }
     let mut used: HashSet<&ToolUseId> = HashSet::new();
@@ -75,13 +75,13 @@ fn faults(messages: &[PromptMessage]) -> Vec<Fault> {
     let mut media = 0;
     for (at, message) in messages.iter().enumerate() {
         if before == Some(message.role) {
-            faults.push(Fault::RolesDoNotAlternate { at });
+            faults.push(StructureFault::RolesDoNotAlternate { at });
         }
         if message.blocks.is_empty() {
-            faults.push(Fault::EmptyMessage { at });
+            faults.push(StructureFault::EmptyMessage { at });
         }
         if message.blocks.iter().any(|b| b.blank) {
-            faults.push(Fault::EmptyText { at });
+            faults.push(StructureFault::EmptyText { at });
         }
         media += message.blocks.iter().map(|b| usize::from(b.media)).sum::<usize>();
         match message.role {
@@ -91,14 +91,16 @@ fn faults(messages: &[PromptMessage]) -> Vec<Fault> {
         before = Some(message.role);
     }
     faults.extend(
-        open.iter()
-            .map(|id| Fault::CallWithoutResult { at: messages.len() - 1, id: (*id).clone() }),
+        open.iter().map(|id| StructureFault::CallWithoutResult {
+            at: messages.len() - 1,
+            id: (*id).clone(),
+        }),
     );
     if media > MAX_MEDIA {
-        faults.push(Fault::TooMuchMedia { count: media });
+        faults.push(StructureFault::TooMuchMedia { count: media });
     }
     if messages.last().is_some_and(ends_in_white_space) {
-        faults.push(Fault::TrailingWhitespace);
+        faults.push(StructureFault::TrailingWhitespace);
     }
     faults
 }
@@ -108,18 +110,19 @@ fn calls<'a>(
     message: &'a PromptMessage,
     used: &mut HashSet<&'a ToolUseId>,
     open: &mut Vec<&'a ToolUseId>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<StructureFault>,
 ) {
-    faults.extend(open.drain(..).map(|id| Fault::CallWithoutResult { at, id: id.clone() }));
+    faults
+        .extend(open.drain(..).map(|id| StructureFault::CallWithoutResult { at, id: id.clone() }));
     for block in &message.blocks {
         match &block.kind {
             BlockKind::ToolUse { id, .. } => {
                 if !used.insert(id) {
-                    faults.push(Fault::DuplicateCall { at, id: id.clone() });
+                    faults.push(StructureFault::DuplicateCall { at, id: id.clone() });
                 }
                 open.push(id);
             }
-            BlockKind::ToolResult { .. } => faults.push(Fault::MisplacedBlock { at }),
+            BlockKind::ToolResult { .. } => faults.push(StructureFault::MisplacedBlock { at }),
             _ => {}
         }
     }
@@ -129,7 +132,7 @@ fn answers<'a>(
     at: usize,
     message: &'a PromptMessage,
     open: &mut Vec<&'a ToolUseId>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<StructureFault>,
 ) {
     let mut answered: HashSet<&ToolUseId> = HashSet::new();
     let mut others = false;
@@ -137,23 +140,24 @@ fn answers<'a>(
         match &block.kind {
             BlockKind::ToolResult { tool_use_id: id, .. } => {
                 if others {
-                    faults.push(Fault::ResultNotFirst { at });
+                    faults.push(StructureFault::ResultNotFirst { at });
                 }
                 if !answered.insert(id) {
-                    faults.push(Fault::DuplicateResult { at, id: id.clone() });
+                    faults.push(StructureFault::DuplicateResult { at, id: id.clone() });
                 } else if let Some(place) = open.iter().position(|o| *o == id) {
                     open.swap_remove(place);
                 } else {
-                    faults.push(Fault::ResultWithoutCall { at, id: id.clone() });
+                    faults.push(StructureFault::ResultWithoutCall { at, id: id.clone() });
                 }
             }
             BlockKind::ToolUse { .. } | BlockKind::Thinking | BlockKind::RedactedThinking => {
-                faults.push(Fault::MisplacedBlock { at });
+                faults.push(StructureFault::MisplacedBlock { at });
             }
             _ => others = true,
         }
     }
-    faults.extend(open.drain(..).map(|id| Fault::CallWithoutResult { at, id: id.clone() }));
+    faults
+        .extend(open.drain(..).map(|id| StructureFault::CallWithoutResult { at, id: id.clone() }));
 }
 
 fn ends_in_white_space(message: &PromptMessage) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_harness::{Daemon, say};
-use bethink_store::{Append, NewMessage, NewSession, Store};
+use bethink_store::{Append, NewMessage, NewSession, SessionStore};
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::{MessageId, Role, SessionId, UnixMicros};
 use bytes::Bytes;

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use bethink_extractor::embedded::{Extraction, Lookup, extract};
-use bethink_facts::{Facts, Said};
-use bethink_transcript::message::Source;
+use bethink_extractor::embedded::{Extraction, ExtractionInput, extract};
+use bethink_facts::{Facts, RecordedStatement};
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
 use bytes::Bytes;
 
@@ -17,7 +17,7 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     let mut rows = Vec::new();
     for file in files {
         let said = statements_of(file);
-        let found = extract(&Lookup {
+        let found = extract(&ExtractionInput {
             said: &said,
             known: &[],
             refused: &[],
@@ -39,7 +39,7 @@ pub fn rows(files: &[PathBuf]) -> Vec<Row> {
     rows
 }
 
-fn statements_of(file: &Path) -> Vec<Said> {
+fn statements_of(file: &Path) -> Vec<RecordedStatement> {
     let mut facts = Facts::default();
     for (at, recorded) in recording::load(file).iter().enumerate() {
         let meta = MessageMeta {
@@ -48,14 +48,14 @@ fn statements_of(file: &Path) -> Vec<Said> {
             created_at: UnixMicros(0),
         };
         let raw = Bytes::from(recorded.wire().to_string());
-        if let Ok(message) = Message::parse(meta, raw, Source::Client) {
+        if let Ok(message) = Message::parse(meta, raw, MessageSource::Client) {
             facts.observe(&message);
         }
     }
     facts.user
 }
 
-fn stands(said: &[Said], seq: Seq, sentence: &str) -> bool {
+fn stands(said: &[RecordedStatement], seq: Seq, sentence: &str) -> bool {
     said.iter().any(|said| said.seq == seq && said.text.contains(sentence))
 }
 

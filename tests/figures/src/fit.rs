@@ -3,8 +3,8 @@
 //! The shape by least absolute relative error, so that turns count alike and a few with content that
 //! no record shows count little; the level by the sum, since what no record shows only ever adds.
 
-use bethink_tokens::Kind;
-use bethink_tokens::kind::{Fit, MILLI};
+use bethink_tokens::TokenKind;
+use bethink_tokens::kind::{FactorSource, MILLI};
 
 use crate::growth::Growth;
 
@@ -17,7 +17,7 @@ const RIDGE: f64 = 1e-3;
 
 /// Tokens of each kind.
 #[derive(Clone, Debug)]
-pub struct Costs(Vec<(Kind, f64)>);
+pub struct Costs(Vec<(TokenKind, f64)>);
 
 /// How well costs explain growths.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,13 +31,15 @@ pub struct Errors {
 impl Costs {
     /// As the estimator has them.
     pub fn shipped() -> Self {
-        Self(Kind::ALL.iter().map(|k| (*k, k.milli() as f64 / MILLI as f64)).collect())
+        Self(TokenKind::ALL.iter().map(|k| (*k, k.milli() as f64 / MILLI as f64)).collect())
     }
 
     pub fn fitted(growths: &[&Growth]) -> Self {
-        let open: Vec<Kind> = Kind::ALL.into_iter().filter(|k| k.fit() == Fit::Usage).collect();
+        let open: Vec<TokenKind> =
+            TokenKind::ALL.into_iter().filter(|k| k.fit() == FactorSource::Usage).collect();
         let mut costs = Self::shipped();
-        let set = Costs(costs.0.iter().filter(|(k, _)| k.fit() == Fit::Set).copied().collect());
+        let set =
+            Costs(costs.0.iter().filter(|(k, _)| k.fit() == FactorSource::Set).copied().collect());
         let rows: Vec<Vec<f64>> = growths
             .iter()
             .map(|g| open.iter().map(|k| f64::from(g.counts.of(*k))).collect())
@@ -69,7 +71,7 @@ impl Costs {
         self.0.iter().map(|(kind, cost)| f64::from(growth.counts.of(*kind)) * cost).sum()
     }
 
-    pub fn each(&self) -> impl Iterator<Item = (Kind, f64)> {
+    pub fn each(&self) -> impl Iterator<Item = (TokenKind, f64)> {
         self.0.iter().copied()
     }
 }
@@ -131,23 +133,23 @@ fn solved(mut m: Vec<Vec<f64>>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bethink_tokens::Counts;
+    use bethink_tokens::TokenCounts;
 
     /// Turns that cost `word` a word and `line` a line.
     fn growths(word: f64, line: f64) -> Vec<Growth> {
         (1..60_u32)
             .map(|n| {
                 let (words, lines) = (n * 7 % 83 + 20, n * 5 % 19 + 1);
-                let mut counts = Counts::default();
-                counts.add(Kind::Word, words);
-                counts.add(Kind::Line, lines);
+                let mut counts = TokenCounts::default();
+                counts.add(TokenKind::Word, words);
+                counts.add(TokenKind::Line, lines);
                 let reported = f64::from(words) * word + f64::from(lines) * line;
                 Growth { reported: reported.round() as u64, counts }
             })
             .collect()
     }
 
-    fn cost(costs: &Costs, kind: Kind) -> f64 {
+    fn cost(costs: &Costs, kind: TokenKind) -> f64 {
         costs.each().find(|(k, _)| *k == kind).map_or(0.0, |(_, cost)| cost)
     }
 
@@ -157,7 +159,7 @@ mod tests {
             let mut turns = growths(1.3, 2.0);
             turns.iter_mut().take(hidden).for_each(|g| g.reported += 60);
             let costs = Costs::fitted(&turns.iter().collect::<Vec<_>>());
-            let ratio = cost(&costs, Kind::Line) / cost(&costs, Kind::Word);
+            let ratio = cost(&costs, TokenKind::Line) / cost(&costs, TokenKind::Word);
             assert!((ratio - 2.0 / 1.3).abs() < 0.15, "{hidden}: {costs:?}");
             let pairs: Vec<_> = turns.iter().map(|g| (costs.of(g), g.reported as f64)).collect();
             let errors = Errors::of(&pairs);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use bethink_session_file::{Kind, MessageLine, Thread, lines};
-use bethink_tokens::Counts;
+use bethink_session_file::{LineKind, MessageLine, Thread, lines};
+use bethink_tokens::TokenCounts;
 use bethink_transcript::{Message, Role};
 
 /// One step from an assistant message's prompt to the next one's.
@@ -13,7 +13,7 @@ pub struct Growth {
     /// Tokens, by the provider's figures.
     pub reported: u64,
     /// The answer in between and what followed it.
-    pub counts: Counts,
+    pub counts: TokenCounts,
 }
 
 /// A recording's growths, and why the other turns say nothing.
@@ -36,22 +36,25 @@ pub fn read(path: &Path) -> Growths {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let name = path.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let mut found = Growths { name, ..Growths::default() };
-    let (mut known, mut counts) = (None::<Known>, Counts::default());
+    let (mut known, mut counts) = (None::<Known>, TokenCounts::default());
     let mut seen = HashSet::new();
     for line in lines(bytes.into()).0 {
         match &line.kind {
-            Kind::Message(line) if line.thread == Thread::Main => {
+            LineKind::Message(line) if line.thread == Thread::Main => {
                 if line.is_summary {
                     known = None;
                 }
                 if line.message.role == Role::Assistant {
                     found.answer(line, &mut known, &mut counts, &mut seen);
                 }
-                line.message.blocks.iter().for_each(|b| counts.merge(&Counts::of_block(b)));
+                line.message
+                    .blocks
+                    .iter()
+                    .for_each(|b| counts.merge(&TokenCounts::of_block(b, &b.text())));
             }
-            Kind::Boundary { .. } => known = None,
+            LineKind::Boundary { .. } => known = None,
             // The recorder's other way to take something out of the prompt.
-            Kind::Other
+            LineKind::Other
                 if memchr::memmem::find(&line.head, b"\"microcompact_boundary\"").is_some() =>
             {
                 known = None;
@@ -67,7 +70,7 @@ impl Growths {
         &mut self,
         line: &MessageLine,
         known: &mut Option<Known>,
-        counts: &mut Counts,
+        counts: &mut TokenCounts,
         seen: &mut HashSet<String>,
     ) {
         let id = id_of(&line.message);

@@ -8,15 +8,14 @@ use bethink_context::budget::{self, BudgetLimits};
 use bethink_context::decision::ClearedResult;
 use bethink_context::microcompact::{self, MicrocompactLimits};
 use bethink_context::{
-    Attachment, Boundary, Decision, Decisions, Entry, Hints, History, ViewOptions, assemble, snip,
-    view,
+    Attachment, Boundary, Decision, Decisions, Hints, History, HistoryEntry, ViewOptions, assemble,
+    snip, view,
 };
 use bethink_harness::history::{Shape, history};
 use bethink_harness::{Rng, prompt};
-use bethink_tokens::{ByteEstimator, Estimator};
 use bethink_transcript::arrange::Repair;
 use bethink_transcript::cuts::cut_points;
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros, ValidPrompt};
 use bytes::Bytes;
 use serde_json::Value;
@@ -79,10 +78,6 @@ struct Case {
     decisions: Decisions,
 }
 
-fn tokens(text: &str) -> u32 {
-    ByteEstimator.text(text)
-}
-
 impl Case {
     fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
@@ -93,9 +88,9 @@ impl Case {
             let id = MessageId::new(&format!("m{seq}")).expect("an id");
             let meta = MessageMeta { seq: Seq(seq), id, created_at: UnixMicros(seq as i64) };
             let raw = Bytes::from(message.to_string());
-            let message = Message::parse(meta, raw, Source::Client)
+            let message = Message::parse(meta, raw, MessageSource::Client)
                 .unwrap_or_else(|e| panic!("seed {seed}: a well-formed message is refused: {e}"));
-            history.push(Entry::new(Arc::new(message), &ByteEstimator));
+            history.push(HistoryEntry::new(Arc::new(message)));
         }
         Self { rng, unbroken: !shape.broken, source, history, decisions: Decisions::default() }
     }
@@ -103,7 +98,7 @@ impl Case {
     /// A cut, then every stage and attachment, each or none.
     fn decide(&mut self) {
         let boundary = self.rng.one_in(2).then(|| self.boundary());
-        self.decisions = Decisions::new(boundary, &self.history, &tokens);
+        self.decisions = Decisions::new(boundary, &self.history);
         let mut records = Vec::new();
         if self.rng.one_in(2) {
             let attachment = self.attachment();
@@ -142,13 +137,13 @@ impl Case {
         }
         if self.rng.one_in(4) {
             let boundary = self.boundary();
-            self.decisions = self.decisions.rebased(boundary, &self.history, &tokens);
+            self.decisions = self.decisions.rebased(boundary, &self.history);
         }
     }
 
     fn apply(&mut self, records: Vec<Decision>) {
         for record in records {
-            self.decisions.apply(&record, &self.history, &tokens);
+            self.decisions.apply(&record, &self.history);
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bethink_facts::need::{FEATURE_NAMES, FEATURES, HELD, WEIGHTS, features};
 use bethink_facts::{Facts, names, readable};
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{BlockKind, Message, MessageId, MessageMeta, Role, Seq, UnixMicros};
 use bytes::Bytes;
 
@@ -87,7 +87,8 @@ fn read(file: &Path) -> Session {
             let seq = Seq(i as u64 + 1);
             let id = MessageId::new(&format!("m{seq}")).ok()?;
             let meta = MessageMeta { seq, id, created_at: UnixMicros(0) };
-            Message::parse(meta, Bytes::from(recorded.wire().to_string()), Source::Client).ok()
+            Message::parse(meta, Bytes::from(recorded.wire().to_string()), MessageSource::Client)
+                .ok()
         })
         .collect();
     let mut facts = Facts::default();

@@ -4,10 +4,9 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bethink_context::{Decisions, Entry, History, ViewOptions, assemble, view};
+use bethink_context::{Decisions, History, HistoryEntry, ViewOptions, assemble, view};
 use bethink_harness::say;
-use bethink_tokens::ByteEstimator;
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros, ValidPrompt};
 use bytes::Bytes;
 use serde_json::Value;
@@ -58,8 +57,8 @@ fn fill(messages: impl Iterator<Item = Value>) -> History {
         let id = MessageId::new(&format!("m{seq}")).expect("an id");
         let meta = MessageMeta { seq: Seq(seq), id, created_at: UnixMicros(0) };
         let raw = Bytes::from(message.to_string());
-        let message = Message::parse(meta, raw, Source::Client).expect("a message");
-        let entry = Entry::new(Arc::new(message), &ByteEstimator);
+        let message = Message::parse(meta, raw, MessageSource::Client).expect("a message");
+        let entry = HistoryEntry::new(Arc::new(message));
         tokens += entry.tokens();
         history.push(entry);
         if tokens >= TOKENS {

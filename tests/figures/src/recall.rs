@@ -12,7 +12,7 @@ use bethink_harness::rng::Rng;
 use bethink_harness::{Daemon, Home};
 use bethink_memdir::{Name, header};
 use bethink_recall::topics::select::select;
-use bethink_recall::topics::{Ask, Card, Catalog, TopicId};
+use bethink_recall::topics::{Card, Catalog, CatalogQuery, TopicId};
 use memchr::memmem;
 use serde_json::json;
 
@@ -96,7 +96,8 @@ struct Tally {
 
 impl Tally {
     fn and(mut self, catalog: &Catalog, names: &[String], case: &Case) -> Self {
-        let ask = Ask { question: &case.question, limit: PICKS, ..Ask::default() };
+        let ask =
+            CatalogQuery { question: &case.question, limit: PICKS, ..CatalogQuery::default() };
         let picks = select(catalog, &ask);
         let picked: Vec<&str> = picks.iter().map(|p| names[p.id.0 as usize].as_str()).collect();
         let good = match case.fits.is_empty() {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use bethink_harness::rng::Rng;
 use bethink_harness::{Daemon, Home};
-use bethink_store::{Append, IndexBatch, NewMessage, NewSession, Store, Terms};
+use bethink_store::{
+    Append, IndexBatch, IndexStore, NewMessage, NewSession, SessionStore, Store, Terms,
+};
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;

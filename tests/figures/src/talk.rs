@@ -8,10 +8,10 @@ use bethink_recall::days::{DAYS_AFTER, Day, named_days};
 use bethink_recall::marks::{self, marks};
 use bethink_recall::question::FAMILY_SPREAD;
 use bethink_recall::{
-    Evidence, Extent, Occurrence, Question, Ranked, Weights, fields, phrase, rank,
+    Evidence, Occurrence, Question, Ranked, SessionExtent, Weights, fields, phrase, rank,
 };
 use bethink_store::{Counts, Posting};
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub struct Talk {
     pub name: String,
     turns: Vec<Turn>,
     postings: BTreeMap<String, Vec<Posting>>,
-    extent: Extent,
+    extent: SessionExtent,
     questions: Vec<Asked>,
 }
 
@@ -71,7 +71,7 @@ impl Talk {
             name: sample["sample_id"].as_str().unwrap_or_default().to_owned(),
             turns: Vec::new(),
             postings: BTreeMap::new(),
-            extent: Extent { last: 0, messages: 0, terms: 0 },
+            extent: SessionExtent { last: 0, messages: 0, terms: 0 },
             questions: Vec::new(),
         };
         let conversation = &sample["conversation"];
@@ -268,7 +268,7 @@ fn message(seq: u32, role: &str, text: &str) -> Message {
         id: MessageId::new(&format!("m{seq}")).expect("an id"),
         created_at: UnixMicros(0),
     };
-    Message::parse(meta, raw, Source::Client).expect("a message")
+    Message::parse(meta, raw, MessageSource::Client).expect("a message")
 }
 
 fn occurrence(posting: &Posting) -> Occurrence {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::PathBuf;
 
-use bethink_tokens::{Calibration, Counts};
+use bethink_tokens::{Calibration, TokenCounts};
 
 use crate::fit::{Costs, Errors};
 use crate::growth::{self, Growth, Growths};
@@ -126,7 +126,7 @@ fn speed(files: &[PathBuf]) -> Row {
     }
     let text = &text[..end];
     let fastest =
-        (0..SPEED_ROUNDS).map(|_| timed(|| black_box(Counts::of_text(black_box(text)))).0);
+        (0..SPEED_ROUNDS).map(|_| timed(|| black_box(TokenCounts::of_text(black_box(text)))).0);
     let fastest = fastest.min().unwrap_or_default().as_secs_f64();
     let goal = Goal::AtLeast(SPEED);
     Row::new("counting a text", text.len() as f64 / 1e6 / fastest, "MB/s", goal)

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bethink_model::{Answer, Counted, Figures, Hearer, Silence, Stop};
-use bethink_transcript::message::{MessageMeta, Source};
+use bethink_model::{Answer, Counted, Figures, Stop};
+use bethink_transcript::message::{MessageMeta, MessageSource};
 use bethink_transcript::{
     Block, BlockKind, Message, MessageId, PromptMessage, Role, Seq, UnixMicros, ValidPrompt,
 };
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use super::*;
 use crate::fork::Budget;
 use crate::host::Waited;
-use crate::tool::{Call, Done, Permit, Tool};
+use crate::tool::{Done, Permit, Tool, ToolCall};
 
 mod budgets;
 mod hostile;
@@ -27,7 +27,7 @@ mod whole;
 #[derive(Debug)]
 struct Script {
     answers: Mutex<VecDeque<Result<Reply, ModelError>>>,
-    asked: Mutex<Vec<Request>>,
+    asked: Mutex<Vec<ModelRequest>>,
 }
 
 impl Script {
@@ -35,7 +35,7 @@ impl Script {
         Self { answers: Mutex::new(answers.into_iter().collect()), asked: Mutex::default() }
     }
 
-    fn asked(&self) -> Vec<Request> {
+    fn asked(&self) -> Vec<ModelRequest> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -45,14 +45,14 @@ impl Model for Script {
         "anthropic"
     }
 
-    fn call<'a>(&'a self, request: &'a Request, _: &'a dyn Hearer) -> Answer<'a> {
+    fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
         self.asked.lock().unwrap().push(request.clone());
         let mut answers = self.answers.lock().unwrap();
         let next = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
         Box::pin(async move { next.unwrap() })
     }
 
-    fn count<'a>(&'a self, _: &'a Request) -> Counted<'a> {
+    fn count<'a>(&'a self, _: &'a ModelRequest) -> Counted<'a> {
         Box::pin(async { Ok(None) })
     }
 }
@@ -60,7 +60,7 @@ impl Model for Script {
 /// Time passes at once; a call costs what `price` says.
 #[derive(Default)]
 struct World {
-    steps: Mutex<Vec<Step>>,
+    steps: Mutex<Vec<AgentStep>>,
     waits: Mutex<Vec<Duration>>,
     price: Option<u64>,
 }
@@ -71,11 +71,11 @@ impl Host for World {
         Box::pin(async {})
     }
 
-    fn cost(&self, _: &str, _: &Usage) -> Option<u64> {
+    fn cost(&self, _: &str, _: &TokenUsage) -> Option<u64> {
         self.price
     }
 
-    fn record(&self, step: &Step) {
+    fn record(&self, step: &AgentStep) {
         self.steps.lock().unwrap().push(step.clone());
     }
 }
@@ -93,11 +93,11 @@ impl Tool for Edit {
         "edit"
     }
 
-    fn permit(&self, call: Call<'_>) -> Permit {
+    fn permit(&self, call: ToolCall<'_>) -> Permit {
         if call.input == NOTES { Permit::Allow } else { Permit::Deny("only notes.md".to_owned()) }
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Done<'a> {
+    fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a> {
         self.made.lock().unwrap().push(call.input.to_owned());
         Box::pin(async { Ok("edited".to_owned()) })
     }
@@ -125,11 +125,11 @@ fn forked(
     budget: Budget,
 ) -> Result<Finished, ModelError> {
     let request = instruction();
-    finish(run(Fork { request: &request, budget, tools, heard: &Silence }, script, world))
+    finish(run(Fork { request: &request, budget, tools }, script, world))
 }
 
-fn instruction() -> Request {
-    Request {
+fn instruction() -> ModelRequest {
+    ModelRequest {
         model: "small".to_owned(),
         system: Bytes::from_static(b"[]"),
         tools: Bytes::from_static(b"[]"),
@@ -140,21 +140,21 @@ fn instruction() -> Request {
 }
 
 /// Thirty rounds of words, then the instruction.
-fn long_instruction() -> Request {
+fn long_instruction() -> ModelRequest {
     let said = |role, text: &str| PromptMessage { role, ..PromptMessage::said(text, Seq(1), 30) };
     let words = "word ".repeat(40);
     let mut messages: Vec<PromptMessage> = (0..30)
         .flat_map(|_| [said(Role::User, "question"), said(Role::Assistant, &words)])
         .collect();
     messages.push(said(Role::User, "Summarise."));
-    Request { prompt: ValidPrompt::check(messages).unwrap(), ..instruction() }
+    ModelRequest { prompt: ValidPrompt::check(messages).unwrap(), ..instruction() }
 }
 
 fn blocks(blocks: &[String]) -> Vec<Block> {
     let raw = format!(r#"{{"role":"assistant","content":[{}]}}"#, blocks.join(","));
     let meta =
         MessageMeta { seq: Seq(1), id: MessageId::new("m").unwrap(), created_at: UnixMicros(0) };
-    Message::parse(meta, Bytes::from(raw), Source::Client).unwrap().blocks.into_vec()
+    Message::parse(meta, Bytes::from(raw), MessageSource::Client).unwrap().blocks.into_vec()
 }
 
 fn reply(stop: Stop, content: &[String]) -> Reply {
@@ -163,7 +163,7 @@ fn reply(stop: Stop, content: &[String]) -> Reply {
         model: "small".to_owned(),
         content: blocks(content),
         stop,
-        usage: Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() },
+        usage: TokenUsage { input_tokens: 10, output_tokens: 5, ..TokenUsage::default() },
         usage_doubtful: false,
     }
 }
@@ -184,12 +184,12 @@ fn calls(content: &[String]) -> Result<Reply, ModelError> {
     Ok(reply(Stop::ToolUse, content))
 }
 
-fn fails(class: Class) -> Result<Reply, ModelError> {
+fn fails(class: ErrorClass) -> Result<Reply, ModelError> {
     Err(ModelError::new(class, "it failed"))
 }
 
 /// What the model reads after its own words: the prompt from message `from` on, one block a line.
-fn reads(request: &Request, from: usize) -> String {
+fn reads(request: &ModelRequest, from: usize) -> String {
     let messages = request.prompt.messages().iter().enumerate().skip(from);
     let lines = messages.flat_map(|(at, message)| {
         message.blocks.iter().map(move |block| {

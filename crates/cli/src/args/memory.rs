@@ -10,29 +10,72 @@ const TYPES: [&str; 4] = ["user", "feedback", "project", "reference"];
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
     /// List the topics
-    Ls(ListMemories),
+    Ls {
+        #[command(flatten)]
+        of: OfTeam,
+        /// Only this type
+        #[arg(long = "type", value_name = "TYPE", value_parser = TYPES)]
+        kind: Option<String>,
+    },
     /// Show a topic, or what it held before
-    Show(ShowMemory),
+    Show {
+        #[command(flatten)]
+        one: OneMemory,
+        /// What it held then, by the number that history shows
+        #[arg(long, value_name = "NUMBER")]
+        version: Option<i64>,
+    },
     /// Add a topic, from a file, from stdin or in $VISUAL or $EDITOR
     Add(AddMemory),
     /// Edit a topic in $VISUAL or $EDITOR
     Edit(OneMemory),
     /// Remove topics; restore brings them back
-    Rm(RemoveMemories),
+    Rm {
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        #[command(flatten)]
+        of: OfTeam,
+    },
     /// Show the index as a prompt gets it
     Index(OfTeam),
     /// List what a topic held before, newest first
     History(OneMemory),
     /// Put back what a topic held before
-    Restore(RestoreMemory),
+    Restore {
+        #[command(flatten)]
+        one: OneMemory,
+        /// By the number that history shows [default: the newest that differs from the file]
+        #[arg(long, value_name = "NUMBER")]
+        version: Option<i64>,
+    },
     /// Look for what is wrong, and say what to do about it
     Lint(OfTeam),
     /// Bring MEMORY.md up to date with the topics; prose and living lines stay
-    Rebuild(RebuildMemory),
+    Rebuild {
+        #[command(flatten)]
+        of: OfTeam,
+        /// Only say what would change
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Look through a session now for what later ones should know
-    Extract(ExtractMemory),
+    Extract {
+        /// From the session's beginning, imported messages too [default: since the last extraction]
+        #[arg(long)]
+        all: bool,
+        /// Show what would be written, and write nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Take back what one session taught; restore brings it back
-    Forget(ForgetMemory),
+    Forget {
+        /// Whose lessons go
+        #[arg(value_name = "SESSION")]
+        which: String,
+        /// Show what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 #[derive(Clone, Debug, Args)]
@@ -43,29 +86,11 @@ pub(crate) struct OfTeam {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListMemories {
-    #[command(flatten)]
-    pub(crate) of: OfTeam,
-    /// Only this type
-    #[arg(long = "type", value_name = "TYPE", value_parser = TYPES)]
-    pub(crate) kind: Option<String>,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct OneMemory {
     /// The topic's file, with or without .md
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) of: OfTeam,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ShowMemory {
-    #[command(flatten)]
-    pub(crate) one: OneMemory,
-    /// What it held then, by the number that history shows
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) version: Option<i64>,
 }
 
 #[derive(Debug, Args)]
@@ -84,53 +109,7 @@ pub(crate) struct AddMemory {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RemoveMemories {
-    #[arg(required = true, value_name = "NAME")]
-    pub(crate) names: Vec<String>,
-    #[command(flatten)]
-    pub(crate) of: OfTeam,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RestoreMemory {
-    #[command(flatten)]
-    pub(crate) one: OneMemory,
-    /// By the number that history shows [default: the newest that differs from the file]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) version: Option<i64>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RebuildMemory {
-    #[command(flatten)]
-    pub(crate) of: OfTeam,
-    /// Only say what would change
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ExtractMemory {
-    /// From the session's beginning, imported messages too [default: since the last extraction]
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Show what would be written, and write nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ForgetMemory {
-    /// Whose lessons go
-    #[arg(value_name = "SESSION")]
-    pub(crate) which: String,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Remember {
+pub(crate) struct RememberArgs {
     /// What to remember, in a sentence or a few
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,

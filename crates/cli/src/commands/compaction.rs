@@ -1,45 +1,42 @@
-//! `bethink compact`, `compactions`, `undo`, `expand`.
+//! `bethink compact`, `compactions`, `collapses`, `undo`, `expand`.
 
 use std::pin::pin;
 
 use bethink_api::{CompactRequest, Compaction};
 use bethink_client::Client;
+use bethink_terminal::words::{ago, count};
+use bethink_terminal::{Screen, StyledText, TextTable, Tone};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Done;
-use crate::app::{self, App};
-use crate::args::{Compact, Expand, Which};
+use crate::app::{self, CliApp};
+use crate::args::{Compact, Expand};
 use crate::draw::compaction as draw;
 use crate::draw::event;
-use crate::draw::message::{self, Extent};
-use crate::failure::Failure;
-use crate::screen::words::{ago, count};
-use crate::screen::{Align, Table, Text, Tone};
+use crate::draw::message::{self, MessageExtent};
+use crate::failure::{CliFailure, Done};
 
-/// Lines of a summary shown after a compaction.
 const SUMMARY_LINES: usize = 12;
 
-pub(crate) async fn compact(app: &mut App, how: Compact) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, None).await?;
+pub(crate) async fn compact(app: &mut CliApp, how: Compact) -> Done {
+    let (client, session) = app.client_and_session(None).await?;
     let Compact { instructions, level, summary_tokens } = how;
     let request = CompactRequest { instructions, level, summary_tokens };
     let compaction = made(app, &client, session.id, &request).await?;
     show(app, &compaction, session.model.context_window)?;
     app.screen.note(
-        Text::new().dim("  bethink undo takes it back, bethink expand shows what it covers"),
+        StyledText::new().dim("  bethink undo takes it back, bethink expand shows what it covers"),
     )?;
     Ok(())
 }
 
 /// Tells what a model does meanwhile: a summary may take minutes.
 async fn made(
-    app: &mut App,
+    app: &mut CliApp,
     client: &Client,
     session: Uuid,
     request: &CompactRequest,
-) -> Result<Compaction, Failure> {
+) -> Result<Compaction, CliFailure> {
     let mut events = client.events(session, None).await?;
     let mut asked = pin!(client.compact(session, request));
     loop {
@@ -60,47 +57,35 @@ async fn made(
     }
 }
 
-fn show(app: &mut App, compaction: &Compaction, window: u64) -> Done {
-    if app.screen.json {
-        return Ok(app.screen.value(compaction)?);
+fn show(app: &mut CliApp, compaction: &Compaction, window: u64) -> Done {
+    let Some(screen) = app.screen.unless_json(compaction)? else { return Ok(()) };
+    if screen.quiet {
+        return Ok(screen.line(compaction.id.to_string())?);
     }
-    if app.screen.quiet {
-        return Ok(app.screen.line(compaction.id.to_string())?);
-    }
-    let look = app.screen.look;
-    app.screen.line(
-        Text::new()
+    let look = screen.look;
+    screen.line(
+        StyledText::new()
             .strong(format!("{} compaction, {}", compaction.trigger, compaction.level))
             .dim(format!("  {}", compaction.id)),
     )?;
-    app.screen.lines(draw::panel(compaction, window, look))?;
-    app.screen.lines(draw::summary(compaction, SUMMARY_LINES, look))?;
-    Ok(())
+    screen.lines(draw::panel(compaction, window, look))?;
+    Ok(screen.lines(draw::summary(compaction, SUMMARY_LINES, look))?)
 }
 
-pub(crate) async fn list(app: &mut App) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, None).await?;
+pub(crate) async fn list(app: &mut CliApp) -> Done {
+    let (client, session) = app.client_and_session(None).await?;
     let compactions = client.compactions(session.id).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&compactions)?);
-    }
+    let Some(screen) = app.screen.unless_json(&compactions)? else { return Ok(()) };
     if compactions.compactions.is_empty() {
-        return Ok(app.screen.note("no compaction so far")?);
+        return Ok(screen.note("no compaction so far")?);
     }
     let ids: Vec<_> = compactions.compactions.iter().map(|one| one.id).collect();
-    let mut table = Table::new(&[
-        ("messages", Align::Left),
-        ("level", Align::Left),
-        ("before", Align::Right),
-        ("after", Align::Right),
-        ("fidelity", Align::Right),
-        ("when", Align::Left),
-    ]);
+    let mut table =
+        TextTable::new(&["messages", "level", ">before", ">after", ">fidelity", "when"]);
     for one in &compactions.compactions {
         let when = match one.undone_at {
-            Some(_) => Text::new().put(Tone::Warn, "undone"),
-            None => Text::from(ago(&one.created_at, app.now)),
+            Some(_) => StyledText::new().put(Tone::Warn, "undone"),
+            None => StyledText::from(ago(&one.created_at, app.now)),
         };
         table.row(vec![
             format!("{}–{}", one.covers.first_seq, one.covers.last_seq).into(),
@@ -111,37 +96,65 @@ pub(crate) async fn list(app: &mut App) -> Done {
             when,
         ]);
     }
-    let mut lines = table.lines(app.screen.look.width).into_iter();
-    app.screen.lines(lines.next())?;
-    // An id below its row: beside it, no figure would have room in 80 columns.
-    for (line, id) in lines.zip(app::short_ids(&ids)) {
-        app.screen.lines([line, Text::from("  ").dim(id)])?;
+    with_ids(screen, &table, &ids)
+}
+
+pub(crate) async fn collapses(app: &mut CliApp) -> Done {
+    let (client, session) = app.client_and_session(None).await?;
+    let spans = client.collapses(session.id).await?;
+    let Some(screen) = app.screen.unless_json(&spans)? else { return Ok(()) };
+    if spans.collapses.is_empty() {
+        let none = "no span has a short text; [context] collapse = true prepares them";
+        return Ok(screen.note(none)?);
+    }
+    let ids: Vec<_> = spans.collapses.iter().map(|one| one.id).collect();
+    let mut table =
+        TextTable::new(&["messages", "state", ">tokens", ">in short", "written by", "when"]);
+    for one in &spans.collapses {
+        let (tone, at) = match &one.committed_at {
+            Some(at) => (Tone::Good, at),
+            None => (Tone::Dim, &one.staged_at),
+        };
+        table.row(vec![
+            format!("{}–{}", one.covers.first_seq, one.covers.last_seq).into(),
+            StyledText::new().put(tone, one.state.to_string()),
+            count(one.tokens_before).into(),
+            count(one.tokens).into(),
+            one.strategy.clone().into(),
+            ago(at, app.now).into(),
+        ]);
+    }
+    with_ids(screen, &table, &ids)
+}
+
+/// A table with the id of each row below it: beside it, no figure would have room in 80 columns.
+fn with_ids(screen: &mut Screen, table: &TextTable, ids: &[Uuid]) -> Done {
+    let mut lines = table.lines(screen.look.width).into_iter();
+    screen.lines(lines.next())?;
+    for (line, id) in lines.zip(app::short_ids(ids)) {
+        screen.lines([line, StyledText::from("  ").dim(id)])?;
     }
     Ok(())
 }
 
-pub(crate) async fn undo(app: &mut App, which: &Which) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, None).await?;
+pub(crate) async fn undo(app: &mut CliApp, named: Option<&str>) -> Done {
+    let (client, session) = app.client_and_session(None).await?;
     let all = client.compactions(session.id).await?.compactions;
-    let chosen = app::compaction(which.compaction.as_deref(), all)?;
+    let chosen = app::compaction(named, all)?;
     let undone = client.undo(session.id, chosen.id).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&undone)?);
-    }
+    let Some(screen) = app.screen.unless_json(&undone)? else { return Ok(()) };
     let covers = &undone.covers;
-    app.screen.line(format!(
+    screen.line(format!(
         "undone: the prompt shows messages {}–{} again instead of their summary",
         covers.first_seq, covers.last_seq
     ))?;
     Ok(())
 }
 
-pub(crate) async fn expand(app: &mut App, how: &Expand) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, None).await?;
+pub(crate) async fn expand(app: &mut CliApp, how: &Expand) -> Done {
+    let (client, session) = app.client_and_session(None).await?;
     let behind = behind(&client, session.id, how.compaction.as_deref()).await?;
-    let extent = if how.full { Extent::Whole } else { Extent::Beginning };
+    let extent = if how.full { MessageExtent::Whole } else { MessageExtent::Beginning };
     let (mut cursor, mut messages) = (None, Vec::new());
     loop {
         let (query, from) = (how.search.as_deref(), cursor.as_deref());
@@ -153,8 +166,7 @@ pub(crate) async fn expand(app: &mut App, how: &Expand) -> Done {
             true => messages.extend(page.messages),
             false => {
                 for one in &page.messages {
-                    let lines = message::message(one, extent, app.screen.look, app.now);
-                    app.screen.lines(lines)?;
+                    app.screen.lines(message::message(one, extent, app.screen.look, app.now))?;
                 }
             }
         }
@@ -180,15 +192,15 @@ enum Behind {
 }
 
 /// A compaction by its id or the beginning of one; a collapsed span where no compaction has it.
-async fn behind(client: &Client, session: Uuid, named: Option<&str>) -> Result<Behind, Failure> {
+async fn behind(client: &Client, session: Uuid, named: Option<&str>) -> Result<Behind, CliFailure> {
     let all = client.compactions(session).await?.compactions;
-    let chosen = app::compaction(named, all);
-    let Some(beginning) = named.filter(|_| chosen.is_err()) else {
-        return chosen.map(|one| Behind::Summary(one.id));
-    };
+    let chosen = app::compaction(named, all).map(|one| Behind::Summary(one.id));
+    let (Some(beginning), Err(_)) = (named, &chosen) else { return chosen };
     let spans = client.collapses(session).await?.collapses;
-    if spans.iter().any(|span| span.id.to_string().starts_with(beginning)) {
-        return Ok(Behind::Span(app::collapse(beginning, spans)?.id));
+    match spans.iter().any(|span| span.id.to_string().starts_with(beginning)) {
+        true => {
+            app::one_of(beginning, "collapse", spans, |one| one.id).map(|one| Behind::Span(one.id))
+        }
+        false => chosen,
     }
-    chosen.map(|one| Behind::Summary(one.id))
 }

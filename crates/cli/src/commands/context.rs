@@ -1,49 +1,43 @@
 //! `bethink context`: what fills the window.
 
 use bethink_client::Client;
+use bethink_terminal::{StyledText, words};
 use uuid::Uuid;
 
-use super::Done;
-use crate::app::App;
+use crate::app::CliApp;
 use crate::draw::window;
-use crate::screen::{Text, words};
+use crate::failure::Done;
 
-pub(crate) async fn context(app: &mut App, count: bool) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, None).await?;
+pub(crate) async fn context(app: &mut CliApp, count: bool) -> Done {
+    let (client, session) = app.client_and_session(None).await?;
     if count {
         return counted(app, &client, session.id).await;
     }
     let report = client.report(session.id).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&report)?);
-    }
-    let look = app.screen.look;
-    if !app.screen.quiet {
+    let Some(screen) = app.screen.unless_json(&report)? else { return Ok(()) };
+    let look = screen.look;
+    if !screen.quiet {
         let title = session.title.as_deref().unwrap_or("untitled session");
         let id = session.id.to_string();
-        let title = Text::from(" ").strong(title);
-        let model = Text::new().dim(format!("  {}", session.model.name));
-        app.screen.line(title.then(model).fitted(look.width))?;
-        app.screen.line(Text::new().dim(format!(" {id}")))?;
-        app.screen.gap()?;
+        let title = StyledText::from(" ").strong(title);
+        let model = StyledText::new().dim(format!("  {}", session.model.name));
+        screen.line(title.then(model).fitted(look.width))?;
+        screen.line(StyledText::new().dim(format!(" {id}")))?;
+        screen.gap()?;
     }
-    app.screen.lines(window::picture(&report, look, app.now))?;
-    Ok(())
+    Ok(screen.lines(window::picture(&report, look, app.now))?)
 }
 
 /// What the provider says that the prompt has.
-async fn counted(app: &mut App, client: &Client, session: Uuid) -> Done {
+async fn counted(app: &mut CliApp, client: &Client, session: Uuid) -> Done {
     let counted = client.count(session).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&counted)?);
-    }
+    let Some(screen) = app.screen.unless_json(&counted)? else { return Ok(()) };
     let tokens = words::count(counted.tokens);
-    if app.screen.quiet {
-        return Ok(app.screen.line(counted.tokens.to_string())?);
+    if screen.quiet {
+        return Ok(screen.line(counted.tokens.to_string())?);
     }
     let estimated = words::count(counted.estimated);
-    let line = Text::from(format!("{tokens} tokens"))
+    let line = StyledText::from(format!("{tokens} tokens"))
         .dim(format!("  as {} counts them; {estimated} were estimated", counted.model));
-    Ok(app.screen.line(line)?)
+    Ok(screen.line(line)?)
 }

@@ -2,22 +2,20 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-use bethink_api::Usage;
+use bethink_api::{HealthStatus, Usage};
 use bethink_client::stop::stop;
 use bethink_client::{Client, ClientError, UsageQuery};
+use bethink_terminal::words::{count, span};
+use bethink_terminal::{Screen, StyledText, Tone};
 use serde_json::json;
 
-use super::Done;
-use crate::app::App;
-use crate::args::Logs;
+use crate::app::{CliApp, starter};
 use crate::draw::usage as draw;
-use crate::failure::Failure;
-use crate::screen::words::{count, span};
-use crate::screen::{Text, Tone};
+use crate::failure::{CliFailure, Done};
 
 /// Between two looks at a log that is followed.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -25,46 +23,37 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Purposes and models of the ledger that `status` shows; there are rarely more.
 const PURPOSES: usize = 8;
 
-pub(crate) async fn up(app: &mut App) -> Done {
+pub(crate) async fn up(app: &mut CliApp) -> Done {
     let (client, started) = running(app).await?;
-    match app.screen.json {
-        true => app.screen.value(&json!({ "url": client.url(), "started": started }))?,
-        false => {
-            app.screen.line(client.url())?;
-            app.screen.note(Text::new().dim(match started {
-                true => "started; bethink down stops it",
-                false => "it was running already",
-            }))?;
-        }
-    }
-    Ok(())
+    let told = json!({ "url": client.url(), "started": started });
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    screen.line(client.url())?;
+    let began = if started { "started; bethink down stops it" } else { "it was running already" };
+    Ok(screen.hint(began)?)
 }
 
 /// The daemon, and whether it was started for this.
-pub(super) async fn running(app: &App) -> Result<(Client, bool), Failure> {
+pub(super) async fn running(app: &CliApp) -> Result<(Client, bool), CliFailure> {
     match Client::find(&app.places).await {
         Ok(client) => Ok((client, false)),
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
             // false when another client was quicker
-            let started = app.starter()?.start(&app.places).await?.child.is_some();
+            let started = starter(&app.program)?.start(&app.places).await?.child.is_some();
             Ok((Client::find(&app.places).await?, started))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-pub(crate) async fn down(app: &mut App) -> Done {
+pub(crate) async fn down(app: &mut CliApp) -> Done {
     let pid = stop(&app.places, None).await?;
-    match app.screen.json {
-        true => app.screen.value(&json!({ "stopped": true, "pid": pid }))?,
-        false => app.screen.note(format!("stopped (process {pid})"))?,
-    }
-    Ok(())
+    let told = json!({ "stopped": true, "pid": pid });
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    Ok(screen.note(format!("stopped (process {pid})"))?)
 }
 
-pub(crate) async fn status(app: &mut App) -> Done {
-    let found = Client::find(&app.places).await;
-    let client = match found {
+pub(crate) async fn status(app: &mut CliApp) -> Done {
+    let client = match Client::find(&app.places).await {
         Ok(client) => client,
         Err(error) if error.is_unreachable() => return not_running(app, error),
         Err(error) => return Err(error.into()),
@@ -78,65 +67,60 @@ pub(crate) async fn status(app: &mut App) -> Done {
     let model = client.model().await.ok();
     let uptime = file.as_ref().and_then(|_| age(&app.places.daemon_file()));
     let pid = file.as_ref().map(|file| file.pid);
-    if app.screen.json {
-        return Ok(app.screen.value(&json!({
-            "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
-            "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
-            "home": app.places.home, "model": model, "usage": usage,
-        }))?);
-    }
-    let ok = health.status == "ok";
-    let word = if ok { "running" } else { health.status.as_str() };
+    let told = json!({
+        "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
+        "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
+        "home": app.places.home, "model": model, "usage": usage,
+    });
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    let ok = health.status == HealthStatus::Ok;
+    let word = if ok { "running".to_owned() } else { health.status.to_string() };
     let tone = if ok { Tone::Good } else { Tone::Warn };
-    let mut line = Text::new().put(tone, format!("● {word}")).plain(format!("  {}", client.url()));
-    line = line.dim(format!("  version {}", health.version));
-    app.screen.line(line)?;
+    let line =
+        StyledText::new().put(tone, format!("● {word}")).plain(format!("  {}", client.url()));
+    screen.line(line.dim(format!("  version {}", health.version)))?;
     if let Some(detail) = health.detail {
-        app.screen.line(Text::from("  ").put(Tone::Warn, detail))?;
+        screen.line(StyledText::from("  ").put(Tone::Warn, detail))?;
     }
-    if app.screen.quiet {
+    if screen.quiet {
         return Ok(());
     }
-    let mut row = |name: &str, value: String| {
-        app.screen.line(Text::new().dim(format!("  {name:<10}")).plain(value))
+    let room = screen.look.width.saturating_sub(12);
+    let mut row = |name: &str, value: StyledText| {
+        screen.line(StyledText::new().dim(format!("  {name:<10}")).then(value))
     };
     if let Some(pid) = pid {
         let up = uptime.map(|seconds| format!(", up {}", span(seconds)));
-        row("process", format!("{pid}{}", up.unwrap_or_default()))?;
+        row("process", format!("{pid}{}", up.unwrap_or_default()).into())?;
     }
-    row("home", app.places.home.display().to_string())?;
-    row("sessions", count(sessions))?;
-    let room = app.screen.look.width.saturating_sub(12);
+    row("home", app.places.home.display().to_string().into())?;
+    row("sessions", count(sessions).into())?;
     let lines = model.iter().flat_map(|model| draw::model(model, room));
     for (at, line) in lines.enumerate() {
-        let name = if at == 0 { "model" } else { "" };
-        app.screen.line(Text::new().dim(format!("  {name:<10}")).then(line))?;
+        row(if at == 0 { "model" } else { "" }, line)?;
     }
-    usage.map_or(Ok(()), |usage| ledger(app, &usage))
+    usage.map_or(Ok(()), |usage| Ok(ledger(screen, &usage)?))
 }
 
 /// What models were asked: today, in all, and the newest purposes.
-fn ledger(app: &mut App, usage: &Usage) -> Done {
-    app.screen.line(Text::new().dim("  today     ").then(draw::today(&usage.today)))?;
-    app.screen.line(Text::new().dim("  in all    ").plain(draw::total(&usage.totals)))?;
-    app.screen.gap()?;
+fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
+    screen.line(StyledText::new().dim("  today     ").then(draw::today(&usage.today)))?;
+    screen.line(StyledText::new().dim("  in all    ").plain(draw::total(&usage.totals)))?;
+    screen.gap()?;
     let shown = usage.rows.get(..PURPOSES).unwrap_or(&usage.rows);
-    let lines = draw::by_purpose(shown, app.screen.look.width);
-    app.screen.lines(lines)?;
+    screen.lines(draw::by_purpose(shown, screen.look.width))?;
     let unpriced = draw::unpriced(usage.totals.unpriced);
     for told in unpriced.into_iter().chain(["bethink usage tells it by session".to_owned()]) {
-        app.screen.note(Text::new().dim(told))?;
+        screen.hint(told)?;
     }
     Ok(())
 }
 
-fn not_running(app: &mut App, error: ClientError) -> Done {
-    if app.screen.json {
-        app.screen.value(&json!({ "running": false, "home": app.places.home }))?;
-    } else {
-        app.screen.line(
-            Text::new().dim("○ not running").plain(format!("  {}", app.places.home.display())),
-        )?;
+fn not_running(app: &mut CliApp, error: ClientError) -> Done {
+    let home = &app.places.home;
+    if let Some(screen) = app.screen.unless_json(&json!({ "running": false, "home": home }))? {
+        screen
+            .line(StyledText::new().dim("○ not running").plain(format!("  {}", home.display())))?;
     }
     Err(error.into())
 }
@@ -147,53 +131,48 @@ pub(super) fn age(file: &Path) -> Option<u64> {
     Some(age.as_secs())
 }
 
-pub(crate) async fn logs(app: &mut App, how: &Logs) -> Done {
+pub(crate) async fn logs(app: &mut CliApp, is_followed: bool, count: usize) -> Done {
     let path = app.places.log_file();
     let mut file = File::open(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::hinted(
+        io::ErrorKind::NotFound => CliFailure::hinted(
             format!("there is no log at {}", path.display()),
             "a daemon that bethink did not start itself logs to its own stderr",
         ),
-        _ => Failure::file("read", &path, &error),
+        _ => CliFailure::file("read", &path, &error),
     })?;
-    let failed = |error: std::io::Error| Failure::file("read", &path, &error);
-    let lines = last_lines(&mut file, how.lines).map_err(failed)?;
-    if app.screen.json && !how.follow {
+    let failed = |error: io::Error| CliFailure::file("read", &path, &error);
+    let lines = last_lines(&mut file, count).map_err(failed)?;
+    if app.screen.json && !is_followed {
         return Ok(app.screen.value(&json!({ "file": path, "lines": lines }))?);
     }
-    show(app, &lines)?;
-    match how.follow {
+    show(app, lines.iter().map(String::as_str))?;
+    match is_followed {
         true => follow(app, &path, &mut file).await,
         false => Ok(()),
     }
 }
 
 /// Whole lines as they are written. Ends with the program.
-async fn follow(app: &mut App, path: &Path, file: &mut File) -> Done {
+async fn follow(app: &mut CliApp, path: &Path, file: &mut File) -> Done {
     let mut rest = Vec::new();
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        file.read_to_end(&mut rest).map_err(|error| Failure::file("read", path, &error))?;
+        file.read_to_end(&mut rest).map_err(|error| CliFailure::file("read", path, &error))?;
         let whole = rest.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         let lines: Vec<u8> = rest.drain(..whole).collect();
-        let lines: Vec<String> =
-            String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect();
-        show(app, &lines)?;
+        show(app, String::from_utf8_lossy(&lines).lines())?;
     }
 }
 
-fn show(app: &mut App, lines: &[String]) -> Done {
-    for line in lines {
-        match app.screen.json {
-            true => app.screen.record(line)?,
-            false => app.screen.line(line.as_str())?,
-        }
-    }
-    Ok(())
+fn show<'a>(app: &mut CliApp, mut lines: impl Iterator<Item = &'a str>) -> Done {
+    Ok(lines.try_for_each(|line| match app.screen.json {
+        true => app.screen.record(&line),
+        false => app.screen.line(line),
+    })?)
 }
 
 /// The last lines; the file stands at its end afterwards.
-fn last_lines(file: &mut File, count: usize) -> std::io::Result<Vec<String>> {
+fn last_lines(file: &mut File, count: usize) -> io::Result<Vec<String>> {
     let mut last = VecDeque::new();
     let mut reader = BufReader::new(&mut *file);
     let mut line = Vec::new();

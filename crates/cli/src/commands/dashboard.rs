@@ -2,23 +2,21 @@
 
 use std::process::{Command, Stdio};
 
-use super::Done;
-use crate::app::App;
+use crate::app::CliApp;
+use crate::failure::Done;
 
 /// What opens an address in the person's browser: macOS, then desktops that follow freedesktop.org.
 const OPENERS: [&str; 2] = ["open", "xdg-open"];
 
-pub(crate) async fn open(app: &mut App, print: bool) -> Done {
+pub(crate) async fn open(app: &mut CliApp, print: bool) -> Done {
     let client = app.client().await?;
     let launch = client.launch_dashboard().await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&launch)?);
-    }
+    let Some(screen) = app.screen.unless_json(&launch)? else { return Ok(()) };
     if !print && opened(&launch.url) {
-        return Ok(app.screen.note("the dashboard is in your browser")?);
+        return Ok(screen.note("the dashboard is in your browser")?);
     }
-    app.screen.line(launch.url)?;
-    Ok(app.screen.note("open it within a minute; it works once")?)
+    screen.line(launch.url)?;
+    Ok(screen.note("open it within a minute; it works once")?)
 }
 
 /// Whether a browser was started. The address stands in its arguments, where other users may read it: but

@@ -7,15 +7,14 @@ mod team;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use bethink_api::ModelState;
+use bethink_api::{HealthStatus, ModelReadiness, ModelState};
 use bethink_client::{Client, ClientError};
-use serde::Serialize;
+use bethink_terminal::words::bytes;
+use bethink_terminal::{Screen, StyledText, Tone};
 
-use super::Done;
-use crate::app::App;
-use crate::failure::Failure;
-use crate::screen::words::bytes;
-use crate::screen::{Text, Tone};
+use super::finding::{DoctorFinding, Verdict, fail, ok, warn};
+use crate::app::{CliApp, starter};
+use crate::failure::{CliFailure, Done};
 
 /// Below this a write may fail any day.
 const LITTLE_SPACE: u64 = 1_000_000_000;
@@ -24,43 +23,7 @@ const NO_SPACE: u64 = 100_000_000;
 /// A log that nobody looks at any more.
 const LARGE_LOG: u64 = 100_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
-    Ok,
-    Warn,
-    Fail,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Finding {
-    check: &'static str,
-    verdict: Verdict,
-    found: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    todo: Option<String>,
-}
-
-impl Finding {
-    pub(super) fn ok(check: &'static str, found: impl Into<String>) -> Self {
-        Self { check, verdict: Verdict::Ok, found: found.into(), todo: None }
-    }
-
-    pub(super) fn warn(
-        check: &'static str,
-        found: impl Into<String>,
-        todo: impl Into<String>,
-    ) -> Self {
-        Self { check, verdict: Verdict::Warn, found: found.into(), todo: Some(todo.into()) }
-    }
-
-    fn fail(check: &'static str, found: impl Into<String>, todo: impl Into<String>) -> Self {
-        Self { check, verdict: Verdict::Fail, found: found.into(), todo: Some(todo.into()) }
-    }
-}
-
-pub(crate) async fn doctor(app: &mut App) -> Done {
+pub(crate) async fn doctor(app: &mut CliApp) -> Done {
     let daemon = Client::find(&app.places).await;
     let mut findings = vec![program(app)];
     findings.extend(self::daemon(app, &daemon).await);
@@ -78,40 +41,37 @@ pub(crate) async fn doctor(app: &mut App) -> Done {
     if let Ok(client) = &daemon {
         findings.extend(super::instructions::findings(app, client).await);
     }
-    show(app, &findings)?;
-    match findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-        true => Err(Failure::Said),
-        false => Ok(()),
+    let is_ok = findings.iter().all(|finding| finding.verdict != Verdict::Fail);
+    let told = serde_json::json!({ "ok": is_ok, "checks": findings });
+    if let Some(screen) = app.screen.unless_json(&told)? {
+        show(screen, &findings)?;
     }
+    if is_ok { Ok(()) } else { Err(CliFailure::Said) }
 }
 
-fn show(app: &mut App, findings: &[Finding]) -> Done {
-    if app.screen.json {
-        let ok = findings.iter().all(|finding| finding.verdict != Verdict::Fail);
-        return Ok(app.screen.value(&serde_json::json!({ "ok": ok, "checks": findings }))?);
-    }
+fn show(screen: &mut Screen, findings: &[DoctorFinding]) -> Done {
     for finding in findings {
         let (tone, word) = match finding.verdict {
             Verdict::Ok => (Tone::Good, "ok  "),
             Verdict::Warn => (Tone::Warn, "warn"),
             Verdict::Fail => (Tone::Bad, "fail"),
         };
-        if app.screen.quiet && finding.verdict == Verdict::Ok {
+        if screen.quiet && finding.verdict == Verdict::Ok {
             continue;
         }
-        let check = Text::from(" ").put(tone, word).dim(format!("  {:<13}", finding.check));
-        app.screen.line(check.plain(finding.found.clone()))?;
+        let check = StyledText::from(" ").put(tone, word).dim(format!("  {:<13}", finding.check));
+        screen.line(check.plain(finding.found.clone()))?;
         if let Some(todo) = &finding.todo {
-            app.screen.line(Text::from(" ".repeat(20)).put(Tone::Accent, format!("→ {todo}")))?;
+            screen.line(StyledText::from(" ".repeat(20)).put(Tone::Accent, format!("→ {todo}")))?;
         }
     }
     Ok(())
 }
 
-fn program(app: &App) -> Finding {
-    match app.starter() {
-        Ok(starter) => Finding::ok("program", starter.daemon.display().to_string()),
-        Err(error) => Finding::fail(
+fn program(app: &CliApp) -> DoctorFinding {
+    match starter(&app.program) {
+        Ok(starter) => ok("program", starter.daemon.display().to_string()),
+        Err(error) => fail(
             "program",
             error.to_string(),
             "install bethinkd beside bethink, or put it into PATH",
@@ -119,16 +79,16 @@ fn program(app: &App) -> Finding {
     }
 }
 
-async fn daemon(app: &App, found: &Result<Client, ClientError>) -> Vec<Finding> {
+async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<DoctorFinding> {
     let client = match found {
         Ok(client) => client,
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
             let todo = "bethink up starts it; so does any command that needs it";
-            return vec![Finding::warn("daemon", "not running", todo)];
+            return vec![warn("daemon", "not running", todo)];
         }
         Err(error) => {
             let todo = "is BETHINK_URL right? unset it to use the daemon of this home";
-            return vec![Finding::fail("daemon", error.to_string(), todo)];
+            return vec![fail("daemon", error.to_string(), todo)];
         }
     };
     // A daemon of an older version asks no model.
@@ -136,38 +96,38 @@ async fn daemon(app: &App, found: &Result<Client, ClientError>) -> Vec<Finding> 
     let of_model = asked.as_ref().and_then(|state| state.detail.clone());
     let mut findings = Vec::new();
     match client.health().await {
-        Ok(health) if health.status == "ok" => {
-            findings.push(Finding::ok("daemon", format!("serves at {}", client.url())));
+        Ok(health) if health.status == HealthStatus::Ok => {
+            findings.push(ok("daemon", format!("serves at {}", client.url())));
             findings.push(version(&health.version));
             // What a model lacks is told below, with what to do about it.
             let of_notes = |notice: &String| {
                 !notice.starts_with("[model]") && of_model.as_ref().is_none_or(|of| of != notice)
             };
             findings.extend(health.notices.into_iter().filter(of_notes).map(|notice| {
-                Finding::warn("notes", notice, "the default is used until the file is mended")
+                warn("notes", notice, "the default is used until the file is mended")
             }));
         }
         Ok(health) => {
-            let detail = health.detail.unwrap_or(health.status);
-            findings.push(Finding::warn("daemon", detail, "bethink logs tells more"));
+            let detail = health.detail.unwrap_or_else(|| health.status.to_string());
+            findings.push(warn("daemon", detail, "bethink logs tells more"));
         }
         Err(error) => {
-            findings.push(Finding::fail("daemon", error.to_string(), "bethink logs tells more"));
+            findings.push(fail("daemon", error.to_string(), "bethink logs tells more"));
         }
     }
     findings.extend(asked.into_iter().flat_map(model));
     if let Err(error) = client.projects().await {
         let todo = "is BETHINK_TOKEN, or the file token in the home, that daemon's own?";
-        findings.push(Finding::fail("access", error.to_string(), todo));
+        findings.push(fail("access", error.to_string(), todo));
     }
     findings
 }
 
-fn version(daemon: &str) -> Finding {
+fn version(daemon: &str) -> DoctorFinding {
     let own = env!("CARGO_PKG_VERSION");
     match daemon == own {
-        true => Finding::ok("version", own),
-        false => Finding::warn(
+        true => ok("version", own),
+        false => warn(
             "version",
             format!("bethink is {own}, the daemon {daemon}"),
             "bethink down, then bethink up: the new daemon takes over",
@@ -176,23 +136,23 @@ fn version(daemon: &str) -> Finding {
 }
 
 /// Where conversations go, and where the key comes from: its name alone, never its value.
-fn model(state: ModelState) -> Vec<Finding> {
-    if state.state == "off" {
-        return vec![Finding::ok("model", "none: nothing of a session leaves this machine")];
+fn model(state: ModelState) -> Vec<DoctorFinding> {
+    if state.state == ModelReadiness::Off {
+        return vec![ok("model", "none: nothing of a session leaves this machine")];
     }
     let mut findings = Vec::new();
     let place = state.origin.as_deref().unwrap_or("no address");
     let found = format!("{} at {place}", state.provider);
     let todo = "mend [model] in the config file, and start the daemon again";
-    match (state.state.as_str(), state.detail) {
-        ("broken", detail) => {
-            findings.push(Finding::fail("model", detail.unwrap_or(found), todo));
+    match (state.state, state.detail) {
+        (ModelReadiness::Broken, detail) => {
+            findings.push(fail("model", detail.unwrap_or(found), todo));
         }
-        ("ready" | "no_key", _) => findings.push(Finding::ok("model", found)),
+        (ModelReadiness::Ready | ModelReadiness::NoKey, _) => findings.push(ok("model", found)),
         (word, detail) => {
-            let detail = detail.unwrap_or_else(|| word.to_owned());
+            let detail = detail.unwrap_or_else(|| word.to_string());
             let todo = "until then, summaries and notes are made without a model";
-            findings.push(Finding::warn("model", format!("{found}: {detail}"), todo));
+            findings.push(warn("model", format!("{found}: {detail}"), todo));
         }
     }
     if let Some(key) = state.key.filter(|key| key.present != Some(false)) {
@@ -201,10 +161,10 @@ fn model(state: ModelState) -> Vec<Finding> {
             ("command", _) => "from api_key_command, when one is needed".to_owned(),
             (name, _) => format!("from {name}, which is set"),
         };
-        findings.push(Finding::ok("key", found));
+        findings.push(ok("key", found));
     }
     let problems = state.problems.into_iter();
-    findings.extend(problems.map(|problem| Finding::warn("model", problem.found, problem.todo)));
+    findings.extend(problems.map(|problem| warn("model", problem.found, problem.todo)));
     findings
 }
 
@@ -212,52 +172,49 @@ fn mode(path: &Path) -> Option<u32> {
     path.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o777)
 }
 
-fn home(home: &Path) -> Finding {
+fn not_yet(check: &'static str, path: &Path) -> DoctorFinding {
+    let found = format!("{} is not there yet", path.display());
+    warn(check, found, "it is made when the daemon first starts")
+}
+
+fn home(home: &Path) -> DoctorFinding {
     let shown = home.display();
     match mode(home) {
-        None => Finding::warn(
-            "home",
-            format!("{shown} is not there yet"),
-            "it is made when the daemon first starts",
-        ),
+        None => not_yet("home", home),
         Some(_) if !home.is_dir() => {
-            Finding::fail("home", format!("{shown} is not a directory"), "set BETHINK_HOME to one")
+            fail("home", format!("{shown} is not a directory"), "set BETHINK_HOME to one")
         }
-        Some(mode) if mode & 0o077 != 0 => Finding::warn(
+        Some(mode) if mode & 0o077 != 0 => warn(
             "home",
             format!("{shown} is open to others (mode {mode:03o})"),
             format!("chmod 700 {shown}"),
         ),
-        Some(mode) => Finding::ok("home", format!("{shown} (mode {mode:03o})")),
+        Some(mode) => ok("home", format!("{shown} (mode {mode:03o})")),
     }
 }
 
-fn token(file: &Path) -> Finding {
+fn token(file: &Path) -> DoctorFinding {
     let shown = file.display();
     match mode(file) {
-        None => Finding::warn(
-            "token",
-            format!("{shown} is not there yet"),
-            "it is made when the daemon first starts",
-        ),
-        Some(mode) if mode & 0o077 != 0 => Finding::fail(
+        None => not_yet("token", file),
+        Some(mode) if mode & 0o077 != 0 => fail(
             "token",
             format!("others can read {shown} (mode {mode:03o})"),
             format!("bethink down; rm {shown}; bethink up makes a new one"),
         ),
-        Some(mode) => Finding::ok("token", format!("only yours (mode {mode:03o})")),
+        Some(mode) => ok("token", format!("only yours (mode {mode:03o})")),
     }
 }
 
-fn listens(app: &App) -> Finding {
+fn listens(app: &CliApp) -> DoctorFinding {
     let Some(url) = app.places.address() else {
-        return Finding::ok("listens", "nowhere: no daemon has run here yet");
+        return ok("listens", "nowhere: no daemon has run here yet");
     };
     let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let local = ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local));
     match local {
-        true => Finding::ok("listens", format!("{host}, this machine only")),
-        false => Finding::warn(
+        true => ok("listens", format!("{host}, this machine only")),
+        false => warn(
             "listens",
             format!(
                 "{host}, reachable from other machines, and the token crosses the network in the clear"
@@ -279,44 +236,35 @@ fn files(home: &Path) -> Vec<(String, PathBuf, u64)> {
     files
 }
 
-fn database(home: &Path) -> Finding {
+fn database(home: &Path) -> DoctorFinding {
     let is_part =
         |name: &str| [".db", ".sqlite", "-wal", "-shm"].iter().any(|end| name.ends_with(end));
     let parts: Vec<_> = files(home).into_iter().filter(|(name, _, _)| is_part(name)).collect();
-    match parts.is_empty() {
-        true => Finding::ok("database", "none yet"),
-        false => {
-            let size = parts.iter().map(|(_, _, size)| size).sum();
-            let first = parts.first().map(|(name, _, _)| name.clone()).unwrap_or_default();
-            Finding::ok("database", format!("{first}, {}", bytes(size)))
-        }
-    }
+    let Some((first, ..)) = parts.first() else { return ok("database", "none yet") };
+    let size = parts.iter().map(|(_, _, size)| size).sum();
+    ok("database", format!("{first}, {}", bytes(size)))
 }
 
-fn disk(home: &Path) -> Finding {
+fn disk(home: &Path) -> DoctorFinding {
     // the nearest directory that is there: a home that is still to be made has its parent's disk
     let there = home.ancestors().find(|dir| dir.exists()).unwrap_or(home);
     let free = rustix::fs::statvfs(there).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     let todo = "make room; reads go on when the disk is full, writes are refused";
     match free {
-        Ok(free) if free < NO_SPACE => Finding::fail("disk", format!("{} free", bytes(free)), todo),
-        Ok(free) if free < LITTLE_SPACE => {
-            Finding::warn("disk", format!("{} free", bytes(free)), todo)
+        Ok(free) if free < NO_SPACE => fail("disk", format!("{} free", bytes(free)), todo),
+        Ok(free) if free < LITTLE_SPACE => warn("disk", format!("{} free", bytes(free)), todo),
+        Ok(free) => ok("disk", format!("{} free", bytes(free))),
+        Err(error) => {
+            warn("disk", format!("unknown: {error}"), format!("look at {}", home.display()))
         }
-        Ok(free) => Finding::ok("disk", format!("{} free", bytes(free))),
-        Err(error) => Finding::warn(
-            "disk",
-            format!("unknown: {error}"),
-            format!("look at {}", home.display()),
-        ),
     }
 }
 
 /// What a crash or an accident leaves behind.
-fn unclean(app: &App, running: bool) -> Vec<Finding> {
+fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     if let Some(file) = app.places.daemon().filter(|_| !running) {
-        findings.push(Finding::warn(
+        findings.push(warn(
             "leftover",
             format!(
                 "daemon.json names process {}, which does not serve: it did not end cleanly",
@@ -326,9 +274,8 @@ fn unclean(app: &App, running: bool) -> Vec<Finding> {
         ));
     }
     for (name, path, size) in files(&app.places.home) {
-        let set_aside = ["damaged", "corrupt", "aside"].iter().any(|word| name.contains(word));
-        if set_aside {
-            findings.push(Finding::warn(
+        if ["damaged", "corrupt", "aside"].iter().any(|word| name.contains(word)) {
+            findings.push(warn(
                 "leftover",
                 format!("{} is a copy of a damaged database ({})", path.display(), bytes(size)),
                 "what was whole was recovered; delete the copy when you miss nothing",
@@ -339,7 +286,7 @@ fn unclean(app: &App, running: bool) -> Vec<Finding> {
     let size = log.metadata().map_or(0, |metadata| metadata.len());
     if size > LARGE_LOG {
         let found = format!("{} has {}", log.display(), bytes(size));
-        findings.push(Finding::warn("log", found, format!("truncate -s 0 {}", log.display())));
+        findings.push(warn("log", found, format!("truncate -s 0 {}", log.display())));
     }
     findings
 }
@@ -352,10 +299,10 @@ mod tests {
 
     #[test]
     fn a_model_is_judged_by_its_state() {
-        let state = |state: &str, present| ModelState {
+        let state = |state, present| ModelState {
             provider: "anthropic".into(),
-            state: state.into(),
-            detail: (state != "ready").then(|| "why".to_owned()),
+            state,
+            detail: (state != ModelReadiness::Ready).then(|| "why".to_owned()),
             key: Some(ModelKey { from: "A_KEY".into(), present }),
             problems: vec![ModelProblem { found: "f".into(), todo: "t".into() }],
             ..ModelState::default()
@@ -364,11 +311,23 @@ mod tests {
             model(state).into_iter().map(|one| (one.check, one.verdict)).collect()
         };
         let (key, told) = (("key", Verdict::Ok), ("model", Verdict::Warn));
-        assert_eq!(judged(state("ready", Some(true))), [("model", Verdict::Ok), key, told]);
-        assert_eq!(judged(state("no_key", Some(false))), [("model", Verdict::Ok), told]);
-        assert_eq!(judged(state("broken", None)), [("model", Verdict::Fail), key, told]);
-        assert_eq!(judged(state("resting", Some(true))), [("model", Verdict::Warn), key, told]);
-        let off = ModelState { problems: vec![], ..state("off", None) };
+        assert_eq!(
+            judged(state(ModelReadiness::Ready, Some(true))),
+            [("model", Verdict::Ok), key, told]
+        );
+        assert_eq!(
+            judged(state(ModelReadiness::NoKey, Some(false))),
+            [("model", Verdict::Ok), told]
+        );
+        assert_eq!(
+            judged(state(ModelReadiness::Broken, None)),
+            [("model", Verdict::Fail), key, told]
+        );
+        assert_eq!(
+            judged(state(ModelReadiness::Resting, Some(true))),
+            [("model", Verdict::Warn), key, told]
+        );
+        let off = ModelState { problems: vec![], ..state(ModelReadiness::Off, None) };
         assert_eq!(judged(off), [("model", Verdict::Ok)]);
     }
 

@@ -1,54 +1,176 @@
 //! `bethink dream`: a project's memory brought into order, looked at first, or taken back.
 
 use bethink_api::{DreamRequest, DreamResult};
+use bethink_terminal::words::plural;
+use bethink_terminal::{StyledText, TerminalLook, Tone, hanging, wrapped};
 
-use super::Done;
-use super::import::finished;
-use crate::app::App;
-use crate::args::Dream;
-use crate::draw;
-use crate::failure::Failure;
-use crate::screen::Text;
-use crate::screen::progress::Progress;
+use super::import::{finished, result};
+use crate::app::CliApp;
+use crate::draw::diff;
+use crate::failure::Done;
 
-pub(crate) async fn dream(app: &mut App, how: &Dream) -> Done {
+const PHASES: [&str; 4] = ["orient", "gather", "consolidate", "prune"];
+/// Columns of the phases' names, and the space after them.
+const MARGIN: usize = 13;
+/// Lines of files that were dropped and are shown; `--json` has all.
+const DROPPED: usize = 12;
+
+pub(crate) async fn dream(app: &mut CliApp, dry_run: bool, undo: bool) -> Done {
     let client = app.client().await?;
-    let request = DreamRequest {
-        project_dir: app.project.display().to_string(),
-        dry_run: how.dry_run,
-        undo: how.undo,
-    };
+    let request = DreamRequest { project_dir: app.project_dir(), dry_run, undo };
     let job = client.dream(&request).await?;
-    let progress = Progress::new(&app.screen, "dream");
-    let job = finished(&client, job, &progress).await?;
-    drop(progress);
-    if job.state == "failed" {
-        return Err(Failure::new(job.error.unwrap_or_else(|| "the dream failed".into())));
-    }
-    let result: DreamResult = serde_json::from_value(job.result.unwrap_or_default())
-        .map_err(|error| Failure::new(format!("the dream's result is not readable: {error}")))?;
-    show(app, &result)
-}
-
-fn show(app: &mut App, result: &DreamResult) -> Done {
-    let look = app.screen.look;
-    let screen = &mut app.screen;
-    if screen.json {
-        return Ok(screen.value(result)?);
-    }
+    let result: DreamResult = result(finished(app, &client, job, "dream").await?, "dream")?;
+    let Some(screen) = app.screen.unless_json(&result)? else { return Ok(()) };
+    let look = screen.look;
     if screen.quiet {
         return Ok(screen.lines(result.applied.iter().map(|file| file.as_str().into()))?);
     }
-    screen.line(Text::new().dim(result.dir.clone()))?;
+    screen.line(StyledText::new().dim(result.dir.clone()))?;
     screen.gap()?;
     if !result.undo {
-        screen.lines(draw::dream::phases(result, look))?;
+        screen.lines(phases(&result, look))?;
         screen.gap()?;
     }
     if !result.diff.is_empty() {
-        screen.lines(draw::dream::diff(&result.diff))?;
+        screen.lines(diff(&result.diff))?;
         screen.gap()?;
     }
-    screen.lines(draw::dream::dropped(result, look))?;
-    Ok(screen.lines(draw::dream::outcome(result, look))?)
+    screen.lines(dropped(&result, look))?;
+    Ok(screen.lines(outcome(&result, look))?)
+}
+
+/// Phase by phase: what is seen, what is done and why, what is left to a person.
+fn phases(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
+    PHASES.iter().flat_map(|phase| self::phase(result, phase, look)).collect()
+}
+
+fn phase(result: &DreamResult, phase: &str, look: TerminalLook) -> Vec<StyledText> {
+    let width = look.width - MARGIN;
+    let mut lines = Vec::new();
+    for step in result.steps.iter().filter(|step| step.phase == phase) {
+        let said = wrapped(&format!("{}: {}", step.file, step.what), width);
+        lines.extend(said.into_iter().map(StyledText::from));
+        lines.extend(hanging(&"  ".into(), Tone::Dim, &step.why, width));
+    }
+    let tone = if phase == "orient" { Tone::Plain } else { Tone::Warn };
+    for note in result.notes.iter().filter(|note| note.phase == phase) {
+        lines.extend(hanging(&StyledText::new(), tone, &note.text, width));
+    }
+    if lines.is_empty() {
+        lines.push(StyledText::new().dim("nothing to do"));
+    }
+    let name =
+        |at: usize| StyledText::new().strong(if at == 0 { phase } else { "" }).padded(MARGIN);
+    lines.into_iter().enumerate().map(|(at, line)| name(at).then(line)).collect()
+}
+
+/// What stands in no file any more, and why.
+fn dropped(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
+    let mut lines: Vec<StyledText> = Vec::new();
+    for dropped in result.dropped.iter().take(DROPPED) {
+        let text =
+            StyledText::new().put(Tone::Warn, "dropped ").plain(format!("{}: ", dropped.file));
+        lines.push(text.plain(dropped.text.clone()).fitted(look.width));
+        lines.push(StyledText::new().dim(format!("        {}", dropped.why)).fitted(look.width));
+    }
+    if let Some(more) = result.dropped.len().checked_sub(DROPPED).filter(|more| *more > 0) {
+        lines.push(
+            StyledText::new().dim(format!("        and {more} more; --json has all of them")),
+        );
+    }
+    lines
+}
+
+fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
+    let left = result.left_alone.iter();
+    let left = left.map(|left| format!("{} was left alone: {}", left.file, left.why));
+    let refused = result.refused.iter().map(|why| format!("the model's edit was left out: {why}"));
+    let warn = |said: String| hanging(&StyledText::new(), Tone::Warn, &said, look.width);
+    let mut lines: Vec<StyledText> = left.chain(refused).flat_map(warn).collect();
+    let files = |n: usize| plural(n as u64, "file", "files");
+    let end = match (result.applied.len(), result.diff.is_empty()) {
+        (0, _) if result.undo => StyledText::new().put(Tone::Warn, "nothing was put back"),
+        (n, _) if result.undo => {
+            StyledText::new().put(Tone::Good, format!("{} as before the last dream", files(n)))
+        }
+        (_, true) => StyledText::new().put(Tone::Good, "the memory is in order; nothing to do"),
+        (_, false) if result.dry_run => {
+            StyledText::new().plain("nothing was changed").dim("; bethink dream does all this")
+        }
+        (0, false) => StyledText::new().put(Tone::Warn, "nothing was changed"),
+        (n, false) => StyledText::new()
+            .put(Tone::Good, format!("{} changed", files(n)))
+            .dim("; bethink dream --undo puts them back"),
+    };
+    lines.push(end);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_api::{DreamLeft, DreamNote, DreamStep};
+
+    use bethink_terminal::LineMode;
+
+    use super::*;
+
+    const LOOK: TerminalLook =
+        TerminalLook { colour: false, width: 60, live: false, progress: false };
+
+    fn shown(lines: &[StyledText]) -> String {
+        lines.iter().map(|line| line.render(LineMode::One, false) + "\n").collect()
+    }
+
+    fn result() -> DreamResult {
+        DreamResult {
+            steps: vec![DreamStep {
+                phase: "consolidate".into(),
+                file: "one.md".into(),
+                what: "takes over two.md".into(),
+                why: "both say the same".into(),
+            }],
+            notes: vec![DreamNote { phase: "orient".into(), text: "2 topics, 812 bytes".into() }],
+            diff: "--- a/one.md\n+++ b/one.md\n@@ -1 +1 @@\n-old\n+new\n".into(),
+            ..DreamResult::default()
+        }
+    }
+
+    #[test]
+    fn each_phase_is_told_also_without_a_step() {
+        let expect = "orient       2 topics, 812 bytes\ngather       nothing to do\nconsolidate  one.md: takes over \
+                      two.md\n               both say the same\nprune        nothing to do\n";
+        assert_eq!(shown(&phases(&result(), LOOK)), expect);
+    }
+
+    #[test]
+    fn the_end_says_what_became_of_it() {
+        let look = DreamResult { dry_run: true, ..result() };
+        assert!(shown(&outcome(&look, LOOK)).starts_with("nothing was changed; bethink dream"));
+        let made = DreamResult { applied: vec!["one.md".into()], ..result() };
+        assert!(shown(&outcome(&made, LOOK)).starts_with("1 file changed; bethink dream --undo"));
+        let none = DreamResult::default();
+        assert_eq!(shown(&outcome(&none, LOOK)), "the memory is in order; nothing to do\n");
+        let left = DreamLeft { file: "one.md".into(), why: "it was edited".into() };
+        let left = DreamResult { left_alone: vec![left], ..result() };
+        assert_eq!(
+            shown(&outcome(&left, LOOK)),
+            "one.md was left alone: it was edited\nnothing was changed\n"
+        );
+        let undone =
+            DreamResult { undo: true, applied: vec!["one.md".into()], ..DreamResult::default() };
+        assert_eq!(shown(&outcome(&undone, LOOK)), "1 file as before the last dream\n");
+    }
+
+    #[test]
+    fn what_was_dropped_is_shown_up_to_a_number() {
+        let one = bethink_api::DreamDropped {
+            file: "MEMORY.md".into(),
+            text: "- [x](x.md)".into(),
+            why: "gone".into(),
+        };
+        let many = DreamResult { dropped: vec![one; DROPPED + 2], ..DreamResult::default() };
+        let lines = dropped(&many, LOOK);
+        assert_eq!(lines.len(), 2 * DROPPED + 1);
+        assert!(shown(&lines).ends_with("and 2 more; --json has all of them\n"));
+    }
 }

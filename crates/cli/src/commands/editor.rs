@@ -5,16 +5,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::app::App;
-use crate::failure::Failure;
+use bethink_client::ClientError;
+
+use crate::app::CliApp;
+use crate::failure::CliFailure;
 
 /// Opens `text` in `$VISUAL` or `$EDITOR`, in a file named after `what`; gives the file and what it holds
 /// afterwards. Where the editor fails, the person is told where the text lies.
-pub(super) fn edited(app: &mut App, what: &str, text: &str) -> Result<(Draft, String), Failure> {
+pub(super) fn edited(
+    app: &mut CliApp,
+    what: &str,
+    text: &str,
+) -> Result<(EditorFile, String), CliFailure> {
     let editor = editor(|name| std::env::var(name).ok())?;
-    let draft = Draft(write(what, text)?);
-    let read = |draft: &Draft| {
-        fs::read_to_string(&draft.0).map_err(|error| Failure::file("read", &draft.0, &error))
+    let draft = EditorFile(write(what, text)?);
+    let read = |draft: &EditorFile| {
+        fs::read_to_string(&draft.0).map_err(|error| CliFailure::file("read", &draft.0, &error))
     };
     match open(&editor, &draft.0).and_then(|()| read(&draft)) {
         Ok(text) => Ok((draft, text)),
@@ -26,17 +32,23 @@ pub(super) fn edited(app: &mut App, what: &str, text: &str) -> Result<(Draft, St
 }
 
 /// Whether somebody could edit at all; asked before anything is fetched.
-pub(super) fn check() -> Result<(), Failure> {
+pub(super) fn check() -> Result<(), CliFailure> {
     editor(|name| std::env::var(name).ok()).map(drop)
 }
 
 /// A private file that outlives this program unless it is discarded.
 #[derive(Debug)]
-pub(super) struct Draft(PathBuf);
+pub(super) struct EditorFile(PathBuf);
 
-impl Draft {
-    pub(super) fn file(&self) -> &Path {
-        &self.0
+impl EditorFile {
+    /// Why the text could not be put, and where it lies; `newer` says what to do where somebody else changed what was
+    /// edited, which is a refusal of the kind `stale`.
+    pub(super) fn kept(&self, error: &ClientError, stale: &str, newer: &str) -> CliFailure {
+        let mut hint = format!("your text is kept in {}", self.0.display());
+        if error.problem().is_some_and(|problem| problem.kind == stale) {
+            hint = format!("{hint}; {newer}");
+        }
+        CliFailure::hinted(error.to_string(), hint)
     }
 
     pub(super) fn discard(self) {
@@ -45,36 +57,36 @@ impl Draft {
     }
 }
 
-fn editor(env: impl Fn(&str) -> Option<String>) -> Result<String, Failure> {
+fn editor(env: impl Fn(&str) -> Option<String>) -> Result<String, CliFailure> {
     let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
     set("VISUAL").or_else(|| set("EDITOR")).ok_or_else(|| {
-        Failure::hinted(
+        CliFailure::hinted(
             "no editor is set",
             "set VISUAL or EDITOR, such as EDITOR=vi, and try again",
         )
     })
 }
 
-fn write(what: &str, text: &str) -> Result<PathBuf, Failure> {
+fn write(what: &str, text: &str) -> Result<PathBuf, CliFailure> {
     let name = format!("bethink-{}-", what.replace('/', "-"));
     let made = tempfile::Builder::new().prefix(&name).suffix(".md").tempfile().and_then(|file| {
         fs::write(file.path(), text)?;
         file.into_temp_path().keep().map_err(|error| error.error)
     });
-    made.map_err(|error: io::Error| Failure::file("write", &std::env::temp_dir(), &error))
+    made.map_err(|error: io::Error| CliFailure::file("write", &std::env::temp_dir(), &error))
 }
 
 /// The editor may be a command with arguments, so a shell takes it apart; the file is an argument of
 /// its own and no part of the command.
-fn open(editor: &str, file: &Path) -> Result<(), Failure> {
+fn open(editor: &str, file: &Path) -> Result<(), CliFailure> {
     let status = Command::new("sh")
         .args(["-c", &format!("exec {editor} \"$1\""), "sh"])
         .arg(file)
         .status()
-        .map_err(|error| Failure::new(format!("we could not run {editor}: {error}")))?;
+        .map_err(|error| CliFailure::new(format!("we could not run {editor}: {error}")))?;
     match status.success() {
         true => Ok(()),
-        false => Err(Failure::new(format!("{editor} ended with {status}; nothing was changed"))),
+        false => Err(CliFailure::new(format!("{editor} ended with {status}; nothing was changed"))),
     }
 }
 

@@ -4,19 +4,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bethink_client::Bytes;
+use bethink_terminal::words;
 use serde_json::json;
 
-use super::Done;
-use crate::app::App;
-use crate::args::Export;
-use crate::failure::Failure;
-use crate::screen::words;
+use crate::app::CliApp;
+use crate::failure::{CliFailure, Done};
 
-pub(crate) async fn export(app: &mut App, what: &Export) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, what.which.as_deref()).await?;
+pub(crate) async fn export(app: &mut CliApp, which: Option<&str>, file: Option<&Path>) -> Done {
+    let (client, session) = app.client_and_session(which).await?;
     let mut bytes = client.export(session.id).await?;
-    let Some(file) = &what.output else {
+    let Some(file) = file else {
         while let Some(chunk) = bytes.next().await? {
             app.screen.jsonl(&chunk)?;
         }
@@ -27,14 +24,13 @@ pub(crate) async fn export(app: &mut App, what: &Export) -> Done {
         let told = json!({ "session_id": session.id, "file": file, "bytes": written });
         return Ok(app.screen.value(&told)?);
     }
-    app.screen.note(format!("{} written to {}", words::bytes(written), file.display()))?;
-    Ok(())
+    Ok(app.screen.note(format!("{} written to {}", words::bytes(written), file.display()))?)
 }
 
 /// Written beside its place and moved there when whole and on disk, so that a file of that name is
 /// never half an export.
-async fn write(file: &Path, bytes: &mut Bytes) -> Result<u64, Failure> {
-    let failed = |error: std::io::Error| Failure::file("write", file, &error);
+async fn write(file: &Path, bytes: &mut Bytes) -> Result<u64, CliFailure> {
+    let failed = |error: std::io::Error| CliFailure::file("write", file, &error);
     let dir = match file.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir.to_owned(),
         _ => PathBuf::from("."),

@@ -1,23 +1,19 @@
 //! `bethink history`: all of a session, compactions or not.
 
 use bethink_api::{Session, StoredMessage};
-use bethink_client::Event;
-use bethink_client::{Client, MessageQuery};
+use bethink_client::{Client, MessageQuery, SseEvent};
 use serde_json::{Value, json};
 
-use super::Done;
-use crate::app::App;
-use crate::args::History;
+use crate::app::CliApp;
+use crate::args::HistoryArgs;
 use crate::draw::event;
-use crate::draw::message::{self, Extent};
-use crate::failure::Failure;
+use crate::draw::message::{self, MessageExtent};
+use crate::failure::{CliFailure, Done};
 
-/// Messages fetched in one request.
 const PAGE: usize = 100;
 
-pub(crate) async fn history(app: &mut App, how: &History) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, None).await?;
+pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
+    let (client, session) = app.client_and_session(None).await?;
     if let Some(number) = how.message {
         return one(app, &client, &session, number).await;
     }
@@ -29,7 +25,10 @@ pub(crate) async fn history(app: &mut App, how: &History) -> Done {
     let first = if how.last == 0 { 0 } else { session.last_seq.saturating_sub(how.last) };
     let Some(mut events) = events else {
         let messages = after(&client, &session, first).await?;
-        return show(app, how, &messages);
+        return match app.screen.unless_json(&json!({ "messages": messages }))? {
+            Some(_) => show_each(app, how, &messages),
+            None => Ok(()),
+        };
     };
     let mut seen = first;
     loop {
@@ -37,39 +36,32 @@ pub(crate) async fn history(app: &mut App, how: &History) -> Done {
         seen = messages.last().map_or(seen, |last| last.seq);
         show_each(app, how, &messages)?;
         let Some(event) = events.next().await? else {
-            return Err(Failure::hinted("the daemon ended the stream", "run the command again"));
+            return Err(CliFailure::hinted("the daemon ended the stream", "run the command again"));
         };
         show_event(app, &event)?;
     }
 }
 
-/// One message, whole.
-async fn one(app: &mut App, client: &Client, session: &Session, number: u64) -> Done {
-    let query = MessageQuery {
-        after_seq: Some(number.saturating_sub(1)),
-        limit: Some(1),
-        ..MessageQuery::default()
-    };
+async fn one(app: &mut CliApp, client: &Client, session: &Session, number: u64) -> Done {
+    let after_seq = Some(number.saturating_sub(1));
+    let query = MessageQuery { after_seq, limit: Some(1), ..MessageQuery::default() };
     let page = client.messages(session.id, &query).await?;
     let Some(found) = page.messages.iter().find(|m| m.seq == number) else {
-        return Err(Failure::hinted(
+        return Err(CliFailure::hinted(
             format!("there is no message {number} in this session"),
             format!("messages are 1 to {}", session.last_seq),
         ));
     };
-    if app.screen.json {
-        return Ok(app.screen.value(found)?);
-    }
-    let lines = message::message(found, Extent::Whole, app.screen.look, app.now);
-    Ok(app.screen.lines(lines)?)
+    let Some(screen) = app.screen.unless_json(found)? else { return Ok(()) };
+    let lines = message::message(found, MessageExtent::Whole, screen.look, app.now);
+    Ok(screen.lines(lines)?)
 }
 
-/// All messages behind a number.
 async fn after(
     client: &Client,
     session: &Session,
     mut seq: u64,
-) -> Result<Vec<StoredMessage>, Failure> {
+) -> Result<Vec<StoredMessage>, CliFailure> {
     let mut all = Vec::new();
     loop {
         let query =
@@ -84,15 +76,8 @@ async fn after(
     }
 }
 
-fn show(app: &mut App, how: &History, messages: &[StoredMessage]) -> Done {
-    match app.screen.json {
-        true => Ok(app.screen.value(&json!({ "messages": messages }))?),
-        false => show_each(app, how, messages),
-    }
-}
-
 /// What else happens in the session, between its messages.
-fn show_event(app: &mut App, event: &Event) -> Done {
+fn show_event(app: &mut CliApp, event: &SseEvent) -> Done {
     if !app.screen.json {
         let line = event::event(&event.kind, &event.data, app.screen.look);
         return Ok(app.screen.lines(line.into_iter().collect::<Vec<_>>())?);
@@ -106,14 +91,13 @@ fn show_event(app: &mut App, event: &Event) -> Done {
 }
 
 /// With `--json` one object a line: a stream has no end to close an array at.
-fn show_each(app: &mut App, how: &History, messages: &[StoredMessage]) -> Done {
-    let extent = if how.full { Extent::Whole } else { Extent::Beginning };
+fn show_each(app: &mut CliApp, how: &HistoryArgs, messages: &[StoredMessage]) -> Done {
+    let extent = if how.full { MessageExtent::Whole } else { MessageExtent::Beginning };
     for one in messages {
         match app.screen.json {
             true => app.screen.record(one)?,
             false => {
-                let lines = message::message(one, extent, app.screen.look, app.now);
-                app.screen.lines(lines)?;
+                app.screen.lines(message::message(one, extent, app.screen.look, app.now))?;
             }
         }
     }

@@ -1,18 +1,17 @@
 //! `bethink import`: recorded sessions, file by file, with progress.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bethink_api::{ImportFile, ImportRequest, Job};
+use bethink_api::{ImportFile, ImportRequest, Job, JobState};
 use bethink_client::{Client, ClientError};
+use bethink_terminal::words::plural;
+use bethink_terminal::{ProgressLine, Screen, StyledText, Tone};
+use serde::de::DeserializeOwned;
 
-use super::Done;
-use crate::app::App;
-use crate::args::Import;
-use crate::failure::Failure;
-use crate::screen::progress::Progress;
-use crate::screen::words::plural;
-use crate::screen::{Text, Tone};
+use crate::app::CliApp;
+use crate::failure::{CliFailure, Done};
 
 /// A small file is done before the first look; a large one is not asked about all the time.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
@@ -20,29 +19,29 @@ const SLOWEST_LOOK: Duration = Duration::from_millis(200);
 /// Skipped lines that are shown for each file.
 const SKIPPED: usize = 3;
 
-pub(crate) async fn import(app: &mut App, what: &Import) -> Done {
-    let files = files(&what.paths)?;
+pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
+    let files = files(paths)?;
     let client = app.client().await?;
-    let mut failed = 0;
+    let mut failed = false;
     for file in &files {
         match one(app, &client, file).await {
-            Ok(imported) => imported.iter().try_for_each(|one| show(app, one))?,
+            Ok(imported) => imported.iter().try_for_each(|one| show(&mut app.screen, one))?,
             Err(failure) if failure.exit_code() != 1 => return Err(failure),
             Err(failure) => {
-                failed += 1;
-                let named = Failure::new(format!("{}: {failure}", file.display()));
+                failed = true;
+                let named = CliFailure::new(format!("{}: {failure}", file.display()));
                 named.tell(&mut app.screen)?;
             }
         }
     }
-    if failed > 0 { Err(Failure::Said) } else { Ok(()) }
+    if failed { Err(CliFailure::Said) } else { Ok(()) }
 }
 
 /// The files meant: a directory means the JSONL files in it.
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
     let mut files = Vec::new();
     for path in paths {
-        let missing = |error| Failure::file("read", path, &error);
+        let missing = |error| CliFailure::file("read", path, &error);
         let absolute = path.canonicalize().map_err(missing)?;
         if !absolute.is_dir() {
             files.push(absolute);
@@ -55,7 +54,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let mut inside: Vec<_> =
             entries.iter().map(std::fs::DirEntry::path).filter(is_session).collect();
         if inside.is_empty() {
-            return Err(Failure::new(format!("{} holds no .jsonl file", absolute.display())));
+            return Err(CliFailure::new(format!("{} holds no .jsonl file", absolute.display())));
         }
         inside.sort();
         files.extend(inside);
@@ -63,30 +62,35 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-async fn one(app: &App, client: &Client, file: &Path) -> Result<Vec<ImportFile>, Failure> {
-    let project_dir = app.project_given.then(|| app.project.display().to_string());
+async fn one(app: &CliApp, client: &Client, file: &Path) -> Result<Vec<ImportFile>, CliFailure> {
+    let project_dir = app.project_given.then(|| app.project_dir());
     let path = file.to_str().map(str::to_owned).ok_or_else(|| {
-        Failure::new("the path is not UTF-8, which JSON cannot carry; rename the file")
+        CliFailure::new("the path is not UTF-8, which JSON cannot carry; rename the file")
     })?;
     let job = client.import_path(&ImportRequest { path, project_dir }).await?;
-    let label = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let progress = Progress::new(&app.screen, &label);
-    let job = finished(client, job, &progress).await?;
-    if job.state == "failed" {
-        let reason = job.error.unwrap_or_else(|| "the import failed".into());
-        return Err(Failure::new(reason));
-    }
-    serde_json::from_value(job.result.unwrap_or_default())
-        .map_err(|error| Failure::new(format!("the import's result is not readable: {error}")))
+    let label = file.file_name().unwrap_or_default().to_string_lossy();
+    result(finished(app, client, job, &label).await?, "import")
 }
 
+/// What a job that ended came to.
+pub(super) fn result<T: DeserializeOwned>(job: Job, what: &str) -> Result<T, CliFailure> {
+    if job.state == JobState::Failed {
+        return Err(CliFailure::new(job.error.unwrap_or_else(|| format!("the {what} failed"))));
+    }
+    serde_json::from_value(job.result.unwrap_or_default())
+        .map_err(|error| CliFailure::new(format!("the {what}'s result is not readable: {error}")))
+}
+
+/// Shows how far a job is until it ends.
 pub(super) async fn finished(
+    app: &CliApp,
     client: &Client,
     mut job: Job,
-    progress: &Progress,
+    label: &str,
 ) -> Result<Job, ClientError> {
+    let progress = ProgressLine::new(&app.screen, label);
     let mut pause = FIRST_LOOK;
-    while !matches!(job.state.as_str(), "done" | "failed") {
+    while !matches!(job.state, JobState::Done | JobState::Failed) {
         progress.at(job.progress.done, job.progress.total);
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(SLOWEST_LOOK);
@@ -95,12 +99,12 @@ pub(super) async fn finished(
     Ok(job)
 }
 
-fn show(app: &mut App, file: &ImportFile) -> Result<(), Failure> {
-    if app.screen.json {
-        return Ok(app.screen.record(file)?);
+fn show(screen: &mut Screen, file: &ImportFile) -> io::Result<()> {
+    if screen.json {
+        return screen.record(file);
     }
-    if app.screen.quiet {
-        return Ok(app.screen.line(file.session_id.to_string())?);
+    if screen.quiet {
+        return screen.line(file.session_id.to_string());
     }
     let name = Path::new(&file.file).file_name().map(|name| name.to_string_lossy().into_owned());
     let mut what = plural(file.messages, "message", "messages");
@@ -110,19 +114,15 @@ fn show(app: &mut App, file: &ImportFile) -> Result<(), Failure> {
         what.push_str(&format!(", {children}"));
     }
     let again = if file.already_imported { "  was here already" } else { "" };
-    app.screen.line(
-        Text::new()
-            .strong(name.unwrap_or_else(|| file.file.clone()))
-            .plain(format!("  {what}"))
-            .dim(again),
-    )?;
-    app.screen.line(Text::new().dim(format!("    session {}", file.session_id)))?;
+    let name = StyledText::new().strong(name.unwrap_or_else(|| file.file.clone()));
+    screen.line(name.plain(format!("  {what}")).dim(again))?;
+    screen.line(StyledText::new().dim(format!("    session {}", file.session_id)))?;
     for line in file.skipped.iter().take(SKIPPED) {
         let told = format!("    line {} is kept, but takes no part: {}", line.line, line.reason);
-        app.screen.line(Text::new().put(Tone::Warn, told))?;
+        screen.line(StyledText::new().put(Tone::Warn, told))?;
     }
     if let Some(more) = file.skipped.len().checked_sub(SKIPPED).filter(|&more| more > 0) {
-        app.screen.line(Text::new().put(Tone::Warn, format!("    and {more} more lines")))?;
+        screen.line(StyledText::new().put(Tone::Warn, format!("    and {more} more lines")))?;
     }
     Ok(())
 }

@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use bethink_install::{Agent, File, Places, Wanted, diff, files};
+use bethink_install::{
+    ClientPlaces, InstallAgent, InstallRequest, SettingsFile, files, unified_diff,
+};
+use bethink_terminal::{StyledText, Tone};
 use serde::Serialize;
 
-use super::Done;
-use crate::app::App;
-use crate::args::{Install, Uninstall};
+use crate::app::CliApp;
 use crate::disk::{Configured, Shelf};
-use crate::failure::Failure;
-use crate::screen::{Text, Tone};
+use crate::draw::diff;
+use crate::failure::{CliFailure, Done};
 
-/// What became of a file.
 #[derive(Debug, Serialize)]
-struct Outcome {
+struct InstallOutcome {
     path: String,
     what: &'static str,
     /// `written`, `unchanged`, `would change`, `removed`.
@@ -27,7 +27,7 @@ struct Outcome {
 
 /// A file as it is and as it is to be.
 struct Planned {
-    file: File,
+    file: SettingsFile,
     now: Configured,
     /// `None`: it is to go, since we made it.
     then: Option<String>,
@@ -35,9 +35,9 @@ struct Planned {
     left_alone: Vec<String>,
 }
 
-pub(crate) async fn install(app: &mut App, how: &Install) -> Done {
-    let agent = agent(&how.agent)?;
-    let wanted = wanted(app, agent, how.gateway).await?;
+pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gateway: bool) -> Done {
+    let agent = self::agent(agent)?;
+    let wanted = wanted(app, agent, gateway).await?;
     let places = places(app, app.project_given)?;
     let shelf = Shelf::of(&app.places.home);
     let mut planned = Vec::new();
@@ -50,30 +50,29 @@ pub(crate) async fn install(app: &mut App, how: &Install) -> Done {
     }
     let mut outcomes = Vec::new();
     for one in &planned {
-        if one.is_change() && !how.dry_run {
+        if let Some(text) = one.then.as_deref().filter(|_| one.is_change() && !dry_run) {
             shelf.keep_before(&one.file.path, &one.now, &one.made)?;
-            let secret = how.gateway || places.project.is_none();
-            one.now.write(one.then.as_deref().unwrap_or_default(), secret)?;
-            shelf.keep_after(&one.file.path, one.then.as_deref().unwrap_or_default())?;
+            one.now.write(text, gateway || places.project.is_none())?;
+            shelf.keep_after(&one.file.path, text)?;
         }
-        outcomes.push(one.outcome(if how.dry_run { "would change" } else { "written" }));
+        outcomes.push(one.outcome(if dry_run { "would change" } else { "written" }));
     }
-    show(app, agent, &outcomes, how.dry_run)?;
-    let is_new = !how.dry_run && planned.iter().any(Planned::is_change);
+    show(app, agent, &outcomes, dry_run)?;
+    let is_new = !dry_run && planned.iter().any(Planned::is_change);
     if let Some(note) = agent.note().filter(|_| is_new && !app.screen.json) {
-        app.screen.note(Text::from(note))?;
+        app.screen.note(StyledText::from(note))?;
     }
     match outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
-        true => Err(Failure::Said),
+        true => Err(CliFailure::Said),
         false => Ok(()),
     }
 }
 
-pub(crate) fn uninstall(app: &mut App, how: &Uninstall) -> Done {
-    let agent = agent(&how.agent)?;
+pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
+    let agent = self::agent(agent)?;
     let places = places(app, app.project_given)?;
     // Whatever address stands there: ours is known by its form.
-    let wanted = Wanted {
+    let wanted = InstallRequest {
         program: program(app),
         anthropic: Some(String::new()),
         openai: Some(String::new()),
@@ -88,18 +87,16 @@ pub(crate) fn uninstall(app: &mut App, how: &Uninstall) -> Done {
         let then = match shelf.before(&file.path, &text) {
             Some(before) => before,
             None => {
-                let left = file
-                    .take_out(&text, &record.made)
-                    .map_err(|fault| not_edited(&file.path, &fault))?;
-                let is_bare = matches!(left.trim(), "" | "{}");
-                Some(left).filter(|_| !(record.was_absent && is_bare))
+                let left = file.take_out(&text, &record.made);
+                let left = left.map_err(|fault| not_edited(&file.path, &fault))?;
+                Some(left).filter(|left| !(record.was_absent && matches!(left.trim(), "" | "{}")))
             }
         };
         planned.push(Planned { file, now, then, made: Vec::new(), left_alone: Vec::new() });
     }
     let mut outcomes = Vec::new();
     for one in &planned {
-        if one.is_change() && !how.dry_run {
+        if one.is_change() && !dry_run {
             match &one.then {
                 Some(text) => one.now.write(text, places.project.is_none())?,
                 None => one.now.remove()?,
@@ -107,17 +104,19 @@ pub(crate) fn uninstall(app: &mut App, how: &Uninstall) -> Done {
             shelf.forget(&one.file.path)?;
         }
         let done = if one.then.is_some() { "written" } else { "removed" };
-        outcomes.push(one.outcome(if how.dry_run { "would change" } else { done }));
+        outcomes.push(one.outcome(if dry_run { "would change" } else { done }));
     }
-    show(app, agent, &outcomes, how.dry_run)
+    show(app, agent, &outcomes, dry_run)
 }
 
 /// Files of every agent with something of ours, and whether it is as it should be: for `doctor`.
-pub(super) fn states(app: &App) -> Vec<(Agent, PathBuf, Result<bethink_install::State, String>)> {
-    let wanted = Wanted { program: program(app), ..Wanted::default() };
+pub(super) fn states(
+    app: &CliApp,
+) -> Vec<(InstallAgent, PathBuf, Result<bethink_install::InstallState, String>)> {
+    let wanted = InstallRequest { program: program(app), ..InstallRequest::default() };
     let Ok(places) = places(app, false) else { return Vec::new() };
     let mut states = Vec::new();
-    for agent in Agent::ALL {
+    for agent in InstallAgent::ALL {
         for file in files(agent, &places, &wanted) {
             let path = existing(file.path.clone());
             let Ok(now) = Configured::read(&path) else { continue };
@@ -133,10 +132,10 @@ impl Planned {
         self.now.text() != self.then.as_deref()
     }
 
-    fn outcome(&self, changed: &'static str) -> Outcome {
+    fn outcome(&self, changed: &'static str) -> InstallOutcome {
         let path = self.file.path.display().to_string();
-        let shown = diff::unified(&path, self.now.text(), self.then.as_deref());
-        Outcome {
+        let shown = unified_diff(&path, self.now.text(), self.then.as_deref());
+        InstallOutcome {
             what: self.file.what,
             outcome: if self.is_change() { changed } else { "unchanged" },
             diff: without_capability(&shown),
@@ -146,73 +145,67 @@ impl Planned {
     }
 }
 
-fn show(app: &mut App, agent: Agent, outcomes: &[Outcome], dry_run: bool) -> Done {
-    if app.screen.json {
-        let told =
-            serde_json::json!({ "agent": agent.as_str(), "dry_run": dry_run, "files": outcomes });
-        return Ok(app.screen.value(&told)?);
-    }
+fn show(app: &mut CliApp, agent: InstallAgent, outcomes: &[InstallOutcome], dry_run: bool) -> Done {
+    let told =
+        serde_json::json!({ "agent": agent.as_str(), "dry_run": dry_run, "files": outcomes });
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     for outcome in outcomes {
         if dry_run {
-            for line in outcome.diff.lines() {
-                let tone = match line.as_bytes().first() {
-                    Some(b'+') => Tone::Good,
-                    Some(b'-') => Tone::Bad,
-                    Some(b'@') => Tone::Accent,
-                    _ => Tone::Plain,
-                };
-                app.screen.line(Text::new().put(tone, line))?;
-            }
+            screen.lines(diff(&outcome.diff))?;
         }
-        let line = Text::new()
-            .strong(format!("{:<12}", outcome.outcome))
-            .plain(outcome.path.clone())
-            .dim(format!("  {}", outcome.what));
         if !dry_run || outcome.outcome == "unchanged" {
-            app.screen.line(line)?;
+            let line = StyledText::new().strong(format!("{:<12}", outcome.outcome));
+            screen.line(line.plain(outcome.path.clone()).dim(format!("  {}", outcome.what)))?;
         }
         for place in &outcome.left_alone {
             let told = format!("{place} in {} is not ours and stays as it is", outcome.path);
-            app.screen.complain(Text::new().put(Tone::Warn, told))?;
+            screen.complain(StyledText::new().put(Tone::Warn, told))?;
         }
     }
     if outcomes.is_empty() {
-        app.screen
-            .note(Text::from(format!("{} has no configuration file here", agent.as_str())))?;
+        screen.note(format!("{} has no configuration file here", agent.as_str()))?;
     }
     Ok(())
 }
 
-fn agent(name: &str) -> Result<Agent, Failure> {
-    Agent::named(name).ok_or_else(|| {
-        let names: Vec<_> = Agent::ALL.iter().map(|agent| agent.as_str()).collect();
-        Failure::Use(format!("{name:?} is none of {}", names.join(", ")))
+fn agent(name: &str) -> Result<InstallAgent, CliFailure> {
+    InstallAgent::named(name).ok_or_else(|| {
+        let names: Vec<_> = InstallAgent::ALL.iter().map(|agent| agent.as_str()).collect();
+        CliFailure::Use(format!("{name:?} is none of {}", names.join(", ")))
     })
 }
 
-async fn wanted(app: &App, agent: Agent, gateway: bool) -> Result<Wanted, Failure> {
-    let wanted = Wanted { program: program(app), ..Wanted::default() };
+async fn wanted(
+    app: &CliApp,
+    agent: InstallAgent,
+    gateway: bool,
+) -> Result<InstallRequest, CliFailure> {
+    let wanted = InstallRequest { program: program(app), ..InstallRequest::default() };
     if !gateway {
         return Ok(wanted);
     }
     if !agent.takes_gateway() {
-        return Err(Failure::hinted(
+        return Err(CliFailure::hinted(
             format!("{}'s configuration has no place for the gateway's address", agent.as_str()),
             "without --gateway, its tools and hooks are installed",
         ));
     }
     let addresses = app.client().await?.gateway().await?;
-    Ok(Wanted { anthropic: Some(addresses.anthropic), openai: Some(addresses.openai), ..wanted })
+    Ok(InstallRequest {
+        anthropic: Some(addresses.anthropic),
+        openai: Some(addresses.openai),
+        ..wanted
+    })
 }
 
-fn places(app: &App, project: bool) -> Result<Places, Failure> {
+fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
     let dir = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty());
         value.map(PathBuf::from).filter(|path| path.is_absolute())
     };
     let person = dir("HOME")
-        .ok_or_else(|| Failure::hinted("we could not tell where your files are", "set HOME"))?;
-    Ok(Places {
+        .ok_or_else(|| CliFailure::hinted("we could not tell where your files are", "set HOME"))?;
+    Ok(ClientPlaces {
         config: dir("XDG_CONFIG_HOME").unwrap_or_else(|| person.join(".config")),
         claude: dir("CLAUDE_CONFIG_DIR"),
         codex: dir("CODEX_HOME"),
@@ -223,7 +216,7 @@ fn places(app: &App, project: bool) -> Result<Places, Failure> {
 }
 
 /// By the name under which it is found in `PATH`, if that is this program: an update puts another file there.
-fn program(app: &App) -> String {
+fn program(app: &CliApp) -> String {
     let own = app.program.canonicalize().ok();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut named = std::env::split_paths(&path).map(|dir| dir.join("bethink"));
@@ -239,8 +232,8 @@ fn existing(path: PathBuf) -> PathBuf {
     if is_json && !path.exists() && other.exists() { other } else { path }
 }
 
-fn not_edited(path: &Path, fault: &bethink_install::NotEdited) -> Failure {
-    Failure::hinted(
+fn not_edited(path: &Path, fault: &bethink_install::NotEdited) -> CliFailure {
+    CliFailure::hinted(
         format!("{} is left alone, as it can't be read: {fault}", path.display()),
         "mend the file, then try again; nothing was changed",
     )

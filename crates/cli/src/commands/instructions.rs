@@ -2,16 +2,15 @@
 
 use bethink_api::{ApproveImport, ImportApproval};
 use bethink_client::Client;
+use bethink_terminal::StyledText;
 
-use super::Done;
-use super::doctor::Finding;
-use crate::app::App;
-use crate::args::{Instructions, InstructionsCommand};
+use super::finding::{DoctorFinding, ok, warn};
+use crate::app::CliApp;
+use crate::args::{InstructionsArgs, InstructionsCommand};
 use crate::draw::instructions as draw;
-use crate::failure::Failure;
-use crate::screen::Text;
+use crate::failure::{CliFailure, Done};
 
-pub(crate) async fn run(app: &mut App, asked: &Instructions) -> Done {
+pub(crate) async fn run(app: &mut CliApp, asked: &InstructionsArgs) -> Done {
     match &asked.command {
         None => list(app, &asked.touch).await,
         Some(InstructionsCommand::Approve { path }) => {
@@ -27,49 +26,47 @@ pub(crate) async fn run(app: &mut App, asked: &Instructions) -> Done {
     }
 }
 
-async fn list(app: &mut App, touched: &[String]) -> Done {
+async fn list(app: &mut CliApp, touched: &[String]) -> Done {
     let client = app.client().await?;
-    let project = app.project.display().to_string();
+    let project = app.project_dir();
     let chain = client.instructions(&project, None, touched).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&chain)?);
-    }
+    let Some(screen) = app.screen.unless_json(&chain)? else { return Ok(()) };
     let home = std::env::var("HOME").unwrap_or_default();
-    let places = draw::Places { root: &chain.root, home: &home };
-    app.screen.lines(draw::files(&chain, &places, app.screen.look.width))?;
-    app.screen.lines(draw::skipped(&chain, &places, app.screen.look.width))?;
+    let places = draw::ShortPaths { root: &chain.root, home: &home };
+    screen.lines(draw::files(&chain, &places, screen.look.width))?;
+    screen.lines(draw::skipped(&chain, &places, screen.look.width))?;
     for hint in draw::hints(&chain) {
-        app.screen.note(Text::new().dim(hint))?;
+        screen.hint(hint)?;
     }
     Ok(())
 }
 
 /// Each file of the project at hand, for `doctor`.
-pub(super) async fn findings(app: &App, client: &Client) -> Vec<Finding> {
-    let project = app.project.display().to_string();
+pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
+    let project = app.project_dir();
     // A daemon of an older version knows of no instructions.
     let Ok(chain) = client.instructions(&project, None, &[]).await else { return Vec::new() };
     let home = std::env::var("HOME").unwrap_or_default();
-    let places = draw::Places { root: &chain.root, home: &home };
-    let mut findings = vec![Finding::ok(CHECK, draw::summary(&chain))];
+    let places = draw::ShortPaths { root: &chain.root, home: &home };
+    let mut findings = vec![ok(CHECK, draw::summary(&chain))];
     for file in &chain.files {
         let loaded = draw::loaded(file, &places);
-        findings.push(Finding::ok(CHECK, loaded));
+        findings.push(ok(CHECK, loaded));
         let path = places.short(&file.path);
         findings.extend(file.warnings.iter().map(|said| {
-            Finding::warn(CHECK, format!("{path}: {said}"), "shorten it, or move parts into rules")
+            warn(CHECK, format!("{path}: {said}"), "shorten it, or move parts into rules")
         }));
     }
     findings.extend(chain.skipped.iter().map(|skipped| {
         let found =
             format!("{} is not loaded: {}", places.short(&skipped.path), places.said(&skipped.why));
         match (skipped.harmless, skipped.approve) {
-            (true, _) => Finding::ok(CHECK, found),
+            (true, _) => ok(CHECK, found),
             (false, true) => {
                 let todo = format!("bethink instructions approve {}", skipped.path);
-                Finding::warn(CHECK, found, todo)
+                warn(CHECK, found, todo)
             }
-            (false, false) => Finding::warn(CHECK, found, "mend the file, or what names it"),
+            (false, false) => warn(CHECK, found, "mend the file, or what names it"),
         }
     }));
     findings
@@ -77,8 +74,8 @@ pub(super) async fn findings(app: &App, client: &Client) -> Vec<Finding> {
 
 const CHECK: &str = "instructions";
 
-fn named(app: &App, path: &str) -> ApproveImport {
-    let project_dir = app.project.display().to_string();
+fn named(app: &CliApp, path: &str) -> ApproveImport {
+    let project_dir = app.project_dir();
     let home = std::env::var("HOME").ok();
     let path = match (path.strip_prefix("~/"), home) {
         (Some(below), Some(home)) => format!("{home}/{below}"),
@@ -87,9 +84,7 @@ fn named(app: &App, path: &str) -> ApproveImport {
     ApproveImport { project_dir, path }
 }
 
-fn tell(app: &mut App, done: &ImportApproval, what: &str) -> Result<(), Failure> {
-    if app.screen.json {
-        return Ok(app.screen.value(done)?);
-    }
-    Ok(app.screen.line(Text::new().strong(done.path.clone()).plain(format!(" {what}")))?)
+fn tell(app: &mut CliApp, done: &ImportApproval, what: &str) -> Result<(), CliFailure> {
+    let Some(screen) = app.screen.unless_json(done)? else { return Ok(()) };
+    Ok(screen.line(StyledText::new().strong(done.path.clone()).plain(format!(" {what}")))?)
 }

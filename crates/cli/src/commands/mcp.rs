@@ -14,19 +14,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_api::Problem;
 use bethink_client::{McpAnswer, McpOrigin};
 use serde_json::Value;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-use super::Done;
-use crate::app::App;
-use crate::failure::Failure;
-use door::Door;
-use lines::Line;
-use message::{Kind, Message};
+use crate::app::CliApp;
+use crate::failure::{CliFailure, Done};
+use door::DaemonDoor;
+use lines::InputLine;
+use message::{MessageKind, RpcMessage};
 
 /// Messages that may be on their way; then no line is read until one is answered.
 const MOST: usize = 2_048;
@@ -35,9 +33,9 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// Answers that wait to be printed.
 const UNPRINTED: usize = 64;
 
-pub(crate) async fn mcp(app: &mut App) -> Done {
+pub(crate) async fn mcp(app: &mut CliApp) -> Done {
     let origin = origin(app).await?;
-    let door = Arc::new(Door::new(app.places.clone(), app.program.clone(), origin));
+    let door = Arc::new(DaemonDoor::new(app.places.clone(), app.program.clone(), origin));
     let (unprinted, answers) = mpsc::channel(UNPRINTED);
     let (running, tasks) = (HashMap::new(), JoinSet::new());
     let bridge = Bridge { door, unprinted, version: None, running, tasks };
@@ -45,7 +43,7 @@ pub(crate) async fn mcp(app: &mut App) -> Done {
 }
 
 /// What tells the daemon's tools where they are called from.
-async fn origin(app: &App) -> Result<McpOrigin, Failure> {
+async fn origin(app: &CliApp) -> Result<McpOrigin, CliFailure> {
     let session = match app.session.as_deref() {
         None => None,
         // Whichever is the newest when a tool is called.
@@ -53,13 +51,15 @@ async fn origin(app: &App) -> Result<McpOrigin, Failure> {
         Some(_) => Some(app.session(&app.client().await?, None).await?.id.to_string()),
     };
     McpOrigin::new(&app.project, session.as_deref()).ok_or_else(|| {
-        Failure::Use("the project's path has a line feed or another control character".to_owned())
+        CliFailure::Use(
+            "the project's path has a line feed or another control character".to_owned(),
+        )
     })
 }
 
 /// Messages on their way between a client and the daemon.
 struct Bridge {
-    door: Arc<Door>,
+    door: Arc<DaemonDoor>,
     /// The one way to stdout.
     unprinted: Sender<Vec<u8>>,
     /// What a session that began with `initialize` agreed on.
@@ -72,8 +72,8 @@ struct Bridge {
 impl Bridge {
     async fn run(
         mut self,
-        app: &mut App,
-        mut lines: Receiver<Line>,
+        app: &mut CliApp,
+        mut lines: Receiver<InputLine>,
         mut answers: Receiver<Vec<u8>>,
     ) -> Done {
         let mut ends_at = None;
@@ -82,7 +82,9 @@ impl Bridge {
             tokio::select! {
                 biased;
                 Some(answer) = answers.recv() => print(app, &answer)?,
-                Some(done) = self.tasks.join_next() => self.forget(done.ok().flatten()),
+                Some(done) = self.tasks.join_next() => if let Ok(Some(key)) = done {
+                    self.running.remove(&key);
+                },
                 line = lines.recv(), if ends_at.is_none() && self.tasks.len() < MOST => match line {
                     Some(line) => self.take(app, line).await?,
                     None => ends_at = Some(Instant::now() + LAST_ANSWERS),
@@ -96,30 +98,29 @@ impl Bridge {
         }
     }
 
-    async fn take(&mut self, app: &mut App, line: Line) -> Done {
-        let message = match Message::of(line) {
+    async fn take(&mut self, app: &mut CliApp, line: InputLine) -> Done {
+        let message = match RpcMessage::of(line) {
             Ok(message) => message,
             Err(refused) => return print(app, &refused),
         };
         match &message.kind {
             // What follows depends on what it agrees on.
-            Kind::Request { .. } if message.method == "initialize" => {
+            MessageKind::Request { .. } if message.method == "initialize" => {
                 let answer = whole(&self.door, message).await;
                 self.version = message::version_of(&answer).or(self.version.take());
                 print(app, &answer)?;
             }
-            Kind::Request { key, .. } => {
-                let key = key.clone();
-                let (door, version, to) =
-                    (Arc::clone(&self.door), self.version.clone(), self.unprinted.clone());
-                let done = key.clone();
+            MessageKind::Request { key, .. } => {
+                let (key, done) = (key.clone(), key.clone());
+                let (door, version) = (Arc::clone(&self.door), self.version.clone());
+                let to = self.unprinted.clone();
                 let task = self.tasks.spawn(async move {
                     carry(&door, message, version.as_deref(), &to).await;
                     Some(done)
                 });
                 self.running.insert(key, task);
             }
-            Kind::Notification => {
+            MessageKind::Notification => {
                 // The daemon knows no request but by its connection: to let go of that is to cancel it.
                 if let Some(task) = message.cancels().and_then(|key| self.running.remove(&key)) {
                     task.abort();
@@ -132,21 +133,19 @@ impl Bridge {
                 });
             }
             // Nothing was asked of this client.
-            Kind::Answer => {}
+            MessageKind::Answer => {}
         }
         Ok(())
-    }
-
-    fn forget(&mut self, done: Option<String>) {
-        if let Some(key) = done {
-            self.running.remove(&key);
-        }
     }
 }
 
 /// A request to its last answer.
-async fn carry(door: &Door, message: Message, version: Option<&str>, to: &Sender<Vec<u8>>) {
-    let lost = |problem: &Problem| message.failed(problem);
+async fn carry(
+    door: &DaemonDoor,
+    message: RpcMessage,
+    version: Option<&str>,
+    to: &Sender<Vec<u8>>,
+) {
     let answer = match door.send(&message, version).await {
         Ok(McpAnswer::Message(answer)) => message.owned(answer),
         Ok(McpAnswer::Nothing) => message.unanswered(),
@@ -158,15 +157,15 @@ async fn carry(door: &Door, message: Message, version: Option<&str>, to: &Sender
                     }
                 }
                 Ok(None) => return,
-                Err(error) => break lost(&door::gone(error, true)),
+                Err(error) => break message.failed(&door::gone(error, true)),
             }
         },
-        Err(problem) => lost(&problem),
+        Err(problem) => message.failed(&problem),
     };
     let _unprinted = to.send(answer).await;
 }
 
-async fn whole(door: &Door, message: Message) -> Vec<u8> {
+async fn whole(door: &DaemonDoor, message: RpcMessage) -> Vec<u8> {
     let (to, mut answers) = mpsc::channel(1);
     let carried = carry(door, message, None, &to);
     let first = answers.recv();
@@ -178,14 +177,12 @@ async fn whole(door: &Door, message: Message) -> Vec<u8> {
 }
 
 /// One line, whatever line feeds its JSON is spread over.
-fn print(app: &mut App, answer: &[u8]) -> Done {
-    let mut line = match answer.contains(&b'\n') {
-        false => answer.to_vec(),
-        true => match serde_json::from_slice::<Value>(answer) {
-            Ok(value) => value.to_string().into_bytes(),
-            Err(_) => return Ok(()),
-        },
-    };
+fn print(app: &mut CliApp, answer: &[u8]) -> Done {
+    let mut line = answer.to_vec();
+    if line.contains(&b'\n') {
+        let Ok(value) = serde_json::from_slice::<Value>(answer) else { return Ok(()) };
+        line = value.to_string().into_bytes();
+    }
     if line.is_empty() {
         return Ok(());
     }

@@ -1,6 +1,5 @@
 //! One file a noun; each function is one command: resolve, ask, show.
 
-mod collapse;
 mod compaction;
 mod context;
 mod daemon;
@@ -10,6 +9,7 @@ mod doctor;
 mod dream;
 mod editor;
 mod export;
+mod finding;
 mod gateway;
 mod history;
 mod import;
@@ -20,7 +20,6 @@ mod memory;
 mod notes;
 mod played;
 mod recall;
-mod remember;
 mod replay;
 mod search;
 mod service;
@@ -32,58 +31,62 @@ mod usage;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::app::App;
-use crate::args::{Cli, Command};
-use crate::failure::Failure;
+use crate::app::CliApp;
+use crate::args::{Cli, CliCommand};
+use crate::failure::Done;
 
-type Done = Result<(), Failure>;
-
-pub(crate) async fn run(app: &mut App, command: Command) -> Done {
+pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
     match command {
-        Command::Demo(how) => Box::pin(demo::demo(app, &how)).await,
-        Command::Up(how) if how.install => Box::pin(service::install(app, how.dry_run)).await,
-        Command::Up(_) => daemon::up(app).await,
-        Command::Down(how) if how.uninstall => Box::pin(service::uninstall(app, how.dry_run)).await,
-        Command::Down(_) => daemon::down(app).await,
-        Command::Status => daemon::status(app).await,
-        Command::Doctor => doctor::doctor(app).await,
-        Command::Dashboard { print } => dashboard::open(app, print).await,
-        Command::Gateway => gateway::gateway(app).await,
-        Command::Logs(how) => daemon::logs(app, &how).await,
-        Command::Session(command) => Box::pin(session::run(app, command)).await,
-        Command::Context { count } => context::context(app, count).await,
-        Command::Compact(how) => compaction::compact(app, how).await,
-        Command::Compactions => compaction::list(app).await,
-        Command::Collapses => collapse::list(app).await,
-        Command::Undo(which) => compaction::undo(app, &which).await,
-        Command::Expand(how) => compaction::expand(app, &how).await,
-        Command::History(how) => Box::pin(history::history(app, &how)).await,
-        Command::Search(how) => search::search(app, &how).await,
-        Command::Notes(command) => Box::pin(notes::run(app, command)).await,
-        Command::Recall(how) => recall::recall(app, &how).await,
-        Command::Remember(what) => Box::pin(remember::remember(app, &what)).await,
-        Command::Dream(how) => dream::dream(app, &how).await,
-        Command::Memory(command) => Box::pin(memory::run(app, command)).await,
-        Command::Todo => todo::todo(app).await,
-        Command::Team(command) => Box::pin(team::run(app, command)).await,
-        Command::Instructions(asked) => instructions::run(app, &asked).await,
-        Command::Usage(how) => usage::usage(app, &how).await,
-        Command::Import(what) => Box::pin(import::import(app, &what)).await,
-        Command::Export(what) => export::export(app, &what).await,
-        Command::Replay(how) => Box::pin(replay::replay(app, &how)).await,
-        Command::Install(how) => Box::pin(install::install(app, &how)).await,
-        Command::Uninstall(how) => install::uninstall(app, &how),
+        CliCommand::Demo(how) => Box::pin(demo::demo(app, &how)).await,
+        CliCommand::Up { install: true, dry_run } => Box::pin(service::install(app, dry_run)).await,
+        CliCommand::Up { .. } => daemon::up(app).await,
+        CliCommand::Down { uninstall: true, dry_run } => {
+            Box::pin(service::uninstall(app, dry_run)).await
+        }
+        CliCommand::Down { .. } => daemon::down(app).await,
+        CliCommand::Status => daemon::status(app).await,
+        CliCommand::Doctor => doctor::doctor(app).await,
+        CliCommand::Dashboard { print } => dashboard::open(app, print).await,
+        CliCommand::Gateway => gateway::gateway(app).await,
+        CliCommand::Logs { follow, lines } => daemon::logs(app, follow, lines).await,
+        CliCommand::Session(command) => Box::pin(session::run(app, command)).await,
+        CliCommand::Context { count } => context::context(app, count).await,
+        CliCommand::Compact(how) => compaction::compact(app, how).await,
+        CliCommand::Compactions => compaction::list(app).await,
+        CliCommand::Collapses => compaction::collapses(app).await,
+        CliCommand::Undo { compaction } => compaction::undo(app, compaction.as_deref()).await,
+        CliCommand::Expand(how) => compaction::expand(app, &how).await,
+        CliCommand::History(how) => Box::pin(history::history(app, &how)).await,
+        CliCommand::Search(how) => search::search(app, &how).await,
+        CliCommand::Notes(command) => Box::pin(notes::run(app, command)).await,
+        CliCommand::Recall(how) => recall::recall(app, &how).await,
+        CliCommand::Remember(what) => Box::pin(memory::remember(app, what)).await,
+        CliCommand::Dream { dry_run, undo } => dream::dream(app, dry_run, undo).await,
+        CliCommand::Memory(command) => Box::pin(memory::run(app, command)).await,
+        CliCommand::Todo => todo::todo(app).await,
+        CliCommand::Team(command) => Box::pin(team::run(app, command)).await,
+        CliCommand::Instructions(asked) => instructions::run(app, &asked).await,
+        CliCommand::Usage { since } => usage::usage(app, since.as_deref()).await,
+        CliCommand::Import { paths } => Box::pin(import::import(app, &paths)).await,
+        CliCommand::Export { which, output } => {
+            export::export(app, which.as_deref(), output.as_deref()).await
+        }
+        CliCommand::Replay(how) => Box::pin(replay::replay(app, &how)).await,
+        CliCommand::Install { agent, dry_run, gateway } => {
+            Box::pin(install::install(app, &agent, dry_run, gateway)).await
+        }
+        CliCommand::Uninstall { agent, dry_run } => install::uninstall(app, &agent, dry_run),
         // Only behind global options, such as in `bethink --quiet hook stop`.
-        Command::Hook { words } => {
+        CliCommand::Hook { words } => {
             crate::hook::main(&words, |name| std::env::var(name).ok());
             Ok(())
         }
-        Command::Mcp => Box::pin(mcp::mcp(app)).await,
-        Command::Completions { shell } => completions(app, shell),
+        CliCommand::Mcp => Box::pin(mcp::mcp(app)).await,
+        CliCommand::Completions { shell } => completions(app, shell),
     }
 }
 
-fn completions(app: &mut App, shell: Shell) -> Done {
+fn completions(app: &mut CliApp, shell: Shell) -> Done {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "bethink", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();

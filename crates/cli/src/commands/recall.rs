@@ -1,46 +1,44 @@
 //! `bethink recall`: what the project remembers about something.
 
-use bethink_api::RecallRequest;
+use bethink_api::{RecallRequest, RecallTerm, RecalledMemory};
+use bethink_terminal::words::plural;
+use bethink_terminal::{StyledText, Tone, wrapped};
 
-use super::Done;
-use super::memory::{block, project};
-use crate::app::App;
+use crate::app::CliApp;
 use crate::args::Recall;
-use crate::draw::recalled;
-use crate::screen::Text;
-use crate::screen::words::plural;
+use crate::failure::Done;
 
-pub(crate) async fn recall(app: &mut App, how: &Recall) -> Done {
+const INDENT: &str = "    ";
+/// Lines of a text that show what it is about.
+const LINES: usize = 4;
+/// Words that are named as reasons.
+const TERMS: usize = 6;
+
+pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     let client = app.client().await?;
-    // Of a session that is named, what it was told already is left out.
-    let session_id = match app.session.is_some() {
-        true => Some(app.session(&client, None).await?.id),
-        false => None,
-    };
     let request = RecallRequest {
-        project_dir: project(app),
+        project_dir: app.project_dir(),
         query: how.query.join(" "),
-        session_id,
+        // What that session was told already is left out.
+        session_id: app.named_session(&client).await?,
         recent_tools: None,
         limit: how.limit,
     };
     let found = client.recall(&request).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&found)?);
-    }
-    if app.screen.quiet {
+    let Some(screen) = app.screen.unless_json(&found)? else { return Ok(()) };
+    if screen.quiet {
         let names = found.memories.into_iter().map(|memory| memory.name.into());
-        return Ok(app.screen.lines(names)?);
+        return Ok(screen.lines(names)?);
     }
     for (at, memory) in found.memories.iter().enumerate() {
         if at > 0 {
-            app.screen.gap()?;
+            screen.gap()?;
         }
-        let width = app.screen.look.width;
-        app.screen.lines(recalled::head(memory, width))?;
+        let width = screen.look.width;
+        screen.lines(head(memory, width))?;
         match how.full {
-            true => block(app, memory.content.trim_end())?,
-            false => app.screen.lines(recalled::beginning(memory, width))?,
+            true => screen.prose(memory.content.trim_end())?,
+            false => screen.lines(beginning(memory, width))?,
         }
     }
     let topics = plural(found.searched, "topic", "topics");
@@ -50,7 +48,102 @@ pub(crate) async fn recall(app: &mut App, how: &Recall) -> Done {
         _ => format!("of {topics}, chosen by the {} ranking", found.strategy),
     };
     if !found.memories.is_empty() {
-        app.screen.gap()?;
+        screen.gap()?;
     }
-    Ok(app.screen.note(Text::new().dim(said))?)
+    Ok(screen.hint(said)?)
+}
+
+/// Name, type and age; what it is about; why.
+fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
+    let scope = if memory.scope == "team" { "team/" } else { "" };
+    let kind = memory.kind.as_ref().map(|kind| format!("  {kind},")).unwrap_or_else(|| " ".into());
+    let name = StyledText::new()
+        .dim(scope)
+        .put(Tone::Accent, memory.name.clone())
+        .plain(format!("{kind} {}", memory.age));
+    let mut lines = vec![name.fitted(width)];
+    if let Some(about) = &memory.description {
+        lines.push(StyledText::from(INDENT).strong(about.clone()).fitted(width));
+    }
+    lines.push(StyledText::from(INDENT).dim(why(memory)).fitted(width));
+    lines
+}
+
+/// `score 0.82: fog (name, description), far (body)`
+fn why(memory: &RecalledMemory) -> String {
+    let score = match memory.why.place {
+        Some(place) => format!("number {place} of the model's choice"),
+        None => format!("score {:.2}", memory.score),
+    };
+    let term = |term: &RecallTerm| match term.fields.is_empty() {
+        true => term.term.clone(),
+        false => format!("{} ({})", term.term, term.fields.join(", ")),
+    };
+    let terms: Vec<String> = memory.why.terms.iter().take(TERMS).map(term).collect();
+    match terms.is_empty() {
+        true => score,
+        false => format!("{score}: {}", terms.join(", ")),
+    }
+}
+
+/// The first lines that hold words.
+fn beginning(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
+    let room = width.saturating_sub(INDENT.len());
+    let lines = memory.content.lines().filter(|line| line.chars().any(char::is_alphanumeric));
+    let shown = lines.take(LINES + 1).flat_map(|line| wrapped(line, room));
+    let mut shown: Vec<StyledText> =
+        shown.map(|line| StyledText::from(INDENT).plain(line)).collect();
+    let more = shown.len() > LINES || memory.truncated;
+    shown.truncate(LINES);
+    if more && let Some(last) = shown.pop() {
+        shown.push(last.dim(" …"));
+    }
+    shown.into_iter().map(|line| line.fitted(width)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_api::RecallWhy;
+
+    use super::*;
+    use bethink_terminal::LineMode;
+
+    fn shown(lines: &[StyledText]) -> Vec<String> {
+        lines.iter().map(|line| line.render(LineMode::One, false)).collect()
+    }
+
+    #[test]
+    fn a_memory_says_why_it_came() {
+        let term = |term: &str, fields: &[&str]| RecallTerm {
+            term: term.into(),
+            fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+        };
+        let memory = RecalledMemory {
+            scope: "team".into(),
+            name: "fog".into(),
+            kind: Some("project".into()),
+            description: Some("how far \u{202e}it is".into()),
+            age: "12 days ago".into(),
+            score: 0.8251,
+            content: "# Fog\n\n---\none\ntwo\nthree\nfour".into(),
+            why: RecallWhy {
+                terms: vec![term("fog", &["name", "body"]), term("far", &[])],
+                ..RecallWhy::default()
+            },
+            ..RecalledMemory::default()
+        };
+        assert_eq!(
+            shown(&head(&memory, 80)),
+            [
+                "team/fog  project, 12 days ago",
+                "    how far \\u{202e}it is",
+                "    score 0.83: fog (name, body), far",
+            ]
+        );
+        assert_eq!(
+            shown(&beginning(&memory, 80)),
+            ["    # Fog", "    one", "    two", "    three …"]
+        );
+        assert!(shown(&beginning(&memory, 10)).iter().all(|line| line.len() <= 13));
+    }
 }

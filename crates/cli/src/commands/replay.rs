@@ -1,25 +1,21 @@
 //! `bethink replay`: plays a recorded session through the daemon and measures.
 
+use bethink_replay::{Player, Recording, ReplayPlan, question};
+use bethink_terminal::ProgressLine;
+use bethink_terminal::words::plural;
 use bytes::Bytes;
 
-use super::Done;
 use super::played::Played;
-use crate::app::App;
+use crate::app::CliApp;
 use crate::args::Replay;
-use crate::drive::{Drive, Plan};
-use crate::failure::Failure;
-use crate::question::question;
-use crate::recording::Recording;
-use crate::screen::Text;
-use crate::screen::progress::Progress;
-use crate::screen::words::plural;
+use crate::failure::{CliFailure, Done};
 
-pub(crate) async fn replay(app: &mut App, how: &Replay) -> Done {
+pub(crate) async fn replay(app: &mut CliApp, how: &Replay) -> Done {
     let file =
-        std::fs::read(&how.file).map_err(|error| Failure::file("read", &how.file, &error))?;
+        std::fs::read(&how.file).map_err(|error| CliFailure::file("read", &how.file, &error))?;
     let recording = Recording::read(Bytes::from(file));
     if recording.messages.is_empty() {
-        return Err(Failure::hinted(
+        return Err(CliFailure::hinted(
             format!("{} holds no message of a main thread", how.file.display()),
             "a session file has one JSON record a line, as Claude Code writes them",
         ));
@@ -27,15 +23,15 @@ pub(crate) async fn replay(app: &mut App, how: &Replay) -> Done {
     let client = app.client().await?;
     let title = how.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let label = how.file.file_stem().unwrap_or_default().to_string_lossy();
-    let progress = Progress::new(&app.screen, &label);
-    let plan = Plan {
-        project_dir: app.project.display().to_string(),
+    let progress = ProgressLine::new(&app.screen, &label);
+    let plan = ReplayPlan {
+        project_dir: app.project_dir(),
         title,
         window: how.window,
         max_output: how.max_output,
         every: how.every,
     };
-    let mut drive = Drive::begin(&client, &recording, plan).await?;
+    let mut drive = Player::begin(&client, &recording, plan).await?;
     let (mut turns, mut compactions) = (0, 0);
     while let Some(step) = drive.step().await? {
         if let Some(report) = &step.report {
@@ -45,14 +41,13 @@ pub(crate) async fn replay(app: &mut App, how: &Replay) -> Done {
         }
         progress.at(step.done as u64, recording.messages.len() as u64);
     }
-    let told = !app.screen.json && !app.screen.quiet;
-    let question = if told { question(&recording) } else { None };
+    let question = if app.screen.is_terse() { None } else { question(&recording) };
     let played = Played::look(&client, drive, question).await?;
     drop(progress);
     show(app, &played, how.window)?;
     match played.outcome.invalid_prompts + played.outcome.overruns {
         0 => Ok(()),
-        _ => Err(Failure::Said),
+        _ => Err(CliFailure::Said),
     }
 }
 
@@ -64,20 +59,18 @@ fn so_far(turns: u64, compactions: u64) -> String {
     }
 }
 
-fn show(app: &mut App, played: &Played, window: u64) -> Done {
+fn show(app: &mut CliApp, played: &Played, window: u64) -> Done {
     let id = played.outcome.session_id;
-    if app.screen.json {
-        return Ok(app.screen.value(&played.outcome)?);
+    let Some(screen) = app.screen.unless_json(&played.outcome)? else { return Ok(()) };
+    if screen.quiet {
+        return Ok(screen.line(id.to_string())?);
     }
-    if app.screen.quiet {
-        return Ok(app.screen.line(id.to_string())?);
-    }
-    played.show_notes(&mut app.screen)?;
-    played.show_summary(&mut app.screen)?;
-    played.show_found(&mut app.screen)?;
-    played.show_figures(&mut app.screen, window)?;
-    app.screen.note(Text::new().dim(format!(
+    played.show_notes(screen)?;
+    played.show_summary(screen)?;
+    played.show_found(screen)?;
+    played.show_figures(screen, window)?;
+    screen.hint(format!(
         "\n the session is kept as {id}\n bethink context --session {id} shows its window\n bethink session rm {id} deletes it"
-    )))?;
+    ))?;
     Ok(())
 }

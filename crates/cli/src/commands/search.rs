@@ -2,27 +2,24 @@
 
 use bethink_api::{SearchHits, Session};
 use bethink_client::{Client, SearchQuery};
+use bethink_terminal::StyledText;
+use bethink_terminal::words::plural;
 use jiff::{SignedDuration, Timestamp};
 
-use super::Done;
 use super::import::finished;
-use crate::app::App;
+use crate::app::CliApp;
 use crate::args::Search;
 use crate::draw::hit;
-use crate::failure::Failure;
-use crate::screen::Text;
-use crate::screen::progress::Progress;
-use crate::screen::words::plural;
+use crate::failure::{CliFailure, Done};
 
-pub(crate) async fn search(app: &mut App, how: &Search) -> Done {
+pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
     let client = app.client().await?;
     if how.rebuild {
         return rebuild(app, &client).await;
     }
     let query = query(how, app.now)?;
-    let everywhere = how.all || (app.project_given && app.session.is_none());
-    if everywhere {
-        let project = app.project.display().to_string();
+    if how.all || (app.project_given && app.session.is_none()) {
+        let project = app.project_dir();
         let found = client.search_project(&project, &query).await?;
         return show(app, &found, None, &project);
     }
@@ -31,16 +28,13 @@ pub(crate) async fn search(app: &mut App, how: &Search) -> Done {
     show(app, &found, Some(&session), "")
 }
 
-fn show(app: &mut App, found: &SearchHits, session: Option<&Session>, project: &str) -> Done {
-    if app.screen.json {
-        return Ok(app.screen.value(found)?);
-    }
+fn show(app: &mut CliApp, found: &SearchHits, session: Option<&Session>, project: &str) -> Done {
+    let Some(screen) = app.screen.unless_json(found)? else { return Ok(()) };
     for (number, one) in found.hits.iter().enumerate() {
         if number > 0 {
-            app.screen.gap()?;
+            screen.gap()?;
         }
-        let lines = hit::hit(one, session.is_none(), app.screen.look, app.now);
-        app.screen.lines(lines)?;
+        screen.lines(hit::hit(one, session.is_none(), screen.look, app.now))?;
     }
     let place = hit::place(session, project);
     let said = match found.hits.len() {
@@ -48,49 +42,43 @@ fn show(app: &mut App, found: &SearchHits, session: Option<&Session>, project: &
         n => format!("{} in {place}", plural(n as u64, "hit", "hits")),
     };
     if !found.hits.is_empty() {
-        app.screen.gap()?;
+        screen.gap()?;
     }
-    let said = Text::new().dim(said).fitted(app.screen.look.width);
-    app.screen.note(said)?;
+    screen.note(StyledText::new().dim(said).fitted(screen.look.width))?;
     if let Some(best) = found.hits.first() {
         let whole = match session {
             Some(_) => format!("bethink history -m {}", best.seq),
             None => format!("bethink history --session {} -m {}", best.session_id, best.seq),
         };
-        app.screen.note(Text::new().dim(format!("the first one whole: {whole}")))?;
+        screen.hint(format!("the first one whole: {whole}"))?;
     }
     if !found.complete {
-        let told = "not all of it is indexed yet; ask again in a while";
-        app.screen.note(Text::new().dim(told))?;
+        screen.hint("not all of it is indexed yet; ask again in a while")?;
     }
     Ok(())
 }
 
-async fn rebuild(app: &mut App, client: &Client) -> Done {
+async fn rebuild(app: &mut CliApp, client: &Client) -> Done {
     let session = app.session(client, None).await?;
     let job = client.rebuild_search(session.id).await?;
-    let progress = Progress::new(&app.screen, "index");
-    let job = finished(client, job, &progress).await?;
-    drop(progress);
-    if app.screen.json {
-        return Ok(app.screen.value(&job)?);
-    }
+    let job = finished(app, client, job, "index").await?;
+    let Some(screen) = app.screen.unless_json(&job)? else { return Ok(()) };
     let done = plural(session.messages, "message", "messages");
-    Ok(app.screen.line(format!("{done} indexed anew"))?)
+    Ok(screen.line(format!("{done} indexed anew"))?)
 }
 
 /// The daemon's own limit. Checked here because a much longer question makes no address at all, and
 /// then the daemon would seem to be away.
 const MAX_QUERY_BYTES: usize = 10_000;
 
-fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, Failure> {
+fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, CliFailure> {
     let q = how.query.join(" ");
     if q.len() > MAX_QUERY_BYTES {
         let what = format!(
             "the question has {} bytes, at most {MAX_QUERY_BYTES} are searched for",
             q.len()
         );
-        return Err(Failure::hinted(what, "the rarest words of it are enough"));
+        return Err(CliFailure::hinted(what, "the rarest words of it are enough"));
     }
     Ok(SearchQuery {
         q,
@@ -104,12 +92,12 @@ fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, Failure> {
 }
 
 /// `2026-11-20`, a time of RFC 3339, or so long ago: `90min`, `3h`, `2d`, `1w`.
-pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, Failure> {
+pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, CliFailure> {
     let whole = text.parse::<Timestamp>().ok();
     let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().ok();
     let before = || now.checked_sub(span(text)?).ok();
     let time = whole.or_else(day).or_else(before).ok_or_else(|| {
-        Failure::hinted(
+        CliFailure::hinted(
             format!("{option} does not understand {text:?}"),
             "give a day (2026-11-20), a time (2026-11-20T09:00:00Z) or how long ago (90min, 3h, 2d, 1w)",
         )

@@ -1,28 +1,28 @@
 //! `bethink up --install` and `bethink down --uninstall`: the daemon as a service of its user.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use bethink_client::stop::stop;
 use bethink_client::{Client, StopError};
+use bethink_terminal::{Screen, StyledText, Tone};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Done, daemon};
-use crate::app::App;
-use crate::failure::Failure;
-use crate::screen::{Screen, Text, Tone};
+use super::daemon;
+use crate::app::{CliApp, starter};
+use crate::disk::Configured;
+use crate::failure::{CliFailure, Done};
 use crate::service::{Manager, Service, is_ours};
 
 /// How long a service manager may take until the daemon serves, and between two looks.
 const SERVES_WITHIN: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What stands where the service's file belongs.
-enum Found {
+enum UnitFile {
     Nothing,
     Same,
     Older,
@@ -44,17 +44,18 @@ struct Installed<'a> {
 
 /// Writes the service and has the manager start it; where no manager answers, says what to run, and starts
 /// the daemon the usual way.
-pub(crate) async fn install(app: &mut App, dry_run: bool) -> Done {
+pub(crate) async fn install(app: &mut CliApp, dry_run: bool) -> Done {
     ours(app)?;
-    let service = service(&app.starter()?.daemon)?;
-    let found = found(&service)?;
+    let service = service(&starter(&app.program)?.daemon)?;
+    let now = Configured::read(&service.file)?;
+    let found = found(&service, &now)?;
     let mut done = Installed {
         manager: service.manager.name(),
         file: &service.file,
         outcome: match found {
-            Found::Same => "same",
-            Found::Nothing | Found::Older if dry_run => "would be written",
-            Found::Nothing | Found::Older => "written",
+            UnitFile::Same => "same",
+            UnitFile::Nothing | UnitFile::Older if dry_run => "would be written",
+            UnitFile::Nothing | UnitFile::Older => "written",
         },
         enabled: None,
         run: service.enable.iter().map(|words| words.join(" ")).collect(),
@@ -62,8 +63,8 @@ pub(crate) async fn install(app: &mut App, dry_run: bool) -> Done {
         url: None,
     };
     if !dry_run {
-        if !matches!(found, Found::Same) {
-            write(&service).map_err(|error| Failure::file("write", &service.file, &error))?;
+        if !matches!(found, UnitFile::Same) {
+            now.write(&service.text, true)?;
         }
         if succeeds(&service.probe) {
             hand_over(app, &service, &found).await?;
@@ -72,10 +73,8 @@ pub(crate) async fn install(app: &mut App, dry_run: bool) -> Done {
         done.enabled = Some(done.run.is_empty());
         done.url = Some(daemon::running(app).await?.0.url().to_owned());
     }
-    match app.screen.json {
-        true => Ok(app.screen.value(&done)?),
-        false => Ok(show(&mut app.screen, &done)?),
-    }
+    let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
+    Ok(show(screen, &done)?)
 }
 
 fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
@@ -90,21 +89,21 @@ fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
     match done.enabled {
         Some(true) => screen.note(format!("{} starts the daemon at each login", done.manager))?,
         Some(false) => {
-            let why =
-                format!("{} does not answer here; in a session of your own, run:", done.manager);
-            screen.note(Text::new().put(Tone::Warn, why))?;
+            let why = "does not answer here; in a session of your own, run:";
+            screen.note(StyledText::new().put(Tone::Warn, format!("{} {why}", done.manager)))?;
         }
-        None => screen.note(Text::new().dim("then these are run:"))?,
+        None => screen.hint("then these are run:")?,
     }
     done.run.iter().try_for_each(|line| screen.note(format!("  {line}")))
 }
 
 /// Stops the service, removes its file, and stops the daemon whoever started it.
-pub(crate) async fn uninstall(app: &mut App, dry_run: bool) -> Done {
+pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
     ours(app)?;
     // the program may be gone already, and is not what is looked for
     let service = service(Path::new("bethinkd"))?;
-    let there = !matches!(found(&service)?, Found::Nothing);
+    let now = Configured::read(&service.file)?;
+    let there = !matches!(found(&service, &now)?, UnitFile::Nothing);
     let outcome = match (there, dry_run) {
         (false, _) => "not there",
         (true, true) => "would be removed",
@@ -117,7 +116,7 @@ pub(crate) async fn uninstall(app: &mut App, dry_run: bool) -> Done {
     }
     if there && !dry_run {
         fs::remove_file(&service.file)
-            .map_err(|error| Failure::file("remove", &service.file, &error))?;
+            .map_err(|error| CliFailure::file("remove", &service.file, &error))?;
     }
     if managed {
         run_all(&service.forget)?;
@@ -144,52 +143,41 @@ pub(crate) async fn uninstall(app: &mut App, dry_run: bool) -> Done {
 }
 
 /// `BETHINK_URL` names a daemon that is not this user's to start at logins.
-fn ours(app: &App) -> Done {
+fn ours(app: &CliApp) -> Done {
     match &app.places.url {
         None => Ok(()),
-        Some(url) => Err(Failure::hinted(
+        Some(url) => Err(CliFailure::hinted(
             format!("BETHINK_URL is set, and the daemon at {url} is looked after by somebody else"),
             "unset it to have a service of your own",
         )),
     }
 }
 
-fn service(daemon: &Path) -> Result<Service, Failure> {
+fn service(daemon: &Path) -> Result<Service, CliFailure> {
     let daemon = std::path::absolute(daemon).unwrap_or_else(|_| daemon.to_owned());
     let env = |name: &str| std::env::var(name).ok();
     Manager::of_this_system()
         .service(&daemon, rustix::process::getuid().as_raw(), &env)
-        .map_err(|error| Failure::new(error.to_string()))
+        .map_err(|error| CliFailure::new(error.to_string()))
 }
 
 /// A file that somebody wrote by hand is left alone.
-fn found(service: &Service) -> Result<Found, Failure> {
-    match fs::read_to_string(&service.file) {
-        Ok(text) if text == service.text => Ok(Found::Same),
-        Ok(text) if is_ours(&text) => Ok(Found::Older),
-        Ok(_) => Err(Failure::hinted(
+fn found(service: &Service, now: &Configured) -> Result<UnitFile, CliFailure> {
+    match now.text() {
+        None => Ok(UnitFile::Nothing),
+        Some(text) if text == service.text => Ok(UnitFile::Same),
+        Some(text) if is_ours(text) => Ok(UnitFile::Older),
+        Some(_) => Err(CliFailure::hinted(
             format!("{} is not ours, so it is left alone", service.file.display()),
             "move it away, then try again",
         )),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
-        Err(error) => Err(Failure::file("read", &service.file, &error)),
     }
 }
 
-/// Whole or not at all: a manager may read it at any moment.
-fn write(service: &Service) -> io::Result<()> {
-    let dir = service.file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(dir)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(service.text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&service.file).map(drop).map_err(|error| error.error)
-}
-
 /// A daemon that somebody started holds the home, so that the service's could not start: it goes first.
-async fn hand_over(app: &App, service: &Service, found: &Found) -> Done {
+async fn hand_over(app: &CliApp, service: &Service, found: &UnitFile) -> Done {
     let runs = Client::find(&app.places).await.is_ok();
-    if runs && matches!(found, Found::Same) && succeeds(&service.managed) {
+    if runs && matches!(found, UnitFile::Same) && succeeds(&service.managed) {
         return Ok(());
     }
     if runs && app.places.url.is_none() {
@@ -202,7 +190,7 @@ async fn hand_over(app: &App, service: &Service, found: &Found) -> Done {
         if tokio::time::Instant::now() > until {
             let hint = "journalctl --user -u bethinkd says why, where there is a journal";
             let what = format!("{} has not started the daemon", service.manager.name());
-            return Err(Failure::hinted(what, hint));
+            return Err(CliFailure::hinted(what, hint));
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
@@ -221,23 +209,24 @@ fn run_all(commands: &[Vec<String>]) -> Done {
 }
 
 fn run(command: &[String]) -> Done {
-    let [program, arguments @ ..] = command else { return Ok(()) };
     let line = command.join(" ");
-    let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let ran = ran.map_err(|error| Failure::new(format!("{line} did not run: {error}")))?;
+    let ran =
+        output(command).map_err(|error| CliFailure::new(format!("{line} did not run: {error}")))?;
     match ran.status.success() {
         true => Ok(()),
         false => {
             let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
-            Err(Failure::new(format!("{line} failed ({}): {said}", ran.status)))
+            Err(CliFailure::new(format!("{line} failed ({}): {said}", ran.status)))
         }
     }
 }
 
-/// Nothing of it reaches the terminal.
 fn succeeds(command: &[String]) -> bool {
-    let [program, arguments @ ..] = command else { return false };
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    output(command).is_ok_and(|ran| ran.status.success())
+}
+
+/// Nothing of it reaches the terminal.
+fn output(command: &[String]) -> io::Result<Output> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    Command::new(program).args(arguments).stdin(Stdio::null()).output()
 }

@@ -1,20 +1,17 @@
 //! `bethink todo`: the session's list as it stands.
 
 use bethink_api::{TodoPriority, TodoStatus};
+use bethink_terminal::{StyledText, Tone};
 
-use super::Done;
-use crate::app::App;
-use crate::screen::{Text, Tone};
+use crate::app::CliApp;
+use crate::failure::Done;
 
-pub(crate) async fn todo(app: &mut App) -> Done {
-    let client = app.client().await?;
-    let session = app.session(&client, None).await?;
+pub(crate) async fn todo(app: &mut CliApp) -> Done {
+    let (client, session) = app.client_and_session(None).await?;
     let todos = client.todos(session.id).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&todos)?);
-    }
+    let Some(screen) = app.screen.unless_json(&todos)? else { return Ok(()) };
     if todos.todos.is_empty() {
-        return Ok(app.screen.note("nothing to do")?);
+        return Ok(screen.note("nothing to do")?);
     }
     for todo in &todos.todos {
         let (mark, tone) = match todo.status {
@@ -23,8 +20,8 @@ pub(crate) async fn todo(app: &mut App) -> Done {
             TodoStatus::Pending => ("[ ]", Tone::Plain),
         };
         let high = if todo.priority == TodoPriority::High { "  high" } else { "" };
-        let line = Text::from(" ").put(tone, mark).plain(" ").put(tone, todo.content.clone());
-        app.screen.line(line.put(Tone::Warn, high))?;
+        let line = StyledText::from(" ").put(tone, mark).plain(" ").put(tone, todo.content.clone());
+        screen.line(line.put(Tone::Warn, high))?;
     }
     Ok(())
 }

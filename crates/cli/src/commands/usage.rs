@@ -1,16 +1,16 @@
 //! `bethink usage`: what models were asked, session by session, and what it cost.
 
+use bethink_api::UsageBy;
 use bethink_client::UsageQuery;
+use bethink_terminal::StyledText;
 use uuid::Uuid;
 
-use super::Done;
 use super::search::time;
-use crate::app::App;
-use crate::args::Usage;
+use crate::app::CliApp;
 use crate::draw::usage;
-use crate::screen::Text;
+use crate::failure::Done;
 
-pub(crate) async fn usage(app: &mut App, how: &Usage) -> Done {
+pub(crate) async fn usage(app: &mut CliApp, since: Option<&str>) -> Done {
     let client = app.client().await?;
     // A whole id may be of a session that was deleted since.
     let session = match app.session.as_deref().map(Uuid::parse_str) {
@@ -18,29 +18,25 @@ pub(crate) async fn usage(app: &mut App, how: &Usage) -> Done {
         Some(Err(_)) => Some(app.session(&client, None).await?.id),
         None => None,
     };
-    let since = how.since.as_deref().map(|text| time("--since", text, app.now)).transpose()?;
-    let query = UsageQuery { session, since, by_session: true };
+    let since = since.map(|text| time("--since", text, app.now)).transpose()?;
+    let query = UsageQuery { session, since, by: Some(UsageBy::Session) };
     let told = client.usage(&query).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&told)?);
-    }
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     if told.totals.calls == 0 {
-        return Ok(app.screen.note("no model was asked")?);
+        return Ok(screen.note("no model was asked")?);
     }
-    let lines = usage::by_session(&told.rows, app.screen.look.width, app.now);
-    app.screen.lines(lines)?;
-    if app.screen.quiet {
+    screen.lines(usage::by_session(&told.rows, screen.look.width, app.now))?;
+    if screen.quiet {
         return Ok(());
     }
-    app.screen.gap()?;
-    app.screen.line(Text::new().dim("  in all    ").plain(usage::total(&told.totals)))?;
-    app.screen.line(Text::new().dim("  today     ").then(usage::today(&told.today)))?;
+    screen.gap()?;
+    screen.line(StyledText::new().dim("  in all    ").plain(usage::total(&told.totals)))?;
+    screen.line(StyledText::new().dim("  today     ").then(usage::today(&told.today)))?;
     if let Some(unpriced) = usage::unpriced(told.totals.unpriced) {
-        app.screen.note(Text::new().dim(unpriced))?;
+        screen.hint(unpriced)?;
     }
     if told.more {
-        app.screen
-            .note(Text::new().dim("there are older ones; --session or --json narrows it down"))?;
+        screen.hint("there are older ones; --session or --json narrows it down")?;
     }
     Ok(())
 }

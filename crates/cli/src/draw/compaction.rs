@@ -1,17 +1,15 @@
 //! A compaction: before and after, what was kept, restored and summarised, how much is still known.
 
 use bethink_api::Compaction;
+use bethink_terminal::words::{count, percent, plural};
+use bethink_terminal::{StyledText, TerminalLook, Tone};
 
-use crate::screen::words::{count, percent, plural};
-use crate::screen::{Look, Text, Tone};
-
-/// Columns of the names on the left.
 const NAMES: usize = 12;
 /// Lost names and restored things that are named one by one.
 const NAMED: usize = 5;
 
 /// `window` gives the two bars their scale.
-pub(crate) fn panel(compaction: &Compaction, window: u64, look: Look) -> Vec<Text> {
+pub(crate) fn panel(compaction: &Compaction, window: u64, look: TerminalLook) -> Vec<StyledText> {
     let c = compaction;
     let mut lines = vec![
         size("before", c.tokens_before, window, look, Tone::Warn),
@@ -30,7 +28,7 @@ pub(crate) fn panel(compaction: &Compaction, window: u64, look: Look) -> Vec<Tex
         fidelity(c),
     ];
     lines.extend(proved(c));
-    lines.extend(warning(c));
+    lines.extend(c.warning.iter().map(|said| name("warning").put(Tone::Warn, said.clone())));
     lines.extend(
         c.attempts.iter().take(NAMED).map(|reason| name("tried first").dim(reason.clone())),
     );
@@ -40,11 +38,11 @@ pub(crate) fn panel(compaction: &Compaction, window: u64, look: Look) -> Vec<Tex
     lines.into_iter().map(|line| line.fitted(look.width)).collect()
 }
 
-fn name(name: &str) -> Text {
-    Text::from("  ").dim(format!("{name:<NAMES$}"))
+fn name(name: &str) -> StyledText {
+    StyledText::from("  ").dim(format!("{name:<NAMES$}"))
 }
 
-fn size(label: &str, tokens: u64, window: u64, look: Look, tone: Tone) -> Text {
+fn size(label: &str, tokens: u64, window: u64, look: TerminalLook, tone: Tone) -> StyledText {
     let room = look.width.saturating_sub(NAMES + 22).clamp(10, 60) as u64;
     let cells = (tokens.saturating_mul(room) / window.max(1)).clamp(1, room);
     let block = if look.colour { "█" } else { "#" };
@@ -52,7 +50,7 @@ fn size(label: &str, tokens: u64, window: u64, look: Look, tone: Tone) -> Text {
     name(label).plain(format!("{:>9} ", count(tokens))).put(tone, bar)
 }
 
-fn restored(c: &Compaction) -> Text {
+fn restored(c: &Compaction) -> StyledText {
     if c.restored.is_empty() {
         return name("restored").dim("nothing: all in use is in the kept part");
     }
@@ -67,54 +65,55 @@ fn restored(c: &Compaction) -> Text {
     name("restored").plain(list)
 }
 
-fn fidelity(c: &Compaction) -> Text {
-    let tone = super::played::fidelity(c.fidelity);
+fn fidelity(c: &Compaction) -> StyledText {
+    let tone = fidelity_tone(c.fidelity);
     let detail = &c.fidelity_detail;
-    let mut told = format!(
-        ", {} of {} still readable",
-        count(detail.kept),
-        plural(detail.names, "name in use", "names in use")
-    );
-    if !detail.lost.is_empty() {
-        let lost: Vec<_> = detail.lost.iter().take(NAMED).map(String::as_str).collect();
-        told.push_str(&format!("; lost {}", lost.join(", ")));
-    }
+    let names = plural(detail.names, "name in use", "names in use");
+    let lost = named("; lost ", &detail.lost);
+    let told = format!(", {} of {names} still readable{lost}", count(detail.kept));
     name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
 }
 
-/// What the session did use again, once it has gone on.
-fn proved(c: &Compaction) -> Option<Text> {
-    let hindsight = c.fidelity_detail.hindsight.as_ref()?;
-    let mut told = format!(
-        "{} of {} used again could be read",
-        count(hindsight.kept),
-        plural(hindsight.names, "name", "names")
-    );
-    if !hindsight.lost.is_empty() {
-        let lost: Vec<_> = hindsight.lost.iter().take(NAMED).map(String::as_str).collect();
-        told.push_str(&format!("; not {}", lost.join(", ")));
+pub(crate) fn fidelity_tone(fidelity: f64) -> Tone {
+    match fidelity {
+        f if f >= 0.95 => Tone::Good,
+        f if f >= 0.8 => Tone::Warn,
+        _ => Tone::Bad,
     }
+}
+
+/// What the session did use again, once it has gone on.
+fn proved(c: &Compaction) -> Option<StyledText> {
+    let hindsight = c.fidelity_detail.hindsight.as_ref()?;
+    let names = plural(hindsight.names, "name", "names");
+    let lost = named("; not ", &hindsight.lost);
+    let told = format!("{} of {names} used again could be read{lost}", count(hindsight.kept));
     Some(name("proved").plain(told))
 }
 
-fn warning(c: &Compaction) -> Option<Text> {
-    c.warning.as_ref().map(|warning| name("warning").put(Tone::Warn, warning.clone()))
+/// The first of the lost names behind a word; nothing where none was lost.
+fn named(word: &str, lost: &[String]) -> String {
+    match lost.get(..NAMED).unwrap_or(lost) {
+        [] => String::new(),
+        lost => format!("{word}{}", lost.join(", ")),
+    }
 }
 
 /// The first lines of the summary that say something; what a template says of its sections does not.
-pub(crate) fn summary(compaction: &Compaction, lines: usize, look: Look) -> Vec<Text> {
+pub(crate) fn summary(
+    compaction: &Compaction,
+    lines: usize,
+    look: TerminalLook,
+) -> Vec<StyledText> {
     let hint = |line: &str| line.starts_with('_') && line.ends_with('_');
     let said = compaction.summary.lines().map(str::trim_end);
     let said = said.filter(|line| !line.trim().is_empty() && !hint(line));
     let all = said.clone().count();
-    let mut out: Vec<Text> = said
-        .take(lines)
-        .map(|line| Text::new().dim("  │ ").plain(line).fitted(look.width))
-        .collect();
+    let line = |line| StyledText::new().dim("  │ ").plain(line).fitted(look.width);
+    let mut out: Vec<StyledText> = said.take(lines).map(line).collect();
     if all > lines {
-        out.push(
-            Text::new().dim(format!("  │ … and {}", plural((all - lines) as u64, "line", "lines"))),
-        );
+        let more = plural((all - lines) as u64, "line", "lines");
+        out.push(StyledText::new().dim(format!("  │ … and {more}")));
     }
     out
 }
@@ -125,7 +124,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::screen::escape::Lines;
+    use bethink_terminal::LineMode;
 
     fn compaction() -> Compaction {
         Compaction {
@@ -165,11 +164,11 @@ mod tests {
 
     #[test]
     fn a_panel_tells_what_became_of_everything() {
-        let look = Look { colour: false, width: 80, live: false, progress: false };
+        let look = TerminalLook { colour: false, width: 80, live: false, progress: false };
         let lines: Vec<String> = panel(&compaction(), 24_000, look)
             .into_iter()
             .chain(summary(&compaction(), 2, look))
-            .map(|line| line.render(Lines::One, false))
+            .map(|line| line.render(LineMode::One, false))
             .collect();
         let expect = "  before         16,904 ################################
   after           7,210 #############  −57.3%

@@ -1,12 +1,11 @@
 //! What happens in a session beside its messages, a line each.
 
+use bethink_terminal::words::count;
+use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
-use crate::screen::words::count;
-use crate::screen::{Look, Text, Tone};
-
 /// `None` for what a reader need not know.
-pub(crate) fn event(kind: &str, data: &str, look: Look) -> Option<Text> {
+pub(crate) fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
     let data: Value = serde_json::from_str(data).ok()?;
     let (tone, told) = match kind {
         "model" => model(&data)?,
@@ -23,7 +22,7 @@ pub(crate) fn event(kind: &str, data: &str, look: Look) -> Option<Text> {
         }
         _ => return None,
     };
-    Some(Text::from("  · ").put(tone, kind).plain("  ").plain(told).fitted(look.width))
+    Some(StyledText::from("  · ").put(tone, kind).plain("  ").plain(told).fitted(look.width))
 }
 
 fn text<'a>(data: &'a Value, name: &str) -> &'a str {
@@ -49,49 +48,45 @@ fn compaction(data: &Value) -> (Tone, String) {
     (Tone::Good, format!("{trigger}, {level}: {before} to {after} tokens, fidelity {fidelity:.2}"))
 }
 
-/// A step on the way to a model's answer.
 fn model(data: &Value) -> Option<(Tone, String)> {
-    let told = match text(data, "step") {
+    let (tone, told) = match text(data, "step") {
         "asked" => {
             let (model, tokens) = (text(data, "model"), number(data, "tokens"));
-            return Some((
-                Tone::Good,
-                format!("{}: {model} is asked, {tokens} tokens", text(data, "purpose")),
-            ));
+            (Tone::Good, format!("{model} is asked, {tokens} tokens"))
         }
         "answered" => {
             let seconds = data["ms"].as_f64().unwrap_or(0.0) / 1_000.0;
             let output = number(data, "output_tokens");
-            return Some((
-                Tone::Good,
-                format!("{}: answered, {output} tokens in {seconds:.1} s", text(data, "purpose")),
-            ));
+            (Tone::Good, format!("answered, {output} tokens in {seconds:.1} s"))
         }
-        "failed" => format!("{}, {}", text(data, "class"), text(data, "message")),
+        "failed" => (Tone::Warn, format!("{}, {}", text(data, "class"), text(data, "message"))),
         "again" => match data["wait_ms"].as_f64().unwrap_or(0.0) / 1_000.0 {
-            wait if wait > 0.0 => format!("again in {wait:.1} s"),
-            _ => format!("again, {}", text(data, "change")),
+            wait if wait > 0.0 => (Tone::Warn, format!("again in {wait:.1} s")),
+            _ => (Tone::Warn, format!("again, {}", text(data, "change"))),
         },
         "gave_up" => {
             let (class, message) = (text(data, "class"), text(data, "message"));
-            format!("goes on without the model: {class}, {message}")
+            (Tone::Warn, format!("goes on without the model: {class}, {message}"))
         }
-        "refused" => format!("the answer can't be used: {}", text(data, "message")),
-        "denied" => format!("{} was denied: {}", text(data, "tool"), text(data, "reason")),
+        "refused" => (Tone::Warn, format!("the answer can't be used: {}", text(data, "message"))),
+        "denied" => {
+            let (tool, reason) = (text(data, "tool"), text(data, "reason"));
+            (Tone::Warn, format!("{tool} was denied: {reason}"))
+        }
         _ => return None,
     };
-    Some((Tone::Warn, format!("{}: {told}", text(data, "purpose"))))
+    Some((tone, format!("{}: {told}", text(data, "purpose"))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::escape::Lines;
+    use bethink_terminal::LineMode;
 
     fn shown(kind: &str, data: &str) -> String {
-        let look = Look { colour: false, width: 100, live: false, progress: false };
+        let look = TerminalLook { colour: false, width: 100, live: false, progress: false };
         let line = event(kind, data, look);
-        line.map(|line| line.render(Lines::One, false)).unwrap_or_default()
+        line.map(|line| line.render(LineMode::One, false)).unwrap_or_default()
     }
 
     #[test]

@@ -1,72 +1,56 @@
 //! What is worth knowing of a window beside its bar: level, what is left, cache, stages, notices.
 
-use bethink_api::{CacheFall, ContextReport, LastCompaction, StageReport};
+use bethink_api::{CacheFall, ContextReport, FillLevel, LastCompaction, StageReport};
+use bethink_terminal::words::{ago, count, plural};
+use bethink_terminal::{StyledText, Tone};
 use jiff::Timestamp;
 
-use crate::screen::words::{ago, count, plural};
-use crate::screen::{Text, Tone};
-
 /// One line a fact, with a name on the left.
-pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<Text> {
-    let fact = |name: &str| Text::from("  ").dim(format!("{name:<12}"));
+pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
+    let fact = |name: &str| StyledText::from("  ").dim(format!("{name:<12}"));
     let t = &report.thresholds;
-    let (tone, name) = level(&report.level);
+    let (tone, name) = level(report.level);
+    let usable = format!(", {:.0}% of the {} usable", report.percent, count(t.effective));
+    let due = match report.remaining {
+        0 => "due now".to_owned(),
+        left => format!("in {} tokens", count(left)),
+    };
+    let (auto, warning, blocking) = (count(t.auto), count(t.warning), count(t.blocking));
+    let at = format!(", at {auto}; warning {warning}, blocking {blocking}");
     let mut lines = vec![
-        fact("level").put(tone, name).dim(format!(
-            ", {:.0}% of the {} usable",
-            report.percent,
-            count(t.effective)
-        )),
-        fact("compaction")
-            .plain(match report.remaining {
-                0 => "due now".to_owned(),
-                left => format!("in {} tokens", count(left)),
-            })
-            .dim(format!(
-                ", at {}; warning {}, blocking {}",
-                count(t.auto),
-                count(t.warning),
-                count(t.blocking)
-            )),
+        fact("level").put(tone, name).dim(usable),
+        fact("compaction").plain(due).dim(at),
         cache(fact("cache"), report),
     ];
-    lines.extend(
-        report.cache.last.iter().map(|last| fall(fact(""), report.cache.breaks, last, now)),
-    );
+    let last = report.cache.last.iter();
+    lines.extend(last.map(|last| fall(fact(""), report.cache.breaks, last, now)));
     lines.extend([fact("messages").plain(count(report.messages)), tokens(fact("tokens"), report)]);
     if let Some(last) = &report.last_compaction {
         lines.push(fact("compacted").plain(ago(&last.at, now)).dim(level_and_fidelity(last)));
         lines.extend(last.warning.iter().map(|w| fact("").put(Tone::Warn, w.clone())));
     }
-    lines.extend(
-        report
-            .stages
-            .iter()
-            .filter(|stage| did_something(stage))
-            .map(|stage| fact("stage").plain(stage.stage.clone()).dim(change(stage))),
-    );
+    let stages = report.stages.iter().filter(|stage| did_something(stage));
+    lines.extend(stages.map(|stage| fact("stage").plain(stage.stage.clone()).dim(change(stage))));
     lines.extend(report.repairs.iter().map(|repair| fact("repaired").plain(repair.clone())));
     lines
         .extend(report.notices.iter().map(|notice| fact("notice").put(Tone::Warn, notice.clone())));
     lines
 }
 
-fn cache(fact: Text, report: &ContextReport) -> Text {
+fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
     let share = format!("{:.1}%", report.predicted_cache_hit * 100.0);
-    match (report.first_changed, &report.changed_by) {
-        (None, _) if report.predicted_cache_hit == 0.0 => {
-            fact.dim("no prompt was handed out so far")
-        }
-        (None, _) => fact.plain(share).dim(" of the prompt is as it was the last time"),
-        (Some(at), None) => fact.plain(share).dim(format!(" kept; changed from message {at} on")),
-        (Some(at), Some(by)) => {
-            fact.plain(share).dim(format!(" kept; changed from message {at} on by {by}"))
-        }
-    }
+    let Some(at) = report.first_changed else {
+        return match report.predicted_cache_hit == 0.0 {
+            true => fact.dim("no prompt was handed out so far"),
+            false => fact.plain(share).dim(" of the prompt is as it was the last time"),
+        };
+    };
+    let by = report.changed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    fact.plain(share).dim(format!(" kept; changed from message {at} on{by}"))
 }
 
 /// What the provider's figures told of its cache last.
-fn fall(fact: Text, breaks: u64, last: &CacheFall, now: Timestamp) -> Text {
+fn fall(fact: StyledText, breaks: u64, last: &CacheFall, now: Timestamp) -> StyledText {
     let tone = if last.expected { Tone::Dim } else { Tone::Warn };
     let expected = if last.expected { ", as expected" } else { "" };
     let told = format!(
@@ -80,7 +64,7 @@ fn fall(fact: Text, breaks: u64, last: &CacheFall, now: Timestamp) -> Text {
 }
 
 /// Who counted, and how far off the share is that nobody did.
-fn tokens(fact: Text, report: &ContextReport) -> Text {
+fn tokens(fact: StyledText, report: &ContextReport) -> StyledText {
     let estimate = &report.estimate;
     let fact = fact.plain(count(report.tokens)).dim(match estimate.reported {
         0 => ", estimated".to_owned(),
@@ -112,14 +96,13 @@ fn change(stage: &StageReport) -> String {
     format!(" {tokens}{touched}: {}", stage.why)
 }
 
-/// The level in its colour.
-pub(crate) fn level(level: &str) -> (Tone, &str) {
+pub(crate) fn level(level: FillLevel) -> (Tone, String) {
     let tone = match level {
-        "comfortable" => Tone::Good,
-        "degrading" | "warning" => Tone::Warn,
-        _ => Tone::Bad,
+        FillLevel::Comfortable => Tone::Good,
+        FillLevel::Degrading | FillLevel::Warning => Tone::Warn,
+        FillLevel::Auto | FillLevel::Blocking => Tone::Bad,
     };
-    (tone, level)
+    (tone, level.to_string())
 }
 /// Compactions that a recorder made were never scored.
 fn level_and_fidelity(last: &LastCompaction) -> String {

@@ -1,25 +1,27 @@
 //! One hit of a search: where it is, what it answers, and the words that were found.
 
 use bethink_api::{SearchHit, Session};
+use bethink_terminal::words::ago;
+use bethink_terminal::{StyledText, TerminalLook, Tone};
 use jiff::Timestamp;
 
-use crate::screen::text::columns;
-use crate::screen::words::ago;
-use crate::screen::{Look, Text, Tone};
-
 const INDENT: &str = "    ";
-/// Lines that a snippet takes at most.
 const LINES: usize = 4;
 /// Characters of a session's id that tell it from others.
 const ID_CHARS: usize = 8;
 
-pub(crate) fn hit(hit: &SearchHit, across: bool, look: Look, now: Timestamp) -> Vec<Text> {
+pub(crate) fn hit(
+    hit: &SearchHit,
+    across: bool,
+    look: TerminalLook,
+    now: Timestamp,
+) -> Vec<StyledText> {
     // Results stand in the user's turns, but nobody said them.
     let who = match &hit.answers {
         Some(call) => format!("{} result", call.tool),
-        None => hit.role.clone(),
+        None => hit.role.to_string(),
     };
-    let mut head = Text::new()
+    let mut head = StyledText::new()
         .strong(format!("#{}", hit.seq))
         .plain(" ")
         .put(Tone::Accent, who)
@@ -29,7 +31,7 @@ pub(crate) fn hit(hit: &SearchHit, across: bool, look: Look, now: Timestamp) -> 
     }
     let mut lines = vec![head.fitted(look.width)];
     if let Some(call) = &hit.answers {
-        let said = Text::from(INDENT).dim(format!("of #{}: {}", call.seq, call.input));
+        let said = StyledText::from(INDENT).dim(format!("of #{}: {}", call.seq, call.input));
         lines.push(said.fitted(look.width));
     }
     lines.extend(wrapped(&pieces(&hit.snippet, &hit.highlights), look.width));
@@ -54,48 +56,26 @@ pub(crate) fn place(session: Option<&Session>, project: &str) -> String {
     }
 }
 
-/// Words with the space before them left out; a word may have several tones.
-type Word = Vec<(Tone, String)>;
-
-fn pieces(snippet: &str, highlights: &[[usize; 2]]) -> Vec<Word> {
-    let mut words: Vec<Word> = vec![Vec::new()];
-    for (at, c) in snippet.chars().enumerate() {
-        if c == ' ' {
-            words.push(Vec::new());
-            continue;
-        }
-        let found = highlights.iter().any(|[start, end]| (*start..*end).contains(&at));
-        let tone = if found { Tone::Strong } else { Tone::Plain };
-        let Some(word) = words.last_mut() else { continue };
-        match word.last_mut() {
-            Some((last, text)) if *last == tone => text.push(c),
-            _ => word.push((tone, c.to_string())),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
+/// The words of a snippet; what was found in them is strong.
+fn pieces(snippet: &str, highlights: &[[usize; 2]]) -> Vec<StyledText> {
+    let is_found = |at| highlights.iter().any(|[start, end]| (*start..*end).contains(&at));
+    let tone = |at| if is_found(at) { Tone::Strong } else { Tone::Plain };
+    let chars: Vec<_> = snippet.chars().enumerate().map(|(at, c)| (tone(at), c)).collect();
+    let words = chars.split(|(_, c)| *c == ' ').filter(|word| !word.is_empty());
+    words.map(StyledText::of_chars).collect()
 }
 
-fn wrapped(words: &[Word], width: usize) -> Vec<Text> {
-    let room = width.saturating_sub(INDENT.len()).max(1);
-    let mut lines: Vec<(Text, usize)> = Vec::new();
+fn wrapped(words: &[StyledText], width: usize) -> Vec<StyledText> {
+    let mut lines: Vec<StyledText> = Vec::new();
     for word in words {
-        let wide: usize = word.iter().map(|(_, text)| columns(text)).sum();
-        let fits = lines.last().is_some_and(|(_, used)| used + 1 + wide <= room);
-        let (line, used) = match lines.pop() {
-            Some((line, used)) if fits => (line.plain(" "), used + 1),
-            Some(full) => {
-                lines.push(full);
-                (Text::from(INDENT), 0)
-            }
-            None => (Text::from(INDENT), 0),
-        };
-        let line = word.iter().fold(line, |line, (tone, text)| line.put(*tone, text.clone()));
-        lines.push((line, used + wide));
+        match lines.last_mut().filter(|line| line.width() + 1 + word.width() <= width) {
+            Some(line) => *line = std::mem::take(line).plain(" ").then(word.clone()),
+            None => lines.push(StyledText::from(INDENT).then(word.clone())),
+        }
     }
     let more = lines.len() > LINES;
     lines.truncate(LINES);
-    let mut lines: Vec<Text> = lines.into_iter().map(|(line, _)| line.fitted(width)).collect();
+    let mut lines: Vec<StyledText> = lines.into_iter().map(|line| line.fitted(width)).collect();
     if more && let Some(last) = lines.pop() {
         lines.push(last.dim(" …").fitted(width));
     }
@@ -105,11 +85,11 @@ fn wrapped(words: &[Word], width: usize) -> Vec<Text> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::escape::Lines;
+    use bethink_terminal::LineMode;
 
     fn check(snippet: &str, highlights: &[[usize; 2]], width: usize, expect: &[&str]) {
         let lines = wrapped(&pieces(snippet, highlights), width);
-        let lines: Vec<_> = lines.iter().map(|line| line.render(Lines::One, true)).collect();
+        let lines: Vec<_> = lines.iter().map(|line| line.render(LineMode::One, true)).collect();
         assert_eq!(lines, expect);
     }
 
@@ -131,6 +111,6 @@ mod tests {
         let lines = wrapped(&pieces(&"word ".repeat(100), &[]), 20);
         assert_eq!(lines.len(), LINES);
         assert!(lines.iter().all(|line| line.width() <= 20));
-        assert!(lines[LINES - 1].render(Lines::One, false).ends_with('…'));
+        assert!(lines[LINES - 1].render(LineMode::One, false).ends_with('…'));
     }
 }

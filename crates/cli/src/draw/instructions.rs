@@ -1,18 +1,17 @@
 //! The chain of instruction files: what counts, in order, and what does not, with the reason.
 
 use bethink_api::{InstructionChain, InstructionFile, SkippedInstruction};
-
-use crate::screen::words::{bytes, count, plural};
-use crate::screen::{Align, Table, Text, Tone, wrapped};
+use bethink_terminal::words::{bytes, count, plural};
+use bethink_terminal::{StyledText, TextTable, Tone, hanging};
 
 /// From where paths are short.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Places<'a> {
+pub(crate) struct ShortPaths<'a> {
     pub(crate) root: &'a str,
     pub(crate) home: &'a str,
 }
 
-impl Places<'_> {
+impl ShortPaths<'_> {
     /// Relative to the project, or to the home.
     pub(crate) fn short(&self, path: &str) -> String {
         let below = |root: &str| match root {
@@ -23,9 +22,7 @@ impl Places<'_> {
             .or_else(|| below(self.home).map(|path| format!("~/{path}")))
             .unwrap_or_else(|| path.to_owned())
     }
-}
 
-impl Places<'_> {
     /// Words with the project's paths in them, shorter.
     pub(crate) fn said(&self, words: &str) -> String {
         match self.root {
@@ -35,38 +32,36 @@ impl Places<'_> {
     }
 }
 
-/// A row for each loaded file, its warnings below it.
-pub(crate) fn files(chain: &InstructionChain, places: &Places<'_>, width: usize) -> Vec<Text> {
+pub(crate) fn files(
+    chain: &InstructionChain,
+    places: &ShortPaths<'_>,
+    width: usize,
+) -> Vec<StyledText> {
     if chain.files.is_empty() {
-        return vec![Text::new().dim(format!("no instruction file counts in {}", chain.cwd))];
+        return vec![StyledText::new().dim(format!("no instruction file counts in {}", chain.cwd))];
     }
-    let mut table = Table::new(&[
-        ("kind", Align::Left),
-        ("file", Align::Left),
-        ("lines", Align::Right),
-        ("tokens", Align::Right),
-        ("why", Align::Left),
-    ]);
+    let mut table = TextTable::new(&["kind", "file", ">lines", ">tokens", "why"]);
     for file in &chain.files {
         let tone = if file.touched { Tone::Accent } else { Tone::Plain };
         table.row(vec![
-            Text::new().dim(file.kind.clone()),
-            Text::new().put(tone, places.short(&file.path)),
+            StyledText::new().dim(file.kind.clone()),
+            StyledText::new().put(tone, places.short(&file.path)),
             count(file.lines).into(),
             count(file.tokens).into(),
-            Text::new().dim(why(file, places)),
+            StyledText::new().dim(why(file, places)),
         ]);
     }
     let mut lines = table.lines(width).into_iter();
-    let mut out: Vec<Text> = lines.next().into_iter().collect();
+    let mut out: Vec<StyledText> = lines.next().into_iter().collect();
     for (line, file) in lines.zip(&chain.files) {
         out.push(line);
-        out.extend(file.warnings.iter().map(|said| warning(said)));
+        let warning = |said| StyledText::from("  ").put(Tone::Warn, format!("! {said}"));
+        out.extend(file.warnings.iter().map(warning));
     }
     out
 }
 
-fn why(file: &InstructionFile, places: &Places<'_>) -> String {
+fn why(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
     match &file.imported_by {
         Some(by) => format!("by {}", places.short(by)),
         None if file.touched => places.said(&file.why),
@@ -77,29 +72,30 @@ fn why(file: &InstructionFile, places: &Places<'_>) -> String {
     }
 }
 
-fn warning(said: &str) -> Text {
-    Text::from("  ").put(Tone::Warn, format!("! {said}"))
-}
-
 /// What is not loaded: first what may be missed.
-pub(crate) fn skipped(chain: &InstructionChain, places: &Places<'_>, width: usize) -> Vec<Text> {
-    let (harmless, missed): (Vec<_>, Vec<_>) =
-        chain.skipped.iter().partition(|skipped| skipped.harmless);
+pub(crate) fn skipped(
+    chain: &InstructionChain,
+    places: &ShortPaths<'_>,
+    width: usize,
+) -> Vec<StyledText> {
+    let mut all: Vec<_> = chain.skipped.iter().collect();
+    all.sort_by_key(|skipped| skipped.harmless);
     let mut out = Vec::new();
-    for skipped in missed.into_iter().chain(harmless) {
-        if out.is_empty() {
-            out.push(Text::new());
-            out.push(Text::new().dim("not loaded"));
-        }
-        out.extend(one_skipped(skipped, places, width));
+    if !all.is_empty() {
+        out.extend([StyledText::new(), StyledText::new().dim("not loaded")]);
     }
+    out.extend(all.into_iter().flat_map(|skipped| one_skipped(skipped, places, width)));
     if chain.skipped_more > 0 {
-        out.push(Text::new().dim(format!("and {} more", chain.skipped_more)));
+        out.push(StyledText::new().dim(format!("and {} more", chain.skipped_more)));
     }
     out
 }
 
-fn one_skipped(skipped: &SkippedInstruction, places: &Places<'_>, width: usize) -> Vec<Text> {
+fn one_skipped(
+    skipped: &SkippedInstruction,
+    places: &ShortPaths<'_>,
+    width: usize,
+) -> Vec<StyledText> {
     let (tone, mark) = match (skipped.harmless, skipped.approve) {
         (true, _) => (Tone::Dim, "· "),
         (false, true) => (Tone::Accent, "? "),
@@ -107,13 +103,10 @@ fn one_skipped(skipped: &SkippedInstruction, places: &Places<'_>, width: usize) 
     };
     let by = skipped.imported_by.as_ref().map(|by| format!(" (imported by {})", places.short(by)));
     let head = format!("{}{}", places.short(&skipped.path), by.unwrap_or_default());
-    let why = places.said(&skipped.why);
-    let why = wrapped(&why, width.saturating_sub(4).max(20)).into_iter();
-    let why = why.map(|line| Text::from("    ").dim(line));
-    std::iter::once(Text::new().put(tone, format!("{mark}{head}"))).chain(why).collect()
+    let why = hanging(&"    ".into(), Tone::Dim, &places.said(&skipped.why), width.max(24));
+    std::iter::once(StyledText::new().put(tone, format!("{mark}{head}"))).chain(why).collect()
 }
 
-/// What to do next.
 pub(crate) fn hints(chain: &InstructionChain) -> Vec<String> {
     let mut hints = Vec::new();
     if !chain.enabled {
@@ -128,7 +121,6 @@ pub(crate) fn hints(chain: &InstructionChain) -> Vec<String> {
     hints
 }
 
-/// One line for `doctor`.
 pub(crate) fn summary(chain: &InstructionChain) -> String {
     let tokens: u64 = chain.files.iter().filter(|file| !file.touched).map(|file| file.tokens).sum();
     let files = plural(chain.files.len() as u64, "file", "files");
@@ -136,7 +128,7 @@ pub(crate) fn summary(chain: &InstructionChain) -> String {
 }
 
 /// A file with its size, for `doctor`.
-pub(crate) fn loaded(file: &InstructionFile, places: &Places<'_>) -> String {
+pub(crate) fn loaded(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
     let by = file.imported_by.as_ref().map(|by| format!(", imported by {}", places.short(by)));
     format!(
         "{} {}: {}, {}{}",
@@ -151,16 +143,16 @@ pub(crate) fn loaded(file: &InstructionFile, places: &Places<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::escape::Lines;
+    use bethink_terminal::LineMode;
 
     #[test]
     fn paths_are_short_from_where_they_are_known() {
-        let places = Places { root: "/home/u/p", home: "/home/u" };
+        let places = ShortPaths { root: "/home/u/p", home: "/home/u" };
         assert_eq!(places.short("/home/u/p/CLAUDE.md"), "CLAUDE.md");
         assert_eq!(places.short("/home/u/.claude/CLAUDE.md"), "~/.claude/CLAUDE.md");
         assert_eq!(places.short("/home/u/pp/x"), "~/pp/x");
         assert_eq!(places.short("/etc/x"), "/etc/x");
-        assert_eq!(Places { root: "/", home: "" }.short("/etc/x"), "/etc/x");
+        assert_eq!(ShortPaths { root: "/", home: "" }.short("/etc/x"), "/etc/x");
     }
 
     #[test]
@@ -180,10 +172,10 @@ mod tests {
             ],
             ..InstructionChain::default()
         };
-        let places = Places { root: "/p", home: "" };
+        let places = ShortPaths { root: "/p", home: "" };
         let lines: Vec<String> = super::skipped(&chain, &places, 40)
             .iter()
-            .map(|line| line.render(Lines::One, false))
+            .map(|line| line.render(LineMode::One, false))
             .collect();
         let expect = [
             "",

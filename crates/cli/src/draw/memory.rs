@@ -1,12 +1,11 @@
 //! Memories in lines: a table of topics, versions, findings, and what came of a write.
 
 use bethink_api::{Memory, MemoryFinding, MemoryShelf, MemoryVersion, MemoryWritten};
+use bethink_terminal::words::{ago, bytes, count, plural};
+use bethink_terminal::{Screen, StyledText, TextTable, Tone, columns, hanging};
 use jiff::Timestamp;
 
-use crate::failure::Failure;
-use crate::screen::text::{columns, wrapped};
-use crate::screen::words::{ago, bytes, count, plural};
-use crate::screen::{Align, Screen, Table, Text, Tone};
+use crate::failure::CliFailure;
 
 const TEAM: &str = "team";
 /// Columns of changed, type and gaps.
@@ -17,7 +16,7 @@ const LEAST_ABOUT: usize = 40;
 const INDENT: &str = "  ";
 
 /// A line each where descriptions have room on it, else two.
-pub(crate) fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<Text> {
+pub(crate) fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
     let names = memories.iter().map(|memory| columns(&memory.name)).max().unwrap_or(0);
     match names + OTHER_COLUMNS + LEAST_ABOUT <= width {
         true => table(memories, width, now),
@@ -25,34 +24,29 @@ pub(crate) fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<Tex
     }
 }
 
-fn pair(memory: &Memory, width: usize, now: Timestamp) -> [Text; 2] {
+fn pair(memory: &Memory, width: usize, now: Timestamp) -> [StyledText; 2] {
     let kind = memory.kind.as_ref().map(|kind| format!("{kind}, ")).unwrap_or_default();
     let head = name(memory).dim(format!("  {kind}{}", ago(&memory.modified, now)));
-    let body = Text::from(INDENT.repeat(2)).plain(about(memory));
+    let body = StyledText::from(INDENT.repeat(2)).plain(about(memory));
     [head.fitted(width), body.fitted(width)]
 }
 
-fn name(memory: &Memory) -> Text {
+fn name(memory: &Memory) -> StyledText {
     let scope = if memory.scope == TEAM { "team/" } else { "" };
-    Text::new().dim(scope).put(Tone::Accent, memory.name.clone())
+    StyledText::new().dim(scope).put(Tone::Accent, memory.name.clone())
 }
 
 fn about(memory: &Memory) -> String {
     memory.description.clone().or_else(|| memory.title.clone()).unwrap_or_default()
 }
 
-fn table(memories: &[Memory], width: usize, now: Timestamp) -> Vec<Text> {
-    let mut table = Table::new(&[
-        ("topic", Align::Left),
-        ("changed", Align::Right),
-        ("type", Align::Left),
-        ("about", Align::Left),
-    ]);
+fn table(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
+    let mut table = TextTable::new(&["topic", ">changed", "type", "about"]);
     for memory in memories {
         table.row(vec![
             name(memory),
-            Text::new().dim(since(&memory.modified, now)),
-            Text::from(memory.kind.clone().unwrap_or_else(|| "-".to_owned())),
+            StyledText::new().dim(since(&memory.modified, now)),
+            StyledText::from(memory.kind.clone().unwrap_or_else(|| "-".to_owned())),
             about(memory).into(),
         ]);
     }
@@ -64,39 +58,31 @@ fn since(time: &str, now: Timestamp) -> String {
     ago(time, now).trim_end_matches(" ago").to_owned()
 }
 
-pub(crate) fn versions(versions: &[MemoryVersion], width: usize, now: Timestamp) -> Vec<Text> {
-    let mut table = Table::new(&[
-        ("version", Align::Right),
-        ("when", Align::Left),
-        ("by", Align::Left),
-        ("size", Align::Right),
-        ("", Align::Left),
-    ]);
+pub(crate) fn versions(
+    versions: &[MemoryVersion],
+    width: usize,
+    now: Timestamp,
+) -> Vec<StyledText> {
+    let mut table = TextTable::new(&[">version", "when", "by", ">size", ""]);
     for one in versions {
         let size = one.bytes.map_or_else(|| "removed".to_owned(), bytes);
         let mut notes = Vec::new();
-        if one.current {
-            notes.push("what the file holds now".to_owned());
-        }
-        if !one.note.is_empty() {
-            notes.push(one.note.clone());
-        }
-        if let Some(session) = one.session {
-            notes.push(format!("session {session}"));
-        }
+        notes.extend(one.current.then(|| "what the file holds now".to_owned()));
+        notes.extend(Some(one.note.clone()).filter(|note| !note.is_empty()));
+        notes.extend(one.session.map(|session| format!("session {session}")));
         table.row(vec![
-            Text::new().put(Tone::Accent, one.version.to_string()),
+            StyledText::new().put(Tone::Accent, one.version.to_string()),
             ago(&one.at, now).into(),
             one.author.clone().into(),
             size.into(),
-            Text::new().dim(notes.join(", ")),
+            StyledText::new().dim(notes.join(", ")),
         ]);
     }
     table.lines(width)
 }
 
 /// Where it stands and what is wrong, and below it what to do.
-pub(crate) fn finding(finding: &MemoryFinding, scope: &str, width: usize) -> Vec<Text> {
+pub(crate) fn finding(finding: &MemoryFinding, scope: &str, width: usize) -> Vec<StyledText> {
     let tone = match finding.severity.as_str() {
         "error" => Tone::Bad,
         "warning" => Tone::Warn,
@@ -104,26 +90,20 @@ pub(crate) fn finding(finding: &MemoryFinding, scope: &str, width: usize) -> Vec
     };
     let team = if scope == TEAM { "team/" } else { "" };
     let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let place = format!("{team}{}{line}", finding.file);
-    let head = Text::new()
+    let place = StyledText::new()
         .put(tone, format!("{}: ", finding.severity))
-        .strong(place.clone())
-        .plain(format!(" {}", finding.what));
-    let head = match head.width() <= width {
-        true => vec![head],
-        false => {
-            let first = Text::new().put(tone, format!("{}: ", finding.severity)).strong(place);
-            let rest = wrapped(&finding.what, width.saturating_sub(INDENT.len()));
-            let rest = rest.into_iter().map(|line| Text::from(format!("{INDENT}{line}")));
-            std::iter::once(first).chain(rest).collect()
-        }
-    };
-    let help = wrapped(&finding.help, width.saturating_sub(INDENT.len() + 2));
-    let help = help.into_iter().enumerate().map(|(at, line)| {
-        let mark = if at == 0 { "→ " } else { "  " };
-        Text::from(INDENT).put(Tone::Accent, format!("{mark}{line}"))
-    });
-    head.into_iter().chain(help).collect()
+        .strong(format!("{team}{}{line}", finding.file));
+    let whole = place.clone().plain(format!(" {}", finding.what));
+    let mut lines = Vec::new();
+    if whole.width() <= width {
+        lines.push(whole);
+    } else {
+        lines.push(place);
+        lines.extend(hanging(&INDENT.into(), Tone::Plain, &finding.what, width));
+    }
+    let mark = StyledText::from(INDENT).put(Tone::Accent, "→ ");
+    lines.extend(hanging(&mark, Tone::Accent, &finding.help, width));
+    lines
 }
 
 /// `33 topics in /…/memory: 1 error, 3 notes`
@@ -138,36 +118,25 @@ pub(crate) fn sum(shelf: &MemoryShelf) -> String {
 /// `1 error, 3 notes`, or `nothing is wrong`.
 pub(crate) fn counts(findings: &[MemoryFinding]) -> String {
     let of = |severity: &str| findings.iter().filter(|one| one.severity == severity).count() as u64;
-    let counts = [
-        (of("error"), "error", "errors"),
-        (of("warning"), "warning", "warnings"),
-        (of("note"), "note", "notes"),
-    ];
-    let told: Vec<String> = counts
-        .into_iter()
-        .filter(|(n, _, _)| *n > 0)
-        .map(|(n, one, many)| plural(n, one, many))
-        .collect();
+    let words = [("error", "errors"), ("warning", "warnings"), ("note", "notes")];
+    let counts = words.into_iter().filter(|(one, _)| of(one) > 0);
+    let told: Vec<String> = counts.map(|(one, many)| plural(of(one), one, many)).collect();
     if told.is_empty() { "nothing is wrong".to_owned() } else { told.join(", ") }
 }
 
 /// `remembered as fog (feedback)`
-pub(crate) fn written(verb: &str, done: &MemoryWritten) -> Text {
+pub(crate) fn written(verb: &str, done: &MemoryWritten) -> StyledText {
     let scope = if done.scope == TEAM { "team/" } else { "" };
     let kind = done.kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
-    Text::from(format!("{verb} ")).put(Tone::Accent, format!("{scope}{}", done.name)).plain(kind)
+    StyledText::from(format!("{verb} "))
+        .put(Tone::Accent, format!("{scope}{}", done.name))
+        .plain(kind)
 }
 
-pub(crate) fn warnings(screen: &mut Screen, warnings: &[String]) -> Result<(), Failure> {
-    const WORD: &str = "warning: ";
-    for warning in warnings {
-        let lines = wrapped(warning, screen.look.width.saturating_sub(WORD.len()));
-        for (at, line) in lines.into_iter().enumerate() {
-            let word = if at == 0 { WORD.to_owned() } else { " ".repeat(WORD.len()) };
-            screen.note(Text::new().put(Tone::Warn, word).plain(line))?;
-        }
-    }
-    Ok(())
+pub(crate) fn warnings(screen: &mut Screen, warnings: &[String]) -> Result<(), CliFailure> {
+    let (mark, width) = (StyledText::new().put(Tone::Warn, "warning: "), screen.look.width);
+    let mut lines = warnings.iter().flat_map(|said| hanging(&mark, Tone::Plain, said, width));
+    Ok(lines.try_for_each(|line| screen.note(line))?)
 }
 
 /// `33 lines, 5.1 KB`
@@ -178,10 +147,10 @@ pub(crate) fn index_size(lines: u64, size: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::escape::Lines;
+    use bethink_terminal::LineMode;
 
-    fn shown(lines: &[Text]) -> Vec<String> {
-        lines.iter().map(|line| line.render(Lines::One, false)).collect()
+    fn shown(lines: &[StyledText]) -> Vec<String> {
+        lines.iter().map(|line| line.render(LineMode::One, false)).collect()
     }
 
     #[test]

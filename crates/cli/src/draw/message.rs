@@ -1,75 +1,65 @@
 //! A stored message for reading: who, what was said, which tools were used.
 
-use bethink_api::StoredMessage;
-use serde::Deserialize;
+use bethink_api::{Role, StoredMessage};
+use bethink_terminal::words::{ago, bytes, first_line, plural};
+use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
-use crate::screen::words::{ago, bytes, first_line, plural};
-use crate::screen::{Look, Text, Tone};
-
-/// Lines of a block that are shown unless all are wanted.
 const BEGINNING: usize = 6;
 
-/// How much of a message to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum MessageExtent {
     Beginning,
     Whole,
 }
 
-#[derive(Deserialize)]
-struct Body {
-    #[serde(default)]
-    content: Value,
-}
-
-/// The message, one entry a line.
 pub(crate) fn message(
     message: &StoredMessage,
-    extent: Extent,
-    look: Look,
+    extent: MessageExtent,
+    look: TerminalLook,
     now: jiff::Timestamp,
-) -> Vec<Text> {
-    let tone = if message.role == "user" { Tone::Accent } else { Tone::Good };
+) -> Vec<StyledText> {
+    let tone = if message.role == Role::User { Tone::Accent } else { Tone::Good };
     let mut lines = vec![
-        Text::new()
+        StyledText::new()
             .strong(format!("#{}", message.seq))
             .plain(" ")
-            .put(tone, message.role.clone())
+            .put(tone, message.role.as_str())
             .dim(format!("  {}", ago(&message.created_at, now))),
     ];
-    let body = serde_json::from_str::<Body>(message.message.get());
-    let content = body.map(|body| body.content).unwrap_or_default();
-    match &content {
+    let body: Value = serde_json::from_str(message.message.get()).unwrap_or_default();
+    match &body["content"] {
         Value::String(text) => lines.extend(paragraphs(text, extent)),
         Value::Array(blocks) => {
             lines.extend(blocks.iter().flat_map(|block| self::block(block, extent)));
         }
         _ => {}
     }
-    if extent == Extent::Beginning {
+    if extent == MessageExtent::Beginning {
         lines = lines.into_iter().map(|line| line.fitted(look.width)).collect();
     }
     lines
 }
 
-fn block(block: &Value, extent: Extent) -> Vec<Text> {
+fn block(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
     let word = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
     match word("type") {
         "text" => paragraphs(word("text"), extent),
         "thinking" => match extent {
-            Extent::Beginning => {
-                vec![Text::new().dim(format!("    thought: {}", first_line(word("thinking"))))]
+            MessageExtent::Beginning => {
+                vec![
+                    StyledText::new().dim(format!("    thought: {}", first_line(word("thinking")))),
+                ]
             }
-            Extent::Whole => paragraphs(word("thinking"), extent),
+            MessageExtent::Whole => paragraphs(word("thinking"), extent),
         },
         "tool_use" => vec![tool_use(word("name"), block.get("input"))],
         "tool_result" => tool_result(block, extent),
-        other => vec![Text::new().dim(format!("    [{other}]"))],
+        other => vec![StyledText::new().dim(format!("    [{other}]"))],
     }
 }
 
-fn tool_use(name: &str, input: Option<&Value>) -> Text {
+fn tool_use(name: &str, input: Option<&Value>) -> StyledText {
     let arguments = match input {
         Some(Value::Object(input)) => {
             let pairs = input.iter().map(|(key, value)| match value {
@@ -81,19 +71,19 @@ fn tool_use(name: &str, input: Option<&Value>) -> Text {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    Text::from("    ").put(Tone::Accent, format!("→ {name}")).dim(format!("  {arguments}"))
+    StyledText::from("    ").put(Tone::Accent, format!("→ {name}")).dim(format!("  {arguments}"))
 }
 
-fn tool_result(block: &Value, extent: Extent) -> Vec<Text> {
+fn tool_result(block: &Value, extent: MessageExtent) -> Vec<StyledText> {
     let failed = block.get("is_error").and_then(Value::as_bool) == Some(true);
     let text = text_of(block.get("content"));
     let (tone, word) = if failed { (Tone::Bad, "✗ failed") } else { (Tone::Good, "←") };
     let lines = plural(text.lines().count() as u64, "line", "lines");
     let size = format!(" {lines}, {}", bytes(text.len() as u64));
-    let head = Text::from("    ").put(tone, word).dim(size);
+    let head = StyledText::from("    ").put(tone, word).dim(size);
     match extent {
-        Extent::Whole => std::iter::once(head).chain(paragraphs(&text, extent)).collect(),
-        Extent::Beginning => vec![head.dim(format!("  {}", first_line(&text)))],
+        MessageExtent::Whole => std::iter::once(head).chain(paragraphs(&text, extent)).collect(),
+        MessageExtent::Beginning => vec![head.dim(format!("  {}", first_line(&text)))],
     }
 }
 
@@ -109,15 +99,15 @@ pub(crate) fn text_of(content: Option<&Value>) -> String {
     }
 }
 
-fn paragraphs(text: &str, extent: Extent) -> Vec<Text> {
+fn paragraphs(text: &str, extent: MessageExtent) -> Vec<StyledText> {
     let all = text.trim().lines().count();
-    let shown = if extent == Extent::Whole { all } else { BEGINNING };
+    let shown = if extent == MessageExtent::Whole { all } else { BEGINNING };
     let lines = text.trim().lines().take(shown);
-    let mut out: Vec<Text> =
-        lines.map(|line| Text::from(format!("    {}", untabbed(line)))).collect();
+    let mut out: Vec<StyledText> =
+        lines.map(|line| StyledText::from(format!("    {}", untabbed(line)))).collect();
     if all > shown {
         let more = plural((all - shown) as u64, "more line", "more lines");
-        out.push(Text::new().dim(format!("    … {more}")));
+        out.push(StyledText::new().dim(format!("    … {more}")));
     }
     out
 }
@@ -132,20 +122,20 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::screen::escape::Lines;
+    use bethink_terminal::LineMode;
 
     fn check(message_json: &str, expect: &str) {
         let stored = StoredMessage {
             seq: 7,
             id: "m".into(),
-            role: "assistant".into(),
+            role: Role::Assistant,
             created_at: "1970-01-01T00:00:00Z".into(),
             message: RawValue::from_string(message_json.to_owned()).unwrap(),
         };
-        let look = Look { colour: false, width: 60, live: false, progress: false };
-        let lines = message(&stored, Extent::Beginning, look, jiff::Timestamp::UNIX_EPOCH);
+        let look = TerminalLook { colour: false, width: 60, live: false, progress: false };
+        let lines = message(&stored, MessageExtent::Beginning, look, jiff::Timestamp::UNIX_EPOCH);
         let lines: Vec<String> =
-            lines.iter().skip(1).map(|line| line.render(Lines::One, false)).collect();
+            lines.iter().skip(1).map(|line| line.render(LineMode::One, false)).collect();
         assert_eq!(lines.join("\n"), expect);
     }
 

@@ -1,16 +1,40 @@
 //! How things look: the window, a compaction, a message. Values in, [`Text`] out.
-//!
-//! [`Text`]: crate::screen::Text
 
 pub(crate) mod compaction;
-pub(crate) mod dream;
 pub(crate) mod event;
 pub(crate) mod facts;
 pub(crate) mod hit;
 pub(crate) mod instructions;
 pub(crate) mod memory;
 pub(crate) mod message;
-pub(crate) mod played;
-pub(crate) mod recalled;
 pub(crate) mod usage;
 pub(crate) mod window;
+
+use bethink_terminal::{StyledText, Tone};
+
+/// A unified diff in the colours that people know from theirs.
+pub(crate) fn diff(text: &str) -> Vec<StyledText> {
+    text.lines().map(|line| StyledText::new().put(tone(line), line)).collect()
+}
+
+fn tone(line: &str) -> Tone {
+    match line.as_bytes() {
+        [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => Tone::Strong,
+        [b'@', b'@', ..] => Tone::Accent,
+        [b'-', ..] => Tone::Bad,
+        [b'+', ..] => Tone::Good,
+        _ => Tone::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_has_its_tones() {
+        let diff = "--- a/one.md\n+++ b/one.md\n@@ -1 +1 @@\n-old\n+new\n";
+        let tones: Vec<Tone> = diff.lines().map(tone).collect();
+        assert_eq!(tones, [Tone::Strong, Tone::Strong, Tone::Accent, Tone::Bad, Tone::Good]);
+    }
+}

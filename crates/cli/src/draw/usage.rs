@@ -1,60 +1,52 @@
 //! What models were asked and what it cost, as lines of at most the terminal's width.
 
-use bethink_api::{ModelState, UsageRow, UsageSums, UsageToday};
+use bethink_api::{ModelReadiness, ModelState, UsageRow, UsageSums, UsageToday};
+use bethink_terminal::words::{ago, dollars, plural, short};
+use bethink_terminal::{StyledText, TextTable, Tone, hanging};
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::app::short_ids;
-use crate::screen::text::wrapped;
-use crate::screen::words::{ago, dollars, plural, short};
-use crate::screen::{Align, Table, Text, Tone};
 
 const INDENT: &str = "  ";
 
 /// `claude-sonnet-4-5 (notes: claude-haiku-4-5): ready`, below it `anthropic at https://api.anthropic.com`, and below
 /// that why it is not ready.
-pub(crate) fn model(state: &ModelState, width: usize) -> Vec<Text> {
-    if state.state == "off" {
+pub(crate) fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
+    if state.state == ModelReadiness::Off {
         return vec!["none: summaries and notes are made without one".into()];
     }
     let name = state.name.as_deref().unwrap_or("each session's own");
     let small = state.small_name.as_ref().map(|small| format!(" (notes: {small})"));
-    let text = Text::from(format!("{name}{}: ", small.unwrap_or_default()));
+    let text = StyledText::from(format!("{name}{}: ", small.unwrap_or_default()));
     let place = state.origin.as_ref().map(|origin| format!("{} at {origin}", state.provider));
-    let (tone, word) = match state.state.as_str() {
-        "ready" if state.problems.is_empty() => (Tone::Good, "ready"),
-        "ready" => (Tone::Warn, "ready, with a warning; bethink doctor tells more"),
-        "no_key" => (Tone::Warn, "no key; bethink doctor tells more"),
-        "resting" => (Tone::Warn, "resting"),
-        "spent" => (Tone::Warn, "spent for today"),
-        other => (Tone::Bad, other),
+    let (tone, word) = match state.state {
+        ModelReadiness::Ready if state.problems.is_empty() => (Tone::Good, "ready"),
+        ModelReadiness::Ready => (Tone::Warn, "ready, with a warning; bethink doctor tells more"),
+        ModelReadiness::NoKey => (Tone::Warn, "no key; bethink doctor tells more"),
+        ModelReadiness::Resting => (Tone::Warn, "resting"),
+        ModelReadiness::Spent => (Tone::Warn, "spent for today"),
+        ModelReadiness::Broken => (Tone::Bad, "broken"),
+        ModelReadiness::Off => (Tone::Bad, "off"),
     };
-    let why = wrapped(state.detail.as_deref().unwrap_or_default(), width);
-    let why = why.into_iter().map(|line| Text::new().put(Tone::Dim, line));
-    std::iter::once(text.put(tone, word)).chain(place.map(Text::from)).chain(why).collect()
+    let why = state.detail.as_deref().unwrap_or_default();
+    let why = hanging(&StyledText::new(), Tone::Dim, why, width);
+    std::iter::once(text.put(tone, word)).chain(place.map(StyledText::from)).chain(why).collect()
 }
 
-/// A line for each purpose and model, whosever sessions they were of.
-pub(crate) fn by_purpose(rows: &[UsageRow], width: usize) -> Vec<Text> {
+pub(crate) fn by_purpose(rows: &[UsageRow], width: usize) -> Vec<StyledText> {
     table(rows.iter(), width)
 }
 
-/// The same, session by session.
-pub(crate) fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec<Text> {
-    let mut sessions: Vec<Option<Uuid>> = Vec::new();
-    for row in rows {
-        if !sessions.contains(&row.session_id) {
-            sessions.push(row.session_id);
-        }
-    }
-    let grouped: Vec<&UsageRow> = sessions
-        .iter()
-        .flat_map(|id| rows.iter().filter(move |row| row.session_id == *id))
-        .collect();
-    let ids: Vec<Uuid> = sessions.iter().flatten().copied().collect();
+pub(crate) fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec<StyledText> {
+    let first = |row: &UsageRow| rows.iter().position(|one| one.session_id == row.session_id);
+    let mut grouped: Vec<&UsageRow> = rows.iter().collect();
+    grouped.sort_by_cached_key(|row| first(row));
+    let mut ids: Vec<Uuid> = grouped.iter().filter_map(|row| row.session_id).collect();
+    ids.dedup();
     let names = short_ids(&ids);
     let mut lines = table(grouped.iter().copied(), width).into_iter();
-    let mut out: Vec<Text> = lines.next().into_iter().collect();
+    let mut out: Vec<StyledText> = lines.next().into_iter().collect();
     let mut before = None;
     for (row, line) in grouped.iter().zip(lines) {
         if before != Some(row.session_id) {
@@ -62,7 +54,7 @@ pub(crate) fn by_session(rows: &[UsageRow], width: usize, now: Timestamp) -> Vec
             let at = ids.iter().position(|id| Some(*id) == row.session_id);
             let name = at.and_then(|at| names.get(at)).map_or("no session", String::as_str);
             let when = format!("  {}", ago(&row.last_at, now));
-            out.push(Text::new().put(Tone::Accent, name).dim(when));
+            out.push(StyledText::new().put(Tone::Accent, name).dim(when));
         }
         out.push(line);
     }
@@ -82,11 +74,11 @@ pub(crate) fn total(sums: &UsageSums) -> String {
 }
 
 /// Against its limits, where there are some.
-pub(crate) fn today(today: &UsageToday) -> Text {
+pub(crate) fn today(today: &UsageToday) -> StyledText {
     let of = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
     let used_up = today.daily_tokens.is_some_and(|limit| today.tokens >= limit)
         || today.daily_cost_usd.is_some_and(|limit| today.cost_usd >= limit);
-    let text = Text::from(format!(
+    let text = StyledText::from(format!(
         "{}, {}{} tokens, {}{}",
         plural(today.calls, "call", "calls"),
         short(today.tokens),
@@ -100,28 +92,20 @@ pub(crate) fn today(today: &UsageToday) -> Text {
     }
 }
 
-/// What is to be said of calls without a price.
 pub(crate) fn unpriced(calls: u64) -> Option<String> {
     let told = "no known price; set price_input and price_output in [model]";
     let have = if calls == 1 { "has" } else { "have" };
     (calls > 0).then(|| format!("{} {have} {told}", plural(calls, "call", "calls")))
 }
 
-fn table<'a>(rows: impl Iterator<Item = &'a UsageRow>, width: usize) -> Vec<Text> {
-    let mut table = Table::new(&[
-        ("purpose", Align::Left),
-        ("calls", Align::Right),
-        ("failed", Align::Right),
-        ("prompt", Align::Right),
-        ("cached", Align::Right),
-        ("answer", Align::Right),
-        ("cost", Align::Right),
-        ("model", Align::Left),
+fn table<'a>(rows: impl Iterator<Item = &'a UsageRow>, width: usize) -> Vec<StyledText> {
+    let mut table = TextTable::new(&[
+        "purpose", ">calls", ">failed", ">prompt", ">cached", ">answer", ">cost", "model",
     ]);
     for UsageRow { purpose, model, sums, .. } in rows {
         let failed = match sums.failed {
-            0 => Text::new().dim("-"),
-            n => Text::new().put(Tone::Warn, short(n)),
+            0 => StyledText::new().dim("-"),
+            n => StyledText::new().put(Tone::Warn, short(n)),
         };
         table.row(vec![
             purpose.as_str().into(),
@@ -135,7 +119,7 @@ fn table<'a>(rows: impl Iterator<Item = &'a UsageRow>, width: usize) -> Vec<Text
         ]);
     }
     let lines = table.lines(width.saturating_sub(INDENT.len()));
-    lines.into_iter().map(|line| Text::from(INDENT).then(line)).collect()
+    lines.into_iter().map(|line| StyledText::from(INDENT).then(line)).collect()
 }
 
 fn prompt(sums: &UsageSums) -> u64 {
@@ -161,7 +145,7 @@ fn cost(sums: &UsageSums) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::escape::Lines;
+    use bethink_terminal::LineMode;
 
     fn row(session: Option<u128>, purpose: &str, model: &str, cost: Option<f64>) -> UsageRow {
         UsageRow {
@@ -182,8 +166,8 @@ mod tests {
         }
     }
 
-    fn shown(lines: &[Text]) -> Vec<String> {
-        lines.iter().map(|line| line.render(Lines::One, false)).collect()
+    fn shown(lines: &[StyledText]) -> Vec<String> {
+        lines.iter().map(|line| line.render(LineMode::One, false)).collect()
     }
 
     #[test]
@@ -231,7 +215,7 @@ mod tests {
             daily_tokens: None,
             daily_cost_usd: Some(5.0),
         };
-        let said = |day: &UsageToday| today(day).render(Lines::One, false);
+        let said = |day: &UsageToday| today(day).render(LineMode::One, false);
         assert_eq!(said(&day), "1 call, 12k tokens, $0.42 of $5.00");
         day.daily_tokens = Some(12_000);
         assert!(
@@ -241,17 +225,17 @@ mod tests {
 
     #[test]
     fn a_model_is_its_name_its_state_and_its_place() {
-        let mut state = ModelState { state: "off".into(), ..ModelState::default() };
+        let mut state = ModelState::default();
         let said = |state: &ModelState| shown(&model(state, 20)).join("\n");
         assert!(said(&state).starts_with("none"));
         state.provider = "anthropic".into();
         state.origin = Some("https://api.anthropic.com".into());
-        state.state = "ready".into();
+        state.state = ModelReadiness::Ready;
         let place = "anthropic at https://api.anthropic.com";
         assert_eq!(said(&state), format!("each session's own: ready\n{place}"));
         (state.name, state.small_name) = (Some("large".into()), Some("small".into()));
         (state.state, state.detail) =
-            ("resting".into(), Some("the model is left alone for 9 s".into()));
+            (ModelReadiness::Resting, Some("the model is left alone for 9 s".into()));
         let why = "the model is left\nalone for 9 s";
         assert_eq!(said(&state), format!("large (notes: small): resting\n{place}\n{why}"));
     }

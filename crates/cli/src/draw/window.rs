@@ -2,11 +2,11 @@
 
 use anstyle::AnsiColor;
 use bethink_api::{ContextReport, PartTokens, Thresholds};
+use bethink_terminal::words::{count, percent};
+use bethink_terminal::{StyledText, TerminalLook, Tone};
 use jiff::Timestamp;
 
 use super::facts::facts;
-use crate::screen::words::{count, percent};
-use crate::screen::{Look, Text, Tone};
 
 /// From here on legend and facts stand side by side.
 const WIDE: usize = 120;
@@ -16,22 +16,21 @@ const MARGIN: usize = 1;
 const LABEL_ROWS: usize = 3;
 
 /// A part of the prompt: its name, its mark where there is no colour, its colour.
-struct Part {
+struct WindowPart {
     name: &'static str,
     mark: char,
     colour: AnsiColor,
     tokens: u64,
 }
 
-/// How many parts a bar has.
 const PARTS: usize = 8;
 
 /// The parts of the prompt, and what the provider counted beyond them: a client that sends its own
 /// system prompt and tools has them counted, but bethink has not seen them.
-fn parts(report: &ContextReport) -> [Part; PARTS] {
+fn parts(report: &ContextReport) -> [WindowPart; PARTS] {
     let tokens = &report.parts;
     let other = report.tokens.saturating_sub(known(tokens));
-    let part = |name, mark, colour, tokens| Part { name, mark, colour, tokens };
+    let part = |name, mark, colour, tokens| WindowPart { name, mark, colour, tokens };
     [
         part("not seen here", '?', AnsiColor::BrightBlack, other),
         part("system", 's', AnsiColor::Blue, tokens.system),
@@ -49,19 +48,22 @@ fn known(tokens: &PartTokens) -> u64 {
     [system, instructions, memory, tools, summary, tail, attachments].into_iter().sum()
 }
 
-/// The whole picture.
-pub(crate) fn picture(report: &ContextReport, look: Look, now: Timestamp) -> Vec<Text> {
+pub(crate) fn picture(
+    report: &ContextReport,
+    look: TerminalLook,
+    now: Timestamp,
+) -> Vec<StyledText> {
     let width = look.width - 2 * MARGIN;
     let mut lines = vec![bar(report, width, look.colour)];
     lines.extend(labels(&report.thresholds, width));
     lines = lines.into_iter().map(indented).collect();
-    lines.push(Text::new());
+    lines.push(StyledText::new());
     let (legend, facts) = (legend(report, look.colour), facts(report, now));
     match look.width >= WIDE {
         true => lines.extend(side_by_side(legend, facts, look.width)),
         false => {
             lines.extend(legend);
-            lines.push(Text::new());
+            lines.push(StyledText::new());
             lines.extend(facts);
         }
     }
@@ -69,7 +71,7 @@ pub(crate) fn picture(report: &ContextReport, look: Look, now: Timestamp) -> Vec
 }
 
 /// The window filled by part: `width` columns, every part with tokens at least one.
-pub(crate) fn bar(report: &ContextReport, width: usize, colour: bool) -> Text {
+pub(crate) fn bar(report: &ContextReport, width: usize, colour: bool) -> StyledText {
     let parts = parts(report);
     let window = report.thresholds.window.max(1);
     let cells = shares(&parts.each_ref().map(|part| part.tokens), window, width);
@@ -85,15 +87,7 @@ pub(crate) fn bar(report: &ContextReport, width: usize, colour: bool) -> Text {
             *cell = (tone, '│');
         }
     }
-    joined(&marks)
-}
-
-/// Neighbours of one tone become one span.
-fn joined(marks: &[(Tone, char)]) -> Text {
-    marks.chunk_by(|a, b| a.0 == b.0).fold(Text::new(), |text, run| {
-        let tone = run.first().map_or(Tone::Plain, |(tone, _)| *tone);
-        text.put(tone, run.iter().map(|(_, mark)| mark).collect::<String>())
-    })
+    StyledText::of_chars(&marks)
 }
 
 fn thresholds(t: &Thresholds) -> [(u64, Tone, &'static str); 3] {
@@ -126,8 +120,8 @@ fn shares(tokens: &[u64; PARTS], window: u64, width: usize) -> [usize; PARTS] {
 }
 
 /// The names of the thresholds under their marks, in as many rows as they need.
-fn labels(t: &Thresholds, width: usize) -> Vec<Text> {
-    let mut rows: Vec<Text> = Vec::new();
+fn labels(t: &Thresholds, width: usize) -> Vec<StyledText> {
+    let mut rows: Vec<StyledText> = Vec::new();
     for (threshold, tone, name) in thresholds(t) {
         let at = column(threshold, t.window, width);
         let label = format!("▲ {name}");
@@ -143,7 +137,7 @@ fn labels(t: &Thresholds, width: usize) -> Vec<Text> {
             continue;
         }
         if row == rows.len() {
-            rows.push(Text::new());
+            rows.push(StyledText::new());
         }
         if let Some(line) = rows.get_mut(row) {
             *line = std::mem::take(line).padded(start).put(tone, label);
@@ -152,15 +146,14 @@ fn labels(t: &Thresholds, width: usize) -> Vec<Text> {
     rows
 }
 
-fn indented(line: Text) -> Text {
-    Text::from(" ".repeat(MARGIN)).then(line)
+fn indented(line: StyledText) -> StyledText {
+    StyledText::from(" ".repeat(MARGIN)).then(line)
 }
 
-/// Every part with its tokens and its share of the window.
-fn legend(report: &ContextReport, colour: bool) -> Vec<Text> {
+fn legend(report: &ContextReport, colour: bool) -> Vec<StyledText> {
     let window = report.thresholds.window;
     let row = |tone, mark: char, name: &str, tokens: u64| {
-        Text::from("  ").put(tone, mark.to_string()).plain(format!(
+        StyledText::from("  ").put(tone, mark.to_string()).plain(format!(
             " {name:<14}{:>11}{:>8}",
             count(tokens),
             percent(tokens, window)
@@ -168,7 +161,7 @@ fn legend(report: &ContextReport, colour: bool) -> Vec<Text> {
     };
     let parts = parts(report);
     let shown = parts.iter().filter(|part| part.tokens > 0);
-    let mut lines: Vec<Text> = shown
+    let mut lines: Vec<StyledText> = shown
         .map(|part| {
             let mark = if colour { '■' } else { part.mark };
             row(Tone::Part(part.colour), mark, part.name, part.tokens)
@@ -177,7 +170,7 @@ fn legend(report: &ContextReport, colour: bool) -> Vec<Text> {
     let free = window.saturating_sub(report.tokens);
     lines.push(row(Tone::Dim, if colour { '░' } else { '·' }, "free", free));
     let total = format!("    {:<14}{:>11}", "prompt", count(report.tokens));
-    lines.push(Text::new().strong(total).dim(format!(
+    lines.push(StyledText::new().strong(total).dim(format!(
         "{:>8} of {}",
         percent(report.tokens, window),
         count(window)
@@ -185,8 +178,8 @@ fn legend(report: &ContextReport, colour: bool) -> Vec<Text> {
     lines
 }
 
-fn side_by_side(left: Vec<Text>, right: Vec<Text>, width: usize) -> Vec<Text> {
-    let column = left.iter().map(Text::width).max().unwrap_or(0).max(width / 3) + 2;
+fn side_by_side(left: Vec<StyledText>, right: Vec<StyledText>, width: usize) -> Vec<StyledText> {
+    let column = left.iter().map(StyledText::width).max().unwrap_or(0).max(width / 3) + 2;
     let rows = left.len().max(right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     (0..rows)
@@ -202,7 +195,7 @@ mod tests {
     use bethink_api::{CacheReport, StageReport, TokenEstimate};
 
     use super::*;
-    use crate::screen::escape::Lines;
+    use bethink_terminal::LineMode;
 
     fn report() -> ContextReport {
         let parts = PartTokens { system: 1, summary: 2_400, tail: 12_000, ..PartTokens::default() };
@@ -219,7 +212,7 @@ mod tests {
             remaining: 99,
             percent: 72.0,
             messages: 41,
-            level: "warning".into(),
+            level: bethink_api::FillLevel::Warning,
             stages: vec![StageReport {
                 stage: "budget".into(),
                 tokens_before: 9_000,
@@ -232,7 +225,7 @@ mod tests {
             first_edited: None,
             predicted_cache_hit: 0.987,
             cache: CacheReport::default(),
-            tokens_from: "estimate".into(),
+            tokens_from: bethink_api::TokenSource::Estimate,
             estimate: TokenEstimate::default(),
             repairs: vec![],
             last_compaction: None,
@@ -242,9 +235,9 @@ mod tests {
     }
 
     fn drawn(width: usize, colour: bool) -> Vec<String> {
-        let look = Look { colour, width, live: false, progress: false };
+        let look = TerminalLook { colour, width, live: false, progress: false };
         let lines = picture(&report(), look, Timestamp::UNIX_EPOCH);
-        lines.iter().map(|line| line.render(Lines::One, false)).collect()
+        lines.iter().map(|line| line.render(LineMode::One, false)).collect()
     }
 
     #[test]
@@ -252,7 +245,7 @@ mod tests {
         for width in 40..=160 {
             for colour in [false, true] {
                 for line in drawn(width, colour) {
-                    assert!(crate::screen::text::columns(&line) <= width, "{width}: {line}");
+                    assert!(bethink_terminal::columns(&line) <= width, "{width}: {line}");
                 }
             }
         }
@@ -283,7 +276,7 @@ mod tests {
         let told = |estimate: TokenEstimate| {
             let report = ContextReport { estimate, ..report() };
             let lines = facts(&report, Timestamp::UNIX_EPOCH);
-            let lines = lines.iter().map(|line| line.render(Lines::One, false));
+            let lines = lines.iter().map(|line| line.render(LineMode::One, false));
             lines.filter(|line| line.contains("tokens  ")).collect::<String>()
         };
         let estimate =

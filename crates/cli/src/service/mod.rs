@@ -5,44 +5,20 @@
 //! writes differ in the program's path and the variables alone.
 
 mod launchd;
+mod manager;
 mod systemd;
 
 use std::path::{Path, PathBuf};
+
+pub(crate) use manager::{Manager, Service};
 
 /// Stands in every file of ours, and in no other.
 const MARK: &str = "Written by `bethink up --install`";
 /// Variables that say which home and settings the daemon has. The others are for a run, not for a service.
 const KEPT: [&str; 2] = ["BETHINK_HOME", "BETHINK_CONFIG"];
 
-/// Who starts the daemon at login.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manager {
-    Systemd,
-    Launchd,
-}
-
-/// A service file and what follows it; commands are words, the program first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Service {
-    pub(crate) manager: Manager,
-    pub(crate) file: PathBuf,
-    pub(crate) text: String,
-    /// Answers with success where the manager can be spoken to from here.
-    pub(crate) probe: Vec<String>,
-    /// Answers with success where the manager runs what it was given.
-    pub(crate) managed: Vec<String>,
-    /// Before anything else, and whatever it answers: what an older file left loaded.
-    pub(crate) unload: Vec<Vec<String>>,
-    /// Make it run now and at each login.
-    pub(crate) enable: Vec<Vec<String>>,
-    /// Stop it and forget that it belongs to logins, before the file is removed.
-    pub(crate) disable: Vec<Vec<String>>,
-    /// After the file is gone.
-    pub(crate) forget: Vec<Vec<String>>,
-}
-
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(crate) enum ServiceError {
+pub(crate) enum SupervisorError {
     #[error("HOME is not set, so we could not tell where the service belongs")]
     NoHome,
     #[error("{what} {value:?} has a line break or is not UTF-8; a service file can't name it")]
@@ -50,26 +26,15 @@ pub(crate) enum ServiceError {
 }
 
 impl Manager {
-    pub(crate) fn of_this_system() -> Self {
-        if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Systemd => "systemd",
-            Self::Launchd => "launchd",
-        }
-    }
-
     /// The service of this user that runs `daemon`; `uid` is the user's.
     pub(crate) fn service(
         self,
         daemon: &Path,
         uid: u32,
         env: &impl Fn(&str) -> Option<String>,
-    ) -> Result<Service, ServiceError> {
+    ) -> Result<Service, SupervisorError> {
         let set = |name: &str| env(name).filter(|value| !value.is_empty());
-        let person = set("HOME").map(PathBuf::from).ok_or(ServiceError::NoHome)?;
+        let person = set("HOME").map(PathBuf::from).ok_or(SupervisorError::NoHome)?;
         let program = speakable("the path", daemon.to_str().map(str::to_owned), daemon)?;
         let mut variables = Vec::new();
         for name in KEPT {
@@ -96,13 +61,13 @@ pub(crate) fn is_ours(text: &str) -> bool {
     text.contains(MARK)
 }
 
-fn speakable(what: &'static str, text: Option<String>, raw: &Path) -> Result<String, ServiceError> {
+fn speakable(
+    what: &'static str,
+    text: Option<String>,
+    raw: &Path,
+) -> Result<String, SupervisorError> {
     let spoken = text.filter(|text| !text.contains(char::is_control));
-    spoken.ok_or_else(|| ServiceError::Unspeakable { what, value: raw.display().to_string() })
-}
-
-fn words(command: &[&str]) -> Vec<String> {
-    command.iter().map(|&word| word.to_owned()).collect()
+    spoken.ok_or_else(|| SupervisorError::Unspeakable { what, value: raw.display().to_string() })
 }
 
 #[cfg(test)]
@@ -113,7 +78,7 @@ mod tests {
         manager: Manager,
         daemon: &str,
         pairs: &[(&str, &str)],
-    ) -> Result<Service, ServiceError> {
+    ) -> Result<Service, SupervisorError> {
         let env = |name: &str| {
             pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         };
@@ -123,12 +88,12 @@ mod tests {
     #[test]
     fn a_service_needs_a_person_and_names_that_can_be_said() {
         for manager in [Manager::Systemd, Manager::Launchd] {
-            assert_eq!(service(manager, "/b/bethinkd", &[]), Err(ServiceError::NoHome));
+            assert_eq!(service(manager, "/b/bethinkd", &[]), Err(SupervisorError::NoHome));
             let odd = service(manager, "/b\n[Service]\nUser=root/bethinkd", &[("HOME", "/h")]);
-            assert!(matches!(odd, Err(ServiceError::Unspeakable { what: "the path", .. })));
+            assert!(matches!(odd, Err(SupervisorError::Unspeakable { what: "the path", .. })));
             let odd = [("HOME", "/h"), ("BETHINK_HOME", "/x\ny")];
             let odd = service(manager, "/b/bethinkd", &odd);
-            assert!(matches!(odd, Err(ServiceError::Unspeakable { what: "BETHINK_HOME", .. })));
+            assert!(matches!(odd, Err(SupervisorError::Unspeakable { what: "BETHINK_HOME", .. })));
         }
     }
 

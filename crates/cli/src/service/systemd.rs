@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Manager, Service, words};
+use super::manager::{Manager, Service, words};
 
 pub(super) const TEMPLATE: &str = include_str!("../../../../deploy/systemd/bethinkd.service");
 

@@ -20,7 +20,6 @@ impl FullText {
         self.sections.iter().find(|(known, _)| *known == section).map_or("", |(_, text)| text)
     }
 
-    /// Bytes of all sections.
     pub fn weight(&self) -> usize {
         self.sections.iter().map(|(_, text)| text.len()).sum()
     }
@@ -52,7 +51,6 @@ const BEGINNINGS: usize = 8;
 const DRAFT: (&str, &str) = ("<analysis>", "</analysis>");
 const SUMMARY: (&str, &str) = ("<summary>", "</summary>");
 
-/// Takes the summary out of an answer.
 pub fn read(reply: &str) -> Result<FullText, FullFault> {
     if reply.len() > REPLY_MAX_BYTES {
         return Err(FullFault::TooLarge { limit: REPLY_MAX_BYTES, actual: reply.len() });
@@ -141,7 +139,6 @@ const CALLS: [&str; 9] = [
     "<|python_tag|>",
     "[TOOL_CALLS]",
 ];
-/// What is shown of a call.
 const MARKUP_CHARS: usize = 60;
 
 /// A call at the beginning of a line; one that is quoted in code or in a sentence calls nothing.

@@ -65,11 +65,15 @@ fn tidy(lines: &[&str]) -> String {
         text.push_str(line);
         text.push('\n');
     }
-    if let Some(mark) = open_fence(&text) {
+    close_fence(&mut text);
+    text
+}
+
+pub(super) fn close_fence(text: &mut String) {
+    if let Some(mark) = open_fence(text) {
         text.push_str(mark);
         text.push('\n');
     }
-    text
 }
 
 /// Lines without the indentation that all of them have.

@@ -1,7 +1,6 @@
 //! What a project's people want of every summary: a section of their instructions file.
 
-use bethink_context::placeholder::beginning;
-use bethink_transcript::text::{closed_fences, heading_level};
+use bethink_transcript::text::{beginning, closed_fences, heading_level};
 
 use crate::limits::WISH_BYTES;
 
@@ -14,22 +13,19 @@ pub fn compact_instructions(markdown: &str) -> Option<String> {
     let lines: Vec<&str> = markdown.trim_start_matches('\u{feff}').lines().collect();
     let fenced = closed_fences(&lines);
     let level = |at: usize| heading_level(lines.get(at)?).filter(|_| !fenced[at]);
-    let mut at = 0;
-    while at < lines.len() {
-        let Some(own) = level(at).filter(|_| is_ours(lines[at])) else {
-            at += 1;
-            continue;
-        };
+    let mut texts = (0..lines.len()).filter_map(|at| {
+        let own = level(at).filter(|_| is_ours(lines[at]))?;
         let ends = |line: &usize| level(*line).is_some_and(|other| other <= own);
         let end = (at + 1..lines.len()).find(ends).unwrap_or(lines.len());
-        let text = lines[at + 1..end].join("\n");
-        let text = beginning(text.trim(), WISH_BYTES).trim_end();
-        if !text.is_empty() {
-            return Some(text.to_owned());
-        }
-        at = end;
-    }
-    None
+        bounded(&lines[at + 1..end].join("\n"))
+    });
+    texts.next()
+}
+
+/// At most [`WISH_BYTES`] of a wish; `None` where nothing is said.
+pub(super) fn bounded(wish: &str) -> Option<String> {
+    let wish = beginning(wish.trim(), WISH_BYTES).trim_end();
+    (!wish.is_empty()).then(|| wish.to_owned())
 }
 
 fn is_ours(line: &str) -> bool {

@@ -2,18 +2,18 @@
 
 use std::collections::HashSet;
 
-use bethink_facts::shorten;
 use bethink_transcript::Seq;
-use bethink_transcript::text::open_fence;
+use bethink_transcript::text::shorten;
 
-use crate::Level;
+use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
-use crate::limits::{SUMMARY_MAX_TOKENS, TEXT_EXTRA_TOKENS};
-use crate::summary::{NONE, Section, is_unanswered, lacking, user_messages, well_formed};
+use crate::summary::{
+    NONE, Pages, Section, is_unanswered, lacking, laid_out, user_messages, well_formed,
+};
 
 use super::FullText;
+use super::sections::close_fence;
 
-/// Writes a summary from what a model answered.
 #[derive(Clone, Copy, Debug)]
 pub struct FullSummarizer<'a> {
     pub text: &'a FullText,
@@ -27,22 +27,17 @@ const USER_PERCENT: usize = 25;
 const UNANSWERED_PERCENT: usize = 50;
 /// Of what they leave, so much may be the model's: files and names from facts always have some room.
 const TEXT_PERCENT: usize = 85;
-/// Stands before what was added to a section.
 const ADDED: &str = "Added from the session's record:\n";
 /// Less than this has no room for what a summary is for.
 const LEAST_ROOM: usize = 200;
 
 impl Summarizer for FullSummarizer<'_> {
-    fn level(&self) -> Level {
-        Level::Full
+    fn level(&self) -> SummaryLevel {
+        SummaryLevel::Full
     }
 
     fn covers(&self) -> Option<Seq> {
         Some(self.through)
-    }
-
-    fn max_tokens(&self) -> u64 {
-        SUMMARY_MAX_TOKENS + TEXT_EXTRA_TOKENS
     }
 
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
@@ -62,26 +57,21 @@ impl Summarizer for FullSummarizer<'_> {
 impl FullSummarizer<'_> {
     fn write(&self, request: &SummaryRequest<'_>, room: usize) -> String {
         let user = user_messages(request, self.user_room(request, room));
-        let text = within(self.text, room.saturating_sub(user.len()) * TEXT_PERCENT / 100);
-        let texts: Vec<&str> = text.iter().map(|(_, text)| text.as_str()).chain([&*user]).collect();
+        let mut pages = within(self.text, room.saturating_sub(user.len()) * TEXT_PERCENT / 100);
+        let texts: Vec<&str> = pages.iter().chain([&user]).map(String::as_str).collect();
         let left = room.saturating_sub(texts.iter().map(|text| text.len()).sum());
         // Whoever reads the summary by itself does not have the tail.
         let known = if request.stands_alone { HashSet::new() } else { request.visible.clone() };
         let (files, names) = lacking(request, known, &texts, left);
-        let mut out = String::with_capacity(request.max_bytes);
-        for section in Section::ALL {
-            let own = text.iter().find(|(known, _)| *known == section).map_or("", |(_, text)| text);
-            out.push_str(section.heading());
-            out.push('\n');
-            out.push_str(&match section {
-                Section::UserMessages => user.clone(),
-                Section::Files => joined(own, &files),
-                Section::Concepts => joined(own, &names),
-                _ => joined(own, ""),
-            });
+        for (section, added) in [(Section::Files, files), (Section::Concepts, names)] {
+            let page = &mut pages[section as usize];
+            if !page.is_empty() && !added.is_empty() {
+                page.push_str(ADDED);
+            }
+            page.push_str(&added);
         }
-        out.truncate(out.trim_end().len());
-        out
+        pages[Section::UserMessages as usize] = user;
+        laid_out(&pages)
     }
 
     /// Bytes for the user's words: their share, or half of what the model's text leaves where that is more.
@@ -89,15 +79,6 @@ impl FullSummarizer<'_> {
         let percent = if is_unanswered(request) { UNANSWERED_PERCENT } else { USER_PERCENT };
         let left = room.saturating_sub(self.text.weight());
         (room * percent / 100).max(left / 2).min(request.user_bytes)
-    }
-}
-
-fn joined(own: &str, added: &str) -> String {
-    match (own.is_empty(), added.is_empty()) {
-        (true, true) => NONE.to_owned(),
-        (false, true) => own.to_owned(),
-        (true, false) => added.to_owned(),
-        (false, false) => format!("{own}{ADDED}{added}"),
     }
 }
 
@@ -112,23 +93,18 @@ const GIVES_WAY: [(&[Section], &[usize]); 2] = [
 ];
 
 /// The sections, cut to `room` bytes together.
-fn within(text: &FullText, room: usize) -> Vec<(Section, String)> {
-    let whole = |section: Section| (section, text.section(section).to_owned());
-    let mut pages: Vec<(Section, String)> = Section::ALL.into_iter().map(whole).collect();
+fn within(text: &FullText, room: usize) -> Pages {
+    let mut pages = Section::ALL.map(|section| text.section(section).to_owned());
     for (order, shares) in GIVES_WAY {
         for share in shares {
             for section in order {
-                let excess = pages.iter().map(|(_, text)| text.len()).sum::<usize>();
-                let excess = excess.saturating_sub(room);
+                let excess = pages.iter().map(String::len).sum::<usize>().saturating_sub(room);
                 if excess == 0 {
                     return pages;
                 }
-                let whole = text.section(*section);
-                for (_, page) in pages.iter_mut().filter(|(known, _)| known == section) {
-                    let least = whole.len() * share / 100;
-                    *page =
-                        cut(whole, page.len().saturating_sub(excess).max(least).min(page.len()));
-                }
+                let (whole, page) = (text.section(*section), &mut pages[*section as usize]);
+                let least = whole.len() * share / 100;
+                *page = cut(whole, page.len().saturating_sub(excess).max(least).min(page.len()));
             }
         }
     }
@@ -148,28 +124,20 @@ fn cut(text: &str, limit: usize) -> String {
     }
     let room = limit.saturating_sub(NOTE_BYTES);
     let mut kept = String::new();
-    let mut lines = text.lines();
-    for line in lines.by_ref() {
-        if kept.len() + line.len() + 1 > room {
-            let few = kept.is_empty() && room >= FEW_WORDS;
-            let part = if few { shorten(line, room - '…'.len_utf8() - 1) } else { String::new() };
-            kept.push_str(&part);
-            break;
+    let fits = |line: &&str| {
+        let fits = kept.len() + line.len() < room;
+        if fits {
+            kept.push_str(line);
+            kept.push('\n');
         }
-        kept.push_str(line);
-        kept.push('\n');
-    }
+        fits
+    };
+    let more = text.lines().skip_while(fits).count();
     if kept.is_empty() {
-        return kept;
+        let Some(first) = text.lines().next().filter(|_| room >= FEW_WORDS) else { return kept };
+        kept = format!("{}\n", shorten(first, room - '…'.len_utf8() - 1));
     }
-    if !kept.ends_with('\n') {
-        kept.push('\n');
-    }
-    if let Some(mark) = open_fence(&kept) {
-        kept.push_str(mark);
-        kept.push('\n');
-    }
-    let more = lines.count() + 1;
+    close_fence(&mut kept);
     format!("{kept}(… {more} more lines had no room here)\n")
 }
 
@@ -184,9 +152,9 @@ mod tests {
         super::super::read(&format!("<summary>{nine}</summary>")).unwrap()
     }
 
-    fn lines(pages: &[(Section, String)], section: Section) -> usize {
-        let page = pages.iter().find(|(known, _)| *known == section).unwrap();
-        page.1.lines().filter(|line| line.starts_with("- line ")).count()
+    fn lines(pages: &Pages, section: Section) -> usize {
+        let lines = pages[section as usize].lines();
+        lines.filter(|line| line.starts_with("- line ")).count()
     }
 
     #[test]
@@ -194,7 +162,7 @@ mod tests {
         let text = text(40);
         for room in (0..text.weight() + 100).step_by(37) {
             let pages = within(&text, room);
-            let used: usize = pages.iter().map(|(_, page)| page.len()).sum();
+            let used: usize = pages.iter().map(String::len).sum();
             assert!(used <= room, "{used} of {room}");
             let left = |section| lines(&pages, section);
             assert!(left(Section::Current) >= left(Section::Request), "{room}");
@@ -214,7 +182,10 @@ mod tests {
         assert!(long.starts_with("word ") && long.contains("…\n(… 1 more lines"), "{long}");
         let code = format!("```rust\n{}```\n", "let x = 1;\n".repeat(30));
         let shown = cut(&code, 200);
-        assert!(shown.len() <= 200 && open_fence(&shown).is_none(), "{shown}");
+        assert!(
+            shown.len() <= 200 && bethink_transcript::text::open_fence(&shown).is_none(),
+            "{shown}"
+        );
         assert_eq!(cut(&rows, 20), "");
     }
 }

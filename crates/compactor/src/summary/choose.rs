@@ -9,8 +9,7 @@ use bethink_transcript::Seq;
 
 use crate::ladder::SummaryRequest;
 
-use super::Written;
-use super::page::Page;
+use super::page::{SummaryPage, WrittenSummary};
 
 const STATEMENT_BYTES: usize = 280;
 /// What a line costs beside its words: its mark, and that it has to be read.
@@ -28,7 +27,7 @@ const SHORTEST: usize = 48;
 /// Share of its worth that is left to a statement that announces a step.
 const ANNOUNCEMENT: f32 = 0.3;
 
-struct Candidate {
+struct LineCandidate {
     seq: Seq,
     line: String,
     names: Vec<String>,
@@ -36,17 +35,20 @@ struct Candidate {
 }
 
 /// The statements and decisions most worth their bytes, in the order in which they were made.
-pub(super) fn statements(page: &mut Page, request: &SummaryRequest<'_>, written: &Written) {
+pub(super) fn statements(
+    page: &mut SummaryPage,
+    request: &SummaryRequest<'_>,
+    written: &WrittenSummary,
+) {
     let facts = request.facts;
-    let needs: HashMap<&str, f32> =
-        facts.names.ranked(&facts.moment()).iter().map(|r| (r.name, r.need)).collect();
+    let needs = needs(facts);
     let mut known = written.known.clone();
-    let mut left: Vec<Candidate> = candidates(request, written, page.left());
+    let mut left: Vec<LineCandidate> = candidates(request, written, page.left());
     let mut chosen: Vec<(Seq, String)> = Vec::new();
     let mut room = page.left();
     loop {
         left.retain(|c| c.line.len() < room);
-        let value = |c: &Candidate| {
+        let value = |c: &LineCandidate| {
             let fresh: f32 = c
                 .names
                 .iter()
@@ -69,7 +71,11 @@ pub(super) fn statements(page: &mut Page, request: &SummaryRequest<'_>, written:
 }
 
 /// What may be said: decisions, and the beginnings of statements that hold no decision.
-fn candidates(request: &SummaryRequest<'_>, written: &Written, room: usize) -> Vec<Candidate> {
+fn candidates(
+    request: &SummaryRequest<'_>,
+    written: &WrittenSummary,
+    room: usize,
+) -> Vec<LineCandidate> {
     let facts = request.facts;
     let decided: HashSet<Seq> = facts.decisions.iter().map(|d| d.seq).collect();
     // Words of the user that are shown whole need not be told of.
@@ -92,31 +98,30 @@ fn candidates(request: &SummaryRequest<'_>, written: &Written, room: usize) -> V
             }
             made
         });
-    let says = |c: &Candidate| !c.names.is_empty() || c.line.len() >= SHORTEST;
+    let says = |c: &LineCandidate| !c.names.is_empty() || c.line.len() >= SHORTEST;
     decisions.chain(statements).filter(|c| c.line.len() < room && says(c)).collect()
 }
 
 /// "Now let me read the file": what came of it is told elsewhere.
 fn is_announcement(text: &str) -> bool {
-    const OPENINGS: [&str; 9] = [
-        "Let me",
-        "Now let",
-        "Now I",
-        "I'll ",
-        "I will ",
-        "First, ",
-        "Next, ",
-        "No response",
-        "```",
-    ];
-    OPENINGS.iter().any(|opening| text.starts_with(opening))
+    const OPENINGS: &str = "Let me|Now let|Now I|I'll |I will |First, |Next, |No response|```";
+    OPENINGS.split('|').any(|opening| text.starts_with(opening))
 }
 
-fn candidate(facts: &Facts, seq: Seq, line: String, bonus: f32) -> Candidate {
-    let age = facts.through().0.saturating_sub(seq.0) as f32;
+fn candidate(facts: &Facts, seq: Seq, line: String, bonus: f32) -> LineCandidate {
     let mut found = HashSet::new();
     names::names_in(&line, &mut found);
     let names = found.into_iter().map(str::to_owned).collect();
-    let worth = bonus + FRESH * (-age / HALF_LIFE * std::f32::consts::LN_2).exp();
-    Candidate { seq, names, line, worth }
+    let worth = bonus + FRESH * freshness(facts, seq, HALF_LIFE);
+    LineCandidate { seq, names, line, worth }
+}
+
+/// The predicted need of each name.
+pub(super) fn needs(facts: &Facts) -> HashMap<&str, f32> {
+    facts.names.ranked(&facts.moment()).iter().map(|ranked| (ranked.name, ranked.need)).collect()
+}
+
+/// 1 for the newest message, a half for one that is `half_life` messages older.
+pub(super) fn freshness(facts: &Facts, seq: Seq, half_life: f32) -> f32 {
+    names::decay(facts.through().0.saturating_sub(seq.0), half_life)
 }

@@ -1,11 +1,14 @@
 //! Code as it was written: the newest edits that no kept tail shows, where a summary has room for them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use bethink_facts::rows::mark;
-use bethink_facts::{Edit, Facts, names, shorten};
+use bethink_facts::{Facts, ToolEdit, names};
+use bethink_transcript::text::shorten;
 
 use crate::ladder::SummaryRequest;
+
+use super::choose::{freshness, needs};
 
 /// Below this many bytes a summary has better things to say; of what is above, so much may be code.
 const FROM_BYTES: usize = 6_000;
@@ -25,7 +28,7 @@ pub(super) fn excerpts(request: &SummaryRequest<'_>, room: usize) -> String {
 pub(super) fn within(request: &SummaryRequest<'_>, limit: usize) -> String {
     let facts = request.facts;
     let mut left = limit.saturating_sub(HEADING.len());
-    let mut chosen: Vec<(&Edit, String)> = Vec::new();
+    let mut chosen: Vec<(&ToolEdit, String)> = Vec::new();
     for edit in by_worth(request) {
         let row = row(facts, edit);
         if row.len() > left {
@@ -42,19 +45,18 @@ pub(super) fn within(request: &SummaryRequest<'_>, limit: usize) -> String {
     format!("{HEADING}{rows}")
 }
 
-fn row(facts: &Facts, edit: &Edit) -> String {
+fn row(facts: &Facts, edit: &ToolEdit) -> String {
     let name = facts.tools.files().get(edit.file).map_or("", |file| file.name());
     format!("- {} {name}: {}\n", mark(edit.seq), shorten(&edit.code, EXCERPT_BYTES))
 }
 
 /// Hidden edits, those first that name the most of what will be needed, for their length and age. Text
 /// that was written twice is told once.
-fn by_worth<'a>(request: &SummaryRequest<'a>) -> Vec<&'a Edit> {
+fn by_worth<'a>(request: &SummaryRequest<'a>) -> Vec<&'a ToolEdit> {
     let facts = request.facts;
-    let needs: HashMap<&str, f32> =
-        facts.names.ranked(&facts.moment()).iter().map(|r| (r.name, r.need)).collect();
+    let needs = needs(facts);
     let mut seen = HashSet::new();
-    let mut worth: Vec<(f32, &Edit)> = Vec::new();
+    let mut worth: Vec<(f32, &ToolEdit)> = Vec::new();
     for edit in facts.tools.edits.iter().rev().filter(|edit| request.is_hidden(edit.seq)) {
         let code = shorten(&edit.code, EXCERPT_BYTES);
         if !seen.insert(code.clone()) {
@@ -63,8 +65,7 @@ fn by_worth<'a>(request: &SummaryRequest<'a>) -> Vec<&'a Edit> {
         let mut found = HashSet::new();
         names::names_in(&code, &mut found);
         let need: f32 = found.iter().filter_map(|name| needs.get(name)).sum();
-        let age = facts.through().0.saturating_sub(edit.seq.0) as f32;
-        let fresh = (-age / HALF_LIFE * std::f32::consts::LN_2).exp();
+        let fresh = freshness(facts, edit.seq, HALF_LIFE);
         worth.push((need * (0.3 + fresh) / (code.len() as f32 + 60.0), edit));
     }
     worth.sort_by(|a, b| b.0.total_cmp(&a.0));

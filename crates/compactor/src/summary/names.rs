@@ -4,12 +4,11 @@
 use std::collections::HashSet;
 
 use bethink_facts::rows::{command, common_root, file};
-use bethink_facts::{Facts, FileFact, Purpose, Ranked};
+use bethink_facts::{CommandPurpose, Facts, FileFact, RankedName};
 use bethink_transcript::Seq;
 
 use crate::ladder::SummaryRequest;
 
-/// Symbols that stand in the row of one file.
 const SYMBOLS: usize = 12;
 /// Rows of files take at most this share of the room, in percent; names share the rest by need.
 const ROWS_PERCENT: usize = 45;
@@ -20,7 +19,6 @@ const ROOT_PERCENT: usize = 20;
 const IN_TAIL: f32 = 0.5;
 /// Names of no file that stand in one line.
 const A_ROW: usize = 16;
-/// Commands that are told of.
 const COMMANDS: usize = 6;
 
 /// The two sections, in `room` bytes together. `known` are names that the reader meets anyway.
@@ -37,6 +35,18 @@ pub(super) fn files_and_concepts(
     let code = super::code::excerpts(request, room);
     let (files, rest) = files(request, &mut known, room.saturating_sub(code.len()));
     (files + &code, concepts + &rest)
+}
+
+/// What a text of another hand lacks: files with their code, and the names of no file, in `room` bytes
+/// together. A reader knows the names in `known` and those in `texts`.
+pub(crate) fn lacking(
+    request: &SummaryRequest<'_>,
+    mut known: HashSet<String>,
+    texts: &[&str],
+    room: usize,
+) -> (String, String) {
+    texts.iter().for_each(|text| crate::fidelity::collect(text, &mut known));
+    files_and_concepts(request, &known, room)
 }
 
 /// The section of files, and the rows of names that belong to none of them.
@@ -138,7 +148,7 @@ fn commands_and_tools(facts: &Facts, room: usize) -> String {
         .tools
         .commands()
         .iter()
-        .filter(|c| c.purpose != Purpose::Other && c.runs > 1)
+        .filter(|c| c.purpose != CommandPurpose::Other && c.runs > 1)
         .collect();
     commands.sort_by_key(|c| std::cmp::Reverse((c.runs.min(4), c.last)));
     let tools = tools_row(facts);
@@ -154,29 +164,24 @@ fn commands_and_tools(facts: &Facts, room: usize) -> String {
 /// Tools in use with the parameters that they were called with.
 fn tools_row(facts: &Facts) -> String {
     const TOOLS: usize = 10;
-    let mut used: Vec<_> = facts.tools.used.iter().collect();
-    used.sort_by(|a, b| b.1.calls.cmp(&a.1.calls).then(a.0.cmp(b.0)));
-    let tools: Vec<String> = used
-        .into_iter()
-        .take(TOOLS)
-        .map(|(name, tool)| {
-            let parameters: Vec<&str> = tool.parameters.iter().map(|p| &**p).collect();
-            format!("{name} {}× ({})", tool.calls, parameters.join(", "))
-        })
-        .collect();
+    let described = facts.tools.most_used().into_iter().take(TOOLS).map(|(name, tool)| {
+        let parameters: Vec<&str> = tool.parameters.iter().map(|p| &**p).collect();
+        format!("{name} {}× ({})", tool.calls, parameters.join(", "))
+    });
+    let tools: Vec<String> = described.collect();
     if tools.is_empty() { String::new() } else { format!("- Tools in use: {}\n", tools.join("; ")) }
 }
 
 fn choose<'a>(request: &SummaryRequest<'a>, known: &HashSet<String>, room: usize) -> Vec<&'a str> {
     let facts: &'a Facts = request.facts;
-    let worth = |name: &Ranked<'_>| {
+    let worth = |name: &RankedName<'_>| {
         if request.visible.contains(name.name) { name.need * IN_TAIL } else { name.need }
     };
     let mut ranked = facts.names.ranked(&facts.moment());
     ranked.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.name.cmp(b.name)));
     let mut left = room;
     let mut chosen = Vec::new();
-    for Ranked { name, .. } in ranked {
+    for RankedName { name, .. } in ranked {
         if known.contains(name) {
             continue;
         }

@@ -3,15 +3,15 @@
 
 use bethink_transcript::Seq;
 
-use crate::Level;
+use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
-use crate::limits::{SUMMARY_MAX_TOKENS, TEXT_EXTRA_TOKENS};
 
-use super::beside::{lacking, user_messages};
+use super::names::lacking;
+use super::user_words::user_messages;
 
 /// The notes of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notes {
+pub struct SessionNotes {
     /// The Markdown file as it is, a person's edits included.
     pub text: String,
     /// Last message that they speak of.
@@ -21,7 +21,7 @@ pub struct Notes {
 /// Writes a summary from notes; no model call.
 #[derive(Clone, Copy, Debug)]
 pub struct NotesSummarizer<'a> {
-    pub notes: &'a Notes,
+    pub notes: &'a SessionNotes,
     /// No other level may take its place: notes may then leave little room for what they lack.
     pub is_only: bool,
 }
@@ -40,16 +40,12 @@ const ALSO_HEADING: &str = "# Also Met";
 const INTRODUCTION: &str = "Notes that were kept while the session went on";
 
 impl Summarizer for NotesSummarizer<'_> {
-    fn level(&self) -> Level {
-        Level::SessionMemory
+    fn level(&self) -> SummaryLevel {
+        SummaryLevel::SessionMemory
     }
 
     fn covers(&self) -> Option<Seq> {
         Some(self.notes.through)
-    }
-
-    fn max_tokens(&self) -> u64 {
-        SUMMARY_MAX_TOKENS + TEXT_EXTRA_TOKENS
     }
 
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {

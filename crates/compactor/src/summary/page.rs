@@ -1,13 +1,27 @@
-//! A stretch of a summary that never grows past its limit.
+//! A stretch of a summary that never grows past its limit, and what its reader knows by then.
+
+use std::collections::HashSet;
+
+use bethink_transcript::Seq;
+
+/// What a section without content says.
+pub(crate) const NONE: &str = "- none\n";
+
+/// What a reader knows already.
+pub(super) struct WrittenSummary {
+    pub(super) known: HashSet<String>,
+    /// The user's words stand there from this message on.
+    pub(super) user_from: Option<Seq>,
+}
 
 /// Lines up to a number of bytes.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct SummaryPage {
     text: String,
     limit: usize,
 }
 
-impl Page {
+impl SummaryPage {
     pub(super) fn new(limit: usize) -> Self {
         Self { text: String::new(), limit }
     }
@@ -33,7 +47,7 @@ impl Page {
             return true;
         }
         let room = self.left().saturating_sub(5);
-        room >= FEW_WORDS && self.line(&bethink_facts::shorten(line, room))
+        room >= FEW_WORDS && self.line(&bethink_transcript::text::shorten(line, room))
     }
 
     pub(super) fn finish(self) -> String {

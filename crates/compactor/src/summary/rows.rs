@@ -2,22 +2,21 @@
 
 use std::collections::HashSet;
 
-use bethink_context::todos::Status;
 use bethink_facts::rows::{action, command, common_root, failure, mark, one_line, said};
-use bethink_facts::{Facts, Purpose, Said, SaidKind};
-use bethink_transcript::Seq;
+use bethink_facts::{CommandPurpose, Facts, RecordedStatement, SaidKind};
+use bethink_transcript::todos::TodoStatus;
 
 use crate::ladder::SummaryRequest;
 
-use super::page::Page;
+use super::page::SummaryPage;
 
-pub(super) fn request(page: &mut Page, request: &SummaryRequest<'_>) {
+pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let facts = request.facts;
     if let Some(focus) = request.focus {
         page.line_or_part(&format!("- Asked to keep above all: {}", one_line(focus, 600)));
     }
     let (first, last) = (facts.user.first(), facts.user.last());
-    let is_last = |said: &Said| last.is_some_and(|last| last.seq == said.seq);
+    let is_last = |said: &RecordedStatement| last.is_some_and(|last| last.seq == said.seq);
     if let Some(first) = first {
         let half = (page.left() / 2).max(120);
         page.line_or_part(&format!("- At first: {}", said(first, half)));
@@ -33,7 +32,7 @@ pub(super) fn request(page: &mut Page, request: &SummaryRequest<'_>) {
     }
 }
 
-pub(super) fn errors(page: &mut Page, request: &SummaryRequest<'_>) {
+pub(super) fn errors(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let facts = request.facts;
     let root = common_root(facts.tools.files());
     let mut seen = HashSet::new();
@@ -50,11 +49,11 @@ pub(super) fn errors(page: &mut Page, request: &SummaryRequest<'_>) {
 }
 
 /// The line with paths below `root` shortened.
-fn below(line: &str, root: &str) -> String {
+pub(super) fn below(line: &str, root: &str) -> String {
     if root.is_empty() { line.to_owned() } else { line.replace(root, "") }
 }
 
-pub(super) fn pending(page: &mut Page, facts: &Facts) {
+pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
     if let Some(said) = facts.said_since_todos().filter(|_| !facts.todos.is_empty()) {
         page.line(&format!(
             "- The list is that of {}; what the user said since, in {}, comes before it.",
@@ -62,26 +61,18 @@ pub(super) fn pending(page: &mut Page, facts: &Facts) {
             mark(said.seq)
         ));
     }
-    for todo in facts.todos.iter().filter(|t| t.status != Status::Completed) {
-        let state = if todo.status == Status::InProgress { "in progress" } else { "open" };
+    for todo in facts.todos.iter().filter(|t| t.status != TodoStatus::Completed) {
+        let state = if todo.status == TodoStatus::InProgress { "in progress" } else { "open" };
         page.line(&format!("- {} ({state})", one_line(&todo.content, 240)));
     }
-    let done: Vec<String> = facts
-        .todos
-        .iter()
-        .rev()
-        .filter(|t| t.status == Status::Completed)
-        .map(|t| one_line(&t.content, 80))
-        .collect();
+    let done = facts.todos.iter().rev().filter(|t| t.status == TodoStatus::Completed);
+    let done: Vec<String> = done.map(|t| one_line(&t.content, 80)).collect();
     if !done.is_empty() {
         page.line_or_part(&format!("- Done already, do not do again: {}", done.join("; ")));
     }
     if let Some(plan) = &facts.plan {
-        page.line_or_part(&format!(
-            "- Plan as it was shown in {}: {}",
-            mark(plan.seq),
-            outline(&plan.text)
-        ));
+        let steps = outline(&plan.text);
+        page.line_or_part(&format!("- Plan as it was shown in {}: {steps}", mark(plan.seq)));
     }
 }
 
@@ -97,25 +88,23 @@ fn outline(plan: &str) -> String {
     if steps.is_empty() { one_line(plan, 400) } else { one_line(&steps.join("; "), 900) }
 }
 
-pub(super) fn current(page: &mut Page, request: &SummaryRequest<'_>) {
+pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let facts = request.facts;
     if let Some(last) = facts.assistant.last() {
-        let words = page.left() * if request.kept_from.is_some() { 25 } else { 45 } / 100;
-        page.line_or_part(&format!(
-            "- Last said: {} {}",
-            mark(last.seq),
-            one_line(&last.text, words)
-        ));
+        let room = page.left() * if request.kept_from.is_some() { 25 } else { 45 } / 100;
+        let words = one_line(&last.text, room);
+        page.line_or_part(&format!("- Last said: {} {words}", mark(last.seq)));
     }
-    for purpose in [Purpose::Test, Purpose::Check, Purpose::Commit] {
+    let kinds = [
+        (CommandPurpose::Test, "Tests"),
+        (CommandPurpose::Check, "Checks"),
+        (CommandPurpose::Commit, "Recorded"),
+    ];
+    for (purpose, what) in kinds {
         let newest = facts.tools.commands().iter().filter(|c| c.purpose == purpose);
-        let Some(newest) = newest.max_by_key(|c| c.last) else { continue };
-        let what = match purpose {
-            Purpose::Test => "Tests",
-            Purpose::Check => "Checks",
-            _ => "Recorded",
-        };
-        page.line(&format!("- {what}: {}", command(newest)));
+        if let Some(newest) = newest.max_by_key(|c| c.last) {
+            page.line(&format!("- {what}: {}", command(newest)));
+        }
     }
     // What stands in the kept tail is read there.
     let root = common_root(facts.tools.files());
@@ -133,19 +122,18 @@ pub(super) fn current(page: &mut Page, request: &SummaryRequest<'_>) {
     }
 }
 
-pub(super) fn next(page: &mut Page, facts: &Facts) {
-    let open = facts.todos.iter().find(|t| t.status == Status::InProgress);
-    let open = open.or_else(|| facts.todos.iter().find(|t| t.status == Status::Pending));
-    let line = match (open, facts.user.last()) {
-        (Some(todo), _) if facts.said_since_todos().is_some() => {
-            let said = facts.said_since_todos().map_or(Seq::ZERO, |s| s.seq);
-            format!(
-                "- What the user said last, {}, comes first; then, if it still holds: {}",
-                mark(said),
-                one_line(&todo.content, 200)
-            )
+pub(super) fn next(page: &mut SummaryPage, facts: &Facts) {
+    let line = match (facts.next_todo(), facts.user.last()) {
+        (Some(todo), _) => {
+            let content = one_line(&todo.content, 200);
+            match facts.said_since_todos() {
+                Some(said) => format!(
+                    "- What the user said last, {}, comes first; then, if it still holds: {content}",
+                    mark(said.seq)
+                ),
+                None => format!("- Go on with: {content}"),
+            }
         }
-        (Some(todo), _) => format!("- Go on with: {}", one_line(&todo.content, 200)),
         (None, Some(said)) => format!("- Go on with what the user asked last, {}.", mark(said.seq)),
         (None, None) => "- Ask the user what to do next.".to_owned(),
     };

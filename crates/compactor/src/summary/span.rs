@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use bethink_context::Hints;
 use bethink_facts::rows::{action, command, common_root, failure, file, mark};
-use bethink_facts::{Facts, Purpose, Said, SaidKind, without_middle};
+use bethink_facts::{CommandPurpose, Facts, RecordedStatement, SaidKind, without_middle};
 use bethink_transcript::{CollapseId, Message, Seq};
 
 use crate::ladder::SummaryRequest;
 
-use super::page::Page;
-use super::{Written, choose, code};
+use super::page::SummaryPage;
+use super::rows::below;
+use super::user_words::question;
+use super::{WrittenSummary, choose, code};
 
 /// What a text is written from.
 #[derive(Clone, Debug)]
@@ -29,42 +31,27 @@ pub struct SpanRequest {
 /// Messages after a span that are worth looking at: what fails is mended soon or not at all.
 pub const SPAN_AFTER: usize = 40;
 
-/// Writes the text of a span. A model's writer and the embedded one keep the same promise: within
-/// `max_bytes`, and the user's words in the user's own words.
-pub trait SpanWriter: Send + Sync + std::fmt::Debug {
-    /// Kept with the span.
-    fn strategy(&self) -> &'static str;
-    /// The text, or why there is none; the span stays as it is then.
-    fn write(&self, request: &SpanRequest) -> Result<String, String>;
-}
+/// The strategy of these texts, kept with each span: no model is asked.
+pub const SPAN_STRATEGY: &str = "embedded";
 
-/// Needs no model.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EmbeddedSpanWriter;
-
-impl SpanWriter for EmbeddedSpanWriter {
-    fn strategy(&self) -> &'static str {
-        "embedded"
+/// The text of a span within `max_bytes`, the user's words in their own; or why there is none, and then the
+/// span stays as it is.
+pub fn write_span(request: &SpanRequest) -> Result<String, String> {
+    let (Some(first), Some(last)) = (request.messages.first(), request.messages.last()) else {
+        return Err("a span has at least one message".to_owned());
+    };
+    let head = request.hints.collapsed(first.seq, last.seq, &request.id.to_string());
+    let room = request.max_bytes.saturating_sub(head.len() + 1);
+    if room < LEAST_ROOM {
+        return Err(format!("{room} bytes are too few to tell of a span"));
     }
-
-    fn write(&self, request: &SpanRequest) -> Result<String, String> {
-        let (Some(first), Some(last)) = (request.messages.first(), request.messages.last()) else {
-            return Err("a span has at least one message".to_owned());
-        };
-        let head = request.hints.collapsed(first.seq, last.seq, &request.id.to_string());
-        let room = request.max_bytes.saturating_sub(head.len() + 1);
-        if room < LEAST_ROOM {
-            return Err(format!("{room} bytes are too few to tell of a span"));
-        }
-        Ok(format!("{head}\n{}", told(request, last.seq, room)).trim_end().to_owned())
-    }
+    Ok(format!("{head}\n{}", told(request, last.seq, room)).trim_end().to_owned())
 }
 
 /// A heading and a line or two.
 const LEAST_ROOM: usize = 160;
 /// Bytes of a heading.
 const HEADING: usize = 20;
-/// Symbols told of a file.
 const SYMBOLS: usize = 8;
 /// Of the user's words at least so much stays of each message.
 const LEAST_WORDS: usize = 120;
@@ -90,7 +77,7 @@ fn told(request: &SpanRequest, last: Seq, room: usize) -> String {
     let errors = errors(request, &facts, last, &root, share(ERRORS));
     let files = files(&facts, &root, share(FILES));
     let commands = commands(&facts, &root, share(COMMANDS));
-    let mut written = Written { known: HashSet::new(), user_from: Some(Seq::ZERO) };
+    let mut written = WrittenSummary { known: HashSet::new(), user_from: Some(Seq::ZERO) };
     let mut known = |text: &str| crate::fidelity::collect(text, &mut written.known);
     [&words, &errors, &files, &commands].into_iter().for_each(|text| known(text));
     let spent = |more: usize| words.len() + errors.len() + files.len() + commands.len() + more;
@@ -124,15 +111,15 @@ fn titled(title: &str, lines: String) -> String {
 
 /// The user's words, whole where they fit: long messages give way before short ones.
 fn words(facts: &Facts, limit: usize) -> String {
-    let said: Vec<&Said> = facts.user.iter().filter(|s| s.kind != SaidKind::Handover).collect();
-    let mut page = Page::new(limit.saturating_sub(HEADING));
+    let said: Vec<&RecordedStatement> =
+        facts.user.iter().filter(|s| s.kind != SaidKind::Handover).collect();
+    let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
     let overhead: usize = said.iter().map(|s| mark(s.seq).len() + 2).sum();
     let each = level(said.iter().map(|s| s.text.len()), page.left().saturating_sub(overhead));
     for said in said {
         let text = without_middle(&said.text, each.max(LEAST_WORDS));
-        let asked = said.question.as_ref().map(|q| format!(" (asked: {q})")).unwrap_or_default();
         let line = format!("{} {text}", mark(said.seq));
-        if !page.line(&format!("{line}{asked}")) {
+        if !page.line(&format!("{line}{}", question(said))) {
             page.line_or_part(&line);
         }
     }
@@ -155,14 +142,14 @@ fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     usize::MAX
 }
 
-fn statements(all: &SummaryRequest<'_>, limit: usize, written: &Written) -> String {
-    let mut page = Page::new(limit.saturating_sub(HEADING));
+fn statements(all: &SummaryRequest<'_>, limit: usize, written: &WrittenSummary) -> String {
+    let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
     choose::statements(&mut page, all, written);
     titled("What was said and settled:", page.finish())
 }
 
 fn files(facts: &Facts, root: &str, limit: usize) -> String {
-    let mut page = Page::new(limit.saturating_sub(HEADING + root.len()));
+    let mut page = SummaryPage::new(limit.saturating_sub(HEADING + root.len()));
     let mut files: Vec<_> = facts.tools.files().iter().collect();
     files.sort_by_key(|file| (file.edits == 0, std::cmp::Reverse(file.last)));
     for found in files {
@@ -177,10 +164,13 @@ fn files(facts: &Facts, root: &str, limit: usize) -> String {
 
 /// Commands, and calls that are about no file.
 fn commands(facts: &Facts, root: &str, limit: usize) -> String {
-    let mut page = Page::new(limit.saturating_sub(HEADING));
+    let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
     let mut run: Vec<_> = facts.tools.commands().iter().collect();
     run.sort_by_key(|run| {
-        (run.purpose == Purpose::Other && run.failed != Some(true), std::cmp::Reverse(run.last))
+        (
+            run.purpose == CommandPurpose::Other && run.failed != Some(true),
+            std::cmp::Reverse(run.last),
+        )
     });
     for run in run {
         page.line(&format!("- {}", below(&command(run), root)));
@@ -195,10 +185,6 @@ fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     titled("Commands and calls:", page.finish())
 }
 
-fn below(line: &str, root: &str) -> String {
-    if root.is_empty() { line.to_owned() } else { line.replace(root, "") }
-}
-
 /// What failed in the span, and what came of it there and soon after.
 fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: usize) -> String {
     if facts.tools.failures.is_empty() {
@@ -206,7 +192,7 @@ fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: us
     }
     let mut later = facts.clone();
     request.after.iter().take(SPAN_AFTER).for_each(|message| later.observe(message));
-    let mut page = Page::new(limit.saturating_sub(HEADING));
+    let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
     let mut seen = HashSet::new();
     let mut failures: Vec<_> = later.tools.failures.iter().filter(|f| f.seq <= last).collect();
     failures.sort_by_key(|f| (!f.of_command, std::cmp::Reverse(f.seq)));
@@ -223,38 +209,20 @@ fn names(facts: &Facts, known: &HashSet<String>, limit: usize) -> String {
     if limit < NAMES_FROM {
         return String::new();
     }
-    let mut line = String::from("Also named: ");
-    let start = line.len();
+    const OPENING: &str = "Also named: ";
+    let mut names = Vec::new();
+    let mut left = limit.saturating_sub(OPENING.len());
     for ranked in facts.names.ranked(&facts.moment()) {
-        let shown = facts.names.shown(ranked.name);
         if known.contains(ranked.name) {
             continue;
         }
-        if line.len() + shown.len() + 2 > limit {
+        let shown = facts.names.shown(ranked.name);
+        let separator = if names.is_empty() { 0 } else { 2 };
+        if shown.len() + 2 > left {
             break;
         }
-        if line.len() > start {
-            line.push_str(", ");
-        }
-        line.push_str(shown);
+        left -= shown.len() + separator;
+        names.push(shown);
     }
-    if line.len() == start { String::new() } else { line }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_words_give_way_before_short_ones() {
-        for (lengths, room, expect) in [
-            (vec![10, 20, 30], 100, usize::MAX),
-            (vec![10, 20, 30], 60, usize::MAX),
-            (vec![10, 20, 1_000], 100, 70),
-            (vec![500, 500], 100, 50),
-            (vec![], 100, usize::MAX),
-        ] {
-            assert_eq!(level(lengths.clone().into_iter(), room), expect, "{lengths:?} in {room}");
-        }
-    }
+    if names.is_empty() { String::new() } else { format!("{OPENING}{}", names.join(", ")) }
 }

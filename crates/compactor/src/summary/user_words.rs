@@ -1,11 +1,12 @@
 //! The user's own words, verbatim: newest first, as many as fit, and what was left out is said.
 
-use bethink_facts::{Said, SaidKind, without_middle};
+use bethink_facts::rows::mark;
+use bethink_facts::{RecordedStatement, SaidKind, without_middle};
 use bethink_transcript::Seq;
 
 use crate::ladder::SummaryRequest;
 
-use super::page::Page;
+use super::page::{NONE, SummaryPage};
 
 /// One message may take at most this share of the section, so that a pasted log does not displace
 /// what was asked.
@@ -14,20 +15,31 @@ const ONE_MESSAGE_PERCENT: usize = 45;
 const NEWEST_PERCENT: usize = 85;
 /// A message that is cut has at least so many bytes.
 const LEAST_BYTES: usize = 200;
-/// Room for the line that says what was left out.
 const LEFT_OUT_BYTES: usize = 120;
 
 /// Writes into `limit` bytes; what stands in the kept tail is read there. Gives the oldest message that
 /// found room.
-pub(super) fn write(page: &mut Page, request: &SummaryRequest<'_>, limit: usize) -> Option<Seq> {
+pub(super) fn write(
+    page: &mut SummaryPage,
+    request: &SummaryRequest<'_>,
+    limit: usize,
+) -> Option<Seq> {
     let user = request.facts.user.iter();
     // What a client wrote in the user's name is told in the first section.
-    let said: Vec<&Said> = user
+    let said: Vec<&RecordedStatement> = user
         .filter(|said| request.is_hidden(said.seq) && said.kind != SaidKind::Handover)
         .collect();
     let newest = if is_unanswered(request) { NEWEST_PERCENT } else { ONE_MESSAGE_PERCENT };
     let shown = list(page, &said, limit, newest);
     said.get(said.len() - shown).map(|said| said.seq)
+}
+
+/// The user's words in `limit` bytes, newest first; "- none" where there are none.
+pub(crate) fn user_messages(request: &SummaryRequest<'_>, limit: usize) -> String {
+    let mut page = SummaryPage::new(limit);
+    write(&mut page, request, limit);
+    let words = page.finish();
+    if words.is_empty() { NONE.to_owned() } else { words }
 }
 
 /// The newest message is the user's: what it asks is all that is to be done.
@@ -37,7 +49,7 @@ pub(crate) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
 }
 
 /// How many, of the newest, found room.
-fn list(page: &mut Page, said: &[&Said], limit: usize, newest: usize) -> usize {
+fn list(page: &mut SummaryPage, said: &[&RecordedStatement], limit: usize, newest: usize) -> usize {
     let mut shown = 0;
     for message in said.iter().rev() {
         let percent = if shown == 0 { newest } else { ONE_MESSAGE_PERCENT };
@@ -64,23 +76,19 @@ fn list(page: &mut Page, said: &[&Said], limit: usize, newest: usize) -> usize {
 }
 
 /// The message whole, or its beginning and its end when it alone would fill the section.
-fn fitted(message: &Said, limit: usize) -> String {
-    let (text, asked) = (&message.text, question(message));
-    let whole = format!("[{}] {text}{asked}", message.seq);
+fn fitted(message: &RecordedStatement, limit: usize) -> String {
+    let mark = format!("{} ", mark(message.seq));
+    let whole = format!("{mark}{}{}", message.text, question(message));
     if whole.len() <= limit.max(LEAST_BYTES) {
         return whole;
     }
-    let mark = format!("[{}] ", message.seq);
     let room = limit.max(LEAST_BYTES).saturating_sub(mark.len() + CUT_NOTE_BYTES);
     format!("{mark}{}", without_middle(&message.text, room))
 }
 
 /// What a short reply answers, without which nobody understands it.
-fn question(message: &Said) -> String {
-    match &message.question {
-        Some(question) => format!(" (asked: {question})"),
-        None => String::new(),
-    }
+pub(super) fn question(message: &RecordedStatement) -> String {
+    message.question.as_ref().map(|question| format!(" (asked: {question})")).unwrap_or_default()
 }
 
 /// Room for the note in the middle of a message that was cut.
@@ -91,9 +99,12 @@ mod tests {
     use super::*;
 
     fn check(limit: usize, texts: &[&str], expect: &str) {
-        let said: Vec<Said> =
-            texts.iter().enumerate().map(|(i, text)| Said::new(Seq(i as u64 + 1), text)).collect();
-        let mut page = Page::new(limit);
+        let said: Vec<RecordedStatement> = texts
+            .iter()
+            .enumerate()
+            .map(|(i, text)| RecordedStatement::new(Seq(i as u64 + 1), text))
+            .collect();
+        let mut page = SummaryPage::new(limit);
         list(&mut page, &said.iter().collect::<Vec<_>>(), limit, ONE_MESSAGE_PERCENT);
         assert_eq!(page.finish(), expect);
     }
@@ -109,8 +120,8 @@ mod tests {
     #[test]
     fn a_giant_message_keeps_its_beginning_and_its_end() {
         let giant = format!("START {} END", "x".repeat(90_000));
-        let said = [Said::new(Seq(7), &giant)];
-        let mut page = Page::new(2_000);
+        let said = [RecordedStatement::new(Seq(7), &giant)];
+        let mut page = SummaryPage::new(2_000);
         list(&mut page, &[&said[0]], 2_000, ONE_MESSAGE_PERCENT);
         let text = page.finish();
         assert!(text.starts_with("[7] START") && text.trim_end().ends_with("END"), "{text}");

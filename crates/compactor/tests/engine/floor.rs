@@ -1,7 +1,7 @@
 //! The embedded level always succeeds, and what can't be helped is said.
 
 use bethink_compactor::ladder::SummaryRequest;
-use bethink_compactor::{EmbeddedSummarizer, Failure, Level, Summarizer};
+use bethink_compactor::{CompactionFailure, EmbeddedSummarizer, Summarizer, SummaryLevel};
 use serde_json::{Value, json};
 
 use crate::support::{Ask, answer, call, result, say, try_compact};
@@ -71,14 +71,17 @@ fn an_abandoned_call_does_not_hold_up_later_cuts() {
 fn system_and_tools_that_fill_the_window_are_named() {
     let ask = Ask { fixed_tokens: 17_000, ..Ask::default() };
     let failure = try_compact(&[say("one"), answer("two"), say(&long(3_000))], &ask).unwrap_err();
-    assert!(matches!(failure, Failure::NoRoom { fixed: 17_000, .. }), "{failure}");
+    assert!(matches!(failure, CompactionFailure::NoRoom { fixed: 17_000, .. }), "{failure}");
 }
 
 #[test]
 fn what_is_small_already_is_left_alone() {
     let failure =
         try_compact(&[say("one"), answer("two"), say("three")], &Ask::default()).unwrap_err();
-    assert!(matches!(failure, Failure::Refused(_) | Failure::Nothing), "{failure}");
+    assert!(
+        matches!(failure, CompactionFailure::Refused(_) | CompactionFailure::Nothing),
+        "{failure}"
+    );
 }
 
 #[derive(Debug)]
@@ -89,8 +92,8 @@ impl Summarizer for Broken {
         bethink_compactor::summary::well_formed(summary)
     }
 
-    fn level(&self) -> Level {
-        Level::Full
+    fn level(&self) -> SummaryLevel {
+        SummaryLevel::Full
     }
 
     fn summarize(&self, _: &SummaryRequest<'_>) -> Result<String, String> {
@@ -119,10 +122,13 @@ fn a_level_that_fails_or_writes_nonsense_gives_way_to_the_next() {
         let broken = Broken(bad.clone());
         let ask = Ask { ladder: vec![&broken, &EmbeddedSummarizer], ..Ask::default() };
         let outcome = try_compact(&busy("t"), &ask).unwrap();
-        assert_eq!(outcome.level, Level::Embedded, "{bad:.40?}");
+        assert_eq!(outcome.level, SummaryLevel::Embedded, "{bad:.40?}");
         assert!(outcome.refused[0].starts_with("full: "), "{:?}", outcome.refused);
         let alone = Ask { ladder: vec![&broken], ..Ask::default() };
-        assert!(matches!(try_compact(&busy("t"), &alone), Err(Failure::Refused(_))), "{bad:.40?}");
+        assert!(
+            matches!(try_compact(&busy("t"), &alone), Err(CompactionFailure::Refused(_))),
+            "{bad:.40?}"
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Level 2: a summary of a model's text, as the next model reads it.
 
-use bethink_compactor::{EmbeddedSummarizer, FullSummarizer, Level, Section, Summarizer};
+use bethink_compactor::{EmbeddedSummarizer, FullSummarizer, Section, Summarizer, SummaryLevel};
 use bethink_transcript::Seq;
 
 use crate::story::story;
@@ -14,7 +14,7 @@ fn the_full_summary_of_a_story() {
     let full = FullSummarizer { text: &text, through: Seq(messages.len() as u64) };
     let ask = Ask { ladder: vec![&full, &EmbeddedSummarizer], ..Ask::default() };
     let outcome = try_compact(&messages, &ask).unwrap();
-    assert_eq!(outcome.level, Level::Full, "{:?}", outcome.refused);
+    assert_eq!(outcome.level, SummaryLevel::Full, "{:?}", outcome.refused);
     insta::assert_snapshot!("story", outcome.boundary.summary);
 }
 

@@ -1,6 +1,8 @@
 //! Level 1: notes stand for what they cover, with what they lack added from history.
 
-use bethink_compactor::{EmbeddedSummarizer, Level, Notes, NotesSummarizer, Summarizer};
+use bethink_compactor::{
+    EmbeddedSummarizer, NotesSummarizer, SessionNotes, Summarizer, SummaryLevel,
+};
 use bethink_transcript::Seq;
 use serde_json::{Value, json};
 
@@ -17,8 +19,8 @@ fn busy(words: usize) -> Vec<Value> {
     messages
 }
 
-fn notes(text: &str, through: u64) -> Notes {
-    Notes { text: text.to_owned(), through: Seq(through) }
+fn notes(text: &str, through: u64) -> SessionNotes {
+    SessionNotes { text: text.to_owned(), through: Seq(through) }
 }
 
 const TEXT: &str = "# Current State\n- [100] mending station_3\n";
@@ -29,7 +31,7 @@ fn notes_stand_with_what_they_lack() {
     let level = NotesSummarizer { notes: &notes, is_only: false };
     let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
     let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
-    assert_eq!(outcome.level, Level::SessionMemory);
+    assert_eq!(outcome.level, SummaryLevel::SessionMemory);
     let summary = &outcome.boundary.summary;
     assert!(
         summary.contains("cover messages 1 to 118") && summary.contains(TEXT.trim()),
@@ -46,11 +48,11 @@ fn what_no_notes_speak_of_stays() {
     let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
     let ask = Ask { ladder, ..Ask::default() };
     let outcome = try_compact(&busy(200), &ask).unwrap();
-    assert_eq!(outcome.level, Level::SessionMemory);
+    assert_eq!(outcome.level, SummaryLevel::SessionMemory);
     assert!(outcome.boundary.kept_from <= Seq(41), "{}", outcome.boundary.kept_from);
     // Where all of it is too much for the window, the next level has to do it.
     let outcome = try_compact(&busy(700), &ask).unwrap();
-    assert_eq!(outcome.level, Level::Embedded);
+    assert_eq!(outcome.level, SummaryLevel::Embedded);
     assert!(outcome.refused[0].starts_with("session_memory: "), "{:?}", outcome.refused);
 }
 
@@ -60,11 +62,11 @@ fn notes_without_room_for_the_rest_give_way_unless_nothing_else_may_be_written()
     let level = NotesSummarizer { notes: &long, is_only: false };
     let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
     let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
-    assert_eq!(outcome.level, Level::Embedded);
+    assert_eq!(outcome.level, SummaryLevel::Embedded);
     assert!(outcome.refused[0].contains("the notes have"), "{:?}", outcome.refused);
     let level = NotesSummarizer { notes: &long, is_only: true };
     let ladder: Vec<&dyn Summarizer> = vec![&level];
     let outcome =
         try_compact(&busy(200), &Ask { ladder, window: 40_000, ..Ask::default() }).unwrap();
-    assert_eq!(outcome.level, Level::SessionMemory);
+    assert_eq!(outcome.level, SummaryLevel::SessionMemory);
 }

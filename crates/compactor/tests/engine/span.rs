@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bethink_compactor::{EmbeddedSpanWriter, SpanRequest, SpanWriter};
+use bethink_compactor::{SpanRequest, write_span};
 use bethink_context::{Hints, History};
 use bethink_transcript::Message;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn request(history: &History, covered: usize, max_bytes: usize) -> SpanRequest {
 }
 
 fn write(history: &History, covered: usize, max_bytes: usize) -> String {
-    let text = EmbeddedSpanWriter.write(&request(history, covered, max_bytes)).unwrap();
+    let text = write_span(&request(history, covered, max_bytes)).unwrap();
     assert!(text.len() <= max_bytes, "{} bytes of {max_bytes}: {text}", text.len());
     text
 }
@@ -83,8 +83,8 @@ fn a_small_room_is_kept_and_too_small_a_one_refused() {
         assert!(text.starts_with("[Messages 1 to 10 stand here in short"), "{text}");
         assert!(text.contains("tide"), "{text}");
     }
-    assert!(EmbeddedSpanWriter.write(&request(&history, 10, 200)).is_err());
-    assert!(EmbeddedSpanWriter.write(&request(&history, 0, 3_000)).is_err());
+    assert!(write_span(&request(&history, 10, 200)).is_err());
+    assert!(write_span(&request(&history, 0, 3_000)).is_err());
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use bethink_compactor::full::read;
 use bethink_compactor::ladder::SummaryRequest;
 use bethink_compactor::{
-    EmbeddedSummarizer, FullSummarizer, FullText, Notes, NotesSummarizer, Section, Summarizer,
+    EmbeddedSummarizer, FullSummarizer, FullText, NotesSummarizer, Section, SessionNotes,
+    Summarizer,
 };
 use bethink_facts::Facts;
 use bethink_transcript::Seq;
@@ -100,7 +101,7 @@ fn histories() -> Vec<Vec<Value>> {
 /// Runs `check` with every summarizer and the name of its case.
 fn each(facts: &Facts, check: impl Fn(&str, &dyn Summarizer)) {
     let text = "# Current State\n- [2] the scheduler is mended\n".to_owned();
-    let notes = Notes { text, through: facts.through() };
+    let notes = SessionNotes { text, through: facts.through() };
     check("embedded", &EmbeddedSummarizer);
     check("notes", &NotesSummarizer { notes: &notes, is_only: true });
     for (name, text) in [("plausible", plausible()), ("terse", terse()), ("verbose", verbose())] {

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use bethink_compactor::{
-    CompactLimits, EmbeddedSummarizer, Failure, Input, Outcome, Restorable, Summarizer, Trigger,
-    compact,
+    CompactLimits, CompactionFailure, CompactionInput, CompactionOutcome, EmbeddedSummarizer,
+    Restorable, Summarizer, Trigger, compact,
 };
-use bethink_context::{Decisions, Entry, Hints, History, Thresholds, ViewOptions, view};
+use bethink_context::{
+    Decisions, Hints, History, HistoryEntry, ViewOptions, WindowThresholds, view,
+};
 use bethink_facts::Facts;
-use bethink_tokens::ByteEstimator;
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, UnixMicros, ValidPrompt};
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -43,8 +44,9 @@ pub(crate) fn history(messages: &[Value]) -> History {
             id: MessageId::new(&format!("m{seq}")).unwrap(),
             created_at: UnixMicros(0),
         };
-        let message = Message::parse(meta, Bytes::from(value.to_string()), Source::Client).unwrap();
-        history.push(Entry::new(Arc::new(message), &ByteEstimator));
+        let message =
+            Message::parse(meta, Bytes::from(value.to_string()), MessageSource::Client).unwrap();
+        history.push(HistoryEntry::new(Arc::new(message)));
     }
     history
 }
@@ -75,17 +77,20 @@ impl Default for Ask<'_> {
     }
 }
 
-pub(crate) fn try_compact(messages: &[Value], ask: &Ask<'_>) -> Result<Outcome, Failure> {
+pub(crate) fn try_compact(
+    messages: &[Value],
+    ask: &Ask<'_>,
+) -> Result<CompactionOutcome, CompactionFailure> {
     let history = history(messages);
     let decisions = Decisions::default();
     let facts = facts_of(&history);
     let hints = Hints { session: "S".to_owned() };
-    let input = Input {
+    let input = CompactionInput {
         id: "c".to_owned(),
         history: &history,
         decisions: &decisions,
         facts: &facts,
-        thresholds: Thresholds::new(ask.window, 8_000, 0.0).unwrap(),
+        thresholds: WindowThresholds::new(ask.window, 8_000, 0.0).unwrap(),
         fixed_tokens: ask.fixed_tokens,
         scale: 1.0,
         trigger: Trigger::Manual,
@@ -95,12 +100,11 @@ pub(crate) fn try_compact(messages: &[Value], ask: &Ask<'_>) -> Result<Outcome, 
         limits: CompactLimits::default(),
         options: ViewOptions::default(),
         hints: &hints,
-        estimator: &ByteEstimator,
     };
     let outcome = compact(&input, &ask.ladder)?;
     let shown = view(&history, &outcome.decisions, ViewOptions::default());
     assert_eq!(shown.tokens() + ask.fixed_tokens, outcome.tokens_after);
-    let auto = Thresholds::new(ask.window, 8_000, 0.0).unwrap().auto;
+    let auto = WindowThresholds::new(ask.window, 8_000, 0.0).unwrap().auto;
     assert!(outcome.tokens_after < auto, "{} of {auto}", outcome.tokens_after);
     ValidPrompt::check(shown.messages).unwrap();
     Ok(outcome)

@@ -12,7 +12,7 @@ fn replaced(history: &History, decisions: &Decisions, limits: &BudgetLimits) -> 
     records
         .iter()
         .map(|record| match record {
-            Decision::Replaced { tool_use_id, .. } => tool_use_id.to_string(),
+            Decision::Replaced(result) => result.tool_use_id.to_string(),
             other => panic!("{other:?}"),
         })
         .collect()
@@ -81,7 +81,11 @@ fn a_preview_says_how_large_the_result_is_and_where_it_lies() {
     let history = history(&[say("go"), call("A", "t1", "Bash", ""), result("t1", &text)]);
     let (records, report) =
         decide(&history, &Decisions::default(), &BudgetLimits::default(), &hints());
-    let [Decision::Replaced { text, .. }] = records.as_slice() else { panic!("{records:?}") };
+    let [Decision::Replaced(bethink_context::decision::ClearedResult { text, .. })] =
+        records.as_slice()
+    else {
+        panic!("{records:?}")
+    };
     let first = text.lines().next().unwrap();
     assert_eq!(
         first,

@@ -1,6 +1,6 @@
 //! A break of the provider's cache is told with its cause, and nothing else is.
 
-use bethink_context::cache::{CacheFall, CacheWatch, Cause};
+use bethink_context::cache::{CacheDrop, CacheWatch, Cause};
 use bethink_transcript::UnixMicros;
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn answered(
     model: &str,
     read: u64,
     written: u64,
-) -> Option<CacheFall> {
+) -> Option<CacheDrop> {
     let mut value = json!({ "role": "assistant", "content": [{ "type": "text", "text": "x" }],
         "usage": { "input_tokens": 3, "cache_read_input_tokens": read,
             "cache_creation_input_tokens": written, "output_tokens": 1 } });

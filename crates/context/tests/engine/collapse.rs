@@ -1,17 +1,17 @@
 //! Collapsed spans: which are chosen, and that a prompt with them is valid, smaller, and cut off where its
 //! thinking no longer holds.
 
-use bethink_context::collapse::{self, Extent, Stretch, Wanted, choose, stretches};
+use bethink_context::collapse::{self, CollapseExtent, Stretch, choose, stretches};
 use bethink_context::{
-    Attachment, Boundary, Collapsed, Decision, Decisions, History, Shape, ViewOptions, budget,
-    microcompact, usage, view,
+    Attachment, Boundary, Collapsed, Decision, Decisions, History, PromptShape, ViewOptions,
+    budget, microcompact, usage, view,
 };
 use bethink_transcript::{CollapseId, Origin, Seq, UnixMicros, ValidPrompt};
 use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::histories::{
-    answer, apply, call, hints, history, prompt, push, read, result, say, seq, thought, tokens,
+    answer, apply, call, hints, history, prompt, push, read, result, say, seq, thought,
 };
 use crate::prefix::{Step, messages, step};
 
@@ -26,7 +26,7 @@ fn span(first: u64, last: u64, text: &str) -> Collapsed {
         first,
         last,
         text: text.into(),
-        tokens: tokens(text),
+        tokens: bethink_tokens::text_tokens(text),
         made_after: last,
     }
 }
@@ -143,19 +143,19 @@ fn a_boundary_drops_the_spans_before_it_and_keeps_the_later_ones() {
         restored: Vec::new(),
         clipped: Vec::new(),
     };
-    let rebased = decisions.rebased(boundary.clone(), &history, &tokens);
+    let rebased = decisions.rebased(boundary.clone(), &history);
     let expect = "0 user: MARKER | SUMMARY | two | LATE | three\n";
     assert_eq!(read(&history, &rebased), expect);
     // One that reaches over the boundary would hide what is kept: it goes too.
     let mut across = Decisions::default();
     apply(&mut across, &history, &[collapsed(span(4, 6, "ACROSS"), &history)]);
-    let cut = across.rebased(boundary.clone(), &history, &tokens);
+    let cut = across.rebased(boundary.clone(), &history);
     assert_eq!((cut.spans(), read(&history, &cut).contains("two")), (&[][..], true));
-    let mut loaded = Decisions::new(Some(boundary.clone()), &history, &tokens);
+    let mut loaded = Decisions::new(Some(boundary.clone()), &history);
     apply(&mut loaded, &history, &[collapsed(span(4, 6, "ACROSS"), &history)]);
     assert_eq!(loaded.spans(), []);
     // Loaded again, the records say the same.
-    let mut loaded = Decisions::new(Some(boundary), &history, &tokens);
+    let mut loaded = Decisions::new(Some(boundary), &history);
     for record in records {
         let stored = serde_json::to_string(&record).unwrap();
         apply(&mut loaded, &history, &[serde_json::from_str(&stored).unwrap()]);
@@ -212,10 +212,10 @@ fn places(stretches: &[Stretch]) -> Vec<(u64, u64)> {
 fn stretches_are_whole_rounds_from_the_oldest_on_and_leave_the_newest() {
     let history = rounds(20);
     let none = Decisions::default();
-    let total: u64 = history.entries().iter().map(bethink_context::Entry::tokens).sum();
+    let total: u64 = history.entries().iter().map(bethink_context::HistoryEntry::tokens).sum();
     let round = total / 20;
     // A window of 20 rounds: spans of two, a tail of seven.
-    let found = stretches(&history, &none, &[], total, Extent::Full);
+    let found = stretches(&history, &none, &[], total, CollapseExtent::Full);
     let ends: Vec<u64> = found.iter().map(|s| s.last.0).collect();
     assert!(ends.iter().all(|last| *last <= 13 * 4), "{found:?}");
     assert!(found.len() >= 5 && found[0].first == seq(1), "{found:?}");
@@ -224,12 +224,12 @@ fn stretches_are_whole_rounds_from_the_oldest_on_and_leave_the_newest() {
     assert!(found.iter().all(|s| s.tokens <= 3 * round), "{found:?}");
     // What has a text is left out; what is left over is taken when room is needed now.
     let known: Vec<(Seq, Seq)> = found.iter().map(|s| (s.first, s.last)).collect();
-    assert_eq!(stretches(&history, &none, &known[..2], total, Extent::Full), found[2..]);
-    assert_eq!(stretches(&history, &none, &known, total, Extent::Full), []);
-    let rest = stretches(&history, &none, &known, total, Extent::Any);
+    assert_eq!(stretches(&history, &none, &known[..2], total, CollapseExtent::Full), found[2..]);
+    assert_eq!(stretches(&history, &none, &known, total, CollapseExtent::Full), []);
+    let rest = stretches(&history, &none, &known, total, CollapseExtent::Any);
     assert!(rest.len() <= 1, "{rest:?}");
     // A tail that is larger than all there is leaves nothing.
-    assert_eq!(stretches(&history, &none, &[], total * 10, Extent::Any), []);
+    assert_eq!(stretches(&history, &none, &[], total * 10, CollapseExtent::Any), []);
 }
 
 #[test]
@@ -237,14 +237,15 @@ fn a_giant_round_is_a_span_of_its_own() {
     let mut messages = vec![say("small")];
     messages.extend([call("A", "t1", "Read", "a"), result("t1", &"word ".repeat(9_000))]);
     messages.extend(vec![say(&"word ".repeat(600)); 8]);
-    let found = stretches(&history(&messages), &Decisions::default(), &[], 8_000, Extent::Any);
+    let found =
+        stretches(&history(&messages), &Decisions::default(), &[], 8_000, CollapseExtent::Any);
     assert_eq!(places(&found)[0], (2, 3), "the small one before it is not worth a text: {found:?}");
 }
 
 #[test]
 fn commits_are_oldest_first_until_enough_is_free() {
     let history = rounds(20);
-    let total: u64 = history.entries().iter().map(bethink_context::Entry::tokens).sum();
+    let total: u64 = history.entries().iter().map(bethink_context::HistoryEntry::tokens).sum();
     let round = total / 20;
     let mut staged: Vec<Collapsed> = (0..6).map(|n| span(8 * n + 1, 8 * n + 8, "SPAN")).collect();
     staged.reverse();
@@ -253,24 +254,21 @@ fn commits_are_oldest_first_until_enough_is_free() {
         let (chosen, freed) = choose(&history, decisions, &staged, total, wanted);
         (chosen.iter().map(|s| s.first.0).collect::<Vec<_>>(), freed)
     };
-    let (chosen, freed) = firsts(&decisions, Wanted::Free(3 * round));
+    let (chosen, freed) = firsts(&decisions, 3 * round);
     assert_eq!(chosen, [1, 9]);
     assert!(freed >= 3 * round && freed < 4 * round, "{freed}");
-    assert_eq!(firsts(&decisions, Wanted::Free(0)), (vec![], 0));
-    assert_eq!(firsts(&decisions, Wanted::All).0, [1, 9, 17, 25, 33, 41]);
+    assert_eq!(firsts(&decisions, 0), (vec![], 0));
+    assert_eq!(firsts(&decisions, u64::MAX).0, [1, 9, 17, 25, 33, 41]);
     apply(&mut decisions, &history, &[collapsed(span(1, 8, "SPAN"), &history)]);
-    assert_eq!(firsts(&decisions, Wanted::Free(1)).0, [9]);
+    assert_eq!(firsts(&decisions, 1).0, [9]);
     // Not whole in this view, not between rounds, in the newest part, no gain: they stay staged.
     let none = Decisions::default();
     let long = "word ".repeat(5_000);
     for other in [span(2, 6, "S"), span(1, 6, "S"), span(73, 80, "S"), span(1, 8, &long)] {
-        assert_eq!(
-            choose(&history, &none, &[other], total, Wanted::All).0,
-            Vec::<&Collapsed>::new()
-        );
+        assert_eq!(choose(&history, &none, &[other], total, u64::MAX).0, Vec::<&Collapsed>::new());
     }
     let late = history.without_before(seq(5));
-    assert_eq!(choose(&late, &none, &[span(1, 8, "S")], total, Wanted::All).0.len(), 0);
+    assert_eq!(choose(&late, &none, &[span(1, 8, "S")], total, u64::MAX).0.len(), 0);
 }
 
 #[test]
@@ -286,9 +284,9 @@ fn no_cut_goes_through_a_span() {
 #[test]
 fn of_two_staged_spans_that_share_messages_one_is_committed() {
     let history = rounds(20);
-    let total: u64 = history.entries().iter().map(bethink_context::Entry::tokens).sum();
+    let total: u64 = history.entries().iter().map(bethink_context::HistoryEntry::tokens).sum();
     let staged = [span(1, 8, "A"), span(5, 12, "B"), span(13, 16, "C")];
-    let (chosen, _) = choose(&history, &Decisions::default(), &staged, total, Wanted::All);
+    let (chosen, _) = choose(&history, &Decisions::default(), &staged, total, u64::MAX);
     let texts: Vec<&str> = chosen.iter().map(|span| span.text.as_str()).collect();
     assert_eq!(texts, ["A", "C"]);
 }
@@ -369,11 +367,11 @@ proptest! {
         add(&mut history, 0, &steps);
         let mut decisions = Decisions::default();
         let whole = prompt(&history, &decisions, ViewOptions::default());
-        let staged: Vec<Collapsed> = stretches(&history, &decisions, &[], window, Extent::Any)
+        let staged: Vec<Collapsed> = stretches(&history, &decisions, &[], window, CollapseExtent::Any)
             .iter()
             .map(|s| span(s.first.0, s.last.0, "These messages stand here in short."))
             .collect();
-        let (chosen, freed) = choose(&history, &decisions, &staged, window, Wanted::All);
+        let (chosen, freed) = choose(&history, &decisions, &staged, window, u64::MAX);
         prop_assert_eq!(chosen.len(), staged.len(), "all that is planned can be committed");
         let edited_through = history.last_seq();
         for span in chosen {
@@ -383,7 +381,7 @@ proptest! {
         // An empty result has a text in the view, which nobody counts beforehand.
         prop_assert!(short.tokens() + freed <= whole.tokens());
         prop_assert!(staged.is_empty() || freed > 0);
-        let parting = Shape::new(&short, 0, 0).parting(&Shape::new(&whole, 0, 0)).first_changed;
+        let parting = PromptShape::new(&short, 0, 0).parting(&PromptShape::new(&whole, 0, 0)).first_changed;
         let told = view(&history, &decisions, ViewOptions::default()).first_edited;
         prop_assert_eq!(parting, told);
         add(&mut history, 1_000, &later);

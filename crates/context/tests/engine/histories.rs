@@ -2,18 +2,13 @@
 
 use std::sync::Arc;
 
-use bethink_context::{Decision, Decisions, Entry, Hints, History, ViewOptions, view};
-use bethink_tokens::{ByteEstimator, Estimator};
-use bethink_transcript::message::Source;
+use bethink_context::{Decision, Decisions, Hints, History, HistoryEntry, ViewOptions, view};
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{
     Block, Message, MessageId, MessageMeta, PromptMessage, Seq, UnixMicros, ValidPrompt,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
-
-pub(crate) fn tokens(text: &str) -> u32 {
-    ByteEstimator.text(text)
-}
 
 pub(crate) fn hints() -> Hints {
     Hints { session: "S".to_owned() }
@@ -53,8 +48,9 @@ pub(crate) fn push(history: &mut History, value: &Value) {
         id: MessageId::new(&format!("m{seq}")).unwrap(),
         created_at: UnixMicros(i64::try_from(seq.0).unwrap() * 1_000_000),
     };
-    let message = Message::parse(meta, Bytes::from(value.to_string()), Source::Client).unwrap();
-    history.push(Entry::new(Arc::new(message), &ByteEstimator));
+    let message =
+        Message::parse(meta, Bytes::from(value.to_string()), MessageSource::Client).unwrap();
+    history.push(HistoryEntry::new(Arc::new(message)));
 }
 
 pub(crate) fn history(messages: &[Value]) -> History {
@@ -67,7 +63,7 @@ pub(crate) fn history(messages: &[Value]) -> History {
 
 pub(crate) fn apply(decisions: &mut Decisions, history: &History, records: &[Decision]) {
     for record in records {
-        decisions.apply(record, history, &tokens);
+        decisions.apply(record, history);
     }
 }
 

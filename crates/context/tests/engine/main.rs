@@ -6,9 +6,11 @@
 mod budget;
 mod cache;
 mod collapse;
+mod collapse_stage;
 mod histories;
 mod microcompact;
 mod prefix;
 mod stripped;
+mod turn;
 mod usage;
 mod view;

@@ -2,7 +2,7 @@
 //! where the old one ended.
 
 use bethink_context::budget::{self, BudgetLimits};
-use bethink_context::{Attachment, Decision, Decisions, History, Shape, ViewOptions, todos};
+use bethink_context::{Attachment, Decision, Decisions, History, PromptShape, ViewOptions, todos};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -45,8 +45,8 @@ fn decide(history: &History, decisions: &mut Decisions) {
     let todo = todos::Todo {
         id: "1".into(),
         content: format!("after {}", history.last_seq()),
-        status: todos::Status::Pending,
-        priority: todos::Priority::Medium,
+        status: todos::TodoStatus::Pending,
+        priority: todos::TodoPriority::Medium,
     };
     let text = todos::reminder(&[todo], true).unwrap();
     let after = history.last_seq();
@@ -61,13 +61,13 @@ proptest! {
         let mut history = History::default();
         let mut decisions = Decisions::default();
         push(&mut history, &say("start"));
-        let mut before: Option<Shape> = None;
+        let mut before: Option<PromptShape> = None;
         for (n, step) in steps.iter().enumerate() {
             for message in messages(n, step) {
                 push(&mut history, &message);
             }
             decide(&history, &mut decisions);
-            let shape = Shape::new(&prompt(&history, &decisions, ViewOptions::default()), 0, 0);
+            let shape = PromptShape::new(&prompt(&history, &decisions, ViewOptions::default()), 0, 0);
             if let Some(before) = &before {
                 let parting = shape.parting(before);
                 prop_assert_eq!(parting.first_changed, None, "{:?} at {}", steps, n);

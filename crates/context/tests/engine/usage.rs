@@ -1,5 +1,6 @@
+use bethink_api::TokenSource;
 use bethink_context::decision::ClearedResult;
-use bethink_context::{Decision, Decisions, History, Learner, Measure, TokenSource, measure};
+use bethink_context::{Decision, Decisions, History, Learner, Measure, measure};
 use bethink_transcript::ToolUseId;
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ fn words(n: usize) -> String {
 
 fn measured(history: &History, decisions: &Decisions) -> Measure {
     let learner = Learner::replay(MODEL, history, decisions, 0);
-    let estimated = history.entries().iter().map(bethink_context::Entry::tokens).sum();
+    let estimated = history.entries().iter().map(bethink_context::HistoryEntry::tokens).sum();
     measure(history, decisions, MODEL, estimated, &learner)
 }
 
@@ -33,7 +34,7 @@ fn measured(history: &History, decisions: &Decisions) -> Measure {
 fn the_providers_figure_and_what_came_after_it() {
     let mut history = history(&[say("Hello."), reports("a1", 40_000, 1)]);
     let before = measured(&history, &Decisions::default());
-    assert_eq!((before.source, before.reported), (TokenSource::Reported, 40_000));
+    assert_eq!((before.source(), before.reported), (TokenSource::Reported, 40_000));
     assert!((40_001..40_020).contains(&before.tokens), "{before:?}");
     push(&mut history, &say(&words(1_000)));
     let after = measured(&history, &Decisions::default());
@@ -67,7 +68,7 @@ fn figures_of_another_model_or_another_view_are_void() {
     assert_eq!(measured(&history(&[say("x"), dated]), &Decisions::default()).reported, 40_000);
     let other = with_model(reports("a1", 40_000, 1), "claude-y");
     let measure = measured(&history(&[say("x"), other]), &Decisions::default());
-    assert_eq!((measure.source, measure.reported), (TokenSource::Estimate, 0));
+    assert_eq!((measure.source(), measure.reported), (TokenSource::Estimate, 0));
     assert!(measure.tokens < 100, "{measure:?}");
 
     let messages = [
@@ -80,7 +81,7 @@ fn figures_of_another_model_or_another_view_are_void() {
     let mut decisions = Decisions::default();
     assert_eq!(measured(&history, &decisions).reported, 40_000);
     apply(&mut decisions, &history, &[cleared(4)]);
-    assert_eq!(measured(&history, &decisions).source, TokenSource::Estimate);
+    assert_eq!(measured(&history, &decisions).reported, 0);
 }
 
 fn cleared(made_after: u64) -> Decision {
@@ -165,7 +166,11 @@ fn a_result_counts_as_it_was_shown() {
     let history = history(&messages);
     let mut preview = Decisions::default();
     let tool_use_id = ToolUseId::new("t1").unwrap();
-    let replaced = Decision::Replaced { tool_use_id, seq: seq(4), text: words(50) };
+    let replaced = Decision::Replaced(bethink_context::decision::ClearedResult {
+        tool_use_id,
+        seq: seq(4),
+        text: words(50),
+    });
     apply(&mut preview, &history, &[replaced]);
     let learnt = Learner::replay(MODEL, &history, &preview, 0).calibration();
     assert!(learnt.error().unwrap() < 0.5, "{learnt:?}");
@@ -194,7 +199,7 @@ fn what_the_client_adds_unseen_stays_counted_when_its_figure_is_void() {
     learner.compare(20, &size, 180_000);
     assert!((39_900..40_100).contains(&learner.unseen()), "{}", learner.unseen());
     let void = measure(&history, &decisions, "claude-y", 500, &learner);
-    assert_eq!((void.source, void.tokens), (TokenSource::Estimate, 500 + learner.unseen()));
+    assert_eq!((void.reported, void.tokens), (0, 500 + learner.unseen()));
     // A figure that has little to do with the prompt in hand is not believed whole.
     learner.compare(20, &size, 60_000);
     assert_eq!(learner.unseen(), 15_000);

@@ -1,9 +1,7 @@
 use bethink_context::{Attachment, Boundary, Decision, Decisions, ViewOptions};
 use serde_json::json;
 
-use crate::histories::{
-    answer, apply, call, history, prompt, read, result, say, seq, thought, tokens,
-};
+use crate::histories::{answer, apply, call, history, prompt, read, result, say, seq, thought};
 
 #[test]
 fn chunks_are_one_message_and_their_results_follow() {
@@ -103,7 +101,7 @@ fn a_boundary_is_marker_summary_tail_and_what_was_restored() {
         result("t1", "done"),
         say("next"),
     ]);
-    let decisions = Decisions::new(Some(boundary(3, 6)), &history, &tokens);
+    let decisions = Decisions::new(Some(boundary(3, 6)), &history);
     insta::assert_snapshot!(read(&history, &decisions), @r"
     0 user: MARKER | SUMMARY | kept
     1 assistant: <thinking> | →Bash t1
@@ -123,7 +121,7 @@ fn thinking_over_another_prompt_goes_where_the_model_would_notice() {
         answer("y"),
         say("z"),
     ]);
-    let decisions = Decisions::new(Some(boundary(2, 4)), &history, &tokens);
+    let decisions = Decisions::new(Some(boundary(2, 4)), &history);
     let count = |preserved_thinking: bool| {
         let prompt = prompt(&history, &decisions, ViewOptions { preserved_thinking });
         prompt.messages().iter().flat_map(|m| &m.blocks).filter(|b| b.kind.is_thinking()).count()
@@ -170,13 +168,13 @@ fn instructions_hold_until_the_next_boundary() {
     apply(&mut decisions, &history, std::slice::from_ref(&before));
     assert!(read(&history, &decisions).contains("on | RULE"));
 
-    let mut after = decisions.rebased(boundary(3, 5), &history, &tokens);
+    let mut after = decisions.rebased(boundary(3, 5), &history);
     assert!(!read(&history, &after).contains("RULE"), "also where its message is kept");
     let again = after.attaching(of(5, "AGAIN"));
     apply(&mut after, &history, std::slice::from_ref(&again));
     assert!(read(&history, &after).contains("end | FILE | AGAIN"));
 
-    let mut restored = Decisions::new(Some(boundary(3, 5)), &history, &tokens);
+    let mut restored = Decisions::new(Some(boundary(3, 5)), &history);
     apply(&mut restored, &history, &[before, again]);
     assert_eq!(read(&history, &restored), read(&history, &after));
 }

@@ -67,6 +67,8 @@ export class List {
   show(index: number, focus = true): void {
     this.#active = Math.max(0, Math.min(index, this.#count - 1));
     const height = this.#options.rowHeight();
+    // Rows that came since the last frame have no room yet, and nothing scrolls beyond the page's end.
+    this.node.style.height = `${this.#count * height}px`;
     const top = this.node.getBoundingClientRect().top + scrollY + this.#active * height;
     if (top < scrollY + 100 || top + height > scrollY + innerHeight - 40) {
       scrollTo({ top: Math.max(0, top - innerHeight / 2) });

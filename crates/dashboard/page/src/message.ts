@@ -59,10 +59,12 @@ export function resultText(block: Fields): string {
   return content.map((part) => (isObject(part) ? (part["type"] === "text" ? String(part["text"] ?? "") : `(${String(part["type"])})`) : "")).join("\n");
 }
 
-/** What matters of a call: a command, a path, a pattern; else its JSON. */
+/** What matters of a call: a command, a path, a pattern and where it was searched; else its JSON. */
 export function inputText(input: unknown): string {
   if (!isObject(input)) return input === undefined ? "" : JSON.stringify(input);
-  for (const name of ["command", "file_path", "path", "pattern", "query", "url", "prompt", "description"]) {
+  const { pattern, path } = input;
+  if (typeof pattern === "string" && pattern !== "") return typeof path === "string" && path !== "" ? `${pattern} in ${path}` : pattern;
+  for (const name of ["command", "file_path", "path", "query", "url", "prompt", "description"]) {
     if (typeof input[name] === "string" && input[name] !== "") return input[name];
   }
   const text = JSON.stringify(input);

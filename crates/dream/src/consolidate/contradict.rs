@@ -8,29 +8,28 @@ use jiff::civil::Date;
 
 use super::statement::Claim;
 use super::timeline::{is_ours, timeline};
-use crate::bench::{Bench, Page, quoted};
+use crate::bench::{DreamBench, TopicState, quoted};
 use crate::plan::Phase;
 use crate::text::sentences;
-use crate::words::normal;
+use bethink_statement::normal;
 
 /// What a statement is marked with; it is no claim any more.
 pub(crate) const STRUCK: &str = "~~";
 
-pub(super) fn mark_superseded(bench: &mut Bench) {
-    let found: Vec<Found> =
+pub(super) fn mark_superseded(bench: &mut DreamBench) {
+    let found: Vec<DatedClaim> =
         bench.pages().iter().flat_map(|(name, page)| claims(name, page)).collect();
-    let mut marks: BTreeMap<&Name, Vec<Mark<'_>>> = BTreeMap::new();
+    let mut marks: BTreeMap<&Name, Vec<ClaimPair<'_>>> = BTreeMap::new();
     for (older, newer) in pairs(&found) {
         let (older, newer) = (&found[older], &found[newer]);
-        marks.entry(&older.name).or_default().push(Mark { older, newer });
+        marks.entry(&older.name).or_default().push((older, newer));
     }
     for (name, marks) in marks {
         mark(bench, name, &marks);
     }
 }
 
-/// A claim, where it stands in its body, and the day it was said.
-struct Found {
+struct DatedClaim {
     name: Name,
     range: Range<usize>,
     text: String,
@@ -38,13 +37,11 @@ struct Found {
     claim: Claim,
 }
 
-struct Mark<'a> {
-    older: &'a Found,
-    newer: &'a Found,
-}
+/// An older claim, and the newer one that takes its place.
+type ClaimPair<'a> = (&'a DatedClaim, &'a DatedClaim);
 
 /// Of what the daemon wrote: who said it when is known of nothing else.
-fn claims(name: &Name, page: &Page) -> Vec<Found> {
+fn claims(name: &Name, page: &TopicState) -> Vec<DatedClaim> {
     if !page.is_own() {
         return Vec::new();
     }
@@ -59,14 +56,14 @@ fn claims(name: &Name, page: &Page) -> Vec<Found> {
         }
         if let Some(claim) = Claim::read(text.trim_start_matches(['>', ' '])) {
             let (name, range, text) = (name.clone(), sentence.range, text.to_owned());
-            found.push(Found { name, range, text, said: *said, claim });
+            found.push(DatedClaim { name, range, text, said: *said, claim });
         }
     }
     found
 }
 
 /// Older claims with the newest of those that take their place.
-fn pairs(found: &[Found]) -> BTreeMap<usize, usize> {
+fn pairs(found: &[DatedClaim]) -> BTreeMap<usize, usize> {
     let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, one) in found.iter().enumerate() {
         for key in one.claim.keys() {
@@ -88,13 +85,13 @@ fn pairs(found: &[Found]) -> BTreeMap<usize, usize> {
     pairs
 }
 
-fn mark(bench: &mut Bench, name: &Name, marks: &[Mark<'_>]) {
+fn mark(bench: &mut DreamBench, name: &Name, marks: &[ClaimPair<'_>]) {
     let Some(page) = bench.pages().get(name) else { return };
     let (mut body, mut description) = (page.body().to_owned(), None);
     // From the end, so that what stands before keeps its place.
-    for mark in marks.iter().rev() {
-        let (text, told) = (&mark.older.text, told(mark));
-        body.replace_range(mark.older.range.clone(), &struck(text, &told));
+    for (older, newer) in marks.iter().rev() {
+        let (text, told) = (&older.text, told(older, newer));
+        body.replace_range(older.range.clone(), &struck(text, &told));
         let says = page.header.description.as_deref();
         if let Some(says) = says.filter(|says| normal(says) == normal(text)) {
             description = Some(format!("{says} ({told})"));
@@ -102,22 +99,24 @@ fn mark(bench: &mut Bench, name: &Name, marks: &[Mark<'_>]) {
     }
     let text = page.with_body(&body);
     let text = match description {
-        Some(words) => header::with(&text, &[header::Change::Description(&words)]).unwrap_or(text),
+        Some(words) => {
+            header::with(&text, &[header::HeaderChange::Description(&words)]).unwrap_or(text)
+        }
         None => text,
     };
-    for mark in marks {
-        let what = format!("marked as superseded: {}", quoted(&mark.older.text));
-        let why = format!("said later: {}", quoted(&mark.newer.text));
+    for (older, newer) in marks {
+        let what = format!("marked as superseded: {}", quoted(&older.text));
+        let why = format!("said later: {}", quoted(&newer.text));
         bench.write(Phase::Consolidate, name, text.clone(), &what, &why);
     }
 }
 
-fn told(mark: &Mark<'_>) -> String {
-    let day = mark.newer.said;
-    if mark.older.name == mark.newer.name {
+fn told(older: &DatedClaim, newer: &DatedClaim) -> String {
+    let day = newer.said;
+    if older.name == newer.name {
         return format!("superseded {day}");
     }
-    format!("superseded {day}, see [[{}]]", mark.newer.name)
+    format!("superseded {day}, see [[{}]]", newer.name)
 }
 
 /// Marks of a quotation stay outside.

@@ -1,13 +1,19 @@
-//! Days in words, in text of which the day it was said on is known.
+//! Days in words, told as dates: "yesterday" is true for a day, and stands in a memory for years.
+//!
+//! The words stay, and the date follows them in brackets: a sentence that was misread loses nothing. Where
+//! the words fit two days, the day on which they were said follows instead.
 
+use bethink_days::relative_date;
 use bethink_memdir::header;
+use bethink_statement::{StatementWord, words};
+use jiff::civil::Date;
 
 use super::timeline::{timeline, whole_day};
-use crate::bench::{Bench, Page};
-use crate::days::dated;
+use crate::bench::{DreamBench, TopicState};
 use crate::plan::Phase;
+use crate::text::is_code;
 
-pub(super) fn tell_dates(bench: &mut Bench) {
+pub(super) fn tell_dates(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(text) = bench.pages().get(&name).and_then(with_dates) else { continue };
         let why = "a day in words is true for a day";
@@ -15,7 +21,7 @@ pub(super) fn tell_dates(bench: &mut Bench) {
     }
 }
 
-fn with_dates(page: &Page) -> Option<String> {
+fn with_dates(page: &TopicState) -> Option<String> {
     if !page.is_own() {
         return None;
     }
@@ -31,8 +37,186 @@ fn with_dates(page: &Page) -> Option<String> {
     let told = whole_day(page).zip(page.header.description.as_deref());
     let text = match told.and_then(|(said, words)| dated(words, said)) {
         // Where the header can't be changed key by key, its body still can.
-        Some(words) => header::with(&text, &[header::Change::Description(&words)]).unwrap_or(text),
+        Some(words) => {
+            header::with(&text, &[header::HeaderChange::Description(&words)]).unwrap_or(text)
+        }
         None => text,
     };
     (text != page.text).then_some(text)
+}
+
+/// `text` with dates after its days in words, as of the day on which it was said; `None`: there is nothing to
+/// tell.
+fn dated(text: &str, said: Date) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 32);
+    let mut kept = 0;
+    for line in lines(text) {
+        for (at, date) in in_line(text, &line, said) {
+            out.push_str(&text[kept..at]);
+            out.push_str(&format!(" ({date})"));
+            kept = at;
+        }
+    }
+    if kept == 0 {
+        return None;
+    }
+    out.push_str(&text[kept..]);
+    Some(out)
+}
+
+/// Lines outside code blocks, as ranges.
+fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
+    let (mut ranges, mut at, mut code) = (Vec::new(), 0, false);
+    for line in text.split_inclusive('\n') {
+        let fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        code ^= fence;
+        if !code && !fence {
+            ranges.push(at..at + line.len());
+        }
+        at += line.len();
+    }
+    ranges
+}
+
+/// A rule speaks of every day: "always check yesterday's log" names none.
+const HABIT: &str = "always never every each usually often daily weekly monthly whenever when if default defaults jeden \
+    immer siempre toujours";
+
+/// Where a date belongs, and which.
+fn in_line(text: &str, line: &std::ops::Range<usize>, said: Date) -> Vec<(usize, String)> {
+    let words: Vec<StatementWord> = words(text, line.clone());
+    if words.iter().any(|word| HABIT.split(' ').any(|habit| habit == word.lower))
+        || text[line.clone()].contains('?')
+    {
+        return Vec::new();
+    }
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < words.len() {
+        let Some((count, date)) = relative_date(&lowers(text, &words[at..]), said) else {
+            at += 1;
+            continue;
+        };
+        let (first, last) = (&words[at], &words[at + count - 1]);
+        at += count;
+        let end = possessive(text, last.range.end);
+        if stands_free(text, first.range.start, end, line) {
+            found.push((end, date));
+        }
+    }
+    found
+}
+
+/// The next words up to one that something else than a space parts from the one before.
+fn lowers<'a>(text: &str, words: &'a [StatementWord]) -> Vec<&'a str> {
+    let mut out = Vec::with_capacity(4);
+    for (at, word) in words.iter().take(4).enumerate() {
+        let parted =
+            at > 0 && !text[words[at - 1].range.end..word.range.start].trim_matches(' ').is_empty();
+        if parted {
+            break;
+        }
+        out.push(word.lower.as_str());
+    }
+    out
+}
+
+fn possessive(text: &str, end: usize) -> usize {
+    let rest = &text[end..];
+    ["'s", "’s"].iter().find(|s| rest.starts_with(**s)).map_or(end, |s| end + s.len())
+}
+
+/// Neither part of a name or a path, nor quoted as a word, nor followed by what explains it already.
+fn stands_free(text: &str, start: usize, end: usize, line: &std::ops::Range<usize>) -> bool {
+    let before = text[line.start..start].chars().next_back().unwrap_or(' ');
+    let rest = &text[end..line.end];
+    let after = rest.chars().next().unwrap_or(' ');
+    let joined = |c: char| matches!(c, '_' | '-' | '/' | '@' | '#' | '$' | '\\' | '=');
+    let dotted = after == '.' && rest.chars().nth(1).is_some_and(char::is_alphanumeric);
+    let quote = |c: char| matches!(c, '"' | '\'' | '“' | '”' | '„' | '«' | '»' | '’' | '‘');
+    let told = rest.trim_start_matches([' ', ',', ':']);
+    let dated = told.starts_with('(') || starts_with_year(told);
+    let inside_code = is_code(&text[line.clone()], start - line.start);
+    let part_of_a_name = joined(before) || before == '.' || joined(after) || dotted;
+    let a_word = quote(before) && quote(after);
+    !part_of_a_name && !a_word && !dated && !inside_code
+}
+
+fn starts_with_year(text: &str) -> bool {
+    text.len() >= 5
+        && text.bytes().take(4).all(|byte| byte.is_ascii_digit())
+        && text.as_bytes()[4] == b'-'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Wednesday.
+    fn check(text: &str, expect: &str) {
+        let said = jiff::civil::date(2026, 6, 3);
+        let once = dated(text, said);
+        assert_eq!(once.as_deref().unwrap_or(text), expect);
+        assert_eq!(dated(expect, said), None, "told once");
+    }
+
+    #[test]
+    fn days_in_words_get_their_date() {
+        check("We froze main yesterday.", "We froze main yesterday (2026-06-02).");
+        check("Today's build is broken", "Today's (2026-06-03) build is broken");
+        check("since the day before yesterday", "since the day before yesterday (2026-06-01)");
+        check("The demo is tomorrow, at ten", "The demo is tomorrow (2026-06-04), at ten");
+        check(
+            "Failed last night and this morning",
+            "Failed last night (2026-06-02) and this morning (2026-06-03)",
+        );
+        check("last week we moved", "last week (the week of 2026-05-25) we moved");
+        check("next month, or next year", "next month (2026-07), or next year (2027)");
+        check("It broke 3 days ago", "It broke 3 days ago (2026-05-31)");
+        check("two weeks ago it worked", "two weeks ago (about 2026-05-20) it worked");
+        check("about a year ago", "about a year ago (about 2025)");
+        check("Freeze until Friday!", "Freeze until Friday (2026-06-05)!");
+        check("Seit gestern rot", "Seit gestern (2026-06-02) rot");
+    }
+
+    #[test]
+    fn what_fits_two_days_is_told_with_the_day_it_was_said() {
+        check("due next Friday", "due next Friday (said on 2026-06-03)");
+        check("due next Tuesday", "due next Tuesday (2026-06-09)");
+        check("since last Friday", "since last Friday (2026-05-29)");
+        check("since last Monday", "since last Monday (said on 2026-06-03)");
+        check("this Friday", "this Friday (2026-06-05)");
+        check("this Monday", "this Monday (said on 2026-06-03)");
+    }
+
+    #[test]
+    fn what_names_no_day_stays() {
+        for text in [
+            "Always read yesterday's log first",
+            "the flag `yesterday` and `--since last week`",
+            "sum_yesterday and src/today.rs, today_total, next-week",
+            "say \"tomorrow\" rather than a date",
+            "```\nyesterday\n```\n",
+            "the next step, last resort, this way",
+            "yesterday (2026-06-02) and last Friday, 2026-05-29",
+            "was it yesterday?",
+            "9999999 days ago",
+            "",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn the_ends_of_time_are_no_panic() {
+        for said in [Date::MIN, Date::MAX] {
+            let _ = dated(
+                "yesterday, tomorrow, last month, next year, 900 days ago, next Friday",
+                said,
+            );
+        }
+        assert_eq!(
+            dated("last month", jiff::civil::date(2026, 1, 9)).unwrap_or_default(),
+            "last month (2025-12)"
+        );
+    }
 }

@@ -2,11 +2,11 @@
 
 use bethink_memdir::header;
 
-use crate::bench::Bench;
+use crate::bench::DreamBench;
 use crate::plan::Phase;
 
 /// Written anew where it is ours and all of it was understood; else told.
-pub(super) fn mend(bench: &mut Bench) {
+pub(super) fn mend(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(page) = bench.pages().get(&name) else { continue };
         let Some(fault) = page.header.faults.first().cloned() else { continue };
@@ -26,19 +26,9 @@ pub(super) fn mend(bench: &mut Bench) {
 
 /// Every line is one that [`header::write`] writes, so that nothing is lost with the rest.
 fn understood(front: &str) -> bool {
-    const KEYS: [&str; 9] = [
-        "name",
-        "description",
-        "type",
-        "modified",
-        "source",
-        "session",
-        "messages",
-        "strategy",
-        "time",
-    ];
+    const KEYS: &str = "name description type modified source session messages strategy time";
     front.lines().map(str::trim).all(|line| {
         let key = line.split(':').next().unwrap_or_default();
-        line.is_empty() || line == "---" || KEYS.contains(&key)
+        line.is_empty() || line == "---" || KEYS.split(' ').any(|known| known == key)
     })
 }

@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use bethink_memdir::{Name, Source, header};
 use jiff::civil::Date;
 
-use super::timeline::{LEARNT, meant};
-use crate::bench::{Bench, Page};
-use crate::limits::{MANY_ALIKE, SAME_SENTENCES, SAME_WORDS};
+use super::timeline::{LEARNT, Meant};
+use crate::bench::{DreamBench, TopicState};
+use crate::limits::{MANY_ALIKE, SAME_SENTENCES};
 use crate::links::linked;
-use crate::plan::{File, Phase};
-use crate::text::{Kind, blocks, said, sentences};
-use crate::words::{content, likeness, names, normal};
+use crate::plan::{MemoryFile, Phase};
+use crate::text::{LineKind, blocks, said, sentences};
+use bethink_statement::content;
 
 /// Merges pair after pair, each time anew: what was merged may be like a third one.
-pub(super) fn merge(bench: &mut Bench) {
+pub(super) fn merge(bench: &mut DreamBench) {
     let leaves: BTreeMap<Name, Leaf> =
         bench.pages().iter().map(|(name, page)| (name.clone(), Leaf::of(page))).collect();
     let mut linked = linked(bench);
-    let put_back = bench.pages().iter().filter(|(_, page)| page.is_put_back());
+    let put_back = bench.pages().iter().filter(|(_, page)| page.put_back);
     linked.extend(put_back.map(|(name, _)| name.clone()));
     let mut gone: BTreeSet<Name> = BTreeSet::new();
     for (one, other) in alike(&leaves) {
@@ -26,12 +26,12 @@ pub(super) fn merge(bench: &mut Bench) {
             continue;
         }
         match judge((&one, &leaves[&one]), (&other, &leaves[&other]), &linked) {
-            Verdict::Merge { kept, goes } => {
+            MergeVerdict::Merge { kept, goes } => {
                 join(bench, kept, goes);
                 // What was taken over may be like a third topic; the next round sees it.
                 gone.extend([one.clone(), other.clone()]);
             }
-            Verdict::Told => {
+            MergeVerdict::Told => {
                 let text = format!(
                     "{} and {} say much the same; left for you to merge",
                     one.file(),
@@ -39,56 +39,40 @@ pub(super) fn merge(bench: &mut Bench) {
                 );
                 bench.note(Phase::Consolidate, text);
             }
-            Verdict::Apart => {}
+            MergeVerdict::Apart => {}
         }
     }
 }
 
-/// What a topic says, as sets.
 struct Leaf {
     own: bool,
-    kind: Option<bethink_memdir::Kind>,
+    kind: Option<bethink_memdir::MemoryKind>,
     learnt: Option<Date>,
     bytes: usize,
-    /// Sentences, without what the daemon writes around them.
-    said: BTreeSet<String>,
-    words: BTreeSet<String>,
-    names: BTreeSet<String>,
+    meant: Meant,
 }
 
 impl Leaf {
-    fn of(page: &Page) -> Self {
+    fn of(page: &TopicState) -> Self {
         let description = page.header.description.as_deref().unwrap_or_default();
-        let body = page.body();
-        let meant = meant(body);
-        let all = format!("{description}.\n\n{}", meant.join("\n"));
         Self {
             own: page.is_own(),
             kind: page.header.kind,
             learnt: page.learnt(),
             bytes: page.text.len(),
-            names: names(&all),
-            words: content(&all),
-            said: meant.into_iter().map(normal).collect(),
+            meant: Meant::of(description, page.body()),
         }
-    }
-
-    fn holds(&self, other: &Leaf) -> bool {
-        !other.said.is_empty() && other.said.is_subset(&self.said)
     }
 
     /// A copy that is worth taking out: with a person's file, a common sentence or two prove nothing.
     fn is_copied_in(&self, kept: &Leaf) -> bool {
-        let enough = self.own || self.said.len() >= SAME_SENTENCES;
-        enough && kept.holds(self) && self.words.is_subset(&kept.words)
-    }
-
-    fn resembles(&self, other: &Leaf) -> bool {
-        likeness(&self.words, &other.words) >= SAME_WORDS
+        let (mine, theirs) = (&self.meant, &kept.meant);
+        let enough = !mine.said.is_empty() && (self.own || mine.said.len() >= SAME_SENTENCES);
+        enough && mine.said.is_subset(&theirs.said) && mine.words.is_subset(&theirs.words)
     }
 }
 
-enum Verdict<'a> {
+enum MergeVerdict<'a> {
     Merge {
         kept: &'a Name,
         goes: &'a Name,
@@ -103,23 +87,24 @@ fn judge<'a>(
     one: (&'a Name, &Leaf),
     other: (&'a Name, &Leaf),
     linked: &BTreeSet<Name>,
-) -> Verdict<'a> {
+) -> MergeVerdict<'a> {
     let (first, second) = if ranks_before(one, other) { (one, other) } else { (other, one) };
     let kinds = first.1.kind.zip(second.1.kind).is_none_or(|(one, other)| one == other);
     let stays = |name: &Name| linked.contains(name);
     for (kept, goes) in [(first, second), (second, first)] {
         if kinds && goes.1.is_copied_in(kept.1) && !stays(goes.0) {
-            return Verdict::Merge { kept: kept.0, goes: goes.0 };
+            return MergeVerdict::Merge { kept: kept.0, goes: goes.0 };
         }
     }
-    if !first.1.resembles(second.1) || first.1.names != second.1.names {
-        return Verdict::Apart;
+    let (one, other) = (&first.1.meant, &second.1.meant);
+    if !one.resembles(other) || one.names != other.names {
+        return MergeVerdict::Apart;
     }
     if !kinds || !first.1.own || !second.1.own || stays(second.0) && stays(first.0) {
-        return Verdict::Told;
+        return MergeVerdict::Told;
     }
     let (kept, goes) = if stays(second.0) { (second, first) } else { (first, second) };
-    Verdict::Merge { kept: kept.0, goes: goes.0 }
+    MergeVerdict::Merge { kept: kept.0, goes: goes.0 }
 }
 
 /// A person's before ours, then the older, then the larger.
@@ -135,17 +120,18 @@ fn ranks_before(one: (&Name, &Leaf), other: (&Name, &Leaf)) -> bool {
 /// either way, as among thousands of topics on one matter, two that are alike in other words are missed.
 fn alike(leaves: &BTreeMap<Name, Leaf>) -> Vec<(Name, Name)> {
     let (names, leaves): (Vec<&Name>, Vec<&Leaf>) = leaves.iter().unzip();
-    let by_word = places(&leaves, |leaf| &leaf.words);
-    let by_sentence = places(&leaves, |leaf| &leaf.said);
+    let by_word = places(&leaves, |leaf| &leaf.meant.words);
+    let by_sentence = places(&leaves, |leaf| &leaf.meant.said);
     let mut pairs = BTreeSet::new();
     for (at, leaf) in leaves.iter().enumerate() {
         let mut words: Vec<&[usize]> =
-            leaf.words.iter().map(|word| &*by_word[word.as_str()]).collect();
+            leaf.meant.words.iter().map(|word| &*by_word[word.as_str()]).collect();
         words.sort_by_key(|places| places.len());
         // The rarest fifth: who lacks all of it has less than four fifths in common.
         let rare = words.iter().take(1 + words.len() / 5).copied();
         let rare = rare.filter(|places| places.len() <= MANY_ALIKE);
         let rarest = leaf
+            .meant
             .said
             .iter()
             .map(|said| &*by_sentence[said.as_str()])
@@ -181,7 +167,7 @@ fn around(places: &[usize], at: usize) -> &[usize] {
     &places[from..(from + 1).min(places.len())]
 }
 
-fn join(bench: &mut Bench, kept: &Name, goes: &Name) {
+fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     let pages = bench.pages();
     let (Some(into), Some(from)) = (pages.get(kept).cloned(), pages.get(goes).cloned()) else {
         return;
@@ -196,20 +182,25 @@ fn join(bench: &mut Bench, kept: &Name, goes: &Name) {
     let stands = bench.pages().get(kept).map(|page| said(page.body())).unwrap_or_default();
     for sentence in sentences(from.body()).into_iter().filter(|s| !stands.contains(&s.normal)) {
         let text = &from.body()[sentence.range];
-        bench.dropped(File::Topic(goes.clone()), text, "what bethink wrote around it");
+        bench.dropped(MemoryFile::Topic(goes.clone()), text, "what bethink wrote around it");
     }
 }
 
 /// The text that keeps, with what it lacks and where that was learnt.
-fn joined(into: &Page, from: &Page) -> String {
+fn joined(into: &TopicState, from: &TopicState) -> String {
     let lacking = lacking(into, from);
     let (mine, theirs) = (&into.header.source, &from.header.source);
     let text = match (mine, theirs) {
-        (Some(mine), Some(theirs)) if lacking.is_empty() => match same_session(mine, theirs) {
-            Some(both) => header::with(&into.text, &[header::Change::Source(&both)])
-                .unwrap_or_else(|_| into.text.clone()),
-            None => appended(&into.text, &format!("{}.", learnt(theirs))),
-        },
+        (Some(mine), Some(theirs)) if lacking.is_empty() && is_same_session(mine, theirs) => {
+            let mut both = mine.clone();
+            let more = theirs.messages.iter().filter(|seq| !mine.messages.contains(seq));
+            both.messages.extend(more.cloned());
+            header::with(&into.text, &[header::HeaderChange::Source(&both)])
+                .unwrap_or_else(|_| into.text.clone())
+        }
+        (Some(_), Some(theirs)) if lacking.is_empty() => {
+            appended(&into.text, &format!("{}.", learnt(theirs)))
+        }
         (_, Some(theirs)) => {
             appended(&appended(&into.text, &format!("{}:", learnt(theirs))), &lacking)
         }
@@ -217,24 +208,19 @@ fn joined(into: &Page, from: &Page) -> String {
     };
     // A description that says something of its own is a sentence like any other.
     match from.header.description.as_deref() {
-        Some(words) if !covers(&text, words) => appended(&text, words),
+        Some(words) if !content(words).is_subset(&content(&text)) => appended(&text, words),
         _ => text,
     }
 }
 
-fn covers(text: &str, words: &str) -> bool {
-    let (all, mine) = (content(text), content(words));
-    mine.is_subset(&all)
-}
-
 /// Blocks of `from` that say something which `into` does not; headings go along with what stands below them.
-fn lacking(into: &Page, from: &Page) -> String {
+fn lacking(into: &TopicState, from: &TopicState) -> String {
     let (have, body) = (said(into.body()), from.body());
     let mut pieces: Vec<&str> = Vec::new();
     let mut heading: Option<&str> = None;
     for block in blocks(body) {
         let text = body[block.range.clone()].trim_end();
-        if block.kind == Kind::Heading {
+        if block.kind == LineKind::Heading {
             heading = Some(text);
         } else if !said(text).is_subset(&have) {
             pieces.extend(heading.take());
@@ -244,14 +230,8 @@ fn lacking(into: &Page, from: &Page) -> String {
     pieces.join("\n\n")
 }
 
-fn same_session(mine: &Source, theirs: &Source) -> Option<Source> {
-    let same = mine.session == theirs.session && mine.strategy == theirs.strategy;
-    same.then(|| {
-        let mut both = mine.clone();
-        both.messages
-            .extend(theirs.messages.iter().filter(|seq| !mine.messages.contains(seq)).cloned());
-        both
-    })
+fn is_same_session(mine: &Source, theirs: &Source) -> bool {
+    mine.session == theirs.session && mine.strategy == theirs.strategy
 }
 
 /// `Also learnt in session 0190, messages 12-14 (embedded, 2026-05-04T10:00:00Z)`.

@@ -3,42 +3,32 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use bethink_memdir::Name;
-
-use crate::bench::{Bench, quoted};
+use crate::bench::{DreamBench, quoted};
 use crate::limits::LINE_WORDS;
-use crate::plan::{File, Phase};
-use crate::text::{Kind, blocks};
-use crate::words::words;
+use crate::plan::{MemoryFile, Phase};
+use crate::text::{LineKind, blocks};
+use bethink_statement::words;
 
-pub(super) fn drop_repeated(bench: &mut Bench) {
+pub(super) fn drop_repeated(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(page) = bench.pages().get(&name) else { continue };
         let body = page.body();
         let twice = repeated(body);
-        if twice.is_empty() || page.is_put_back() {
+        if twice.is_empty() || page.put_back {
             continue;
         }
         let lines: Vec<String> = twice.iter().map(|range| body[range.clone()].to_owned()).collect();
         let text = page.with_body(&without(body, &twice));
-        write(bench, &name, text, &lines);
-    }
-}
-
-fn write(bench: &mut Bench, name: &Name, text: String, lines: &[String]) {
-    let what = match lines {
-        [line] => format!("a line that stands twice: {}", quoted(line)),
-        _ => format!("{} lines that stand twice", lines.len()),
-    };
-    bench.write(
-        Phase::Consolidate,
-        name,
-        text,
-        &what,
-        "the same line stands above, under the same heading",
-    );
-    for line in lines {
-        bench.dropped(File::Topic(name.clone()), line.trim(), "it stands above, letter by letter");
+        let what = match lines.as_slice() {
+            [line] => format!("a line that stands twice: {}", quoted(line)),
+            lines => format!("{} lines that stand twice", lines.len()),
+        };
+        let why = "the same line stands above, under the same heading";
+        bench.write(Phase::Consolidate, &name, text, &what, why);
+        for line in lines {
+            let why = "it stands above, letter by letter";
+            bench.dropped(MemoryFile::Topic(name.clone()), line.trim(), why);
+        }
     }
 }
 
@@ -48,8 +38,8 @@ fn repeated(body: &str) -> Vec<Range<usize>> {
     for block in blocks(body) {
         let text = body[block.range.clone()].trim();
         match block.kind {
-            Kind::Heading => seen.clear(),
-            Kind::Item | Kind::Text
+            LineKind::Heading => seen.clear(),
+            LineKind::Item | LineKind::Text
                 if words(text, 0..text.len()).len() >= LINE_WORDS && !seen.insert(text) =>
             {
                 found.push(block.range);

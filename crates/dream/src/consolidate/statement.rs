@@ -3,7 +3,7 @@
 //! A wrong "superseded" hides something true, so a claim is only read where its form is plain: no condition,
 //! no exception, one negation at most. What two rules could read in two ways is read in none.
 
-use crate::words::{NEGATIONS, singular};
+use bethink_statement::{NEGATIONS, is_number, singular};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
@@ -21,124 +21,32 @@ struct GivenUp {
     whole: bool,
 }
 
-const FILLERS: [&str; 25] = [
-    "a",
-    "an",
-    "the",
-    "we",
-    "i",
-    "you",
-    "our",
-    "my",
-    "user",
-    "please",
-    "always",
-    "now",
-    "currently",
-    "that",
-    "do",
-    "does",
-    "longer",
-    "anymore",
-    "again",
-    "will",
-    "should",
-    "must",
-    "team",
-    "it",
-    "they",
-];
+const FILLERS: &str = "a an the we i you our my user please always now currently that do does longer anymore \
+    again will should must team it they";
 /// A claim with one of these holds under a condition, and its opposite may hold beside it.
-const CONDITIONS: [&str; 22] = [
-    "if",
-    "unless",
-    "when",
-    "whenever",
-    "except",
-    "but",
-    "only",
-    "until",
-    "while",
-    "where",
-    "or",
-    "also",
-    "too",
-    "both",
-    "another",
-    "sometimes",
-    "usually",
-    "mostly",
-    "maybe",
-    "without",
-    "either",
-    "besides",
-];
+const CONDITIONS: &str = "if unless when whenever except but only until while where or also too both another \
+    sometimes usually mostly maybe without either besides";
 /// After one of these, a number is what is claimed and not what is spoken of.
-const STATES: [&str; 18] = [
-    "is", "are", "=", "listen", "run", "use", "expire", "start", "end", "take", "has", "have",
-    "set", "cost", "keep", "last", "allow", "equal",
-];
+const STATES: &str =
+    "is are = listen run use expire start end take has have set cost keep last allow equal";
 /// What a number counts off: the next one is another thing and not another value.
-const COUNTED: [&str; 24] = [
-    "plan",
-    "step",
-    "phase",
-    "issue",
-    "ticket",
-    "pr",
-    "iteration",
-    "iter",
-    "test",
-    "case",
-    "error",
-    "exit",
-    "status",
-    "http",
-    "line",
-    "page",
-    "section",
-    "rule",
-    "level",
-    "figure",
-    "part",
-    "chapter",
-    "milestone",
-    "#",
-];
+const COUNTED: &str = "plan step phase issue ticket pr iteration iter test case error exit status http line \
+    page section rule level figure part chapter milestone #";
 /// Of these a thing has one at a time.
-const ONE_AT_A_TIME: [&str; 22] = [
-    "owner",
-    "lead",
-    "maintainer",
-    "manager",
-    "deadline",
-    "port",
-    "version",
-    "limit",
-    "timeout",
-    "branch",
-    "database",
-    "host",
-    "url",
-    "address",
-    "timezone",
-    "editor",
-    "shell",
-    "formatter",
-    "linter",
-    "default",
-    "domain",
-    "region",
-];
+const ONE_AT_A_TIME: &str = "owner lead maintainer manager deadline port version limit timeout branch database \
+    host url address timezone editor shell formatter linter default domain region";
 const USES: [&str; 4] = ["use", "prefer", "run", "like"];
+
+fn is_in(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
 
 impl Claim {
     /// `None`: not plain enough.
     pub(super) fn read(sentence: &str) -> Option<Self> {
         let all: Vec<String> = sentence.split_whitespace().filter_map(token).collect();
         let question = sentence.trim_end().ends_with('?');
-        if question || all.len() > 25 || all.iter().any(|word| CONDITIONS.contains(&word.as_str()))
-        {
+        if question || all.len() > 25 || all.iter().any(|word| is_in(CONDITIONS, word)) {
             return None;
         }
         let given_up = given_up(&all);
@@ -146,9 +54,7 @@ impl Claim {
         if negations > 1 {
             return None;
         }
-        let plain = |word: &&String| {
-            !FILLERS.contains(&word.as_str()) && !NEGATIONS.contains(&word.as_str())
-        };
+        let plain = |word: &&String| !is_in(FILLERS, word) && !NEGATIONS.contains(&word.as_str());
         let words: Vec<String> = all.iter().filter(plain).cloned().collect();
         (words.len() >= 2).then_some(Self { words, negated: negations == 1, given_up })
     }
@@ -189,14 +95,14 @@ impl Claim {
         {
             return false;
         }
-        let verb = self.words.iter().position(|word| STATES.contains(&word.as_str()));
+        let verb = self.words.iter().position(|word| is_in(STATES, word));
         let Some(verb) = verb else { return false };
         let mut differ = 0;
         for (at, (new, old)) in self.words.iter().zip(&older.words).enumerate() {
             if new == old {
                 continue;
             }
-            let counted = at > 0 && COUNTED.contains(&self.words[at - 1].as_str());
+            let counted = at > 0 && is_in(COUNTED, &self.words[at - 1]);
             if at <= verb || counted || !is_number(new) || !is_number(old) {
                 return false;
             }
@@ -232,7 +138,7 @@ impl Claim {
     fn one_at_a_time(&self) -> Option<(&[String], &[String])> {
         let at = self.words.iter().position(|word| matches!(word.as_str(), "is" | "="))?;
         let (subject, value) = (&self.words[..at], &self.words[at + 1..]);
-        let known = ONE_AT_A_TIME.contains(&subject.last()?.as_str());
+        let known = is_in(ONE_AT_A_TIME, subject.last()?);
         (known && (1..=4).contains(&value.len())).then_some((subject, value))
     }
 
@@ -248,17 +154,13 @@ fn token(word: &str) -> Option<String> {
         return Some("=".to_owned());
     }
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/').to_lowercase();
-    let known = |list: &[&str]| list.contains(&bare.as_str());
     Some(match bare.as_str() {
         "" => return None,
         "using" => "use".to_owned(),
-        _ if known(&FILLERS) || known(&NEGATIONS) || known(&CONDITIONS) => bare,
+        _ if is_in(FILLERS, &bare) || is_in(CONDITIONS, &bare) => bare,
+        _ if NEGATIONS.contains(&bare.as_str()) => bare,
         _ => singular(&bare),
     })
-}
-
-fn is_number(word: &str) -> bool {
-    word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// `switched from X to Y`, `replaced X with Y`, `Y instead of X`, `Y rather than X`.
@@ -286,8 +188,7 @@ fn given_up(all: &[String]) -> Option<GivenUp> {
 /// `before` and `after`: words around the change; many of them limit it to some part of the work.
 fn change(old: &[String], before: usize, after: usize) -> Option<GivenUp> {
     const FEW: usize = 3;
-    let old: Vec<String> =
-        old.iter().filter(|word| !FILLERS.contains(&word.as_str())).cloned().collect();
+    let old: Vec<String> = old.iter().filter(|word| !is_in(FILLERS, word)).cloned().collect();
     (1..=3).contains(&old.len()).then_some(GivenUp { old, whole: before <= FEW && after < FEW })
 }
 

@@ -1,10 +1,13 @@
 //! When each part of a topic was said, as far as the topic tells.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use bethink_statement::{content, likeness, names, normal};
 use jiff::civil::Date;
 
-use crate::bench::{Page, day};
+use crate::bench::{TopicState, day};
+use crate::limits::SAME_WORDS;
 use crate::text::{blocks, sentences};
 
 /// How a line begins that tells where merged text comes from. What stands below it was said then; a line
@@ -35,8 +38,29 @@ pub(crate) fn meant(body: &str) -> Vec<&str> {
     all.filter(|text| !is_ours(text)).collect()
 }
 
+/// What a text says without those, as sets to compare.
+pub(crate) struct Meant {
+    pub(crate) said: BTreeSet<String>,
+    pub(crate) words: BTreeSet<String>,
+    pub(crate) names: BTreeSet<String>,
+}
+
+impl Meant {
+    /// `description` counts for words and names; it is no sentence.
+    pub(crate) fn of(description: &str, body: &str) -> Self {
+        let meant = meant(body);
+        let all = format!("{description}.\n\n{}", meant.join("\n"));
+        let said = meant.into_iter().map(normal).collect();
+        Self { said, words: content(&all), names: names(&all) }
+    }
+
+    pub(crate) fn resembles(&self, other: &Self) -> bool {
+        likeness(&self.words, &other.words) >= SAME_WORDS
+    }
+}
+
 /// Parts of a body with the day on which they were said. Parts of which nobody knows are left out.
-pub(crate) fn timeline(page: &Page) -> Vec<(Range<usize>, Date)> {
+pub(crate) fn timeline(page: &TopicState) -> Vec<(Range<usize>, Date)> {
     let body = page.body();
     let mut parts = Vec::new();
     let (mut start, mut told) = (0, whole_day(page));
@@ -55,7 +79,7 @@ pub(crate) fn timeline(page: &Page) -> Vec<(Range<usize>, Date)> {
 }
 
 /// The one day on which a file was written that tells no other.
-pub(super) fn whole_day(page: &Page) -> Option<Date> {
+pub(super) fn whole_day(page: &TopicState) -> Option<Date> {
     let said = page.learnt()?;
     let modified = page.header.modified.as_deref().map_or(Some(said), day);
     (page.is_own() && modified == Some(said)).then_some(said)

@@ -2,65 +2,79 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bethink_memdir::{Name, Scope, header};
+use bethink_memdir::{Name, Scope, Source, header};
 
-use super::{Edit, Edited, MERGED_INTO};
-use crate::bench::{Bench, Page, quoted};
+use crate::bench::{DreamBench, TopicState, quoted};
 use crate::consolidate::meant;
 use crate::limits::{MERGED_WORDS_PERCENT, MODEL_ADDS_BYTES, MODEL_REWORDS, MODEL_REWORDS_PERCENT};
-use crate::plan::File;
+use crate::plan::MemoryFile;
 use crate::text::sentences;
-use crate::words::{content, denies, names, normal};
+use bethink_statement::{content, denies, names, normal};
 
-/// An edit that was left out.
+/// How a model says that a topic may go: it has no tool that removes, and none is offered.
+const MERGED_INTO: &str = "Merged into ";
+
+#[derive(Clone, Debug, Default)]
+pub struct EditedCopy {
+    /// Files that were written or changed, whole.
+    pub files: BTreeMap<MemoryFile, String>,
+    /// Put into what a model wrote without a source.
+    pub source: Source,
+}
+
+pub(super) enum TopicEdit {
+    Write { name: Name, text: String },
+    Merge { name: Name, into: Name },
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {why}")]
-pub struct Refused {
-    pub file: File,
+pub struct RefusedEdit {
+    pub file: MemoryFile,
     pub why: String,
 }
 
 /// Each edit by itself, then all of them together.
-pub(super) fn judge(bench: &Bench, edited: &Edited) -> (Vec<Edit>, Vec<Refused>) {
+pub(super) fn judge(bench: &DreamBench, edited: &EditedCopy) -> (Vec<TopicEdit>, Vec<RefusedEdit>) {
     let (mut edits, mut refused) = (Vec::new(), Vec::new());
     let after = Pool::of(bench, edited);
     for (file, text) in &edited.files {
         // The index is brought up to date from the topics, whoever wrote them.
-        let File::Topic(name) = file else { continue };
+        let MemoryFile::Topic(name) = file else { continue };
         match one(bench, edited, &after, name, text) {
             Ok(Some(edit)) => edits.push(edit),
             Ok(None) => {}
-            Err(why) => refused.push(Refused { file: file.clone(), why }),
+            Err(why) => refused.push(RefusedEdit { file: file.clone(), why }),
         }
     }
     settle(bench, &mut edits, &mut refused);
-    match too_much(bench, &edits) {
-        Some(why) => {
-            refused.extend(
-                edits
-                    .drain(..)
-                    .map(|edit| Refused { file: File::Topic(of(&edit).clone()), why: why.clone() }),
-            );
-            (edits, refused)
-        }
-        None => (edits, refused),
+    if let Some(why) = too_much(bench, &edits) {
+        let all = edits.drain(..).map(|edit| edit.refused(&why));
+        refused.extend(all);
     }
+    (edits, refused)
 }
 
-fn of(edit: &Edit) -> &Name {
-    match edit {
-        Edit::Write { name, .. } | Edit::Merge { name, .. } => name,
+impl TopicEdit {
+    fn name(&self) -> &Name {
+        match self {
+            TopicEdit::Write { name, .. } | TopicEdit::Merge { name, .. } => name,
+        }
+    }
+
+    fn refused(&self, why: &str) -> RefusedEdit {
+        RefusedEdit { file: MemoryFile::Topic(self.name().clone()), why: why.to_owned() }
     }
 }
 
 /// `None`: nothing was changed.
 fn one(
-    bench: &Bench,
-    edited: &Edited,
+    bench: &DreamBench,
+    edited: &EditedCopy,
     after: &Pool,
     name: &Name,
     text: &str,
-) -> Result<Option<Edit>, String> {
+) -> Result<Option<TopicEdit>, String> {
     let folder = name.as_str().split('/').next().unwrap_or_default();
     if bench.scope == Scope::Private && folder.eq_ignore_ascii_case(bethink_memdir::name::TEAM) {
         return Err("is the team's; a private dream does not reach it".to_owned());
@@ -72,7 +86,7 @@ fn one(
     if page.text == text {
         return Ok(None);
     }
-    if page.is_put_back() {
+    if page.put_back {
         return Err("was put back by a person, and stays".to_owned());
     }
     if let Some(into) = merged_into(text) {
@@ -86,28 +100,28 @@ fn one(
     if let Some(sentence) = lost(page, |sentence| after.holds(sentence, page.is_own())).first() {
         return Err(format!("loses {:?}", quoted(sentence)));
     }
-    Ok(Some(Edit::Write { name: name.clone(), text: with_source(text, page, edited) }))
+    Ok(Some(TopicEdit::Write { name: name.clone(), text: with_source(text, page, edited) }))
 }
 
-fn fresh(edited: &Edited, name: &Name, text: &str) -> Result<Edit, String> {
+fn fresh(edited: &EditedCopy, name: &Name, text: &str) -> Result<TopicEdit, String> {
     if text.len() > MODEL_ADDS_BYTES {
         return Err(format!("has {} bytes, {MODEL_ADDS_BYTES} are allowed", text.len()));
     }
     if header::read(text).body.trim().is_empty() {
         return Err("would be new and empty".to_owned());
     }
-    let text = header::with(text, &[header::Change::Source(&edited.source)])
+    let text = header::with(text, &[header::HeaderChange::Source(&edited.source)])
         .map_err(|error| error.to_string())?;
-    Ok(Edit::Write { name: name.clone(), text })
+    Ok(TopicEdit::Write { name: name.clone(), text })
 }
 
 /// Where it was learnt stays, whatever a model makes of the header.
-fn with_source(text: &str, page: &Page, edited: &Edited) -> String {
+fn with_source(text: &str, page: &TopicState, edited: &EditedCopy) -> String {
     let source = page.header.source.as_ref();
     let kept = source.filter(|_| header::read(text).header.source.as_ref() != source);
     let by_model = source.is_none() && page.is_own();
     match kept.or(by_model.then_some(&edited.source)) {
-        Some(source) => header::with(text, &[header::Change::Source(source)])
+        Some(source) => header::with(text, &[header::HeaderChange::Source(source)])
             .unwrap_or_else(|_| text.to_owned()),
         None => text.to_owned(),
     }
@@ -115,16 +129,22 @@ fn with_source(text: &str, page: &Page, edited: &Edited) -> String {
 
 /// `Merged into fog`, `Merged into [[fog]]`, `Merged into fog.md.`
 fn merged_into(text: &str) -> Option<Name> {
-    Name::parse(super::instruction::target(header::read(text).body)?).ok()
+    Name::parse(target(header::read(text).body)?).ok()
+}
+
+fn target(body: &str) -> Option<&str> {
+    let target = body.trim().strip_prefix(MERGED_INTO)?;
+    (!target.contains('\n'))
+        .then(|| target.trim_end_matches('.').trim_matches(['[', ']', '`', '"', ' ']))
 }
 
 fn merged(
-    bench: &Bench,
+    bench: &DreamBench,
     after: &Pool,
-    page: &Page,
+    page: &TopicState,
     name: &Name,
     into: Name,
-) -> Result<Edit, String> {
+) -> Result<TopicEdit, String> {
     if into == *name {
         return Err("can't be merged into itself".to_owned());
     }
@@ -136,22 +156,21 @@ fn merged(
     }
     match lost(page, |sentence| target.holds(sentence, page.is_own())).first() {
         Some(sentence) => Err(format!("{} does not hold {:?}", into.file(), quoted(sentence))),
-        None => Ok(Edit::Merge { name: name.clone(), into }),
+        None => Ok(TopicEdit::Merge { name: name.clone(), into }),
     }
 }
 
 /// Sentences of a page that `holds` finds nowhere. What the daemon writes around them may go.
-fn lost(page: &Page, holds: impl Fn(&str) -> bool) -> Vec<String> {
+fn lost(page: &TopicState, holds: impl Fn(&str) -> bool) -> Vec<String> {
     meant(page.body()).into_iter().filter(|text| !holds(text)).map(str::to_owned).collect()
 }
 
 /// All topics as the edits would leave them.
 struct Pool {
-    topics: BTreeMap<Name, Said>,
+    topics: BTreeMap<Name, SaidSentences>,
 }
 
-/// What one topic says after the edits.
-struct Said {
+struct SaidSentences {
     normal: String,
     sentences: Vec<Sense>,
 }
@@ -176,16 +195,18 @@ impl Sense {
 }
 
 impl Pool {
-    fn of(bench: &Bench, edited: &Edited) -> Self {
+    fn of(bench: &DreamBench, edited: &EditedCopy) -> Self {
         let mut texts: BTreeMap<&Name, &str> =
             bench.pages().iter().map(|(name, page)| (name, page.text.as_str())).collect();
         for (file, text) in &edited.files {
-            if let File::Topic(name) = file {
+            if let MemoryFile::Topic(name) = file {
                 texts.insert(name, text);
             }
         }
         let topics = texts.into_iter().filter(|(_, text)| merged_into(text).is_none());
-        Self { topics: topics.map(|(name, text)| (name.clone(), Said::of(text))).collect() }
+        Self {
+            topics: topics.map(|(name, text)| (name.clone(), SaidSentences::of(text))).collect(),
+        }
     }
 
     fn holds(&self, sentence: &str, in_other_words: bool) -> bool {
@@ -193,7 +214,7 @@ impl Pool {
     }
 }
 
-impl Said {
+impl SaidSentences {
     fn of(text: &str) -> Self {
         let body = header::read(text).body;
         let sentences = sentences(body).into_iter().map(|sentence| &body[sentence.range]);
@@ -216,24 +237,23 @@ impl Said {
 
 /// What was judged as if all edits were made must hold with those that are left: a merge needs its target as
 /// edited, and a sentence that moved needs the place that it moved to.
-fn settle(bench: &Bench, edits: &mut Vec<Edit>, refused: &mut Vec<Refused>) {
+fn settle(bench: &DreamBench, edits: &mut Vec<TopicEdit>, refused: &mut Vec<RefusedEdit>) {
     if refused.is_empty() {
         return;
     }
     let after = Pool::of(bench, &as_edited(edits));
     let before = edits.len();
     edits.retain(|edit| {
-        let Some(page) = bench.pages().get(of(edit)) else { return true };
+        let Some(page) = bench.pages().get(edit.name()) else { return true };
         let holds = |sentence: &str| match edit {
-            Edit::Merge { into, .. } => {
+            TopicEdit::Merge { into, .. } => {
                 after.topics.get(into).is_some_and(|target| target.holds(sentence, page.is_own()))
             }
-            Edit::Write { .. } => after.holds(sentence, page.is_own()),
+            TopicEdit::Write { .. } => after.holds(sentence, page.is_own()),
         };
         let whole = lost(page, holds).is_empty();
         if !whole {
-            let why = "needs another edit, which was left out".to_owned();
-            refused.push(Refused { file: File::Topic(of(edit).clone()), why });
+            refused.push(edit.refused("needs another edit, which was left out"));
         }
         whole
     });
@@ -242,16 +262,18 @@ fn settle(bench: &Bench, edits: &mut Vec<Edit>, refused: &mut Vec<Refused>) {
     }
 }
 
-fn as_edited(edits: &[Edit]) -> Edited {
+fn as_edited(edits: &[TopicEdit]) -> EditedCopy {
     let files = edits.iter().map(|edit| match edit {
-        Edit::Write { name, text } => (File::Topic(name.clone()), text.clone()),
-        Edit::Merge { name, into } => (File::Topic(name.clone()), format!("{MERGED_INTO}{into}")),
+        TopicEdit::Write { name, text } => (MemoryFile::Topic(name.clone()), text.clone()),
+        TopicEdit::Merge { name, into } => {
+            (MemoryFile::Topic(name.clone()), format!("{MERGED_INTO}{into}"))
+        }
     });
-    Edited { files: files.collect(), ..Edited::default() }
+    EditedCopy { files: files.collect(), ..EditedCopy::default() }
 }
 
 /// Sentences that would stand nowhere word for word, and bytes that would come, over all edits.
-fn too_much(bench: &Bench, edits: &[Edit]) -> Option<String> {
+fn too_much(bench: &DreamBench, edits: &[TopicEdit]) -> Option<String> {
     let written: usize = edits.iter().map(|edit| growth(bench, edit)).sum();
     if written > MODEL_ADDS_BYTES {
         return Some(format!(
@@ -269,11 +291,24 @@ fn too_much(bench: &Bench, edits: &[Edit]) -> Option<String> {
     })
 }
 
-fn growth(bench: &Bench, edit: &Edit) -> usize {
+fn growth(bench: &DreamBench, edit: &TopicEdit) -> usize {
     match edit {
-        Edit::Write { name, text } => {
+        TopicEdit::Write { name, text } => {
             text.len().saturating_sub(bench.pages().get(name).map_or(0, |page| page.text.len()))
         }
-        Edit::Merge { .. } => 0,
+        TopicEdit::Merge { .. } => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_one_name() {
+        assert_eq!(target("\nMerged into [[fog]].\n"), Some("fog"));
+        assert_eq!(target("Merged into plans/fog.md"), Some("plans/fog.md"));
+        assert_eq!(target("Merged into fog\nand more"), None);
+        assert_eq!(target("It was merged into fog"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What a dream leaves alone.
 
-use bethink_dream::{Directory, File, Topic};
-use bethink_memdir::{Name, Scope};
+use bethink_dream::{DreamDirectory, DreamTopic, MemoryFile};
+use bethink_memdir::Name;
 
 use crate::support::*;
 
@@ -14,7 +14,7 @@ fn a_persons_prose_stays_letter_by_letter() {
         "\u{feff}# A\r\n\r\n- Run it tomorrow\r\n- Done\r\n- Done\r\n",
         "no words in common with any other text, [[old]] excepted",
     ];
-    let topics: Vec<Topic> =
+    let topics: Vec<DreamTopic> =
         texts.iter().enumerate().map(|(at, text)| hand(&format!("t{at}"), text)).collect();
     let index: String = (0..texts.len())
         .map(|at| format!("- [t{at}](t{at}.md) — {}\n", "long ".repeat(60)))
@@ -32,10 +32,10 @@ fn what_a_person_touched_is_a_persons() {
     let older = own("npm", "s1", "2026-06-01", "We use npm for installs, since yesterday.");
     let newer =
         own("pnpm", "s2", "2026-06-08", "We no longer use npm for installs, since yesterday.");
-    let touched: Vec<Topic> =
-        [older, newer].into_iter().map(|topic| Topic { untouched: false, ..topic }).collect();
+    let touched: Vec<DreamTopic> =
+        [older, newer].into_iter().map(|topic| DreamTopic { untouched: false, ..topic }).collect();
     let (plan, _) = dreamt(&with(None, touched));
-    assert!(plan.changes.iter().all(|change| change.file == File::Index));
+    assert!(plan.changes.iter().all(|change| change.file == MemoryFile::Index));
 }
 
 /// Which a person said in a command, and knows better than any rule.
@@ -82,19 +82,20 @@ fn a_persons_file_that_resembles_another_is_told() {
     assert!(plan.notes.iter().any(|note| note.text.contains("left for you to merge")));
 }
 
+/// A statement that stands twice in private topics is merged; the same one in a team's topic is none of its business.
 #[test]
 fn private_and_team_never_meet() {
     let said = "Use pnpm for installs in the frontend folder.";
-    let mut directory = with(None, vec![own("a", "s1", "2026-06-01", said)]);
-    directory.topics.push(own("team/a", "s2", "2026-06-08", said));
-    let plan = dream(&directory);
-    assert!(plan.changes.iter().all(|change| !change.file.path().starts_with("team/")));
-    assert!(plan.steps.iter().all(|step| !step.file.path().starts_with("team/")));
-    let team = bethink_dream::Directory {
-        scope: Scope::Team,
-        ..with(None, vec![own("a", "s1", "2026-06-01", said)])
-    };
-    assert_eq!(dream(&team).scope, Scope::Team);
+    let private = || vec![own("a", "s1", "2026-06-01", said), own("b", "s2", "2026-06-08", said)];
+    let alone = dream(&with(None, private()));
+    assert!(!alone.changes.is_empty() && !alone.steps.is_empty(), "the copy is merged");
+    let mut directory = with(None, private());
+    directory.topics.push(own("team/a", "s3", "2026-06-15", said));
+    let beside = dream(&directory);
+    let touched = |file: &str| file.starts_with("team/");
+    assert!(!beside.changes.iter().any(|change| touched(&change.file.path())));
+    assert!(!beside.steps.iter().any(|step| touched(&step.file.path())));
+    assert_eq!(beside.changes.len(), alone.changes.len(), "and nothing else changes for it");
 }
 
 /// Where a checkout or a move took the topics away, the index is all that is left of them.
@@ -119,7 +120,7 @@ fn what_cannot_be_read_is_there_all_the_same() {
 /// A person's long lines are shortened only where the prompt does not get the whole index anyway.
 #[test]
 fn long_lines_of_a_person_go_where_the_index_is_cut() {
-    let topics = |count: usize| -> Vec<Topic> {
+    let topics = |count: usize| -> Vec<DreamTopic> {
         let text = |at| format!("---\ndescription: about {at}\n---\nBody of {at}.\n");
         (0..count).map(|at| hand(&format!("t{at}"), &text(at))).collect()
     };
@@ -147,9 +148,9 @@ fn what_a_person_put_back_stays() {
     let topics =
         [hand("whole", whole), hand("part", part), hand("twice", twice), hand("empty", "\n")];
     let index = "- [Gone](gone.md)\n";
-    let kept: Vec<Topic> =
-        topics.iter().map(|topic| Topic { put_back: true, ..topic.clone() }).collect();
-    let directory = Directory { index_put_back: true, ..with(Some(index), kept) };
+    let kept: Vec<DreamTopic> =
+        topics.iter().map(|topic| DreamTopic { put_back: true, ..topic.clone() }).collect();
+    let directory = DreamDirectory { index_put_back: true, ..with(Some(index), kept) };
     assert!(dream(&directory).is_empty());
     assert_eq!(dream(&with(Some(index), topics.to_vec())).changes.len(), 4);
 }

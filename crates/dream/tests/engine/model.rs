@@ -1,36 +1,36 @@
 //! What a model may make of a copy.
 
-use bethink_dream::model::{Edited, Rewriting, copy, rewritten};
-use bethink_dream::{Directory, File};
+use bethink_dream::model::{EditedCopy, Rewriting, copy, rewritten};
+use bethink_dream::{DreamDirectory, MemoryFile};
 use bethink_memdir::{Source, header};
 
 use crate::support::*;
 
-fn edited(files: &[(&str, &str)]) -> Edited {
-    let files = files.iter().map(|(at, text)| (File::Topic(name(at)), (*text).to_owned()));
+fn edited(files: &[(&str, &str)]) -> EditedCopy {
+    let files = files.iter().map(|(at, text)| (MemoryFile::Topic(name(at)), (*text).to_owned()));
     let source =
         Source { session: "s9".to_owned(), strategy: "model".to_owned(), ..Source::default() };
-    Edited { files: files.collect(), source }
+    EditedCopy { files: files.collect(), source }
 }
 
-fn rewrite(directory: &Directory, files: &[(&str, &str)]) -> (Rewriting, Directory) {
+fn rewrite(directory: &DreamDirectory, files: &[(&str, &str)]) -> (Rewriting, DreamDirectory) {
     let done = rewritten(directory, &[], now(), &edited(files));
     let after = apply(directory, &done.plan);
     (done, after)
 }
 
 /// The edit is left out for this reason, and nothing else happens to any topic.
-fn check_refused(directory: &Directory, files: &[(&str, &str)], why: &str) {
+fn check_refused(directory: &DreamDirectory, files: &[(&str, &str)], why: &str) {
     let (done, after) = rewrite(directory, files);
     let reasons: Vec<String> = done.refused.iter().map(ToString::to_string).collect();
     assert!(reasons.iter().any(|reason| reason.contains(why)), "{why:?} is not in {reasons:?}");
-    let texts = |directory: &Directory| -> Vec<String> {
+    let texts = |directory: &DreamDirectory| -> Vec<String> {
         directory.topics.iter().map(|topic| topic.text.clone()).collect()
     };
     assert_eq!(texts(&after), texts(directory));
 }
 
-fn two() -> Directory {
+fn two() -> DreamDirectory {
     let topics = vec![
         own("berlin", "s1", "2026-06-01", "Deploys go through Ann in Berlin."),
         own("friday", "s2", "2026-06-02", "Never deploy to production on a Friday."),
@@ -92,7 +92,7 @@ fn a_persons_words_stay() {
     );
 }
 
-fn check_less(directory: &Directory, text: &str, refused: bool) {
+fn check_less(directory: &DreamDirectory, text: &str, refused: bool) {
     let (done, after) = rewrite(directory, &[("rule", text)]);
     assert_eq!(!done.refused.is_empty(), refused, "{text}");
     assert_eq!(self::text(&after, "rule") == text, !refused);
@@ -165,8 +165,8 @@ fn a_copy_is_what_the_embedded_plan_leaves() {
         with(None, vec![own("a", "s1", "2026-06-01", said), own("b", "s2", "2026-06-08", said)]);
     let plan = dream(&directory);
     let copy = copy(&directory, &plan);
-    let files: Vec<String> = copy.keys().map(File::path).collect();
+    let files: Vec<String> = copy.keys().map(MemoryFile::path).collect();
     assert_eq!(files, ["a.md", "MEMORY.md"]);
-    let unchanged = Edited { files: copy, ..edited(&[]) };
+    let unchanged = EditedCopy { files: copy, ..edited(&[]) };
     assert_eq!(rewritten(&directory, &[], now(), &unchanged).plan, plan);
 }

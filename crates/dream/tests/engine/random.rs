@@ -1,7 +1,7 @@
 //! Directories by chance: a second dream has nothing to do, and nothing that was said is lost.
 
-use bethink_dream::model::{Edited, rewritten};
-use bethink_dream::{Directory, File, Topic};
+use bethink_dream::model::{EditedCopy, rewritten};
+use bethink_dream::{DreamDirectory, DreamTopic, MemoryFile};
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -43,7 +43,7 @@ fn body() -> impl Strategy<Value = String> {
     proptest::collection::vec(block, 0..7).prop_map(|blocks| blocks.concat())
 }
 
-fn topic() -> impl Strategy<Value = Topic> {
+fn topic() -> impl Strategy<Value = DreamTopic> {
     let own = (0..12_u32, 0..SAID.len(), 1..4_u32, 1..28_u32, any::<bool>()).prop_map(
         |(at, said, session, day, touched)| {
             let topic = own(
@@ -52,7 +52,7 @@ fn topic() -> impl Strategy<Value = Topic> {
                 &format!("2026-05-{day:02}"),
                 SAID[said],
             );
-            Topic { untouched: !touched || day % 3 == 0, ..topic }
+            DreamTopic { untouched: !touched || day % 3 == 0, ..topic }
         },
     );
     let hand = (0..12_u32, body(), any::<bool>()).prop_map(|(at, body, crlf)| {
@@ -62,7 +62,7 @@ fn topic() -> impl Strategy<Value = Topic> {
     prop_oneof![3 => own, 2 => hand]
 }
 
-fn directory() -> impl Strategy<Value = Directory> {
+fn directory() -> impl Strategy<Value = DreamDirectory> {
     let line = (0..16_u32, any::<bool>()).prop_map(|(at, long)| {
         let tail = if long { "and more words ".repeat(20) } else { "what it is".to_owned() };
         format!("- [Topic {at}](t{at}.md) — {tail}\n")
@@ -126,9 +126,9 @@ proptest! {
         edits in proptest::collection::btree_map(0..14_u32, body(), 0..8),
         merges in proptest::collection::btree_map(0..14_u32, 0..14_u32, 0..4),
     ) {
-        let files = edits.into_iter().map(|(at, text)| (File::Topic(name(&format!("t{at}"))), text));
-        let merges = merges.into_iter().map(|(from, to)| (File::Topic(name(&format!("t{from}"))), format!("Merged into t{to}")));
-        let edited = Edited { files: files.chain(merges).collect(), ..Edited::default() };
+        let files = edits.into_iter().map(|(at, text)| (MemoryFile::Topic(name(&format!("t{at}"))), text));
+        let merges = merges.into_iter().map(|(from, to)| (MemoryFile::Topic(name(&format!("t{from}"))), format!("Merged into t{to}")));
+        let edited = EditedCopy { files: files.chain(merges).collect(), ..EditedCopy::default() };
         let dreamt = rewritten(&directory, &[], now(), &edited);
         let after = flat(&all(&apply(&directory, &dreamt.plan)));
         for topic in directory.topics.iter().filter(|topic| !topic.untouched) {

@@ -1,8 +1,8 @@
 //! Small directories, and what became of them.
 
-use bethink_dream::{Directory, File, Plan, Taught, Topic, plan};
+use bethink_dream::{DreamDirectory, DreamPlan, DreamTopic, MemoryFile, TaughtTopic, plan};
 use bethink_memdir::header::{self, Header};
-use bethink_memdir::{Kind, Name, Scope, Source};
+use bethink_memdir::{MemoryKind, Name, Scope, Source};
 use bethink_transcript::UnixMicros;
 
 const DAY: i64 = 86_400_000_000;
@@ -13,8 +13,8 @@ pub(crate) fn now() -> UnixMicros {
     UnixMicros(NOW)
 }
 
-pub(crate) fn empty() -> Directory {
-    Directory {
+pub(crate) fn empty() -> DreamDirectory {
+    DreamDirectory {
         scope: Scope::Private,
         index: None,
         index_put_back: false,
@@ -28,9 +28,9 @@ pub(crate) fn name(text: &str) -> Name {
 }
 
 /// A person's file.
-pub(crate) fn hand(name: &str, text: &str) -> Topic {
+pub(crate) fn hand(name: &str, text: &str) -> DreamTopic {
     let modified = UnixMicros(NOW - 3 * DAY);
-    Topic {
+    DreamTopic {
         name: self::name(name),
         text: text.to_owned(),
         modified,
@@ -40,7 +40,7 @@ pub(crate) fn hand(name: &str, text: &str) -> Topic {
 }
 
 /// As an extraction writes it.
-pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> Topic {
+pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> DreamTopic {
     let time = format!("{day}T10:00:00Z");
     let source = Source {
         session: session.to_owned(),
@@ -51,7 +51,7 @@ pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> Topi
     let head = Header {
         name: Some(name.to_owned()),
         description: Some(statement.to_owned()),
-        kind: Some(Kind::Feedback),
+        kind: Some(MemoryKind::Feedback),
         modified: Some(time),
         source: Some(source),
         faults: Vec::new(),
@@ -60,26 +60,26 @@ pub(crate) fn own(name: &str, session: &str, day: &str, statement: &str) -> Topi
         "> {statement}\n\nThe user said so on {day}. How to apply: hold to it without being asked, until the user says \
          otherwise.\n"
     );
-    Topic { untouched: true, ..hand(name, &header::write(&head, &body)) }
+    DreamTopic { untouched: true, ..hand(name, &header::write(&head, &body)) }
 }
 
-pub(crate) fn with(index: Option<&str>, topics: Vec<Topic>) -> Directory {
-    Directory { index: index.map(str::to_owned), topics, ..empty() }
+pub(crate) fn with(index: Option<&str>, topics: Vec<DreamTopic>) -> DreamDirectory {
+    DreamDirectory { index: index.map(str::to_owned), topics, ..empty() }
 }
 
-pub(crate) fn dream(directory: &Directory) -> Plan {
+pub(crate) fn dream(directory: &DreamDirectory) -> DreamPlan {
     plan(directory, &[], now())
 }
 
-pub(crate) fn taught(topic: &Topic) -> Taught {
-    Taught { name: topic.name.clone(), text: topic.text.clone() }
+pub(crate) fn taught(topic: &DreamTopic) -> TaughtTopic {
+    TaughtTopic { name: topic.name.clone(), text: topic.text.clone() }
 }
 
 /// The directory after the plan; what a step was made for must be what stands there.
-pub(crate) fn apply(directory: &Directory, plan: &Plan) -> Directory {
+pub(crate) fn apply(directory: &DreamDirectory, plan: &DreamPlan) -> DreamDirectory {
     let mut after = directory.clone();
     for change in &plan.changes {
-        let File::Topic(name) = &change.file else {
+        let MemoryFile::Topic(name) = &change.file else {
             assert_eq!(after.index, change.before);
             after.index.clone_from(&change.after);
             continue;
@@ -90,7 +90,7 @@ pub(crate) fn apply(directory: &Directory, plan: &Plan) -> Directory {
             (Some(at), Some(text)) => after.topics[at].text.clone_from(text),
             (Some(at), None) => drop(after.topics.remove(at)),
             (None, Some(text)) => {
-                after.topics.push(Topic { untouched: true, ..hand(name.as_str(), text) });
+                after.topics.push(DreamTopic { untouched: true, ..hand(name.as_str(), text) });
             }
             (None, None) => panic!("nothing became nothing"),
         }
@@ -99,23 +99,23 @@ pub(crate) fn apply(directory: &Directory, plan: &Plan) -> Directory {
 }
 
 /// Every text of a directory, one after the other.
-pub(crate) fn all(directory: &Directory) -> String {
+pub(crate) fn all(directory: &DreamDirectory) -> String {
     let texts = directory.topics.iter().map(|topic| topic.text.as_str());
     texts.chain(directory.index.as_deref()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The text of a topic.
-pub(crate) fn text<'a>(directory: &'a Directory, name: &str) -> &'a str {
+pub(crate) fn text<'a>(directory: &'a DreamDirectory, name: &str) -> &'a str {
     let found = directory.topics.iter().find(|topic| topic.name.as_str() == name);
     found.map_or_else(|| panic!("no {name} in {:?}", names(directory)), |topic| topic.text.as_str())
 }
 
-pub(crate) fn names(directory: &Directory) -> Vec<&str> {
+pub(crate) fn names(directory: &DreamDirectory) -> Vec<&str> {
     directory.topics.iter().map(|topic| topic.name.as_str()).collect()
 }
 
 /// After the dream, which leaves nothing for a second one.
-pub(crate) fn dreamt(directory: &Directory) -> (Plan, Directory) {
+pub(crate) fn dreamt(directory: &DreamDirectory) -> (DreamPlan, DreamDirectory) {
     let plan = dream(directory);
     let after = apply(directory, &plan);
     let again = dream(&after);

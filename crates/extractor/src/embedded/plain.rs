@@ -1,5 +1,7 @@
 //! A sentence in the form in which rules look at it.
 
+use super::table::TABLE;
+
 /// In place of a quotation or of code: what was said there is not what the sentence says.
 pub const QUOTED: char = '□';
 /// In place of an address of the web.
@@ -63,7 +65,6 @@ fn link(text: &str) -> Option<usize> {
     is_link.then_some(address.len())
 }
 
-/// Addresses in a sentence.
 pub fn links(sentence: &str) -> Vec<&str> {
     let places = sentence.match_indices("http");
     let found = places.filter_map(|(at, _)| {
@@ -73,87 +74,15 @@ pub fn links(sentence: &str) -> Vec<&str> {
     found.collect()
 }
 
-/// How many words at the beginning say nothing.
 fn filler(words: &[&str]) -> Option<usize> {
-    const ONE: [&str; 58] = [
-        "ok",
-        "okay",
-        "yes",
-        "yeah",
-        "yep",
-        "no",
-        "nope",
-        "hey",
-        "hi",
-        "hello",
-        "oh",
-        "ah",
-        "well",
-        "so",
-        "and",
-        "but",
-        "also",
-        "btw",
-        "fyi",
-        "hmm",
-        "hm",
-        "please",
-        "pls",
-        "actually",
-        "note",
-        "nb",
-        "ps",
-        "thanks",
-        "right",
-        "sure",
-        "great",
-        "good",
-        "perfect",
-        "nice",
-        "sorry",
-        "again",
-        "then",
-        "just",
-        "bitte",
-        "ja",
-        "nein",
-        "und",
-        "aber",
-        "danke",
-        "oui",
-        "non",
-        "merci",
-        "et",
-        "sí",
-        "si",
-        "gracias",
-        "y",
-        "pero",
-        "important",
-        "wichtig",
-        "anyway",
-        "alright",
-        "->",
-    ];
-    const MORE: [&[&str]; 10] = [
-        &["by", "the", "way"],
-        &["one", "more", "thing"],
-        &["one", "thing"],
-        &["quick", "note"],
-        &["a", "note"],
-        &["looks", "good"],
-        &["s'il", "te", "plaît"],
-        &["por", "favor"],
-        &["thank", "you"],
-        &["that", "said"],
-    ];
     let bare = |word: &str| word.trim_end_matches([',', '.', ':', '!', ';']).to_owned();
-    let more = MORE.iter().find(|known| {
-        words.len() > known.len()
-            && known.iter().zip(words).all(|(known, word)| bare(word) == *known)
+    let phrase = TABLE.filler_phrases.iter().find_map(|phrase| {
+        let count = phrase.split(' ').count();
+        let begins = phrase.split(' ').zip(words).all(|(known, word)| bare(word) == known);
+        (words.len() > count && begins).then_some(count)
     });
-    if let Some(known) = more {
-        return Some(known.len());
+    if phrase.is_some() {
+        return phrase;
     }
     let first = bare(words.first()?);
     let second = words.get(1)?;
@@ -163,7 +92,7 @@ fn filler(words: &[&str]) -> Option<usize> {
             (first != *words.first()?).then_some(1)
         }
         "so" if *second == "that" => None,
-        first => ONE.contains(&first).then_some(1),
+        first => TABLE.filler_words.iter().any(|word| word == first).then_some(1),
     }
 }
 

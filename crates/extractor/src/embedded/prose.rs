@@ -3,26 +3,24 @@
 //! Code, pastes, quotations, what a program printed and what stands below a heading are left out: a text that a
 //! person copied says nothing about the person. In doubt a line is left out.
 
-/// A sentence as it stands in the message.
+use super::table::TABLE;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sentence<'a> {
     pub text: &'a str,
     /// Sentences of one paragraph or list item share it.
     pub paragraph: usize,
-    /// An item of a list.
     pub item: bool,
 }
 
 impl Sentence<'_> {
-    /// Says that something follows.
     pub fn opens(&self) -> bool {
         self.text.ends_with([':', '：'])
     }
 }
 
-/// The sentences of a message in their order.
 pub fn sentences(text: &str) -> Vec<Sentence<'_>> {
-    let mut reader = Reader { text, ..Reader::default() };
+    let mut reader = SentenceReader { text, ..SentenceReader::default() };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let start = at;
@@ -43,22 +41,22 @@ const CODE_INDENT: usize = 4;
 const PASTE_INDENT: usize = 2;
 
 #[derive(Default)]
-struct Reader<'a> {
+struct SentenceReader<'a> {
     text: &'a str,
     found: Vec<Sentence<'a>>,
     /// Bytes of the paragraph that is being read.
     open: Option<std::ops::Range<usize>>,
-    open_is_item: bool,
     paragraphs: usize,
     in_fence: bool,
     /// The end that a block of tags waits for.
     until: Option<String>,
+    /// The paragraph is an item of a list, or what follows one.
     in_list: bool,
     /// A quotation of several paragraphs.
     in_quote: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SentenceReader<'a> {
     /// Takes in a line; `false` where the rest of the message is no prose.
     fn line(&mut self, start: usize, line: &'a str) -> bool {
         let body = line.trim_start();
@@ -105,26 +103,20 @@ impl<'a> Reader<'a> {
             Some(open) if goes_on => open.end = end,
             _ => {
                 let same_block = self.open.is_some() && marker == 0;
-                self.split_open();
+                self.end_paragraph();
                 if !same_block {
                     self.paragraphs += 1;
                 }
                 self.open = Some(start + marker..end);
-                self.open_is_item = marker > 0 || (same_block && self.open_is_item);
                 self.in_list = marker > 0 || (same_block && self.in_list);
             }
         }
     }
 
     fn end_paragraph(&mut self) {
-        self.split_open();
-        self.open_is_item = false;
-    }
-
-    fn split_open(&mut self) {
         let Some(open) = self.open.take() else { return };
         let text = self.text.get(open).unwrap_or_default();
-        let (paragraph, item) = (self.paragraphs, self.open_is_item);
+        let (paragraph, item) = (self.paragraphs, self.in_list);
         let own = self.unquoted(text);
         let found = split(own).into_iter().map(|text| Sentence { text, paragraph, item });
         self.found.extend(found);
@@ -201,38 +193,9 @@ fn list_marker(body: &str) -> usize {
 
 /// What programs print and people paste: logs, diffs, stacks, prompts, tables, code.
 fn is_machine_made(body: &str) -> bool {
-    const BEGINNINGS: [&str; 27] = [
-        ">",
-        "$ ",
-        "% ",
-        "❯",
-        "⏺",
-        "●",
-        "⎿",
-        "│",
-        "╭",
-        "╰",
-        "├",
-        "└",
-        "|",
-        "{",
-        "}",
-        "[{",
-        "@@",
-        "+++",
-        "---",
-        "diff --",
-        "at ",
-        "File \"",
-        "Traceback",
-        "//",
-        "/*",
-        "#!",
-        "import ",
-    ];
-    const LEVELS: [&str; 7] = ["ERROR", "WARN", "INFO", "DEBUG", "FATAL", "TRACE", "panic:"];
-    BEGINNINGS.iter().any(|beginning| body.starts_with(beginning))
-        || LEVELS.iter().any(|level| body.trim_start_matches('[').starts_with(level))
+    let begins = |text: &str, list: &[String]| list.iter().any(|start| text.starts_with(start));
+    begins(body, &TABLE.pasted_beginnings)
+        || begins(body.trim_start_matches('['), &TABLE.log_levels)
         || begins_with_date(body)
         || body.ends_with(['{', ';'])
         || is_mostly_signs(body)
@@ -255,7 +218,6 @@ fn is_mostly_signs(body: &str) -> bool {
     signs.count() * 4 >= body.chars().count()
 }
 
-/// Sentences of a paragraph.
 fn split(paragraph: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -1,69 +1,62 @@
 //! What the user's statements teach: each sentence on its own, and what is said about sentences.
 
-use bethink_facts::{Said, SaidKind};
+use bethink_facts::{RecordedStatement, SaidKind};
 use bethink_transcript::Seq;
 
-use super::asked::{Wish, opens_rules, wish};
+use super::asked::{MemoryWishKind, opens_rules, wish};
 use super::gates::{self, No};
 use super::plain::{links, plain};
 use super::prose::{Sentence, sentences};
-use super::rules::{Lesson, taught};
+use super::table::{Lesson, rule_for};
 use crate::same::Meaning;
 
 /// With more sentences a message is a document that was pasted, and only what is asked for is taken of it.
 const MOST_SENTENCES: usize = 30;
 
-/// A sentence that teaches something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taught<'a> {
+pub struct TaughtSentence<'a> {
     pub seq: Seq,
     /// Letter by letter, as it stands in the message.
     pub sentence: &'a str,
     pub lesson: Lesson,
-    /// By which rule.
     pub rule: &'static str,
     /// The user asked for it to be remembered.
     pub asked: bool,
 }
 
-/// What was found in the user's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found<'a> {
-    pub taught: Vec<Taught<'a>>,
+pub struct Teachings<'a> {
+    pub taught: Vec<TaughtSentence<'a>>,
     /// Requests to forget something. A person decides what that is.
     pub forget: Vec<(Seq, &'a str)>,
     /// What the user asked to remember and is not taken, with the reason.
     pub declined: Vec<(Seq, &'a str, No)>,
 }
 
-/// Looks through statements in order.
-pub fn taught_by<'a>(said: impl IntoIterator<Item = &'a Said>) -> Found<'a> {
-    let mut found = Found::default();
+pub fn taught_by<'a>(said: impl IntoIterator<Item = &'a RecordedStatement>) -> Teachings<'a> {
+    let mut found = Teachings::default();
     for said in said.into_iter().filter(|said| said.kind != SaidKind::Handover) {
-        Listener { said, found: &mut found, after: After::Nothing, before: None }.listen();
+        TeachListener { said, found: &mut found, following: None, before: None }.listen();
     }
     found
 }
 
-/// What a sentence said about those after it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
-    Nothing,
-    /// They are to be remembered; they stand in this paragraph and in items below it.
-    Remember {
-        items: bool,
-        paragraph: Option<usize>,
-    },
+/// Sentences that are to be remembered because one before them said so.
+#[derive(Clone, Copy, Default)]
+struct Following {
+    /// The items below the paragraph have begun.
+    items: bool,
+    paragraph: Option<usize>,
 }
 
-struct Listener<'f, 'a> {
-    said: &'a Said,
-    found: &'f mut Found<'a>,
-    after: After,
+struct TeachListener<'f, 'a> {
+    said: &'a RecordedStatement,
+    found: &'f mut Teachings<'a>,
+    following: Option<Following>,
     before: Option<Sentence<'a>>,
 }
 
-impl<'a> Listener<'_, 'a> {
+impl<'a> TeachListener<'_, 'a> {
     fn listen(mut self) {
         let text: &'a str = &self.said.text;
         let sentences = sentences(text);
@@ -88,16 +81,16 @@ impl<'a> Listener<'_, 'a> {
     /// Whether it was said outright what to do.
     fn wished(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
         if opens_rules(plain) {
-            self.after = After::Remember { items: false, paragraph: None };
+            self.following = Some(Following::default());
             return true;
         }
         let Some(wish) = wish(plain, sentence.opens()) else { return false };
         match wish {
-            Wish::Forget => self.found.forget.push((self.said.seq, sentence.text)),
-            Wish::Remember if plain.ends_with('?') => return false,
-            Wish::Remember => self.take_asked(sentence, plain),
-            Wish::RememberAfter => self.after = After::Remember { items: false, paragraph: None },
-            Wish::RememberBefore => {
+            MemoryWishKind::Forget => self.found.forget.push((self.said.seq, sentence.text)),
+            MemoryWishKind::Remember if plain.ends_with('?') => return false,
+            MemoryWishKind::Remember => self.take_asked(sentence, plain),
+            MemoryWishKind::RememberAfter => self.following = Some(Following::default()),
+            MemoryWishKind::RememberBefore => {
                 if let Some(before) = self.before {
                     self.take_asked(before, &super::plain::plain(before.text));
                 }
@@ -108,12 +101,12 @@ impl<'a> Listener<'_, 'a> {
 
     /// Whether a sentence before it asked for this one.
     fn continued(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
-        let After::Remember { items, paragraph } = &mut self.after else { return false };
+        let Some(Following { items, paragraph }) = &mut self.following else { return false };
         let own = *paragraph.get_or_insert(sentence.paragraph);
         let belongs = sentence.item || (!*items && own == sentence.paragraph);
         *items |= sentence.item;
         if !belongs {
-            self.after = After::Nothing;
+            self.following = None;
             return false;
         }
         self.take_asked(sentence, plain);
@@ -128,32 +121,32 @@ impl<'a> Listener<'_, 'a> {
         if Meaning::of(sentence.text).words.is_empty() {
             return;
         }
-        let held = taught(plain).or_else(|| taught(without_asking(plain)));
-        let lesson = held.map_or_else(|| looks_like(sentence.text, plain), |held| held.lesson);
-        let rule = held.map_or("remember", |held| held.rule);
-        self.push(sentence, lesson, rule, true);
+        let rule = rule_for(plain).or_else(|| rule_for(without_asking(plain)));
+        let lesson = rule.map_or_else(|| looks_like(sentence.text, plain), |rule| rule.lesson);
+        self.push(sentence, lesson, rule.map_or("remember", |rule| &rule.name), true);
     }
 
     fn judge(&mut self, sentence: Sentence<'a>, plain: &str) {
-        let Some(held) = taught(plain) else { return };
+        let Some(rule) = rule_for(plain) else { return };
         if gates::unless_asked(plain).is_some() || gates::never(sentence.text, plain).is_some() {
             return;
         }
-        let is_choice = held.lesson == Lesson::Preference && held.rule == "I prefer";
-        if is_choice && self.said.question.is_some() {
+        if rule.name == "I prefer" && self.said.question.is_some() {
             // One of what was offered; it says nothing of the next choice.
             return;
         }
-        if Meaning::of(sentence.text).words.len() >= held.least_words() {
-            self.push(sentence, held.lesson, held.rule, false);
+        if Meaning::of(sentence.text).words.len() >= rule.least_words {
+            self.push(sentence, rule.lesson, &rule.name, false);
         }
     }
 
     fn push(&mut self, sentence: Sentence<'a>, lesson: Lesson, rule: &'static str, asked: bool) {
-        let taught = Taught { seq: self.said.seq, sentence: sentence.text, lesson, rule, asked };
+        let taught =
+            TaughtSentence { seq: self.said.seq, sentence: sentence.text, lesson, rule, asked };
         // "Remember that", after a sentence that was taken anyway.
-        let double =
-            |known: &&mut Taught<'_>| known.seq == taught.seq && known.sentence == taught.sentence;
+        let double = |known: &&mut TaughtSentence<'_>| {
+            known.seq == taught.seq && known.sentence == taught.sentence
+        };
         match self.found.taught.iter_mut().find(double) {
             Some(known) => known.asked |= asked,
             None => self.found.taught.push(taught),
@@ -163,20 +156,10 @@ impl<'a> Listener<'_, 'a> {
 
 /// After a colon: a list of one's own, not one of things to do.
 fn goes_on_in_prose(plain: &str) -> bool {
-    const OWN: [&str; 9] = [
-        "rules",
-        "notes",
-        "preferences",
-        "conventions",
-        "guidelines",
-        "reminders",
-        "things",
-        "points",
-        "wishes",
-    ];
-    let copied =
-        ["says", "said", "following", "feedback", "comment", "error", "output", "these points"];
-    OWN.iter().any(|word| plain.contains(word)) && !copied.iter().any(|word| plain.contains(word))
+    let holds = |words: &str| words.split(' ').any(|word| plain.contains(word));
+    holds("rules notes preferences conventions guidelines reminders things points wishes")
+        && !holds("says said following feedback comment error output")
+        && !plain.contains("these points")
 }
 
 /// What is to be remembered, without the words that ask for it.

@@ -1,6 +1,6 @@
 use bethink_facts::Facts;
-use bethink_memdir::Kind;
-use bethink_transcript::message::Source as MessageSource;
+use bethink_memdir::MemoryKind;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, UnixMicros};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn message(seq: u64, role: &str, content: &Value) -> Message {
 }
 
 /// The user's statements of a conversation, as facts read them.
-fn said(messages: &[(&str, Value)]) -> Vec<Said> {
+fn said(messages: &[(&str, Value)]) -> Vec<RecordedStatement> {
     let mut facts = Facts::default();
     for (at, (role, content)) in messages.iter().enumerate() {
         facts.observe(&message(at as u64 + 1, role, content));
@@ -26,12 +26,16 @@ fn said(messages: &[(&str, Value)]) -> Vec<Said> {
     facts.user
 }
 
-fn lookup<'a>(said: &'a [Said], known: &'a [Known<'a>], refused: &'a [Meaning]) -> Lookup<'a> {
-    Lookup { said, known, refused, session: "s1", time: TIME }
+fn lookup<'a>(
+    said: &'a [RecordedStatement],
+    known: &'a [KnownTopic<'a>],
+    refused: &'a [Meaning],
+) -> ExtractionInput<'a> {
+    ExtractionInput { said, known, refused, session: "s1", time: TIME }
 }
 
 /// What one message of the user teaches to an empty memory.
-fn learnt(text: &str) -> Vec<(Kind, String)> {
+fn learnt(text: &str) -> Vec<(MemoryKind, String)> {
     let said = said(&[("user", json!(text))]);
     let out = extract(&lookup(&said, &[], &[]));
     out.writes
@@ -46,7 +50,7 @@ fn learnt(text: &str) -> Vec<(Kind, String)> {
 }
 
 /// The quotation in the topic is the sentence, and the sentence stands in the message that is named.
-fn assert_traceable(said: &[Said], written: &Written) {
+fn assert_traceable(said: &[RecordedStatement], written: &WrittenTopic) {
     let source = header::read(&written.text).header.source.unwrap();
     assert!(source.messages.contains(&written.seq.0.to_string()), "{source:?}");
     assert!(said.iter().any(|s| s.seq == written.seq && s.text.contains(&written.sentence)));
@@ -121,14 +125,14 @@ fn a_choice_among_what_was_offered_is_no_preference() {
 fn what_is_known_is_not_written_again() {
     let name = Name::parse("packages").unwrap();
     let said = said(&[("user", json!("Please always use pnpm for installs."))]);
-    let check = |text: &str, expect: &[Dropped]| {
-        let known = [Known { name: &name, hash: Hash::of(text.as_bytes()), text, own: true }];
+    let check = |text: &str, expect: &[DropReason]| {
+        let known = [KnownTopic { name: &name, hash: Hash::of(text.as_bytes()), text, own: true }];
         let out = extract(&lookup(&said, &known, &[]));
-        let dropped: Vec<Dropped> = out.dropped.iter().map(|(_, _, why)| *why).collect();
+        let dropped: Vec<DropReason> = out.dropped.iter().map(|(_, _, why)| *why).collect();
         assert_eq!((&dropped[..], out.writes.len()), (expect, 1 - expect.len()), "{text}");
     };
-    check("Rules.\n- Use pnpm for installs\n", &[Dropped::Known]);
-    check("---\ndescription: use pnpm for installs, always\n---\n", &[Dropped::Known]);
+    check("Rules.\n- Use pnpm for installs\n", &[DropReason::Known]);
+    check("---\ndescription: use pnpm for installs, always\n---\n", &[DropReason::Known]);
     check("Never use pnpm for installs", &[]);
     check("- Use yarn", &[]);
 }
@@ -139,7 +143,7 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
     let written = extract(&lookup(&first, &[], &[])).writes.remove(0);
     let by_hand = written.text.replace("\n> We", "\nA line of a person.\n\n> We");
     let hash = Hash::of(by_hand.as_bytes());
-    let known = [Known { name: &written.name, hash, text: &by_hand, own: true }];
+    let known = [KnownTopic { name: &written.name, hash, text: &by_hand, own: true }];
     let second = said(&[("user", json!("We never deploy the gateway on Mondays."))]);
     let out = extract(&lookup(&second, &known, &[]));
     let [newer] = &out.writes[..] else { panic!("{out:?}") };
@@ -151,8 +155,8 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
     // Neither a person's topic nor one of the team is written on.
     let own = written.text.replace("strategy: embedded", "strategy: person");
     for known in [
-        Known { name: &written.name, hash: Hash::of(own.as_bytes()), text: &own, own: true },
-        Known { name: &written.name, hash, text: &by_hand, own: false },
+        KnownTopic { name: &written.name, hash: Hash::of(own.as_bytes()), text: &own, own: true },
+        KnownTopic { name: &written.name, hash, text: &by_hand, own: false },
     ] {
         let out = extract(&lookup(&second, &[known], &[]));
         assert_eq!((out.writes[0].over, out.writes[0].name == written.name), (None, false));
@@ -164,7 +168,7 @@ fn what_a_person_refused_stays_away_until_it_is_asked_for() {
     let refused = [Meaning::of("never push to main without asking")];
     let again = said(&[("user", json!("Don't push to main without asking me."))]);
     let out = extract(&lookup(&again, &[], &refused));
-    assert_eq!((out.writes.len(), out.dropped[0].2), (0, Dropped::Refused));
+    assert_eq!((out.writes.len(), out.dropped[0].2), (0, DropReason::Refused));
     let asked = said(&[("user", json!("Remember: don't push to main without asking me."))]);
     assert_eq!(extract(&lookup(&asked, &[], &refused)).writes.len(), 1);
 }
@@ -177,7 +181,7 @@ fn lists_and_afterthoughts_are_asked_for() {
     assert_eq!(found, ["the demo is on Friday", "staging is at Hetzner"]);
     let found =
         learnt("The billing tables belong to Ola. Please remember that. Now fix the parser.");
-    assert_eq!(found, [(Kind::Project, "The billing tables belong to Ola.".to_owned())]);
+    assert_eq!(found, [(MemoryKind::Project, "The billing tables belong to Ola.".to_owned())]);
     let found = learnt("From now on:\n1. sign every commit\n2. no emojis\n");
     assert_eq!(found.len(), 2, "{found:?}");
 }
@@ -194,7 +198,7 @@ fn to_forget_is_left_to_a_person() {
 #[test]
 fn names_are_free_and_floods_are_bounded() {
     let name = Name::parse("Sign-Commit").unwrap();
-    let known = [Known { name: &name, hash: Hash::of(b""), text: "", own: true }];
+    let known = [KnownTopic { name: &name, hash: Hash::of(b""), text: "", own: true }];
     let one = said(&[("user", json!("Remember: sign every commit."))]);
     assert_eq!(extract(&lookup(&one, &known, &[])).writes[0].name.as_str(), "sign-commit-2");
     let rules: Vec<String> =

@@ -1,7 +1,7 @@
 //! Topics as text: `<memory file="fog.md">…</memory>`, for sessions whose client has no tool that writes
 //! files, since a fork can't be given one.
 
-use super::shape::Ask;
+use super::shape::FileCall;
 use super::table::Table;
 
 const OPEN: &str = "<memory file=\"";
@@ -10,25 +10,21 @@ const CLOSE: &str = "</memory>";
 const MOST: usize = 64;
 
 /// What an answer asks for, in its order. A block that is not whole is passed over, and none reaches into the next.
-pub fn asks(reply: &str, table: &Table) -> Vec<Ask> {
+pub fn asks(reply: &str, table: &Table) -> Vec<FileCall> {
     let blocks = reply.split(OPEN).skip(1).filter_map(|block| {
         let (file, rest) = block.split_once("\">")?;
         let (text, _) = rest.split_once(CLOSE)?;
-        (!file.contains(['\n', '<', '>']))
-            .then(|| Ask::Write { path: path(file, table), text: inner(text) })
+        if file.contains(['\n', '<', '>']) {
+            return None;
+        }
+        // A bare name means the directory's own file.
+        let is_path = file.starts_with('/');
+        let path = if is_path { file.to_owned() } else { format!("{}/{file}", table.dir) };
+        let text = text.replace("\r\n", "\n");
+        let text = text.strip_prefix('\n').unwrap_or(&text).to_owned();
+        Some(FileCall::Write { path, text })
     });
     blocks.take(MOST).collect()
-}
-
-/// A bare name means the directory's own file.
-fn path(file: &str, table: &Table) -> String {
-    if file.starts_with('/') { file.to_owned() } else { format!("{}/{file}", table.dir) }
-}
-
-fn inner(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    let text = text.strip_prefix('\n').unwrap_or(&text);
-    text.to_owned()
 }
 
 #[cfg(test)]
@@ -38,8 +34,10 @@ mod tests {
     #[test]
     fn blocks_are_read_as_they_stand() {
         let table = Table { dir: "/m".to_owned(), proposals: false };
-        let write =
-            |path: &str, text: &str| Ask::Write { path: path.to_owned(), text: text.to_owned() };
+        let write = |path: &str, text: &str| FileCall::Write {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
         let reply = "First:\n<memory file=\"a.md\">\n---\nname: a\n---\nx\n</memory> then\r\n<memory file=\"/m/b.md\">y</memory>";
         let expect = [write("/m/a.md", "---\nname: a\n---\nx\n"), write("/m/b.md", "y")];
         assert_eq!(asks(reply, &table), expect);

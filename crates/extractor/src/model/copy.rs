@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 
-use bethink_memdir::header::{self, Change};
+use bethink_memdir::header::{self, HeaderChange};
 use bethink_memdir::{Hash, Name, Source, unseen};
 
-use super::spot::Spot;
+use super::spot::MemorySpot;
 use crate::same::Meaning;
 
 mod search;
@@ -18,25 +19,25 @@ pub const MAX_TOPIC_BYTES: usize = 16 * 1024;
 /// Characters of a description: a line of the index is reported above 200, its link and title included.
 const DESCRIPTION_CHARS: usize = 180;
 
-/// A topic on its way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct CopiedTopic {
     /// As the agent was given it; `None`: new.
     before: Option<String>,
     now: String,
 }
 
-/// The memory of a project, and what an agent made of it.
+impl CopiedTopic {
+    fn is_changed(&self) -> bool {
+        self.before.as_deref() != Some(&self.now)
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct MemoryCopy {
-    topics: BTreeMap<Name, Entry>,
-    team: BTreeMap<Name, Entry>,
-    index: String,
-    team_index: String,
+    files: BTreeMap<MemorySpot, CopiedTopic>,
     refused: Vec<Meaning>,
 }
 
-/// A topic that an agent wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub name: Name,
@@ -47,7 +48,7 @@ pub struct Changed {
 
 /// Why a write was not taken. The copy is as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum RefusedWrite {
     #[error("there is no such file")]
     Missing,
     #[error("the old text is empty, or equal to the new one")]
@@ -82,58 +83,66 @@ pub enum Refused {
 
 impl MemoryCopy {
     pub fn new(topics: Vec<(Name, String)>, index: String, refused: Vec<Meaning>) -> Self {
-        Self { topics: entries(topics), index, refused, ..Self::default() }
+        let mut copy = Self { refused, ..Self::default() };
+        copy.give(topics, MemorySpot::Topic, index, MemorySpot::Index);
+        copy
     }
 
     #[must_use]
     pub fn with_team(mut self, topics: Vec<(Name, String)>, index: String) -> Self {
-        (self.team, self.team_index) = (entries(topics), index);
+        self.give(topics, MemorySpot::TeamTopic, index, MemorySpot::TeamIndex);
         self
     }
 
-    pub fn read(&self, spot: &Spot) -> Result<&str, Refused> {
-        let text = match spot {
-            Spot::Topic(name) => self.topics.get(name).map(|entry| entry.now.as_str()),
-            Spot::TeamTopic(name) => self.team.get(name).map(|entry| entry.now.as_str()),
-            Spot::Index => Some(self.index.as_str()),
-            Spot::TeamIndex => Some(self.team_index.as_str()),
-            Spot::Directory | Spot::TeamDirectory => None,
-        };
-        text.filter(|text| !text.is_empty()).ok_or(Refused::Missing)
+    fn give(
+        &mut self,
+        topics: Vec<(Name, String)>,
+        topic: fn(Name) -> MemorySpot,
+        index: String,
+        index_spot: MemorySpot,
+    ) {
+        let index = Some((index_spot, index)).filter(|(_, text)| !text.is_empty());
+        let topics = topics.into_iter().map(|(name, text)| (topic(name), text));
+        let entry = |text: String| CopiedTopic { before: Some(text.clone()), now: text };
+        self.files.extend(topics.chain(index).map(|(spot, text)| (spot, entry(text))));
+    }
+
+    pub fn read(&self, spot: &MemorySpot) -> Result<&str, RefusedWrite> {
+        let text = self.files.get(spot).map(|entry| entry.now.as_str());
+        text.filter(|text| !text.is_empty()).ok_or(RefusedWrite::Missing)
     }
 
     /// Writes a whole topic; the answer is for the model.
-    pub fn write(&mut self, spot: &Spot, text: &str) -> Result<String, Refused> {
+    pub fn write(&mut self, spot: &MemorySpot, text: &str) -> Result<String, RefusedWrite> {
         let text = text.replace("\r\n", "\n");
-        self.check(spot, &text)?;
-        let (shelf, name) = self.shelf(spot)?;
-        let told = if shelf.contains_key(name) { "changed" } else { "written" };
-        let entry = shelf.entry(name.clone()).or_insert(Entry { before: None, now: String::new() });
-        entry.now = text;
+        let name = spot.topic().ok_or(RefusedWrite::NoTopic)?;
+        self.check(spot, name, &text)?;
+        let told = if self.files.contains_key(spot) { "changed" } else { "written" };
+        self.files.entry(spot.clone()).or_default().now = text;
         Ok(format!("{} was {told}.", name.file()))
     }
 
     /// Puts `new` in place of `old`, which stands there once, or of each with `all`.
     pub fn edit(
         &mut self,
-        spot: &Spot,
+        spot: &MemorySpot,
         old: &str,
         new: &str,
         all: bool,
-    ) -> Result<String, Refused> {
+    ) -> Result<String, RefusedWrite> {
         let text = self.read(spot)?;
         if old.is_empty() || old == new {
-            return Err(Refused::NothingToDo);
+            return Err(RefusedWrite::NothingToDo);
         }
         let count = match text.matches(old).count() {
-            0 => return Err(Refused::NotFound),
-            count if count > 1 && !all => return Err(Refused::Repeated(count)),
+            0 => return Err(RefusedWrite::NotFound),
+            count if count > 1 && !all => return Err(RefusedWrite::Repeated(count)),
             count => count,
         };
         // Known before it is made: a short text that stands there often can ask for gigabytes.
         let actual = text.len().saturating_add(new.len().saturating_mul(count));
         if actual > 2 * MAX_TOPIC_BYTES {
-            return Err(Refused::TooBig { actual });
+            return Err(RefusedWrite::TooBig { actual });
         }
         let text = text.replace(old, new);
         self.write(spot, &text)
@@ -141,83 +150,77 @@ impl MemoryCopy {
 
     /// Private topics that differ from what the agent was given, stamped with where they were learnt.
     pub fn changed(&self, source: &Source) -> Vec<Changed> {
-        changed(&self.topics, source)
+        self.stamped(source, |spot| matches!(spot, MemorySpot::Topic(_)))
     }
 
     /// The same of what it would have the team know.
     pub fn proposed(&self, source: &Source) -> Vec<Changed> {
-        changed(&self.team, source)
+        self.stamped(source, |spot| matches!(spot, MemorySpot::TeamTopic(_)))
+    }
+
+    fn stamped(&self, source: &Source, is_meant: fn(&MemorySpot) -> bool) -> Vec<Changed> {
+        let changes = [HeaderChange::Modified(&source.time), HeaderChange::Source(source)];
+        let files = self.files.iter().filter(|(spot, file)| is_meant(spot) && file.is_changed());
+        let stamped = files.filter_map(|(spot, file)| {
+            Some(Changed {
+                name: spot.topic()?.clone(),
+                over: file.before.as_ref().map(|text| Hash::of(text.as_bytes())),
+                // Front matter that no key can be put into stays as a person wrote it.
+                text: header::with(&file.now, &changes).unwrap_or_else(|_| file.now.clone()),
+            })
+        });
+        stamped.collect()
     }
 
     /// Name, type and description of each topic, a line each; those first that share words with `about`.
     pub fn manifest(&self, most: usize, about: &Meaning) -> String {
-        let row = |prefix: &str, (name, entry): (&Name, &Entry)| {
+        let row = |(spot, entry): (&MemorySpot, &CopiedTopic)| {
             let topic = header::read(&entry.now);
             let kind = topic.header.kind.map_or_else(String::new, |kind| format!(" [{kind}]"));
             let described = topic.header.described(topic.body);
-            let line = format!("- {prefix}{}{kind}: {described}", name.file());
+            let line = format!("- {}{kind}: {described}", spot.path());
             bethink_memdir::prompt::guarded(&line).split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let own = self.topics.iter().map(|topic| row("", topic));
-        let team = self.team.iter().map(|topic| row("team/", topic));
-        let mut rows: Vec<String> = own.chain(team).collect();
+        let topics = self.files.iter().filter(|(spot, _)| spot.topic().is_some());
+        let mut rows: Vec<String> = topics.map(row).collect();
         let left = rows.len().saturating_sub(most);
         if left > 0 {
             rows.sort_by_cached_key(|row| {
                 Reverse(Meaning::of(row).words.intersection(&about.words).count())
             });
             rows.truncate(most);
+            rows.push(format!("- and {left} more: list the directory"));
         }
-        let more = if left > 0 {
-            format!("\n- and {left} more: list the directory")
-        } else {
-            String::new()
-        };
-        rows.join("\n") + &more
+        rows.join("\n")
     }
 
-    fn shelf<'s, 'n>(
-        &'s mut self,
-        spot: &'n Spot,
-    ) -> Result<(&'s mut BTreeMap<Name, Entry>, &'n Name), Refused> {
-        match spot {
-            Spot::Topic(name) => Ok((&mut self.topics, name)),
-            Spot::TeamTopic(name) => Ok((&mut self.team, name)),
-            _ => Err(Refused::NoTopic),
-        }
-    }
-
-    fn check(&self, spot: &Spot, text: &str) -> Result<(), Refused> {
-        let (shelf, name) = match spot {
-            Spot::Topic(name) => (&self.topics, name),
-            Spot::TeamTopic(name) => (&self.team, name),
-            _ => return Err(Refused::NoTopic),
+    fn check(&self, spot: &MemorySpot, name: &Name, text: &str) -> Result<(), RefusedWrite> {
+        let known = self.files.get(spot);
+        let is_twin = |other: &&MemorySpot| {
+            *other != spot
+                && discriminant(*other) == discriminant(spot)
+                && other.topic().is_some_and(|topic| topic.folded() == name.folded())
         };
-        let known = shelf.get(name);
-        let twin = shelf.keys().find(|other| *other != name && other.folded() == name.folded());
-        if let Some(twin) = twin.filter(|_| known.is_none()) {
-            return Err(Refused::Twin(twin.file()));
+        if known.is_none()
+            && let Some(twin) = self.files.keys().find(is_twin).and_then(MemorySpot::topic)
+        {
+            return Err(RefusedWrite::Twin(twin.file()));
         }
-        let is_first = known.is_none_or(|entry| entry.before.as_deref() == Some(&entry.now));
-        if is_first && self.count() >= MAX_TOPICS {
-            return Err(Refused::TooMany);
+        let changed = self.files.values().filter(|file| file.is_changed()).count();
+        if known.is_none_or(|file| !file.is_changed()) && changed >= MAX_TOPICS {
+            return Err(RefusedWrite::TooMany);
         }
         if text.len() > MAX_TOPIC_BYTES {
-            return Err(Refused::TooBig { actual: text.len() });
+            return Err(RefusedWrite::TooBig { actual: text.len() });
         }
-        let before = known.map_or("", |entry| entry.before.as_deref().unwrap_or_default());
+        let before = known.and_then(|file| file.before.as_deref()).unwrap_or_default();
         is_topic(text, before)?;
         is_clean(name, text, before)?;
         self.is_wanted(text, before)
     }
 
-    fn count(&self) -> usize {
-        let all = self.topics.values().chain(self.team.values());
-        all.filter(|entry| entry.before.as_deref() != Some(&entry.now)).count()
-    }
-
     /// What a person removed or refused does not come back in other words.
-    fn is_wanted(&self, text: &str, before: &str) -> Result<(), Refused> {
+    fn is_wanted(&self, text: &str, before: &str) -> Result<(), RefusedWrite> {
         let topic = header::read(text);
         let described = topic.header.description.unwrap_or_default();
         let mut lines = std::iter::once(described.as_str()).chain(topic.body.lines());
@@ -227,57 +230,47 @@ impl MemoryCopy {
                 self.refused.iter().any(|refused| refused.same(&meaning) || refused.within(line))
             }
         });
-        unwanted.map_or(Ok(()), |line| Err(Refused::Unwanted(super::spot::shown(line.trim()))))
+        unwanted.map_or(Ok(()), |line| Err(RefusedWrite::Unwanted(super::spot::shown(line.trim()))))
     }
-}
-
-fn entries(topics: Vec<(Name, String)>) -> BTreeMap<Name, Entry> {
-    let entry = |text: String| Entry { before: Some(text.clone()), now: text };
-    topics.into_iter().map(|(name, text)| (name, entry(text))).collect()
 }
 
 /// In the form of a topic. One that a person wrote otherwise may stay so.
-fn is_topic(text: &str, before: &str) -> Result<(), Refused> {
+fn is_topic(text: &str, before: &str) -> Result<(), RefusedWrite> {
     let (head, was) = (header::read(text), header::read(before).header);
     if head.body.trim().is_empty() && head.header.description.is_none() {
-        return Err(if before.is_empty() { Refused::NoDescription } else { Refused::Emptied });
+        return Err(if before.is_empty() {
+            RefusedWrite::NoDescription
+        } else {
+            RefusedWrite::Emptied
+        });
     }
     let described = head.header.description.unwrap_or_default();
     if described.trim().is_empty() && (before.is_empty() || was.description.is_some()) {
-        return Err(Refused::NoDescription);
+        return Err(RefusedWrite::NoDescription);
     }
     if described.chars().count() > DESCRIPTION_CHARS && was.description.as_ref() != Some(&described)
     {
-        return Err(Refused::NoDescription);
+        return Err(RefusedWrite::NoDescription);
     }
     let lost = head.header.kind.is_none() && (before.is_empty() || was.kind.is_some());
-    if lost { Err(Refused::NoKind) } else { Ok(()) }
+    if lost { Err(RefusedWrite::NoKind) } else { Ok(()) }
 }
 
 /// Without secrets and hidden characters, but for those that a person left there.
-fn is_clean(name: &Name, text: &str, before: &str) -> Result<(), Refused> {
-    let scan = |text| bethink_secrets::scan(&bethink_secrets::Text { name: name.as_str(), text });
+fn is_clean(name: &Name, text: &str, before: &str) -> Result<(), RefusedWrite> {
+    let scan =
+        |text| bethink_secrets::scan(&bethink_secrets::ScannedText { name: name.as_str(), text });
     let found = scan(text);
     if found.len() > scan(before).len() {
-        return Err(Refused::Secret(found.first().map_or_else(String::new, ToString::to_string)));
+        return Err(RefusedWrite::Secret(
+            found.first().map_or_else(String::new, ToString::to_string),
+        ));
     }
     let hidden = unseen::find(text);
     if hidden.len() > unseen::find(before).len() {
-        return Err(Refused::Hidden(hidden.first().map_or_else(String::new, ToString::to_string)));
+        return Err(RefusedWrite::Hidden(
+            hidden.first().map_or_else(String::new, ToString::to_string),
+        ));
     }
     Ok(())
-}
-
-fn changed(shelf: &BTreeMap<Name, Entry>, source: &Source) -> Vec<Changed> {
-    let changed = shelf.iter().filter(|(_, entry)| entry.before.as_deref() != Some(&entry.now));
-    let stamped = changed.map(|(name, entry)| {
-        let changes = [Change::Modified(&source.time), Change::Source(source)];
-        Changed {
-            name: name.clone(),
-            over: entry.before.as_ref().map(|text| Hash::of(text.as_bytes())),
-            // Front matter that no key can be put into stays as a person wrote it.
-            text: header::with(&entry.now, &changes).unwrap_or_else(|_| entry.now.clone()),
-        }
-    });
-    stamped.collect()
 }

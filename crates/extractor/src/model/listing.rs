@@ -3,7 +3,6 @@
 //! Nothing is run. A command is read here, strictly, and answered from the copy; what is not understood to its last
 //! character is refused.
 
-/// A listing as a command asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// As it was spelt; `None` without any.
@@ -25,12 +24,12 @@ pub fn parse(command: &str) -> Result<Listing, String> {
         return Err(why());
     }
     let words = words(command).ok_or_else(why)?;
-    let (program, arguments) = words.split_first().ok_or_else(why)?;
-    match program.as_str() {
-        "ls" => ls(arguments).ok_or_else(why),
-        "find" => find(arguments).ok_or_else(why),
-        _ => Err(why()),
-    }
+    let listing = match words.split_first() {
+        Some((program, arguments)) if program == "ls" => ls(arguments),
+        Some((program, arguments)) if program == "find" => find(arguments),
+        _ => None,
+    };
+    listing.ok_or_else(why)
 }
 
 fn ls(arguments: &[String]) -> Option<Listing> {

@@ -3,49 +3,31 @@
 //! A tool is known by its arguments, and by its name where arguments say too little. What is not known is
 //! never called.
 
-use bethink_session_memory::edit::{EditCall, EditShape};
+use bethink_transcript::edit_tool::{EditCall, EditShape};
 use serde_json::{Map, Value};
 
-const PATH: &[&str] =
-    &["file_path", "path", "filePath", "filename", "target_file", "absolute_path"];
+use crate::wrote::{COMMAND, PATH};
+
 const TEXT: &[&str] = &["content", "contents", "file_text", "text"];
 const DIRECTORY: &[&str] =
     &["path", "dir_path", "directory", "dir", "target_directory", "relative_workspace_path"];
 const PATTERN: &[&str] = &["pattern", "query", "regex", "glob_pattern"];
-const COMMAND: &[&str] = &["command", "cmd"];
 /// Begins the type of a provider's own editor, which comes without a schema.
 const BUILT_IN: &str = "text_editor_";
 
-/// What a tool does.
+/// What a tool does, with the names of its arguments. `Editor` is a provider's own, which views, creates and replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Deed {
-    Read {
-        path: String,
-    },
-    Write {
-        path: String,
-        text: String,
-    },
+    Read { path: String },
+    Write { path: String, text: String },
     Edit(EditShape),
-    Grep {
-        pattern: String,
-        directory: Option<String>,
-    },
-    Glob {
-        pattern: String,
-        directory: Option<String>,
-    },
-    List {
-        directory: Option<String>,
-    },
-    Shell {
-        command: String,
-    },
-    /// A provider's own editor: views, creates and replaces.
+    Grep { pattern: String, directory: Option<String> },
+    Glob { pattern: String, directory: Option<String> },
+    List { directory: Option<String> },
+    Shell { command: String },
     Editor,
 }
 
-/// One tool of the client that an extraction may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientTool {
     pub name: String,
@@ -54,7 +36,7 @@ pub struct ClientTool {
 
 /// A call, in words that every client's tools share.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum FileCall {
     Read { path: String },
     Write { path: String, text: String },
     Edit { path: String, old: String, new: String, all: bool },
@@ -81,12 +63,16 @@ impl Toolset {
 
     /// Whether topics can be written at all; otherwise they are written as text.
     pub fn writes(&self) -> bool {
-        self.tools.iter().any(|tool| matches!(tool.deed, Deed::Write { .. } | Deed::Editor))
+        self.writer().is_some()
     }
 
-    /// The tool by which topics are written, for the instruction.
-    pub fn writer(&self) -> Option<&ClientTool> {
-        self.tools.iter().find(|tool| matches!(tool.deed, Deed::Write { .. } | Deed::Editor))
+    /// The tool by which topics are written, with its arguments for the path and for the text.
+    pub fn writer(&self) -> Option<(&ClientTool, &str, &str)> {
+        self.tools.iter().find_map(|tool| match &tool.deed {
+            Deed::Write { path, text } => Some((tool, path.as_str(), text.as_str())),
+            Deed::Editor => Some((tool, "path", "file_text")),
+            _ => None,
+        })
     }
 
     pub fn names(&self) -> Vec<&str> {
@@ -108,11 +94,10 @@ impl ClientTool {
         Some(Self { name, deed })
     }
 
-    /// The arguments of a call; the reason for the model where they can't be understood.
-    pub fn ask(&self, input: &str) -> Result<Ask, String> {
+    pub fn ask(&self, input: &str) -> Result<FileCall, String> {
         if let Deed::Edit(shape) = &self.deed {
             let EditCall { path, old, new, replace_all } = EditCall::from_json(shape, input)?;
-            return Ok(Ask::Edit { path, old, new, all: replace_all });
+            return Ok(FileCall::Edit { path, old, new, all: replace_all });
         }
         let input: Map<String, Value> = serde_json::from_str(input)
             .map_err(|error| format!("the arguments are no JSON: {error}"))?;
@@ -128,40 +113,31 @@ impl ClientTool {
             _ => Ok(None),
         };
         match &self.deed {
-            Deed::Read { path } => Ok(Ask::Read { path: text(path)? }),
+            Deed::Read { path } => Ok(FileCall::Read { path: text(path)? }),
             Deed::Write { path, text: content } => {
-                Ok(Ask::Write { path: text(path)?, text: text(content)? })
+                Ok(FileCall::Write { path: text(path)?, text: text(content)? })
             }
             Deed::Grep { pattern, directory } => {
-                Ok(Ask::Grep { pattern: text(pattern)?, path: place(directory)? })
+                Ok(FileCall::Grep { pattern: text(pattern)?, path: place(directory)? })
             }
             Deed::Glob { pattern, directory } => {
-                Ok(Ask::Glob { pattern: text(pattern)?, path: place(directory)? })
+                Ok(FileCall::Glob { pattern: text(pattern)?, path: place(directory)? })
             }
-            Deed::List { directory } => Ok(Ask::List { path: place(directory)? }),
-            Deed::Shell { command } => Ok(Ask::Shell { command: text(command)? }),
+            Deed::List { directory } => Ok(FileCall::List { path: place(directory)? }),
+            Deed::Shell { command } => Ok(FileCall::Shell { command: text(command)? }),
             Deed::Editor | Deed::Edit(_) => editor(&text),
-        }
-    }
-
-    /// What it is called with to write a topic: the arguments for the path and for the text.
-    pub fn write_arguments(&self) -> Option<(&str, &str)> {
-        match &self.deed {
-            Deed::Write { path, text } => Some((path, text)),
-            Deed::Editor => Some(("path", "file_text")),
-            _ => None,
         }
     }
 }
 
 /// A provider's own editor has one tool for several deeds.
-fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<Ask, String> {
+fn editor(text: &dyn Fn(&str) -> Result<String, String>) -> Result<FileCall, String> {
     let path = text("path")?;
     match text("command")?.as_str() {
-        "view" => Ok(Ask::Read { path }),
-        "create" => Ok(Ask::Write { path, text: text("file_text")? }),
+        "view" => Ok(FileCall::Read { path }),
+        "create" => Ok(FileCall::Write { path, text: text("file_text")? }),
         "str_replace" => {
-            Ok(Ask::Edit { path, old: text("old_str")?, new: text("new_str")?, all: false })
+            Ok(FileCall::Edit { path, old: text("old_str")?, new: text("new_str")?, all: false })
         }
         _ => Err("only the commands view, create and str_replace are allowed".to_owned()),
     }
@@ -184,15 +160,11 @@ fn deed(name: &str, properties: &Map<String, Value>) -> Option<Deed> {
     }
     if let Some(pattern) = named(PATTERN) {
         let directory = named(DIRECTORY);
-        return match () {
-            () if says(&["glob", "find_file", "file_search"]) => {
-                Some(Deed::Glob { pattern, directory })
-            }
-            () if says(&["grep", "ripgrep", "search_files", "search_text"]) => {
-                Some(Deed::Grep { pattern, directory })
-            }
-            () => None,
-        };
+        if says(&["glob", "find_file", "file_search"]) {
+            return Some(Deed::Glob { pattern, directory });
+        }
+        let is_grep = says(&["grep", "ripgrep", "search_files", "search_text"]);
+        return is_grep.then_some(Deed::Grep { pattern, directory });
     }
     if says(&["list", "ls"]) && !says(&["false", "else", "tool", "skill", "task", "agent"]) {
         return Some(Deed::List { directory: Some(named(DIRECTORY)?) });
@@ -216,7 +188,7 @@ mod tests {
         Toolset::find(&json!(tools).to_string())
     }
 
-    fn check(tool: &Value, input: &Value, expect: &Ask) {
+    fn check(tool: &Value, input: &Value, expect: &FileCall) {
         let set = set(std::slice::from_ref(tool));
         assert_eq!(set.tools[0].ask(&input.to_string()).as_ref(), Ok(expect), "{tool}");
     }
@@ -224,14 +196,14 @@ mod tests {
     #[test]
     fn each_clients_tools_are_found() {
         let (path, text) = ("/m/a.md".to_owned(), "x".to_owned());
-        let read = Ask::Read { path: path.clone() };
+        let read = FileCall::Read { path: path.clone() };
         check(
             &tool("Read", &["file_path", "offset", "limit"]),
             &json!({ "file_path": path, "limit": 3 }),
             &read,
         );
         check(&tool("read_file", &["target_file"]), &json!({ "target_file": path }), &read);
-        let write = Ask::Write { path: path.clone(), text: text.clone() };
+        let write = FileCall::Write { path: path.clone(), text: text.clone() };
         check(
             &tool("Write", &["file_path", "content"]),
             &json!({ "file_path": path, "content": "x" }),
@@ -242,19 +214,23 @@ mod tests {
             &json!({ "path": path, "content": "x" }),
             &write,
         );
-        let edit =
-            Ask::Edit { path: path.clone(), old: "a".to_owned(), new: "b".to_owned(), all: false };
+        let edit = FileCall::Edit {
+            path: path.clone(),
+            old: "a".to_owned(),
+            new: "b".to_owned(),
+            all: false,
+        };
         let input = json!({ "file_path": path, "old_string": "a", "new_string": "b" });
         check(&tool("Edit", &["file_path", "old_string", "new_string"]), &input, &edit);
-        let grep = Ask::Grep { pattern: text.clone(), path: None };
+        let grep = FileCall::Grep { pattern: text.clone(), path: None };
         check(
             &tool("Grep", &["pattern", "path", "output_mode"]),
             &json!({ "pattern": "x" }),
             &grep,
         );
-        let glob = Ask::Glob { pattern: text.clone(), path: Some("/m".to_owned()) };
+        let glob = FileCall::Glob { pattern: text.clone(), path: Some("/m".to_owned()) };
         check(&tool("Glob", &["pattern", "path"]), &json!({ "pattern": "x", "path": "/m" }), &glob);
-        let list = Ask::List { path: Some("/m".to_owned()) };
+        let list = FileCall::List { path: Some("/m".to_owned()) };
         check(&tool("LS", &["path", "ignore"]), &json!({ "path": "/m" }), &list);
         check(
             &tool("list_dir", &["target_directory"]),
@@ -264,7 +240,7 @@ mod tests {
         check(
             &tool("Bash", &["command", "timeout"]),
             &json!({ "command": "x" }),
-            &Ask::Shell { command: text },
+            &FileCall::Shell { command: text },
         );
         let editor =
             json!({ "type": "text_editor_20250728", "name": "str_replace_based_edit_tool" });

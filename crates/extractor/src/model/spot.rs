@@ -10,19 +10,18 @@ use bethink_memdir::name::{INDEX, TEAM};
 const QUOTED_CHARS: usize = 120;
 
 /// A place in a project's memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Spot {
-    /// The directory itself.
+/// Their order is that of a listing: indexes before topics, ours before the team's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MemorySpot {
     Directory,
-    Index,
-    Topic(Name),
-    /// The same of the team.
     TeamDirectory,
+    Index,
     TeamIndex,
+    Topic(Name),
     TeamTopic(Name),
 }
 
-impl Spot {
+impl MemorySpot {
     /// `path` within `dir`, which is absolute and without a `/` at its end.
     pub fn parse(dir: &str, path: &str) -> Result<Self, String> {
         let outside = || {
@@ -33,7 +32,7 @@ impl Spot {
         };
         let path = path.strip_suffix('/').unwrap_or(path);
         if path == dir {
-            return Ok(Spot::Directory);
+            return Ok(MemorySpot::Directory);
         }
         let inner = path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/'));
         let inner = inner.ok_or_else(outside)?;
@@ -49,15 +48,40 @@ impl Spot {
         };
         let is_team = first.to_lowercase() == TEAM;
         match (is_team, rest) {
-            (true, None) => Ok(Spot::TeamDirectory),
-            (true, Some(inner)) if first == TEAM => file(inner, Spot::TeamIndex, Spot::TeamTopic),
+            (true, None) => Ok(MemorySpot::TeamDirectory),
+            (true, Some(inner)) if first == TEAM => {
+                file(inner, MemorySpot::TeamIndex, MemorySpot::TeamTopic)
+            }
             (true, Some(_)) => Err(outside()),
-            (false, _) => file(inner, Spot::Index, Spot::Topic),
+            (false, _) => file(inner, MemorySpot::Index, MemorySpot::Topic),
+        }
+    }
+
+    pub(super) fn topic(&self) -> Option<&Name> {
+        match self {
+            MemorySpot::Topic(name) | MemorySpot::TeamTopic(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Relative to the directory.
+    pub(super) fn path(&self) -> String {
+        match self {
+            MemorySpot::Directory => String::new(),
+            MemorySpot::TeamDirectory => TEAM.to_owned(),
+            MemorySpot::Index => INDEX.to_owned(),
+            MemorySpot::TeamIndex => format!("{TEAM}/{INDEX}"),
+            MemorySpot::Topic(name) => name.file(),
+            MemorySpot::TeamTopic(name) => format!("{TEAM}/{}", name.file()),
         }
     }
 }
 
-fn file(inner: &str, index: Spot, topic: fn(Name) -> Spot) -> Result<Spot, String> {
+fn file(
+    inner: &str,
+    index: MemorySpot,
+    topic: fn(Name) -> MemorySpot,
+) -> Result<MemorySpot, String> {
     if inner == INDEX {
         return Ok(index);
     }
@@ -87,15 +111,15 @@ mod tests {
 
     #[test]
     fn places_have_one_spelling() {
-        let parse = |inner: &str| Spot::parse(DIR, &format!("{DIR}{inner}"));
-        assert_eq!(parse(""), Ok(Spot::Directory));
-        assert_eq!(parse("/"), Ok(Spot::Directory));
-        assert_eq!(parse("/fog.md"), Ok(Spot::Topic(topic("fog"))));
-        assert_eq!(parse("/plans/fog.md"), Ok(Spot::Topic(topic("plans/fog"))));
-        assert_eq!(parse("/MEMORY.md"), Ok(Spot::Index));
-        assert_eq!(parse("/team"), Ok(Spot::TeamDirectory));
-        assert_eq!(parse("/team/MEMORY.md"), Ok(Spot::TeamIndex));
-        assert_eq!(parse("/team/fog.md"), Ok(Spot::TeamTopic(topic("fog"))));
+        let parse = |inner: &str| MemorySpot::parse(DIR, &format!("{DIR}{inner}"));
+        assert_eq!(parse(""), Ok(MemorySpot::Directory));
+        assert_eq!(parse("/"), Ok(MemorySpot::Directory));
+        assert_eq!(parse("/fog.md"), Ok(MemorySpot::Topic(topic("fog"))));
+        assert_eq!(parse("/plans/fog.md"), Ok(MemorySpot::Topic(topic("plans/fog"))));
+        assert_eq!(parse("/MEMORY.md"), Ok(MemorySpot::Index));
+        assert_eq!(parse("/team"), Ok(MemorySpot::TeamDirectory));
+        assert_eq!(parse("/team/MEMORY.md"), Ok(MemorySpot::TeamIndex));
+        assert_eq!(parse("/team/fog.md"), Ok(MemorySpot::TeamTopic(topic("fog"))));
     }
 
     #[test]
@@ -134,7 +158,7 @@ mod tests {
             "/\u{2024}\u{2024}/fog.md",
         ];
         for inner in inside {
-            let found = Spot::parse(DIR, &format!("{DIR}{inner}"));
+            let found = MemorySpot::parse(DIR, &format!("{DIR}{inner}"));
             assert!(found.is_err(), "{inner:?} → {found:?}");
         }
         for path in [
@@ -153,10 +177,10 @@ mod tests {
             "/home/ada/.bethink/memory/app-1/./memory/fog.md",
             " /home/ada/.bethink/memory/app-1/memory/fog.md",
         ] {
-            let found = Spot::parse(DIR, path);
+            let found = MemorySpot::parse(DIR, path);
             assert!(found.is_err(), "{path:?} → {found:?}");
         }
         let long = format!("{DIR}/{}.md", "x".repeat(5_000));
-        assert!(Spot::parse(DIR, &long).unwrap_err().len() < 400);
+        assert!(MemorySpot::parse(DIR, &long).unwrap_err().len() < 400);
     }
 }

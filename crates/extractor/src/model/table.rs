@@ -7,11 +7,10 @@
 //! | write, edit | | no: it follows the topics | yes | a proposal | no |
 //! | delete, or any command but a listing | no | no | no | no | no |
 
-use super::listing;
-use super::shape::Ask;
-use super::spot::Spot;
+use super::listing::{self, Listing};
+use super::shape::FileCall;
+use super::spot::MemorySpot;
 
-/// The table for one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// Absolute, as it is named to the model, without a `/` at its end.
@@ -20,91 +19,66 @@ pub struct Table {
     pub proposals: bool,
 }
 
-/// A call that is allowed, with its places understood.
+/// A call that is allowed, with its places understood. `Grep` finds lines that hold a pattern, below a place; `List`
+/// finds names that look like one, or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    Read(Spot),
-    Write {
-        spot: Spot,
-        text: String,
-    },
-    Edit {
-        spot: Spot,
-        old: String,
-        new: String,
-        all: bool,
-    },
-    /// Lines that hold a pattern, below a place.
-    Grep {
-        pattern: String,
-        below: Spot,
-    },
-    /// Names below a place that look like a pattern, or all of them.
-    List {
-        pattern: Option<String>,
-        below: Spot,
-    },
+    Read(MemorySpot),
+    Write { spot: MemorySpot, text: String },
+    Edit { spot: MemorySpot, old: String, new: String, all: bool },
+    Grep { pattern: String, below: MemorySpot },
+    List { pattern: Option<String>, below: MemorySpot },
 }
 
 impl Table {
     /// The decision on one call; the reason is for the model.
-    pub fn judge(&self, ask: Ask) -> Result<Allowed, String> {
-        match ask {
-            Ask::Read { path } => self.readable(&path).map(Allowed::Read),
-            Ask::Write { path, text } => {
-                self.writable(&path).map(|spot| Allowed::Write { spot, text })
+    pub fn judge(&self, ask: FileCall) -> Result<Allowed, String> {
+        Ok(match ask {
+            FileCall::Read { path } => Allowed::Read(self.readable(&path)?),
+            FileCall::Write { path, text } => Allowed::Write { spot: self.writable(&path)?, text },
+            FileCall::Edit { path, old, new, all } => {
+                Allowed::Edit { spot: self.writable(&path)?, old, new, all }
             }
-            Ask::Edit { path, old, new, all } => {
-                self.writable(&path).map(|spot| Allowed::Edit { spot, old, new, all })
+            FileCall::Grep { pattern, path } => Allowed::Grep { below: self.below(path)?, pattern },
+            FileCall::Glob { pattern, path } => {
+                let below = self.below(path)?;
+                Allowed::List { pattern: Some(self.within(&pattern)?), below }
             }
-            Ask::Grep { pattern, path } => {
-                self.below(path.as_deref()).map(|below| Allowed::Grep { pattern, below })
+            FileCall::List { path } => Allowed::List { below: self.below(path)?, pattern: None },
+            FileCall::Shell { command } => {
+                let Listing { path, pattern } = listing::parse(&command)?;
+                let path = path.ok_or_else(|| format!("name the directory: `ls {}`", self.dir))?;
+                let pattern = pattern.map(|name| format!("**/{name}"));
+                Allowed::List { below: self.below(Some(path))?, pattern }
             }
-            Ask::Glob { pattern, path } => {
-                let below = self.below(path.as_deref())?;
-                Ok(Allowed::List { pattern: Some(self.within(&pattern)?), below })
-            }
-            Ask::List { path } => {
-                self.below(path.as_deref()).map(|below| Allowed::List { pattern: None, below })
-            }
-            Ask::Shell { command } => {
-                let listing = listing::parse(&command)?;
-                let path =
-                    listing.path.ok_or_else(|| format!("name the directory: `ls {}`", self.dir))?;
-                let below = self.below(Some(&path))?;
-                Ok(Allowed::List {
-                    pattern: listing.pattern.map(|name| format!("**/{name}")),
-                    below,
-                })
-            }
-        }
+        })
     }
 
-    fn readable(&self, path: &str) -> Result<Spot, String> {
-        match Spot::parse(&self.dir, path)? {
-            Spot::Directory | Spot::TeamDirectory => {
+    fn readable(&self, path: &str) -> Result<MemorySpot, String> {
+        match MemorySpot::parse(&self.dir, path)? {
+            MemorySpot::Directory | MemorySpot::TeamDirectory => {
                 Err("it is a directory: list it, or read one of its files".to_owned())
             }
             spot => Ok(spot),
         }
     }
 
-    fn writable(&self, path: &str) -> Result<Spot, String> {
-        match Spot::parse(&self.dir, path)? {
-            spot @ Spot::Topic(_) => Ok(spot),
-            spot @ Spot::TeamTopic(_) if self.proposals => Ok(spot),
-            Spot::Index | Spot::TeamIndex => Err(
+    fn writable(&self, path: &str) -> Result<MemorySpot, String> {
+        match MemorySpot::parse(&self.dir, path)? {
+            spot @ MemorySpot::Topic(_) => Ok(spot),
+            spot @ MemorySpot::TeamTopic(_) if self.proposals => Ok(spot),
+            MemorySpot::Index | MemorySpot::TeamIndex => Err(
                 "the index is brought up to date by itself, from each topic's description; write the topic".to_owned(),
             ),
-            Spot::TeamTopic(_) => Err(format!("nothing is written for a team here; write a topic in {}", self.dir)),
-            Spot::Directory | Spot::TeamDirectory => Err("it is a directory: name a topic's file".to_owned()),
+            MemorySpot::TeamTopic(_) => Err(format!("nothing is written for a team here; write a topic in {}", self.dir)),
+            MemorySpot::Directory | MemorySpot::TeamDirectory => Err("it is a directory: name a topic's file".to_owned()),
         }
     }
 
     /// Without a path a client means the directory that it works in, which is not ours to look through.
-    fn below(&self, path: Option<&str>) -> Result<Spot, String> {
+    fn below(&self, path: Option<String>) -> Result<MemorySpot, String> {
         let path = path.ok_or_else(|| format!("name the path: {}", self.dir))?;
-        Spot::parse(&self.dir, path)
+        MemorySpot::parse(&self.dir, &path)
     }
 
     /// A pattern of names, relative to a place or from the directory on.
@@ -127,28 +101,28 @@ mod tests {
 
     const DIR: &str = "/m/memory";
 
-    fn asks(path: &str) -> Vec<(&'static str, Ask)> {
+    fn asks(path: &str) -> Vec<(&'static str, FileCall)> {
         let path = path.to_owned();
         let text = "x".to_owned();
         vec![
-            ("read", Ask::Read { path: path.clone() }),
-            ("write", Ask::Write { path: path.clone(), text: text.clone() }),
+            ("read", FileCall::Read { path: path.clone() }),
+            ("write", FileCall::Write { path: path.clone(), text: text.clone() }),
             (
                 "edit",
-                Ask::Edit {
+                FileCall::Edit {
                     path: path.clone(),
                     old: text.clone(),
                     new: "y".to_owned(),
                     all: false,
                 },
             ),
-            ("grep", Ask::Grep { pattern: text.clone(), path: Some(path.clone()) }),
-            ("glob", Ask::Glob { pattern: text, path: Some(path.clone()) }),
-            ("list", Ask::List { path: Some(path.clone()) }),
-            ("ls", Ask::Shell { command: format!("ls {path}") }),
-            ("rm", Ask::Shell { command: format!("rm {path}") }),
-            ("cat", Ask::Shell { command: format!("cat {path}") }),
-            ("find", Ask::Shell { command: format!("find {path} -delete") }),
+            ("grep", FileCall::Grep { pattern: text.clone(), path: Some(path.clone()) }),
+            ("glob", FileCall::Glob { pattern: text, path: Some(path.clone()) }),
+            ("list", FileCall::List { path: Some(path.clone()) }),
+            ("ls", FileCall::Shell { command: format!("ls {path}") }),
+            ("rm", FileCall::Shell { command: format!("rm {path}") }),
+            ("cat", FileCall::Shell { command: format!("cat {path}") }),
+            ("find", FileCall::Shell { command: format!("find {path} -delete") }),
         ]
     }
 
@@ -196,25 +170,25 @@ mod tests {
         let table = Table { dir: DIR.to_owned(), proposals: false };
         let glob = |pattern: &str| {
             let path = Some(DIR.to_owned());
-            table.judge(Ask::Glob { pattern: pattern.to_owned(), path })
+            table.judge(FileCall::Glob { pattern: pattern.to_owned(), path })
         };
         let list = |pattern: &str| {
-            Ok(Allowed::List { pattern: Some(pattern.to_owned()), below: Spot::Directory })
+            Ok(Allowed::List { pattern: Some(pattern.to_owned()), below: MemorySpot::Directory })
         };
         assert_eq!(glob("**/*.md"), list("**/*.md"));
         assert_eq!(glob("/m/memory/*.md"), list("*.md"));
         assert!(glob("/etc/*").is_err() && glob("../*").is_err() && glob("a/../../b").is_err());
         for ask in [
-            Ask::Grep { pattern: "x".to_owned(), path: None },
-            Ask::Glob { pattern: "x".to_owned(), path: None },
-            Ask::List { path: None },
-            Ask::Shell { command: "ls".to_owned() },
+            FileCall::Grep { pattern: "x".to_owned(), path: None },
+            FileCall::Glob { pattern: "x".to_owned(), path: None },
+            FileCall::List { path: None },
+            FileCall::Shell { command: "ls".to_owned() },
         ] {
             assert!(table.judge(ask.clone()).is_err(), "{ask:?}");
         }
-        let fog = Spot::Topic(Name::parse("fog").unwrap());
+        let fog = MemorySpot::Topic(Name::parse("fog").unwrap());
         assert_eq!(
-            table.judge(Ask::Read { path: "/m/memory/fog.md".to_owned() }),
+            table.judge(FileCall::Read { path: "/m/memory/fog.md".to_owned() }),
             Ok(Allowed::Read(fog))
         );
     }

@@ -5,16 +5,18 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bethink_agent::{Budget, Ended, Finished, Fork, Host, Step, Tool, Waited};
+use bethink_agent::{AgentStep, Budget, Ended, Finished, Fork, Host, Tool, Waited};
 use bethink_memdir::{Hash, Name, Source, header};
-use bethink_model::{Answer, Counted, Hearer, Model, ModelError, Reply, Request, Silence, Stop};
-use bethink_transcript::message::{MessageMeta, Source as MessageSource};
-use bethink_transcript::{Message, MessageId, PromptMessage, Seq, UnixMicros, Usage, ValidPrompt};
+use bethink_model::{Answer, Counted, Model, ModelError, ModelRequest, Reply, Stop};
+use bethink_transcript::message::{MessageMeta, MessageSource};
+use bethink_transcript::{
+    Message, MessageId, PromptMessage, Seq, TokenUsage, UnixMicros, ValidPrompt,
+};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::copy::{MAX_TOPIC_BYTES, MAX_TOPICS};
-use super::spot::Spot;
+use super::spot::MemorySpot;
 use super::*;
 use crate::same::Meaning;
 
@@ -84,12 +86,12 @@ impl Model for Script {
         "anthropic"
     }
 
-    fn call<'a>(&'a self, _: &'a Request, _: &'a dyn Hearer) -> Answer<'a> {
+    fn call<'a>(&'a self, _: &'a ModelRequest) -> Answer<'a> {
         let next = self.0.lock().unwrap().pop_front();
         Box::pin(async move { Ok(next.unwrap_or_else(|| reply(&[text("done")]))) })
     }
 
-    fn count<'a>(&'a self, _: &'a Request) -> Counted<'a> {
+    fn count<'a>(&'a self, _: &'a ModelRequest) -> Counted<'a> {
         Box::pin(async { Ok(None) })
     }
 }
@@ -101,11 +103,11 @@ impl Host for World {
         Box::pin(async {})
     }
 
-    fn cost(&self, _: &str, _: &Usage) -> Option<u64> {
+    fn cost(&self, _: &str, _: &TokenUsage) -> Option<u64> {
         None
     }
 
-    fn record(&self, _: &Step) {}
+    fn record(&self, _: &AgentStep) {}
 }
 
 fn text(words: &str) -> String {
@@ -127,7 +129,7 @@ fn reply(blocks: &[String]) -> Reply {
         model: "small".to_owned(),
         content: message.blocks.into_vec(),
         stop: if calls { Stop::ToolUse } else { Stop::EndTurn },
-        usage: Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() },
+        usage: TokenUsage { input_tokens: 10, output_tokens: 5, ..TokenUsage::default() },
         usage_doubtful: false,
     }
 }
@@ -145,11 +147,15 @@ fn finish<F: Future>(future: F) -> F::Output {
 }
 
 /// An extraction by a model that answers so.
-fn extracted(desk: &Arc<Desk>, answers: Vec<Reply>, turns: u32) -> Result<Finished, ModelError> {
+fn extracted(
+    desk: &Arc<ExtractionDesk>,
+    answers: Vec<Reply>,
+    turns: u32,
+) -> Result<Finished, ModelError> {
     let set = Toolset::find(&tools());
     let own = MemoryTool::all(&set, desk);
     let own: Vec<&dyn Tool> = own.iter().map(|tool| tool as &dyn Tool).collect();
-    let request = Request {
+    let request = ModelRequest {
         model: "small".to_owned(),
         system: Bytes::from_static(b"[]"),
         tools: Bytes::from(tools()),
@@ -159,16 +165,12 @@ fn extracted(desk: &Arc<Desk>, answers: Vec<Reply>, turns: u32) -> Result<Finish
     };
     let budget = Budget { turns, tokens: u64::MAX, cost: u64::MAX, calls: 60, max_output: 4_000 };
     let script = Script(Mutex::new(answers.into()));
-    finish(bethink_agent::run(
-        Fork { request: &request, budget, tools: &own, heard: &Silence },
-        &script,
-        &World,
-    ))
+    finish(bethink_agent::run(Fork { request: &request, budget, tools: &own }, &script, &World))
 }
 
 #[test]
 fn it_reads_then_writes_then_stops() {
-    let desk = Arc::new(Desk::new(table(false), memory()));
+    let desk = Arc::new(ExtractionDesk::new(table(false), memory()));
     let new =
         "---\nname: snow\ndescription: snow falls slowly\ntype: feedback\n---\n\nSlow snow.\n";
     let answers = vec![
@@ -208,7 +210,7 @@ fn the_instruction_names_tools_and_what_is_known() {
     assert_eq!(set.names(), ["Read", "Write", "Edit", "Grep", "Glob", "LS", "Bash"]);
     let (table, manifest) =
         (table(false), memory().manifest(2, &Meaning::of("how does rain and fog work")));
-    let instruction = Instruction {
+    let instruction = ExtractionInstruction {
         table: &table,
         tools: &set,
         manifest: &manifest,
@@ -230,7 +232,7 @@ fn the_instruction_names_tools_and_what_is_known() {
     }
     assert!(!told.contains("proposal"), "{told}");
     let none = Toolset::default();
-    let told = Instruction { tools: &none, ..instruction }.text();
+    let told = ExtractionInstruction { tools: &none, ..instruction }.text();
     assert!(
         told.contains("<memory file=\"short-name.md\">") && told.contains("no tool can be called"),
         "{told}"

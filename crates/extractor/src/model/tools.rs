@@ -2,20 +2,20 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bethink_agent::{Call, Done, Permit, Tool};
+use bethink_agent::{Done, Permit, Tool, ToolCall};
 
 use super::copy::MemoryCopy;
-use super::shape::{Ask, ClientTool, Toolset};
+use super::shape::{ClientTool, FileCall, Toolset};
 use super::table::{Allowed, Table};
 
 /// A copy and its table, shared by all tools of one extraction.
 #[derive(Debug)]
-pub struct Desk {
+pub struct ExtractionDesk {
     table: Table,
     copy: Mutex<MemoryCopy>,
 }
 
-impl Desk {
+impl ExtractionDesk {
     pub fn new(table: Table, copy: MemoryCopy) -> Self {
         Self { table, copy: Mutex::new(copy) }
     }
@@ -29,34 +29,28 @@ impl Desk {
     }
 
     /// Does what a call asks for, if the table allows it.
-    pub fn act(&self, ask: Ask) -> Result<String, String> {
+    pub fn act(&self, ask: FileCall) -> Result<String, String> {
         let mut copy = self.copy();
         let dir = &self.table.dir;
-        match self.table.judge(ask)? {
-            Allowed::Read(spot) => {
-                copy.read(&spot).map(str::to_owned).map_err(|error| error.to_string())
-            }
-            Allowed::Write { spot, text } => {
-                copy.write(&spot, &text).map_err(|error| error.to_string())
-            }
-            Allowed::Edit { spot, old, new, all } => {
-                copy.edit(&spot, &old, &new, all).map_err(|error| error.to_string())
-            }
-            Allowed::Grep { pattern, below } => copy.grep(dir, &pattern, &below),
-            Allowed::List { pattern, below } => copy.list(dir, pattern.as_deref(), &below),
-        }
+        let done = match self.table.judge(ask)? {
+            Allowed::Read(spot) => copy.read(&spot).map(str::to_owned),
+            Allowed::Write { spot, text } => copy.write(&spot, &text),
+            Allowed::Edit { spot, old, new, all } => copy.edit(&spot, &old, &new, all),
+            Allowed::Grep { pattern, below } => return copy.grep(dir, &pattern, &below),
+            Allowed::List { pattern, below } => return copy.list(dir, pattern.as_deref(), &below),
+        };
+        done.map_err(|error| error.to_string())
     }
 }
 
-/// One of the client's tools.
 #[derive(Clone, Debug)]
 pub struct MemoryTool {
     tool: ClientTool,
-    desk: Arc<Desk>,
+    desk: Arc<ExtractionDesk>,
 }
 
 impl MemoryTool {
-    pub fn all(tools: &Toolset, desk: &Arc<Desk>) -> Vec<Self> {
+    pub fn all(tools: &Toolset, desk: &Arc<ExtractionDesk>) -> Vec<Self> {
         let own = |tool: &ClientTool| Self { tool: tool.clone(), desk: Arc::clone(desk) };
         tools.tools.iter().map(own).collect()
     }
@@ -67,14 +61,14 @@ impl Tool for MemoryTool {
         &self.tool.name
     }
 
-    fn permit(&self, call: Call<'_>) -> Permit {
+    fn permit(&self, call: ToolCall<'_>) -> Permit {
         match self.tool.ask(call.input).and_then(|ask| self.desk.table.judge(ask)) {
             Ok(_) => Permit::Allow,
             Err(reason) => Permit::Deny(reason),
         }
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Done<'a> {
+    fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a> {
         Box::pin(async move { self.desk.act(self.tool.ask(call.input)?) })
     }
 }

@@ -1,26 +1,21 @@
 //! Cache breakpoints of a request: how many it has, and where one more may stand.
 
 use bethink_transcript::json::with_member;
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::envelope::with_element;
-use crate::limits::MAX_BREAKPOINTS;
+
+/// Breakpoints that one request of the Messages API may have.
+const MAX_BREAKPOINTS: usize = 4;
 
 /// An entry that lasts longer has to stand before one that lasts five minutes.
 const HOUR: &str = r#"{"type":"ephemeral","ttl":"1h"}"#;
 const MINUTES: &str = r#"{"type":"ephemeral"}"#;
 
-#[derive(Debug)]
-pub(super) struct Breakpoints {
-    count: usize,
-    /// The last one before the messages, and the first one among them: whether it lasts an hour.
-    before: Option<bool>,
-    after: Option<bool>,
-}
-
 #[derive(Deserialize)]
-struct Marked<'a> {
+struct MarkedBlock<'a> {
     #[serde(borrow, default)]
     cache_control: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -28,53 +23,42 @@ struct Marked<'a> {
 }
 
 #[derive(Deserialize)]
-struct Mark<'a> {
+struct CacheControl<'a> {
     #[serde(default)]
     ttl: Option<&'a str>,
 }
 
-impl Breakpoints {
-    pub(super) fn new(placed_by_provider: bool) -> Self {
-        Self { count: usize::from(placed_by_provider), before: None, after: None }
+/// One between `before`, the arrays of tools and system blocks, and the client's messages, as long as its neighbours
+/// allow; `None` where all are in use.
+pub(super) fn another<'a>(
+    placed_by_provider: bool,
+    before: impl Iterator<Item = &'a str>,
+    messages: impl Iterator<Item = &'a Bytes>,
+) -> Option<&'static str> {
+    let (mut above, mut below) = (Vec::new(), Vec::new());
+    before.for_each(|array| gather(array, &mut above));
+    for message in messages {
+        let content =
+            serde_json::from_slice::<MarkedBlock<'_>>(message).ok().and_then(|m| m.content);
+        content.into_iter().for_each(|content| gather(content.get(), &mut below));
     }
-
-    /// Of an array of tools or system blocks.
-    pub(super) fn before(&mut self, array: Option<&str>) {
-        let mut found = Vec::new();
-        array.into_iter().for_each(|array| gather(array, &mut found));
-        self.count += found.len();
-        self.before = found.last().copied().or(self.before);
+    if usize::from(placed_by_provider) + above.len() + below.len() >= MAX_BREAKPOINTS {
+        return None;
     }
-
-    /// Of a message.
-    pub(super) fn after(&mut self, message: &[u8]) {
-        let Ok(message) = serde_json::from_slice::<Marked<'_>>(message) else { return };
-        let mut found = Vec::new();
-        message.content.into_iter().for_each(|content| gather(content.get(), &mut found));
-        self.count += found.len();
-        self.after = self.after.or(found.first().copied());
-    }
-
-    /// One between the system prompt and the client's messages, as long as its neighbours allow.
-    pub(super) fn another(&self) -> Option<String> {
-        if self.count >= MAX_BREAKPOINTS {
-            return None;
-        }
-        let hour = self.before.or(self.after).unwrap_or(false);
-        Some(if hour { HOUR } else { MINUTES }.to_owned())
-    }
+    let is_hour = above.last().or(below.first()).copied().unwrap_or(false);
+    Some(if is_hour { HOUR } else { MINUTES })
 }
 
-/// Of an array of blocks, and of the blocks in them.
+/// Whether each breakpoint of an array of blocks, and of the blocks in them, lasts an hour.
 fn gather(array: &str, found: &mut Vec<bool>) {
     if !array.starts_with('[') || !array.contains("\"cache_control\"") {
         return;
     }
-    let blocks: Vec<Marked<'_>> = serde_json::from_str(array).unwrap_or_default();
+    let blocks: Vec<MarkedBlock<'_>> = serde_json::from_str(array).unwrap_or_default();
     for block in blocks {
         block.content.into_iter().for_each(|content| gather(content.get(), found));
         if let Some(mark) = block.cache_control {
-            let read = serde_json::from_str::<Mark<'_>>(mark.get());
+            let read = serde_json::from_str::<CacheControl<'_>>(mark.get());
             found.push(read.is_ok_and(|mark| mark.ttl == Some("1h")));
         }
     }
@@ -83,11 +67,11 @@ fn gather(array: &str, found: &mut Vec<bool>) {
 /// A written message that ends with a breakpoint; `None` where its last block can have none.
 pub(super) fn marked(message: &str, mark: &str) -> Option<String> {
     #[derive(Deserialize)]
-    struct Written<'a> {
+    struct AssistantContent<'a> {
         #[serde(borrow)]
         content: &'a RawValue,
     }
-    let content = serde_json::from_str::<Written<'_>>(message).ok()?.content.get();
+    let content = serde_json::from_str::<AssistantContent<'_>>(message).ok()?.content.get();
     let marked = if content.starts_with('"') {
         format!(r#"[{{"type":"text","text":{content},"cache_control":{mark}}}]"#)
     } else {

@@ -1,13 +1,14 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::asker::ClientIdentity;
 
-fn read(body: &str) -> Anthropic {
-    Anthropic::read(&Bytes::copy_from_slice(body.as_bytes())).unwrap()
+fn read(body: &str) -> AnthropicEnvelope {
+    AnthropicEnvelope::read(&Bytes::copy_from_slice(body.as_bytes())).unwrap()
 }
 
-fn written(text: &str) -> Piece {
-    Piece::Written(Bytes::from(json!({"role": "user", "content": text}).to_string()))
+fn written(text: &str) -> PromptPart {
+    PromptPart::Written(Bytes::from(json!({"role": "user", "content": text}).to_string()))
 }
 
 const BODY: &str = r#" { "x_unknown" : [1,{"a":1e2}],"model":"big","max_tokens":50,
@@ -16,13 +17,13 @@ const BODY: &str = r#" { "x_unknown" : [1,{"a":1e2}],"model":"big","max_tokens":
 
 #[test]
 fn a_request_is_told_in_its_own_bytes() {
-    let told = read(BODY).told(Asker::default());
+    let told = read(BODY).request(ClientIdentity::default());
     assert_eq!(told.messages[0], r#"{"role":"user","content":"a\u0041"}"#);
     assert_eq!((told.messages.len(), told.model.as_str(), told.max_output), (3, "big", Some(50)));
     assert_eq!((told.body_bytes, told.system), (BODY.len(), None));
     let system = |json: &str| {
         let body = format!(r#"{{"system":{json},"messages":[{{}}]}}"#);
-        read(&body).told(Asker::default()).system
+        read(&body).request(ClientIdentity::default()).system
     };
     assert_eq!(system(r#""a\nb""#).as_deref(), Some("a\nb"));
     assert_eq!(
@@ -34,7 +35,7 @@ fn a_request_is_told_in_its_own_bytes() {
 
 #[test]
 fn only_the_messages_change() {
-    let pieces = [written("so far"), Piece::Client(1), Piece::Client(2)];
+    let pieces = [written("so far"), PromptPart::Client(1), PromptPart::Client(2)];
     let changed = read(BODY).changed(None, &pieces).unwrap();
     let start = BODY.find("[ {\"role\"").unwrap();
     let end = BODY.find(" ],\n").unwrap() + 2;
@@ -43,7 +44,7 @@ fn only_the_messages_change() {
     let messages = &text[start..text.len() - (BODY.len() - end)];
     let expect = r#"[{"content":[{"type":"text","text":"so far","cache_control":{"type":"ephemeral"}}],"role":"user"},{"content":[{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}], "role":"assistant"},{"role":"user","content":"c"}]"#;
     assert_eq!(messages, expect);
-    assert_eq!(read(BODY).changed(None, &[Piece::Client(3)]), None);
+    assert_eq!(read(BODY).changed(None, &[PromptPart::Client(3)]), None);
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn a_system_prompt_grows_at_its_end_whatever_its_form() {
         let before =
             if system.is_empty() { String::new() } else { format!("\"system\":{system},") };
         let body = format!(r#"{{{before}"messages":[{{"role":"user","content":"x"}}]}}"#);
-        let changed = read(&body).changed(Some("new \"one\""), &[Piece::Client(0)]).unwrap();
+        let changed = read(&body).changed(Some("new \"one\""), &[PromptPart::Client(0)]).unwrap();
         let expect =
             format!(r#"{{"system":{expect},"messages":[{{"role":"user","content":"x"}}]}}"#);
         assert_eq!(changed, expect);
@@ -82,7 +83,7 @@ fn marks(system: usize, ttl: Option<&str>, in_message: Option<&str>) -> String {
         block["cache_control"] = mark(Some(ttl).filter(|ttl| !ttl.is_empty()));
     }
     let body = json!({"system": system, "messages": [{"role": "user", "content": [block]}]});
-    let pieces = [written("one"), written("two"), Piece::Client(0)];
+    let pieces = [written("one"), written("two"), PromptPart::Client(0)];
     let changed = read(&body.to_string()).changed(None, &pieces).unwrap();
     let changed: Value = serde_json::from_slice(&changed).unwrap();
     assert_eq!(changed["messages"][0]["content"], "one");
@@ -118,7 +119,10 @@ fn what_has_no_messages_is_not_understood() {
         "{\"messages\":[1]",
         "\u{1}",
     ] {
-        assert!(Anthropic::read(&Bytes::copy_from_slice(body.as_bytes())).is_none(), "{body}");
+        assert!(
+            AnthropicEnvelope::read(&Bytes::copy_from_slice(body.as_bytes())).is_none(),
+            "{body}"
+        );
     }
-    assert!(Anthropic::read(&Bytes::from_static(b"{\"messages\":[\"\xff\"]}")).is_none());
+    assert!(AnthropicEnvelope::read(&Bytes::from_static(b"{\"messages\":[\"\xff\"]}")).is_none());
 }

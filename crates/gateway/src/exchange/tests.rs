@@ -2,9 +2,10 @@ mod scripted;
 
 use std::time::{Duration, Instant};
 
-use bethink_daemon::{Kind, Piece, Refusal};
+use crate::conversation::PromptPart;
 use bethink_harness::{Request, until};
 use bethink_model_server::{Fault, Script};
+use bethink_service::{ErrorKind, ServiceError};
 use serde_json::{Value, json};
 
 use super::*;
@@ -16,13 +17,13 @@ fn body(text: &str) -> Value {
     json!({"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": text}]})
 }
 
-fn changed(system: Option<&str>, text: &str) -> Prompt {
+fn changed(system: Option<&str>, text: &str) -> UpstreamPrompt {
     let written = |role: &str, text: &str| {
         let message = json!({"role": role, "content": [{"type": "text", "text": text}]});
-        Piece::Written(Bytes::from(message.to_string()))
+        PromptPart::Written(Bytes::from(message.to_string()))
     };
-    let messages = vec![written("user", text), written("assistant", "Yes."), Piece::Client(0)];
-    Prompt::Changed { system_added: system.map(str::to_owned), messages }
+    let messages = vec![written("user", text), written("assistant", "Yes."), PromptPart::Client(0)];
+    UpstreamPrompt::Changed { system_added: system.map(str::to_owned), messages }
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn what_the_memory_says_goes_up() {
     let sent: Value = serde_json::from_slice(&world.seen().body).unwrap();
     let said: Vec<&str> = (0..4).filter_map(|n| sent["messages"][n]["content"].as_str()).collect();
     assert_eq!(said, ["Mind.", "so far", "Yes.", "hi"]);
-    assert_eq!(world.memo.ends(1), [(1, Outcome::Whole)]);
+    assert_eq!(world.memo.ends(1), [(1, AnswerOutcome::Whole)]);
 }
 
 #[test]
@@ -53,19 +54,20 @@ fn a_count_is_of_what_would_go_up_and_is_not_heard() {
 
 #[test]
 fn a_prompt_that_is_too_long_is_tried_smaller_twice_at_most() {
-    let smaller = || [Prompt::Unchanged, Prompt::Unchanged, Prompt::Unchanged];
+    let smaller =
+        || [UpstreamPrompt::Unchanged, UpstreamPrompt::Unchanged, UpstreamPrompt::Unchanged];
     let memo = Memo { smaller: smaller().into(), ..Memo::default() };
     let world = World::new(memo, Script::always(Fault::Overflow));
     let answer = world.post("/anthropic/v1/messages", &body("hi"));
     assert_eq!(answer.status, 400);
     assert!(answer.text().contains("prompt is too long"), "{}", answer.text());
     assert_eq!(world.server.counts().requests, 3);
-    assert_eq!(world.memo.ends(1), [(3, Outcome::Broken)], "under the newest ticket alone");
+    assert_eq!(world.memo.ends(1), [(3, AnswerOutcome::Broken)], "under the newest ticket alone");
 
     let memo = Memo { smaller: smaller().into(), ..Memo::default() };
     let world = World::new(memo, Script::first(&[Fault::Overflow]));
     assert_eq!(world.post("/anthropic/v1/messages", &body("hi")).status, 200);
-    assert_eq!(world.memo.ends(1), [(2, Outcome::Whole)]);
+    assert_eq!(world.memo.ends(1), [(2, AnswerOutcome::Whole)]);
 
     let memo = Memo { smaller: smaller().into(), ..Memo::default() };
     let world = World::new(memo, Script::first(&[Fault::OverflowAfterOk, Fault::OverflowAfterOk]));
@@ -73,7 +75,11 @@ fn a_prompt_that_is_too_long_is_tried_smaller_twice_at_most() {
     streamed["stream"] = json!(true);
     let answer = world.post("/anthropic/v1/messages", &streamed);
     assert!(answer.text().contains("message_stop"), "{}", answer.text());
-    assert_eq!(world.memo.ends(1), [(3, Outcome::Whole)], "told as the first event of a stream");
+    assert_eq!(
+        world.memo.ends(1),
+        [(3, AnswerOutcome::Whole)],
+        "told as the first event of a stream"
+    );
     let world = World::new(Memo::default(), Script::always(Fault::OverflowAfterOk));
     let answer = world.post("/anthropic/v1/messages", &streamed);
     assert!(answer.status == 200 && answer.text().starts_with("event: error"), "{}", answer.text());
@@ -85,7 +91,7 @@ fn a_prompt_that_is_too_long_is_tried_smaller_twice_at_most() {
 
 #[test]
 fn a_refusal_that_is_no_matter_of_size_is_not_tried_again() {
-    let smaller = [Prompt::Unchanged].into();
+    let smaller = [UpstreamPrompt::Unchanged].into();
     let world = World::new(Memo { smaller, ..Memo::default() }, Script::always(Fault::Overloaded));
     assert_eq!(world.post("/anthropic/v1/messages", &body("hi")).status, 529);
     assert_eq!(world.server.counts().requests, 1);
@@ -93,12 +99,12 @@ fn a_refusal_that_is_no_matter_of_size_is_not_tried_again() {
 
 #[test]
 fn a_memory_that_fails_stops_no_work() {
-    let fails = |kind| Memo { fails: Some(Refusal::new(kind, "no")), ..Memo::default() };
-    let world = World::new(fails(Kind::StorageFull), Script::good());
+    let fails = |kind| Memo { fails: Some(ServiceError::new(kind, "no")), ..Memo::default() };
+    let world = World::new(fails(ErrorKind::StorageFull), Script::good());
     assert_eq!(world.post("/anthropic/v1/messages", &body("hi")).status, 200);
     assert_eq!(String::from_utf8(world.seen().body).unwrap(), body("hi").to_string());
     assert!(world.memo.ends(0).is_empty());
-    let world = World::new(fails(Kind::NotFound), Script::good());
+    let world = World::new(fails(ErrorKind::NotFound), Script::good());
     assert_eq!(world.post("/anthropic/v1/messages", &body("hi")).status, 404);
     assert_eq!(world.server.counts().requests, 0);
 }
@@ -132,7 +138,7 @@ fn every_end_is_heard_once() {
             let heard = world.memo.ends(1);
             assert_eq!(heard.len(), 1, "{fault:?}: {heard:?}");
             let ended = sent.is_ok_and(|answer| answer.status == 200);
-            assert!(ended || heard[0].1 != Outcome::Cancelled, "{fault:?}: {heard:?}");
+            assert!(ended || heard[0].1 != AnswerOutcome::Cancelled, "{fault:?}: {heard:?}");
         }
     }
 }

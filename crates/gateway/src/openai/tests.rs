@@ -1,13 +1,14 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::asker::ClientIdentity;
 
-fn read(body: &Value) -> OpenAi {
-    OpenAi::read(&Bytes::from(body.to_string())).unwrap()
+fn read(body: &Value) -> OpenAiEnvelope {
+    OpenAiEnvelope::read(&Bytes::from(body.to_string())).unwrap()
 }
 
 fn told(messages: &Value) -> Vec<Value> {
-    let told = read(&json!({"messages": messages})).told(Asker::default());
+    let told = read(&json!({"messages": messages})).request(ClientIdentity::default());
     told.messages.iter().map(|message| serde_json::from_slice(message).unwrap()).collect()
 }
 
@@ -48,7 +49,7 @@ fn a_conversation_is_told_in_our_vocabulary() {
     ];
     assert_eq!(told(&messages), expect);
     let told = read(&json!({"messages": messages, "max_tokens": 5, "max_completion_tokens": 7}))
-        .told(Asker::default());
+        .request(ClientIdentity::default());
     assert_eq!((told.system.as_deref(), told.max_output), (Some("be kind\n\nand brief"), Some(7)));
 }
 
@@ -57,16 +58,16 @@ fn what_stays_goes_up_in_its_own_bytes() {
     let body = r#"{"n":1, "messages":[{"role":"system","content":"s"}, {"content":"a\u0041" ,"role":"user","name":"x"},
       {"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"c","type":"function","function":{"name":"R","arguments":"{ }"}}]},
       {"role":"tool","tool_call_id":"c","content":"r" }], "seed" : 7}"#;
-    let asked = OpenAi::read(&Bytes::from(body)).unwrap();
+    let asked = OpenAiEnvelope::read(&Bytes::from(body)).unwrap();
     let written = Bytes::from(r#"{"role":"user","content":[{"type":"text","text":"so far"}]}"#);
-    let pieces = [Piece::Written(written), Piece::Client(1), Piece::Client(2)];
+    let pieces = [PromptPart::Written(written), PromptPart::Client(1), PromptPart::Client(2)];
     let changed = asked.changed(Some("mind"), &pieces).unwrap();
     let expect = r#"{"n":1, "messages":[{"role":"system","content":"s"},{"role":"system","content":"mind"},{"role":"user","content":"so far"},{"role":"assistant","content":null,"reasoning_content":"hm","tool_calls":[{"id":"c","type":"function","function":{"name":"R","arguments":"{ }"}}]},{"role":"tool","tool_call_id":"c","content":"r" }], "seed" : 7}"#;
     assert_eq!(changed, expect);
-    let all: Vec<Piece> = (0..3).map(Piece::Client).collect();
+    let all: Vec<PromptPart> = (0..3).map(PromptPart::Client).collect();
     let same: Value = serde_json::from_slice(&asked.changed(None, &all).unwrap()).unwrap();
     assert_eq!(same, serde_json::from_str::<Value>(body).unwrap());
-    assert_eq!(asked.changed(None, &[Piece::Client(3)]), None);
+    assert_eq!(asked.changed(None, &[PromptPart::Client(3)]), None);
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn written_results_are_turned_back() {
         {"type": "tool_result", "tool_use_id": "c1", "content": "one"},
         {"type": "tool_result", "tool_use_id": "c2", "content": "two"},
         {"type": "text", "text": "and"}]});
-    let pieces = [Piece::Written(Bytes::from(written.to_string()))];
+    let pieces = [PromptPart::Written(Bytes::from(written.to_string()))];
     let changed: Value =
         serde_json::from_slice(&asked.changed(Some("m"), &pieces).unwrap()).unwrap();
     let expect = json!([
@@ -103,6 +104,6 @@ fn strange_messages_are_not_understood() {
         json!("x"),
     ] {
         let body = Bytes::from(json!({"messages": messages}).to_string());
-        assert!(OpenAi::read(&body).is_none(), "{messages}");
+        assert!(OpenAiEnvelope::read(&body).is_none(), "{messages}");
     }
 }

@@ -13,11 +13,11 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::text_of;
+use crate::envelope;
 
 /// One message.
 #[derive(Deserialize)]
-pub(super) struct Said<'a> {
+pub(super) struct ChatMessage<'a> {
     #[serde(borrow)]
     role: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -25,13 +25,13 @@ pub(super) struct Said<'a> {
     #[serde(borrow, default)]
     refusal: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    tool_calls: Option<Vec<Call<'a>>>,
+    tool_calls: Option<Vec<FunctionCall<'a>>>,
     #[serde(borrow, default)]
     tool_call_id: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Call<'a> {
+struct FunctionCall<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
     #[serde(borrow)]
@@ -47,7 +47,7 @@ struct Function<'a> {
 }
 
 #[derive(Deserialize)]
-struct Part<'a> {
+struct ContentPart<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -64,7 +64,7 @@ struct Image<'a> {
     url: Cow<'a, str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ChatMessage<'a> {
     /// `None` for a message of a kind that isn't known here.
     pub(super) fn read(raw: &'a RawValue) -> Option<Self> {
         let said: Self = serde_json::from_str(raw.get()).ok()?;
@@ -81,13 +81,13 @@ impl<'a> Said<'a> {
     }
 
     pub(super) fn text(&self) -> String {
-        text_of(self.content)
+        self.content.map(|content| envelope::text(content.get())).unwrap_or_default()
     }
 }
 
 /// `said` in our vocabulary, each with its place among the client's messages, of which the first is `from`. Results of
 /// tools that follow each other are one message, as calls of tools are.
-pub(super) fn turned(said: &[Said<'_>], from: usize) -> Option<Vec<(Bytes, Range<usize>)>> {
+pub(super) fn turned(said: &[ChatMessage<'_>], from: usize) -> Option<Vec<(Bytes, Range<usize>)>> {
     let mut out = Vec::with_capacity(said.len());
     let mut at = 0;
     while let Some(one) = said.get(at) {
@@ -107,19 +107,19 @@ fn message(role: &str, content: &str) -> String {
     format!(r#"{{"role":"{role}","content":{content}}}"#)
 }
 
-fn results(said: &[Said<'_>]) -> Option<(String, usize)> {
+fn results(said: &[ChatMessage<'_>]) -> Option<(String, usize)> {
     let tools = said.iter().take_while(|said| said.role() == "tool");
     let blocks: Vec<String> = tools.map(result).collect::<Option<_>>()?;
     Some((message("user", &format!("[{}]", blocks.join(","))), blocks.len()))
 }
 
-fn result(said: &Said<'_>) -> Option<String> {
+fn result(said: &ChatMessage<'_>) -> Option<String> {
     let id = said.tool_call_id?.get();
     let content = content(said.content)?;
     Some(format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{content}}}"#))
 }
 
-fn assistant(said: &Said<'_>) -> Option<String> {
+fn assistant(said: &ChatMessage<'_>) -> Option<String> {
     let mut blocks = match said.content.map(RawValue::get) {
         None => Vec::new(),
         Some(literal) if literal.starts_with('"') => text_block(literal).into_iter().collect(),
@@ -133,7 +133,7 @@ fn assistant(said: &Said<'_>) -> Option<String> {
     Some(message("assistant", &format!("[{}]", blocks.join(","))))
 }
 
-fn tool_use(call: &Call<'_>) -> String {
+fn tool_use(call: &FunctionCall<'_>) -> String {
     let arguments = match call.function.arguments.map(RawValue::get) {
         None => Cow::Borrowed(""),
         Some(literal) if literal.starts_with('"') => decode_string(literal),
@@ -159,7 +159,7 @@ fn parts(array: &str) -> Option<Vec<String>> {
     let parts: Vec<&RawValue> = serde_json::from_str(array).ok()?;
     let mut blocks = Vec::with_capacity(parts.len());
     for raw in parts {
-        let part: Part<'_> = serde_json::from_str(raw.get()).ok()?;
+        let part: ContentPart<'_> = serde_json::from_str(raw.get()).ok()?;
         match (&*part.kind, part.text.or(part.refusal), part.image_url) {
             ("text" | "refusal", Some(text), _) => blocks.extend(text_block(text.get())),
             ("image_url", _, Some(image)) => blocks.push(image_block(&image.url)),

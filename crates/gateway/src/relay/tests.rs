@@ -2,15 +2,15 @@ mod streams;
 
 use std::sync::{Arc, Mutex};
 
-use bethink_daemon::{Prompt, Result, Told};
-use bethink_model::Class;
+use bethink_model::ErrorClass;
+use bethink_service::Result;
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http_body_util::BodyExt;
 use serde_json::Value;
 
 use super::*;
-use crate::memory::Plan;
+use crate::conversation::{GatewayRequest, PreparedPrompt, UpstreamPrompt};
 use streams::{Stream, generate};
 
 /// As many as the promise names, each at some thousand offsets; a build without optimisation takes a tenth of them,
@@ -19,26 +19,26 @@ const STREAMS: u64 = if cfg!(debug_assertions) { 20 } else { 200 };
 
 /// A memory that notes what it hears.
 #[derive(Clone, Debug, Default)]
-struct Notebook(Arc<Mutex<Vec<Heard>>>);
+struct Notebook(Arc<Mutex<Vec<ProviderResponse>>>);
 
-impl Memory for Notebook {
+impl PromptPlanner for Notebook {
     type Ticket = ();
 
-    async fn prepare(&self, _: Told) -> Result<Plan<()>> {
-        Ok(Plan { ticket: (), prompt: Prompt::Unchanged })
+    async fn prepare(&self, _: GatewayRequest) -> Result<PreparedPrompt<()>> {
+        Ok(PreparedPrompt { ticket: (), prompt: UpstreamPrompt::Unchanged })
     }
 
-    async fn count(&self, _: Told) -> Result<Prompt> {
-        Ok(Prompt::Unchanged)
+    async fn count(&self, _: GatewayRequest) -> Result<UpstreamPrompt> {
+        Ok(UpstreamPrompt::Unchanged)
     }
 
-    async fn refused(&self, (): &(), _: u16, _: &str) -> Result<Option<Plan<()>>> {
+    async fn refused(&self, (): &(), _: u16, _: &str) -> Result<Option<PreparedPrompt<()>>> {
         Ok(None)
     }
 
     fn accepted(&self, (): &()) {}
 
-    fn heard(&self, (): (), heard: Heard) {
+    fn heard(&self, (): (), heard: ProviderResponse) {
         self.0.lock().unwrap().push(heard);
     }
 }
@@ -50,7 +50,7 @@ struct Pieces {
     breaks: bool,
 }
 
-impl Source for Pieces {
+impl AnswerSource for Pieces {
     fn poll_data(
         &mut self,
         context: &mut Context<'_>,
@@ -63,24 +63,24 @@ impl Source for Pieces {
         match self.left.pop() {
             Some(piece) => Poll::Ready(Some(Ok(piece))),
             None if self.breaks => {
-                Poll::Ready(Some(Err(Box::new(ModelError::new(Class::Broken, "reset")))))
+                Poll::Ready(Some(Err(Box::new(ModelError::new(ErrorClass::Broken, "reset")))))
             }
             None => Poll::Ready(None),
         }
     }
 }
 
-fn relay(wire: Wire, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, Pieces>, Notebook) {
+fn relay(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Relay<Notebook, Pieces>, Notebook) {
     let kind = HeaderValue::from_static("text/event-stream");
-    let tee = Tee::new(wire.provider(), &HeaderMap::from_iter([(CONTENT_TYPE, kind)]));
+    let tee = Tee::new(wire, &HeaderMap::from_iter([(CONTENT_TYPE, kind)]));
     let left = pieces.iter().rev().map(|piece| Bytes::copy_from_slice(piece)).collect();
     let (notebook, source) = (Notebook::default(), Pieces { left, silent: false, breaks });
-    let turn = Turn::new(notebook.clone(), ());
+    let turn = PendingAnswer::new(notebook.clone(), ());
     (Relay { source, ear: Some((tee, turn)) }, notebook)
 }
 
 /// What the client gets, if the answer ends well, and what the memory hears.
-async fn run(wire: Wire, pieces: &[&[u8]], breaks: bool) -> (Option<Bytes>, Heard) {
+async fn run(wire: Provider, pieces: &[&[u8]], breaks: bool) -> (Option<Bytes>, ProviderResponse) {
     let (relay, notebook) = relay(wire, pieces, breaks);
     let came = relay.collect().await.ok().map(http_body_util::Collected::to_bytes);
     let mut heard = std::mem::take(&mut *notebook.0.lock().unwrap());
@@ -93,7 +93,7 @@ async fn every_split(seed: u64, stream: &Stream) {
         let (a, b) = stream.bytes.split_at(at);
         let (came, heard) = run(stream.wire, &[a, b], false).await;
         assert!(came.is_some_and(|came| came == stream.bytes), "seed {seed} cut at {at}");
-        assert_eq!(heard.outcome, Outcome::Whole, "seed {seed} cut at {at}");
+        assert_eq!(heard.outcome, AnswerOutcome::Whole, "seed {seed} cut at {at}");
         if at % 97 == 0 {
             let message: Value = serde_json::from_slice(&heard.message.unwrap()).unwrap();
             assert_eq!(message["content"], stream.content, "seed {seed} cut at {at}");
@@ -129,33 +129,36 @@ async fn a_stream_without_its_end_breaks_off_for_the_client_too() {
         let Stream { wire, bytes, .. } = generate(seed);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         // Without what says that it ends, whole events though they are.
-        let end = if wire == Wire::Anthropic { "event:" } else { "data:" };
+        let end = if wire == Provider::Anthropic { "event:" } else { "data:" };
         let cut = match wire {
-            Wire::Anthropic => text.rfind(end).unwrap(),
-            Wire::OpenAi => {
+            Provider::Anthropic => text.rfind(end).unwrap(),
+            Provider::OpenAi => {
                 text.find("finish_reason\":\"").and_then(|at| text[..at].rfind(end)).unwrap()
             }
         };
         let (came, heard) = run(wire, &[&bytes[..cut]], false).await;
-        assert!(came.is_none() && heard.outcome == Outcome::Broken, "seed {seed}");
+        assert!(came.is_none() && heard.outcome == AnswerOutcome::Broken, "seed {seed}");
         let (came, heard) = run(wire, &[&bytes[..cut]], true).await;
-        assert!(came.is_none() && heard.outcome == Outcome::Broken, "seed {seed}");
+        assert!(came.is_none() && heard.outcome == AnswerOutcome::Broken, "seed {seed}");
         let (came, heard) = run(wire, &[&bytes], true).await;
-        assert!(came.is_none() && heard.outcome == Outcome::Whole, "seed {seed}: all was said");
+        assert!(
+            came.is_none() && heard.outcome == AnswerOutcome::Whole,
+            "seed {seed}: all was said"
+        );
     }
 }
 
 #[test]
 fn a_client_that_goes_is_told_of_with_what_is_known() {
     let Stream { wire, bytes, .. } =
-        (0..).map(generate).find(|s| s.wire == Wire::Anthropic).unwrap();
+        (0..).map(generate).find(|s| s.wire == Provider::Anthropic).unwrap();
     let (mut relay, notebook) = relay(wire, &[&bytes[..bytes.len() / 2]], false);
     let waker = std::task::Waker::noop();
     let mut context = Context::from_waker(waker);
     while Pin::new(&mut relay).poll_frame(&mut context).is_pending() {}
     drop(relay);
     let heard = notebook.0.lock().unwrap().pop().unwrap();
-    assert_eq!(heard.outcome, Outcome::Cancelled);
+    assert_eq!(heard.outcome, AnswerOutcome::Cancelled);
     let message: Value = serde_json::from_slice(&heard.message.unwrap()).unwrap();
     assert_eq!(
         (message["id"].as_str(), message["content"].as_array().map(Vec::len)),

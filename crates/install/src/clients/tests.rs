@@ -1,19 +1,19 @@
 use super::*;
-use crate::diff::unified;
-use crate::file::State;
+use crate::diff::unified_diff;
+use crate::file::InstallState;
 
-fn places(project: bool) -> Places {
-    Places {
+fn places(project: bool) -> ClientPlaces {
+    ClientPlaces {
         person: "/home/ada".into(),
         config: "/home/ada/.config".into(),
         project: project.then(|| "/srv/tides".into()),
-        ..Places::default()
+        ..ClientPlaces::default()
     }
 }
 
-fn wanted(gateway: bool) -> Wanted {
+fn wanted(gateway: bool) -> InstallRequest {
     let url = |path: &str| gateway.then(|| format!("http://127.0.0.1:4747/{path}"));
-    Wanted {
+    InstallRequest {
         program: "/usr/local/bin/bethink".to_owned(),
         anthropic: url("anthropic/k/capability"),
         openai: url("openai/k/capability/v1"),
@@ -21,15 +21,15 @@ fn wanted(gateway: bool) -> Wanted {
 }
 
 /// What a person is shown of every client, into files that are not there.
-fn shown(places: &Places, wanted: &Wanted) -> String {
+fn shown(places: &ClientPlaces, wanted: &InstallRequest) -> String {
     let mut out = String::new();
-    for agent in Agent::ALL {
+    for agent in InstallAgent::ALL {
         for file in files(agent, places, wanted) {
             let after = file.put_in(None).unwrap();
             assert!(after.left_alone.is_empty());
             let path = file.path.display().to_string();
             out.push_str(&format!("=== {}: {}\n", agent.as_str(), file.what));
-            out.push_str(&unified(&path, None, Some(&after.text)));
+            out.push_str(&unified_diff(&path, None, Some(&after.text)));
         }
     }
     out
@@ -47,7 +47,7 @@ fn every_client_for_a_project() {
 
 #[test]
 fn the_gateway_goes_where_there_is_a_place_for_it() {
-    for agent in Agent::ALL {
+    for agent in InstallAgent::ALL {
         let with = files(agent, &places(false), &wanted(true));
         let texts: String = with.iter().map(|file| file.put_in(None).unwrap().text).collect();
         assert_eq!(texts.contains("/k/capability"), agent.takes_gateway(), "{texts}");
@@ -55,7 +55,7 @@ fn the_gateway_goes_where_there_is_a_place_for_it() {
             let put = file.put_in(None).unwrap();
             assert_eq!(
                 file.take_out(&put.text, &put.made).unwrap().trim(),
-                if file.format == Format::Json { "{}" } else { "" }
+                if file.is_toml() { "" } else { "{}" }
             );
         }
     }
@@ -63,13 +63,13 @@ fn the_gateway_goes_where_there_is_a_place_for_it() {
 
 #[test]
 fn a_program_that_moved_is_noticed() {
-    for agent in Agent::ALL {
+    for agent in InstallAgent::ALL {
         for file in files(agent, &places(false), &wanted(false)) {
             let text = file.put_in(None).unwrap().text;
-            assert_eq!(file.state(None).unwrap(), State::Absent);
-            assert_eq!(file.state(Some(&text)).unwrap(), State::Current, "{text}");
+            assert_eq!(file.state(None).unwrap(), InstallState::Absent);
+            assert_eq!(file.state(Some(&text)).unwrap(), InstallState::Current, "{text}");
             let old = text.replace("/usr/local/bin/", "/opt/tools/");
-            assert_eq!(file.state(Some(&old)).unwrap(), State::Stale, "{old}");
+            assert_eq!(file.state(Some(&old)).unwrap(), InstallState::Stale, "{old}");
             assert_eq!(file.put_in(Some(&old)).unwrap().text, text);
         }
     }
@@ -77,23 +77,24 @@ fn a_program_that_moved_is_noticed() {
 
 #[test]
 fn a_path_with_a_space_is_one_word_of_a_command_line() {
-    let wanted = Wanted { program: "/opt/my tools/bethink".to_owned(), ..Wanted::default() };
-    for agent in [Agent::ClaudeCode, Agent::Codex, Agent::Gemini] {
+    let wanted =
+        InstallRequest { program: "/opt/my tools/bethink".to_owned(), ..InstallRequest::default() };
+    for agent in [InstallAgent::ClaudeCode, InstallAgent::Codex, InstallAgent::Gemini] {
         for file in files(agent, &places(false), &wanted) {
             let text = file.put_in(None).unwrap().text;
             assert!(
                 !text.contains("bethink hook") || text.contains("'/opt/my tools/bethink' hook"),
                 "{text}"
             );
-            assert_eq!(file.state(Some(&text)).unwrap(), State::Current);
+            assert_eq!(file.state(Some(&text)).unwrap(), InstallState::Current);
         }
     }
 }
 
 #[test]
 fn every_agent_is_found_by_its_name() {
-    for agent in Agent::ALL {
-        assert_eq!(Agent::named(agent.as_str()), Some(agent));
+    for agent in InstallAgent::ALL {
+        assert_eq!(InstallAgent::named(agent.as_str()), Some(agent));
     }
-    assert_eq!(Agent::named("emacs"), None);
+    assert_eq!(InstallAgent::named("emacs"), None);
 }

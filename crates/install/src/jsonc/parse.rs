@@ -4,23 +4,22 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::file::NotEdited;
+use crate::edit::NotEdited;
 
 /// Deepest nesting that is read; configurations have a handful of levels.
 const MOST_DEPTH: usize = 128;
 const BOM: &str = "\u{feff}";
 
-/// A value and its place.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct JsonNode {
     pub(super) span: Range<usize>,
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     Object(Vec<Member>),
-    Array(Vec<Node>),
+    Array(Vec<JsonNode>),
     Scalar,
 }
 
@@ -29,17 +28,17 @@ pub(super) struct Member {
     pub(super) key: String,
     /// Key and value.
     pub(super) span: Range<usize>,
-    pub(super) value: Node,
+    pub(super) value: JsonNode,
 }
 
-impl Node {
+impl JsonNode {
     /// The value at a path of members. Of a repeated key the last counts, as for every reader.
     pub(super) fn at(&self, path: &[String]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.member(key))
     }
 
     pub(super) fn member(&self, key: &str) -> Option<&Self> {
-        let Kind::Object(members) = &self.kind else { return None };
+        let NodeKind::Object(members) = &self.kind else { return None };
         members.iter().rev().find(|member| member.key == key).map(|member| &member.value)
     }
 
@@ -47,46 +46,46 @@ impl Node {
     pub(super) fn place(&self, path: &[String]) -> Option<(&Self, usize)> {
         let (last, above) = path.split_last()?;
         let parent = self.at(above)?;
-        let Kind::Object(members) = &parent.kind else { return None };
+        let NodeKind::Object(members) = &parent.kind else { return None };
         members.iter().rposition(|member| member.key == *last).map(|at| (parent, at))
     }
 
     pub(super) fn child(&self, at: usize) -> Option<&Self> {
         match &self.kind {
-            Kind::Object(members) => members.get(at).map(|member| &member.value),
-            Kind::Array(elements) => elements.get(at),
-            Kind::Scalar => None,
+            NodeKind::Object(members) => members.get(at).map(|member| &member.value),
+            NodeKind::Array(elements) => elements.get(at),
+            NodeKind::Scalar => None,
         }
     }
 
     /// Places of the members or elements.
     pub(super) fn items(&self) -> Vec<Range<usize>> {
         match &self.kind {
-            Kind::Object(members) => members.iter().map(|member| member.span.clone()).collect(),
-            Kind::Array(elements) => elements.iter().map(|node| node.span.clone()).collect(),
-            Kind::Scalar => Vec::new(),
+            NodeKind::Object(members) => members.iter().map(|member| member.span.clone()).collect(),
+            NodeKind::Array(elements) => elements.iter().map(|node| node.span.clone()).collect(),
+            NodeKind::Scalar => Vec::new(),
         }
     }
 
     /// A container with nothing in it, not even a comment.
     pub(super) fn is_empty(&self, text: &str) -> bool {
-        !matches!(self.kind, Kind::Scalar)
+        !matches!(self.kind, NodeKind::Scalar)
             && text[self.span.start + 1..self.span.end - 1].trim().is_empty()
     }
 
     pub(super) fn value(&self, text: &str) -> Value {
         match &self.kind {
-            Kind::Object(members) => Value::Object(
+            NodeKind::Object(members) => Value::Object(
                 members.iter().map(|m| (m.key.clone(), m.value.value(text))).collect(),
             ),
-            Kind::Array(elements) => elements.iter().map(|node| node.value(text)).collect(),
-            Kind::Scalar => serde_json::from_str(&text[self.span.clone()]).unwrap_or_default(),
+            NodeKind::Array(elements) => elements.iter().map(|node| node.value(text)).collect(),
+            NodeKind::Scalar => serde_json::from_str(&text[self.span.clone()]).unwrap_or_default(),
         }
     }
 }
 
 /// The one value of a text.
-pub(super) fn parse(text: &str) -> Result<Node, NotEdited> {
+pub(super) fn parse(text: &str) -> Result<JsonNode, NotEdited> {
     let at = if text.starts_with(BOM) { BOM.len() } else { 0 };
     let mut parser = Parser { text, at };
     parser.blank()?;
@@ -142,19 +141,19 @@ impl Parser<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, NotEdited> {
+    fn value(&mut self, depth: usize) -> Result<JsonNode, NotEdited> {
         if depth > MOST_DEPTH {
             return Err(self.wrong("it is nested too deep"));
         }
         let start = self.at;
         let kind = match self.peek() {
-            Some(b'{') => Kind::Object(self.members(depth)?),
-            Some(b'[') => Kind::Array(self.elements(depth)?),
-            Some(b'"') => self.string().map(|_| Kind::Scalar)?,
-            Some(_) => self.word().map(|()| Kind::Scalar)?,
+            Some(b'{') => NodeKind::Object(self.members(depth)?),
+            Some(b'[') => NodeKind::Array(self.elements(depth)?),
+            Some(b'"') => self.string().map(|_| NodeKind::Scalar)?,
+            Some(_) => self.word().map(|()| NodeKind::Scalar)?,
             None => return Err(self.wrong("a value is missing here")),
         };
-        Ok(Node { span: start..self.at, kind })
+        Ok(JsonNode { span: start..self.at, kind })
     }
 
     fn members(&mut self, depth: usize) -> Result<Vec<Member>, NotEdited> {
@@ -178,7 +177,7 @@ impl Parser<'_> {
         Ok(members)
     }
 
-    fn elements(&mut self, depth: usize) -> Result<Vec<Node>, NotEdited> {
+    fn elements(&mut self, depth: usize) -> Result<Vec<JsonNode>, NotEdited> {
         let mut elements = Vec::new();
         self.list(b']', |parser| {
             elements.push(parser.value(depth + 1)?);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::parse::{Node, blank_from};
+use super::parse::{JsonNode, blank_from};
 use crate::edit::in_order;
 
 /// What goes into a container.
@@ -12,8 +12,8 @@ pub(super) enum Item<'a> {
 }
 
 /// Adds an item at the end of a container, in the style of those before it.
-pub(super) fn insert(text: &str, container: &Node, item: &Item<'_>) -> String {
-    let style = Style::of(text);
+pub(super) fn insert(text: &str, container: &JsonNode, item: &Item<'_>) -> String {
+    let style = JsonStyle::of(text);
     let close = container.span.end - 1;
     let items = container.items();
     let body = &text[container.span.clone()];
@@ -44,7 +44,7 @@ pub(super) fn insert(text: &str, container: &Node, item: &Item<'_>) -> String {
 }
 
 /// The first item of an empty container, on lines of its own where the file has lines.
-fn first(text: &str, container: &Node, item: &Item<'_>, style: &Style) -> String {
+fn first(text: &str, container: &JsonNode, item: &Item<'_>, style: &JsonStyle) -> String {
     let (open, close) = (container.span.start, container.span.end - 1);
     let (_, point) = behind(text, open + 1, close);
     let blank = &text[point..close];
@@ -65,7 +65,7 @@ fn first(text: &str, container: &Node, item: &Item<'_>, style: &Style) -> String
 }
 
 /// Takes an item out, with the comma that it no longer needs.
-pub(super) fn remove(text: &str, container: &Node, at: usize) -> String {
+pub(super) fn remove(text: &str, container: &JsonNode, at: usize) -> String {
     let items = container.items();
     let Some(item) = items.get(at) else { return text.to_owned() };
     let close = container.span.end - 1;
@@ -105,8 +105,8 @@ fn closed(text: &str, open: usize) -> String {
     }
 }
 
-pub(super) fn replace(text: &str, old: &Node, value: &Value) -> String {
-    let style = Style::of(text);
+pub(super) fn replace(text: &str, old: &JsonNode, value: &Value) -> String {
+    let style = JsonStyle::of(text);
     let is_wide = text[old.span.clone()].contains('\n');
     let indent = indent_at(text, old.span.start);
     let mut out = text[..old.span.start].to_owned();
@@ -126,7 +126,7 @@ fn behind(text: &str, from: usize, end: usize) -> (Option<usize>, usize) {
     (comma, text[..last].trim_end().len().max(from))
 }
 
-fn written(item: &Item<'_>, style: Option<&Style>, indent: &str) -> String {
+fn written(item: &Item<'_>, style: Option<&JsonStyle>, indent: &str) -> String {
     let mut out = String::new();
     match item {
         Item::Member(key, value) => {
@@ -140,7 +140,7 @@ fn written(item: &Item<'_>, style: Option<&Style>, indent: &str) -> String {
 }
 
 /// A value in the style of its file; without one on one line.
-fn write(value: &Value, style: Option<&Style>, indent: &str, out: &mut String) {
+fn write(value: &Value, style: Option<&JsonStyle>, indent: &str, out: &mut String) {
     let (open, close, items): (char, char, Vec<(Option<&str>, &Value)>) = match value {
         Value::Object(members) if !members.is_empty() => {
             let members =
@@ -179,12 +179,12 @@ fn write(value: &Value, style: Option<&Style>, indent: &str, out: &mut String) {
 }
 
 /// How a file is written.
-struct Style {
+struct JsonStyle {
     unit: String,
     line_end: &'static str,
 }
 
-impl Style {
+impl JsonStyle {
     fn of(text: &str) -> Self {
         let indents = text.lines().map(|line| &line[..line.len() - line.trim_start().len()]);
         let unit = indents.filter(|indent| !indent.is_empty()).min_by_key(|indent| indent.len());

@@ -3,28 +3,29 @@ use serde_json::json;
 
 use super::*;
 
-fn edits() -> Vec<Edit> {
+fn edits() -> Vec<SettingsEdit> {
     let server = json!({ "command": "/bin/bethink", "args": ["mcp"] });
     let hook = json!({ "hooks": [{ "type": "command", "command": "/bin/bethink hook Stop" }] });
     vec![
-        Edit::member(&["mcpServers", "bethink"], server, Ours::Program),
-        Edit::element(&["hooks", "Stop"], hook),
+        SettingsEdit::member(&["mcpServers", "bethink"], server, Ours::Program),
+        SettingsEdit::element(&["hooks", "Stop"], hook),
     ]
 }
 
-fn server() -> Vec<Edit> {
+fn server() -> Vec<SettingsEdit> {
     let server = json!({ "command": "/bin/bethink", "args": ["mcp"] });
-    vec![Edit::member(&["s", "bethink"], server, Ours::Program)]
+    vec![SettingsEdit::member(&["s", "bethink"], server, Ours::Program)]
 }
 
 /// What becomes of a text, and that taking it out again gives the text back.
 #[track_caller]
-fn check(edits: &[Edit], before: &str, after: &str) {
+fn check(edits: &[SettingsEdit], before: &str, after: &str) {
     let put = put_in(before, edits).unwrap();
     assert_eq!(put.text, after);
     assert_eq!(put_in(after, edits).unwrap().text, after, "twice is once");
     assert_eq!(take_out(after, edits, &put.made).unwrap(), before, "and back");
-    assert!(has_ours(after, edits).unwrap() && !has_ours(before, edits).unwrap());
+    let has_ours = |text: &str| take_out(text, edits, &[]).unwrap() != text;
+    assert!(has_ours(after) && !has_ours(before));
 }
 
 const SERVER: &str = r#"{"command": "/bin/bethink", "args": ["mcp"]}"#;

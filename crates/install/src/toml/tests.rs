@@ -3,12 +3,12 @@ use serde_json::json;
 use super::*;
 use crate::edit::Ours;
 
-fn edits() -> Vec<Edit> {
+fn edits() -> Vec<SettingsEdit> {
     let server = json!({ "command": "/bin/bethink", "args": ["mcp"] });
     let hook = json!({ "hooks": [{ "type": "command", "command": "/bin/bethink hook Stop" }] });
     vec![
-        Edit::member(&["mcp_servers", "bethink"], server, Ours::Program),
-        Edit::element(&["hooks", "Stop"], hook),
+        SettingsEdit::member(&["mcp_servers", "bethink"], server, Ours::Program),
+        SettingsEdit::element(&["hooks", "Stop"], hook),
     ]
 }
 

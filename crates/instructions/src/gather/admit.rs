@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, Gather};
-use crate::disk::{Look, Node};
+use super::{FileCandidate, Gather};
+use crate::disk::{FileLook, FileType};
 use crate::limits::MOST_DEPTH;
 use crate::report::Reason;
 use crate::secret;
@@ -14,7 +14,7 @@ pub(super) type Refused = (Option<PathBuf>, Reason);
 
 impl Gather<'_> {
     /// `None` where nothing is.
-    pub(super) fn admit(&self, candidate: &Candidate) -> Result<Option<Look>, Refused> {
+    pub(super) fn admit(&self, candidate: &FileCandidate) -> Result<Option<FileLook>, Refused> {
         let look = match self.disk.look(&candidate.path) {
             Ok(look) => look,
             Err(error) if is_absent(&error) => return Ok(None),
@@ -26,12 +26,12 @@ impl Gather<'_> {
         }
     }
 
-    fn refusal(&self, candidate: &Candidate, look: &Look) -> Option<Reason> {
+    fn refusal(&self, candidate: &FileCandidate, look: &FileLook) -> Option<Reason> {
         match look.node {
             _ if secret::is_of_the_system(&look.real) => return Some(Reason::OfTheSystem),
-            Node::Other => return Some(Reason::NotAFile),
-            Node::Directory => return Some(Reason::Directory),
-            Node::File => {}
+            FileType::Other => return Some(Reason::NotAFile),
+            FileType::Directory => return Some(Reason::Directory),
+            FileType::File => {}
         }
         if candidate.trail.contains(&look.real) {
             return Some(Reason::Cycle);
@@ -48,7 +48,7 @@ impl Gather<'_> {
         self.needs_approval(candidate, &look.real)
     }
 
-    fn needs_approval(&self, candidate: &Candidate, real: &Path) -> Option<Reason> {
+    fn needs_approval(&self, candidate: &FileCandidate, real: &Path) -> Option<Reason> {
         let below = real.strip_prefix(&self.real_root).ok();
         // Above the project only names count: a project may lie anywhere.
         if let Some(what) = secret::looks_secret(below.unwrap_or(real)) {

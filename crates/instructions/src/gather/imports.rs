@@ -3,25 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use super::admit::is_absent;
-use super::{Candidate, Gather};
-use crate::disk::Node;
-use crate::imports::{self, Import};
+use super::{FileCandidate, Gather};
+use crate::disk::FileType;
+use crate::imports::{self, ImportMark};
 use crate::limits::MOST_IMPORTS;
 use crate::places::absolute;
-use crate::report::{Kind, Reason, Why};
+use crate::report::{InstructionKind, Reason, SkipReason};
 
 impl Gather<'_> {
-    pub(super) fn imports_of(&mut self, file: &Candidate, real: &Path, content: &str) {
+    pub(super) fn imports_of(&mut self, file: &FileCandidate, real: &Path, content: &str) {
         let left = MOST_IMPORTS.saturating_sub(self.imports);
         let (found, more) = imports::find(content, left);
         let mut trail = file.trail.clone();
         trail.push(real.to_path_buf());
         // What the project's own files name is not the person's word any more.
         let own = file.own && !self.is_inside(real);
-        let imported = Candidate {
+        let imported = FileCandidate {
             path: PathBuf::new(),
-            kind: Kind::Import,
-            why: Why::Imported,
+            kind: InstructionKind::Import,
+            why: SkipReason::Imported,
             base: file.base.clone(),
             own,
             imported_by: Some(file.path.clone()),
@@ -41,17 +41,17 @@ impl Gather<'_> {
     }
 
     /// Takes the first reading that names something.
-    fn import(&mut self, imported: &Candidate, import: &Import, file: &Candidate) {
+    fn import(&mut self, imported: &FileCandidate, import: &ImportMark, file: &FileCandidate) {
         let mut nowhere = None;
         for reading in import.readings() {
             let Some(path) = self.resolve(reading, &file.path) else { continue };
             match self.disk.look(&path) {
                 Err(error) if is_absent(&error) => nowhere = Some(path),
                 // A mention of a directory is one; a path to it is a mistake.
-                Ok(look) if look.node == Node::Directory && !import.is_meant() => return,
+                Ok(look) if look.node == FileType::Directory && !import.is_meant() => return,
                 _ => {
                     let why = follow(imported, file);
-                    self.offer(Candidate { path, why, ..imported.clone() });
+                    self.offer(FileCandidate { path, why, ..imported.clone() });
                     return;
                 }
             }
@@ -73,9 +73,9 @@ impl Gather<'_> {
 }
 
 /// What a touched file brought in is told so, also for what it imports.
-fn follow(imported: &Candidate, file: &Candidate) -> Why {
+fn follow(imported: &FileCandidate, file: &FileCandidate) -> SkipReason {
     match &file.why {
-        Why::Always | Why::Imported => imported.why.clone(),
+        SkipReason::Always | SkipReason::Imported => imported.why.clone(),
         touched => touched.clone(),
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::{Gather, Waiting};
-use crate::disk::Node;
+use super::{Gather, WaitingRule};
+use crate::disk::FileType;
 use crate::limits::MOST_TOUCHED;
 use crate::places::{absolute, steps};
-use crate::report::{Reason, Why};
+use crate::report::{Reason, SkipReason};
 
 impl Gather<'_> {
     pub(super) fn touched(&mut self) {
@@ -19,7 +19,7 @@ impl Gather<'_> {
         for path in &touched {
             for dir in self.below_cwd(path) {
                 if entered.insert(dir.clone()) {
-                    let why = Why::Below { touched: path.clone() };
+                    let why = SkipReason::Below { touched: path.clone() };
                     self.directory(&dir, &why);
                     self.local(&dir, &why);
                 }
@@ -31,7 +31,7 @@ impl Gather<'_> {
     }
 
     /// Loads a rule that one of the files matches, or lets it wait.
-    fn rule(&mut self, waiting: Waiting, touched: &[PathBuf]) {
+    fn rule(&mut self, waiting: WaitingRule, touched: &[PathBuf]) {
         let matched = touched.iter().find_map(|path| {
             let below = path.strip_prefix(&waiting.candidate.base).ok()?;
             Some((path.clone(), waiting.patterns.matching(below)?.to_owned()))
@@ -40,13 +40,13 @@ impl Gather<'_> {
             self.waiting.push(waiting);
             return;
         };
-        let Waiting { mut candidate, look, text, patterns } = waiting;
+        let WaitingRule { mut candidate, look, text, patterns } = waiting;
         if let Some(path) = self.by_path.get(&look.real).cloned() {
             let reason = Reason::AlreadyLoaded { path };
             self.skip(&candidate, Some(look.real), reason);
             return;
         }
-        candidate.why = Why::Matched { touched, pattern };
+        candidate.why = SkipReason::Matched { touched, pattern };
         self.keep(&candidate, look, text, patterns.texts());
     }
 
@@ -63,7 +63,7 @@ impl Gather<'_> {
     fn below_cwd(&self, path: &Path) -> Vec<PathBuf> {
         let Ok(below) = path.strip_prefix(&self.places.cwd) else { return Vec::new() };
         let mut dirs = steps(&self.places.cwd, below);
-        let is_dir = self.disk.look(path).is_ok_and(|look| look.node == Node::Directory);
+        let is_dir = self.disk.look(path).is_ok_and(|look| look.node == FileType::Directory);
         if !is_dir {
             dirs.retain(|dir| dir != path);
         }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, Gather, Outcome};
-use crate::disk::Node;
+use super::{FileCandidate, Gather};
+use crate::disk::FileType;
 use crate::limits::{MOST_ENTRIES, MOST_RULE_DEPTH, MOST_RULE_DIRS};
-use crate::report::{Kind, Reason, Why};
+use crate::report::{InstructionKind, Reason, SkipReason};
 
 /// What other agents read at a project's root: named, so that nobody wonders.
 const OTHER_TOOLS: [(&str, &str); 5] = [
@@ -19,44 +19,43 @@ const OTHER_TOOLS: [(&str, &str); 5] = [
 impl Gather<'_> {
     pub(super) fn chain(&mut self) {
         let managed = self.places.managed.clone();
-        self.offer(own(managed, Kind::Managed, &self.places.root));
+        self.offer(own(managed, InstructionKind::Managed, &self.places.root));
         if let Some(home) = self.places.home.clone() {
             let dir = home.join(".claude");
-            self.offer(own(dir.join("CLAUDE.md"), Kind::User, &self.places.root));
-            let rule = own(dir.join("rules"), Kind::Rule, &self.places.root);
+            self.offer(own(dir.join("CLAUDE.md"), InstructionKind::User, &self.places.root));
+            let rule = own(dir.join("rules"), InstructionKind::Rule, &self.places.root);
             self.rules(&rule);
         }
         let directories = self.places.directories();
         for dir in &directories {
-            self.directory(dir, &Why::Always);
+            self.directory(dir, &SkipReason::Always);
         }
         for dir in &directories {
-            self.local(dir, &Why::Always);
+            self.local(dir, &SkipReason::Always);
         }
         self.tell_other_tools();
     }
 
     /// What a directory of the project says to everybody.
-    pub(super) fn directory(&mut self, dir: &Path, why: &Why) {
+    pub(super) fn directory(&mut self, dir: &Path, why: &SkipReason) {
         let here = |path: PathBuf, kind| of_project(path, kind, why, dir);
-        let claude = self.offer(here(dir.join("CLAUDE.md"), Kind::Project));
-        self.offer(here(dir.join(".claude/CLAUDE.md"), Kind::Project));
-        let agents = here(dir.join("AGENTS.md"), Kind::Project);
-        match claude {
-            Outcome::Counts => self.pass_over(&agents),
-            Outcome::Absent | Outcome::Refused => {
-                self.offer(agents);
-            }
+        let has_claude = self.offer(here(dir.join("CLAUDE.md"), InstructionKind::Project));
+        self.offer(here(dir.join(".claude/CLAUDE.md"), InstructionKind::Project));
+        let agents = here(dir.join("AGENTS.md"), InstructionKind::Project);
+        if has_claude {
+            self.pass_over(&agents);
+        } else {
+            self.offer(agents);
         }
-        self.rules(&here(dir.join(".claude/rules"), Kind::Rule));
+        self.rules(&here(dir.join(".claude/rules"), InstructionKind::Rule));
     }
 
-    pub(super) fn local(&mut self, dir: &Path, why: &Why) {
-        self.offer(of_project(dir.join("CLAUDE.local.md"), Kind::Local, why, dir));
+    pub(super) fn local(&mut self, dir: &Path, why: &SkipReason) {
+        self.offer(of_project(dir.join("CLAUDE.local.md"), InstructionKind::Local, why, dir));
     }
 
     /// An `AGENTS.md` beside a `CLAUDE.md`, which often imports it or is the same file.
-    fn pass_over(&mut self, agents: &Candidate) {
+    fn pass_over(&mut self, agents: &FileCandidate) {
         let Ok(look) = self.disk.look(&agents.path) else { return };
         let reason = match self.by_path.get(&look.real) {
             Some(path) => Reason::AlreadyLoaded { path: path.clone() },
@@ -66,13 +65,13 @@ impl Gather<'_> {
     }
 
     /// All Markdown files below a directory of rules, by name; `rule.path` is the directory.
-    fn rules(&mut self, rule: &Candidate) {
+    fn rules(&mut self, rule: &FileCandidate) {
         let mut seen = std::collections::HashSet::new();
         let mut open = vec![(rule.path.clone(), 0)];
         while let Some((dir, depth)) = open.pop() {
             let Ok(look) = self.disk.look(&dir) else { continue };
             // A symlink may lead back up.
-            if look.node != Node::Directory || !seen.insert(look.real) {
+            if look.node != FileType::Directory || !seen.insert(look.real) {
                 continue;
             }
             if depth > MOST_RULE_DEPTH || seen.len() > MOST_RULE_DIRS {
@@ -85,7 +84,7 @@ impl Gather<'_> {
     }
 
     /// Offers the files of one directory and gives back the directories in it.
-    fn rules_in(&mut self, rule: &Candidate, dir: &Path) -> Vec<PathBuf> {
+    fn rules_in(&mut self, rule: &FileCandidate, dir: &Path) -> Vec<PathBuf> {
         let mut names = match self.disk.list(dir, MOST_ENTRIES) {
             Ok(names) => names,
             Err(error) => {
@@ -97,9 +96,10 @@ impl Gather<'_> {
         let (files, others): (Vec<_>, Vec<_>) =
             names.into_iter().map(|name| dir.join(name)).partition(|path| is_markdown(path));
         for path in files {
-            self.offer(Candidate { path, ..rule.clone() });
+            self.offer(FileCandidate { path, ..rule.clone() });
         }
-        let is_dir = |path: &PathBuf| self.disk.look(path).is_ok_and(|l| l.node == Node::Directory);
+        let is_dir =
+            |path: &PathBuf| self.disk.look(path).is_ok_and(|l| l.node == FileType::Directory);
         others.into_iter().filter(is_dir).collect()
     }
 
@@ -118,12 +118,17 @@ fn is_markdown(path: &Path) -> bool {
 }
 
 /// A file that only the person or the administrator writes.
-fn own(path: PathBuf, kind: Kind, base: &Path) -> Candidate {
-    Candidate { own: true, ..of_project(path, kind, &Why::Always, base) }
+fn own(path: PathBuf, kind: InstructionKind, base: &Path) -> FileCandidate {
+    FileCandidate { own: true, ..of_project(path, kind, &SkipReason::Always, base) }
 }
 
-fn of_project(path: PathBuf, kind: Kind, why: &Why, base: &Path) -> Candidate {
-    Candidate {
+fn of_project(
+    path: PathBuf,
+    kind: InstructionKind,
+    why: &SkipReason,
+    base: &Path,
+) -> FileCandidate {
+    FileCandidate {
         path,
         kind,
         why: why.clone(),

@@ -1,6 +1,6 @@
 //! Order, standing in, and what is loaded once.
 
-use bethink_instructions::{Kind, Reason};
+use bethink_instructions::{InstructionKind, Reason};
 
 use crate::disk::{Entry, map};
 
@@ -147,7 +147,7 @@ fn sizes_are_of_the_file_and_of_what_is_loaded() {
     let found = map(&[("/p/CLAUDE.md", text)]).load();
     let file = &found.chain[0];
     assert_eq!((file.bytes, file.lines, file.chars), (text.len() as u64, 2, 3));
-    assert_eq!((file.content.as_str(), file.kind), ("ä\nb", Kind::Project));
+    assert_eq!((file.content.as_str(), file.kind), ("ä\nb", InstructionKind::Project));
 }
 
 #[test]

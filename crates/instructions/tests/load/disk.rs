@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use bethink_instructions::{Disk, Instructions, Look, MANAGED, Node, Places, Request, load};
+use bethink_instructions::{
+    Disk, FileLook, FileType, InstructionPlaces, InstructionRequest, InstructionSet, MANAGED, load,
+};
 
 pub(crate) enum Entry {
     Text(Vec<u8>),
@@ -61,18 +63,25 @@ impl Map {
         self
     }
 
-    pub(crate) fn load(&self) -> Instructions {
-        let places = Places {
+    pub(crate) fn load(&self) -> InstructionSet {
+        let places = InstructionPlaces {
             managed: MANAGED.into(),
             home: Some("/home/u".into()),
             root: "/p".into(),
             cwd: self.cwd.clone().unwrap_or_else(|| "/p".into()),
         };
-        load(self, Request { places: &places, touched: &self.touched, approved: &self.approved })
+        load(
+            self,
+            InstructionRequest {
+                places: &places,
+                touched: &self.touched,
+                approved: &self.approved,
+            },
+        )
     }
 
     /// The chain, then what was touched after a `|`; then what was skipped, as `path reason`.
-    pub(crate) fn check(&self, loaded: &[&str], skipped: &[&str]) -> Instructions {
+    pub(crate) fn check(&self, loaded: &[&str], skipped: &[&str]) -> InstructionSet {
         let found = self.load();
         let path = |p: &Path| p.display().to_string();
         let mut names: Vec<String> = found.chain.iter().map(|f| path(&f.path)).collect();
@@ -120,20 +129,20 @@ impl Map {
 }
 
 impl Disk for Map {
-    fn look(&self, path: &Path) -> io::Result<Look> {
+    fn look(&self, path: &Path) -> io::Result<FileLook> {
         assert!(path.is_absolute(), "{path:?}");
         *self.looks.borrow_mut() += 1;
         let real = self.resolve(path)?;
         let (node, bytes) = match self.entries.get(&real) {
-            Some(Entry::Text(text)) => (Node::File, text.len() as u64),
-            Some(Entry::Sized(bytes)) => (Node::File, *bytes),
-            Some(Entry::Denied) => (Node::File, 1),
-            Some(Entry::Device) => (Node::Other, 0),
+            Some(Entry::Text(text)) => (FileType::File, text.len() as u64),
+            Some(Entry::Sized(bytes)) => (FileType::File, *bytes),
+            Some(Entry::Denied) => (FileType::File, 1),
+            Some(Entry::Device) => (FileType::Other, 0),
             Some(Entry::Link(_)) => unreachable!("resolved"),
-            None if self.holds(&real) => (Node::Directory, 0),
+            None if self.holds(&real) => (FileType::Directory, 0),
             None => return Err(io::ErrorKind::NotFound.into()),
         };
-        Ok(Look { real, node, bytes })
+        Ok(FileLook { real, node, bytes })
     }
 
     fn read(&self, real: &Path, most: u64) -> io::Result<Vec<u8>> {

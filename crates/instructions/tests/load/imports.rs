@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bethink_instructions::{Kind, Reason, Why};
+use bethink_instructions::{InstructionKind, Reason, SkipReason};
 
 use crate::disk::map;
 
@@ -28,7 +28,7 @@ fn imports_follow_their_importer_in_order() {
         &[],
     );
     let a = &found.chain[1];
-    assert_eq!((a.kind, &a.why), (Kind::Import, &Why::Imported));
+    assert_eq!((a.kind, &a.why), (InstructionKind::Import, &SkipReason::Imported));
     assert_eq!(a.imported_by, Some(PathBuf::from("/p/CLAUDE.md")));
 }
 

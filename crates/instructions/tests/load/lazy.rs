@@ -1,6 +1,6 @@
 //! What waits for a file to be touched.
 
-use bethink_instructions::Why;
+use bethink_instructions::SkipReason;
 
 use crate::disk::{Map, map};
 
@@ -22,7 +22,7 @@ fn a_rule_loads_when_a_matching_file_is_touched() {
         .touch("/p/src/api/a.ts")
         .check(&["/p/CLAUDE.md", "| /p/.claude/rules/api.md"], &[]);
     let (touched, pattern) = ("/p/src/api/a.ts".into(), "src/api/**".to_owned());
-    assert_eq!(found.touched[0].why, Why::Matched { touched, pattern });
+    assert_eq!(found.touched[0].why, SkipReason::Matched { touched, pattern });
     assert_eq!(found.touched[0].content, "api rule");
 }
 
@@ -93,7 +93,7 @@ fn files_below_the_working_directory_load_when_one_there_is_touched() {
         ],
         &["/p/a/b/.claude/rules/off.md waiting"],
     );
-    assert_eq!(found.touched[1].why, Why::Below { touched: "/p/a/b/y.ts".into() });
+    assert_eq!(found.touched[1].why, SkipReason::Below { touched: "/p/a/b/y.ts".into() });
 }
 
 #[test]

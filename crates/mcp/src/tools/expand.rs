@@ -1,21 +1,21 @@
 //! `expand`: the messages behind a summary's line, or behind a span that is shown as a short text.
 
 use bethink_api as api;
-use bethink_daemon::{Kind, Refusal};
+use bethink_service::{ErrorKind, ServiceError};
 use bethink_transcript::{CollapseId, CompactionId, SessionId};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Answer, Answered, Effect};
+use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::desk::{self, Desk};
 use crate::told::{cut, fenced, of_message};
 use crate::{EXPANDED_BYTES, EXPANDED_MESSAGE_BYTES, EXPANDED_MESSAGES};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+pub(crate) struct ExpandInput {
     /// A line of the summary with its numbers, such as [41], or words to look for; all messages by default
     #[serde(default)]
     #[schemars(with = "String")]
@@ -43,16 +43,16 @@ pub(crate) struct Input {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
+pub(crate) struct ExpandOutput {
     session_id: String,
-    messages: Vec<Shown>,
+    messages: Vec<ShownMessageOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Shown {
+struct ShownMessageOutput {
     seq: u64,
     role: String,
     created_at: String,
@@ -61,18 +61,16 @@ struct Shown {
     truncated: bool,
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new(
+pub(crate) fn described() -> Tool {
+    tool::<ExpandInput, ExpandOutput>(
         "expand",
+        "Expand a summary",
+        Effect::Reads,
         "The whole messages behind a summary: give its line, and read what was really said and done.",
-        rmcp::model::JsonObject::new(),
     )
-    .with_input_schema::<Input>()
-    .with_output_schema::<Output>()
-    .with_annotations(Effect::Reads.annotations("Expand a summary"))
 }
 
-pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+pub(crate) async fn call(desk: Desk, input: ExpandInput) -> Answered<ExpandOutput> {
     let session = desk.session(input.session_id, input.project_dir).await?;
     let limit = input.limit.unwrap_or(EXPANDED_MESSAGES);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -80,46 +78,52 @@ pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
         Some(id) => desk::uuid(id.trim(), "id")?,
         None => newest(&desk, session).await?,
     };
-    desk.daemon.session(session).await?;
+    desk.daemon.sessions.session(session).await?;
     let compaction = CompactionId(id);
     let pages = input.query.is_none();
     let (q, cursor) = (input.query, input.cursor);
-    let found = desk.daemon.expand(session, compaction, q.clone(), Some(limit), cursor.clone());
+    let found =
+        desk.daemon.sessions.expand(session, compaction, q.clone(), Some(limit), cursor.clone());
     let found = match found.await {
-        Err(refusal) if refusal.kind == Kind::NotFound => {
+        Err(refusal) if refusal.kind == ErrorKind::NotFound => {
             let span = CollapseId(id);
-            let behind = desk.daemon.expand_collapse(session, span, q, Some(limit), cursor);
+            let behind =
+                desk.daemon.sessions.expand_collapse(session, span, q, Some(limit), cursor);
             behind.await.map_err(|other| either(other, id))?
         }
         found => found?,
     };
     let output = within(session, found, pages);
     let text = text(&output);
-    Ok(Answer::new(output, text))
+    Ok(ToolAnswer::new(output, text))
 }
 
 /// Of those that stand.
-async fn newest(desk: &Desk, session: SessionId) -> Result<Uuid, Refusal> {
-    let made = desk.daemon.compactions(session).await?.compactions;
+async fn newest(desk: &Desk, session: SessionId) -> Result<Uuid, ServiceError> {
+    let made = desk.daemon.sessions.compactions(session).await?.compactions;
     let standing = made.iter().rfind(|one| one.undone_at.is_none());
     standing.map(|one| one.id).ok_or_else(|| {
-        Refusal::new(Kind::NotFound, "this session has no compaction: nothing is out of view")
-            .hint("search_history finds its messages")
+        ServiceError::new(
+            ErrorKind::NotFound,
+            "this session has no compaction: nothing is out of view",
+        )
+        .hint("search_history finds its messages")
     })
 }
 
-fn either(refusal: Refusal, id: Uuid) -> Refusal {
+fn either(refusal: ServiceError, id: Uuid) -> ServiceError {
     match refusal.kind {
-        Kind::NotFound => {
-            Refusal::new(Kind::NotFound, format!("the session has no compaction and no span {id}"))
-                .hint("without id it is the newest compaction")
-        }
+        ErrorKind::NotFound => ServiceError::new(
+            ErrorKind::NotFound,
+            format!("the session has no compaction and no span {id}"),
+        )
+        .hint("without id it is the newest compaction"),
         _ => refusal,
     }
 }
 
 /// As many messages as an answer holds. Where all are asked for, in pages, the cursor names the last of them.
-fn within(session: SessionId, found: api::Expanded, pages: bool) -> Output {
+fn within(session: SessionId, found: api::Expanded, pages: bool) -> ExpandOutput {
     let (mut messages, mut bytes) = (Vec::new(), 0);
     let all = found.messages.len();
     for message in found.messages {
@@ -129,9 +133,9 @@ fn within(session: SessionId, found: api::Expanded, pages: bool) -> Output {
             break;
         }
         bytes += text.len();
-        messages.push(Shown {
+        messages.push(ShownMessageOutput {
             seq: message.seq,
-            role: message.role,
+            role: message.role.to_string(),
             created_at: message.created_at,
             text: text.to_owned(),
             truncated,
@@ -141,10 +145,10 @@ fn within(session: SessionId, found: api::Expanded, pages: bool) -> Output {
         Some(last) if pages && messages.len() < all => Some(last.seq.to_string()),
         _ => found.next_cursor,
     };
-    Output { session_id: session.to_string(), messages, next_cursor }
+    ExpandOutput { session_id: session.to_string(), messages, next_cursor }
 }
 
-fn text(output: &Output) -> String {
+fn text(output: &ExpandOutput) -> String {
     if output.messages.is_empty() {
         return "No message behind it fits.".to_owned();
     }
@@ -156,7 +160,7 @@ fn text(output: &Output) -> String {
     format!("{}{more}", fenced(&shown.join("\n\n")))
 }
 
-fn shown(message: &Shown) -> String {
+fn shown(message: &ShownMessageOutput) -> String {
     let more = if message.truncated { "…" } else { "" };
     format!("[{}] {}: {}{more}", message.seq, message.role, message.text)
 }

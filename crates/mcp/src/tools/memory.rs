@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Answer, Answered, Effect};
+use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::desk::Desk;
 
 /// Flat, because a model fills in fields and not alternatives; the daemon checks what belongs to which command.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+pub(crate) struct MemoryInput {
     command: Verb,
     /// /memories, or a file or folder below it; files end with .md
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,29 +69,29 @@ enum Verb {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
+pub(crate) struct MemoryOutput {
     content: String,
     is_error: bool,
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new(
+pub(crate) fn described() -> Tool {
+    tool::<MemoryInput, MemoryOutput>(
         "memory",
+        "Memory files",
+        Effect::Replaces,
         "The project's memory as files under /memories: view, create, edit, delete, rename. What was there is kept \
          as a version. /memories/team can only be read.",
-        rmcp::model::JsonObject::new(),
     )
-    .with_input_schema::<Input>()
-    .with_output_schema::<Output>()
-    .with_annotations(Effect::Replaces.annotations("Memory files"))
 }
 
-pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+pub(crate) async fn call(desk: Desk, input: MemoryInput) -> Answered<MemoryOutput> {
     let project_dir = desk.project(input.project_dir.clone())?;
     let session_id = desk.session_if_named(None)?;
-    let input: Value = serde_json::to_value(input).map_err(bethink_daemon::Refusal::internal)?;
+    let input: Value =
+        serde_json::to_value(input).map_err(bethink_service::ServiceError::internal)?;
     let call = api::MemoryToolCall { project_dir, input, session_id };
-    let api::MemoryToolResult { content, is_error } = desk.daemon.memory_tool(call).await?;
-    let output = Output { content: content.clone(), is_error };
-    Ok(Answer { value: output, text: content, is_error })
+    let api::MemoryToolResult { content, is_error } =
+        desk.daemon.memories.memory_tool(call).await?;
+    let output = MemoryOutput { content: content.clone(), is_error };
+    Ok(ToolAnswer { value: output, text: content, is_error })
 }

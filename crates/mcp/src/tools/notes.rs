@@ -5,7 +5,7 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Answered, Effect};
+use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::NOTES_BYTES;
 use crate::desk::Desk;
 use crate::told::{cut, fenced};
@@ -13,7 +13,7 @@ use bethink_memdir::prompt::guarded;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+pub(crate) struct NotesInput {
     /// A session's id, or "last"
     #[serde(default)]
     #[schemars(with = "String")]
@@ -25,7 +25,7 @@ pub(crate) struct Input {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
+pub(crate) struct NotesOutput {
     session_id: String,
     /// The newest message that they cover
     through_seq: u64,
@@ -33,28 +33,26 @@ pub(crate) struct Output {
     truncated: bool,
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new(
+pub(crate) fn described() -> Tool {
+    tool::<NotesInput, NotesOutput>(
         "notes",
+        "Notes",
+        Effect::Reads,
         "The notes of a session: what it is about, where it stands, files, errors and what came of them.",
-        rmcp::model::JsonObject::new(),
     )
-    .with_input_schema::<Input>()
-    .with_output_schema::<Output>()
-    .with_annotations(Effect::Reads.annotations("Notes"))
 }
 
-pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+pub(crate) async fn call(desk: Desk, input: NotesInput) -> Answered<NotesOutput> {
     let id = desk.session(input.session_id, input.project_dir).await?;
-    let notes = desk.daemon.notes(id).await?;
+    let notes = desk.daemon.notes.notes(id).await?;
     let (shown, truncated) = cut(&notes.text, NOTES_BYTES);
     let through = notes.through;
     let text = format!("Notes of session {id}, up to its message {through}.\n{}", fenced(shown));
-    let output = Output {
+    let output = NotesOutput {
         session_id: id.to_string(),
         through_seq: through,
         text: guarded(shown).into_owned(),
         truncated,
     };
-    Ok(Answer::new(output, text))
+    Ok(ToolAnswer::new(output, text))
 }

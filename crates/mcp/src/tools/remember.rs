@@ -1,17 +1,17 @@
 //! `remember`: something that later sessions should know.
 
 use bethink_api as api;
-use bethink_daemon::Remembered;
+use bethink_memories::Remembered;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Answered, Effect};
+use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::desk::Desk;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+pub(crate) struct RememberInput {
     /// In sentences that stand alone, with the reason; no secrets
     text: String,
     /// The topic's name; found from the text by default
@@ -19,16 +19,16 @@ pub(crate) struct Input {
     #[schemars(with = "String")]
     name: Option<String>,
     #[serde(rename = "type", default)]
-    #[schemars(with = "Sort")]
-    kind: Option<Sort>,
+    #[schemars(with = "MemorySort")]
+    kind: Option<MemorySort>,
     /// One line that says what it is about
     #[serde(default)]
     #[schemars(with = "String")]
     description: Option<String>,
     /// `team` proposes it: a person decides
     #[serde(default)]
-    #[schemars(with = "Scope")]
-    scope: Option<Scope>,
+    #[schemars(with = "RememberScope")]
+    scope: Option<RememberScope>,
     /// The session that it was learnt in
     #[serde(default)]
     #[schemars(with = "String")]
@@ -42,7 +42,7 @@ pub(crate) struct Input {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Sort {
+enum MemorySort {
     User,
     Feedback,
     Project,
@@ -52,13 +52,13 @@ enum Sort {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Scope {
+enum RememberScope {
     Private,
     Team,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
+pub(crate) struct RememberOutput {
     /// `created`, or `proposed` to the team
     outcome: String,
     scope: String,
@@ -75,19 +75,17 @@ pub(crate) struct Output {
     warnings: Vec<String>,
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new(
+pub(crate) fn described() -> Tool {
+    tool::<RememberInput, RememberOutput>(
         "remember",
+        "Remember",
+        Effect::Adds,
         "Remember something for later sessions of this project: a preference, a decision with its reason, a trap. \
          Not what code or git tell anyway.",
-        rmcp::model::JsonObject::new(),
     )
-    .with_input_schema::<Input>()
-    .with_output_schema::<Output>()
-    .with_annotations(Effect::Adds.annotations("Remember"))
 }
 
-pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberOutput> {
     let request = api::Remember {
         project_dir: desk.project(input.project_dir)?,
         text: input.text,
@@ -97,13 +95,13 @@ pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
         scope: input.scope.map(|scope| scope.as_str().to_owned()),
         session_id: desk.session_if_named(input.session_id.as_deref())?,
     };
-    let (output, text) = match desk.daemon.remember_for_agent(request).await? {
+    let (output, text) = match desk.daemon.memories.remember_for_agent(request).await? {
         Remembered::Written(done) => {
             let mut text = format!("Remembered as {:?} in {}", done.name, done.path);
             for warning in &done.warnings {
                 text.push_str(&format!("\nNote: {warning}"));
             }
-            let output = Output {
+            let output = RememberOutput {
                 outcome: done.outcome,
                 scope: done.scope,
                 name: done.name,
@@ -118,9 +116,9 @@ pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
                 "Proposed to the team as {:?}. It is not remembered until a person approves it.",
                 proposal.name
             );
-            let output = Output {
+            let output = RememberOutput {
                 outcome: "proposed".to_owned(),
-                scope: Scope::Team.as_str().to_owned(),
+                scope: RememberScope::Team.as_str().to_owned(),
                 name: proposal.name,
                 path: None,
                 proposal_id: Some(proposal.id.to_string()),
@@ -129,10 +127,10 @@ pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
             (output, text)
         }
     };
-    Ok(Answer::new(output, text))
+    Ok(ToolAnswer::new(output, text))
 }
 
-impl Sort {
+impl MemorySort {
     fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -143,7 +141,7 @@ impl Sort {
     }
 }
 
-impl Scope {
+impl RememberScope {
     fn as_str(self) -> &'static str {
         match self {
             Self::Private => "private",

@@ -1,19 +1,18 @@
 //! `search_history`: what was said and done, before and after every compaction.
 
 use bethink_api as api;
-use bethink_daemon::SearchRequest;
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Answered, Effect};
+use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::HITS;
 use crate::desk::Desk;
 use crate::told::{fenced, line};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+pub(crate) struct SearchInput {
     /// Words that were used, or a question; "quoted words" stand together
     query: String,
     /// Only this session, or "last"; all of the project by default
@@ -31,14 +30,14 @@ pub(crate) struct Input {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
-    hits: Vec<Hit>,
+pub(crate) struct SearchOutput {
+    hits: Vec<SearchHitOutput>,
     /// False while the index is still being made
     complete: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Hit {
+struct SearchHitOutput {
     session_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -54,50 +53,49 @@ struct Hit {
     answers: Option<String>,
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new(
+pub(crate) fn described() -> Tool {
+    tool::<SearchInput, SearchOutput>(
         "search_history",
+        "Search history",
+        Effect::Reads,
         "Find messages of earlier and present sessions: what was said, run, read or decided, also what compactions \
          have taken out of view.",
-        rmcp::model::JsonObject::new(),
     )
-    .with_input_schema::<Input>()
-    .with_output_schema::<Output>()
-    .with_annotations(Effect::Reads.annotations("Search history"))
 }
 
-pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+pub(crate) async fn call(desk: Desk, input: SearchInput) -> Answered<SearchOutput> {
     let limit = usize::try_from(input.limit.unwrap_or(HITS)).unwrap_or(usize::MAX);
-    let request = SearchRequest { q: input.query, limit: Some(limit), ..SearchRequest::default() };
+    let request = api::SearchQuery { q: input.query, limit: Some(limit), ..Default::default() };
     let found = match input.session_id.filter(|id| !id.trim().is_empty()) {
         Some(id) => {
             let id = desk.session(Some(id), input.project_dir).await?;
-            desk.daemon.search(id, &request).await?
+            desk.daemon.search.search(id, &request).await?
         }
         None => {
             let dir = desk.project_of_sessions(desk.project(input.project_dir)?).await?;
-            desk.daemon.search_project(dir, &request).await?
+            desk.daemon.search.search_project(dir, &request).await?
         }
     };
-    let output = Output { hits: found.hits.iter().map(out).collect(), complete: found.complete };
+    let output =
+        SearchOutput { hits: found.hits.iter().map(out).collect(), complete: found.complete };
     let text = text(&output);
-    Ok(Answer::new(output, text))
+    Ok(ToolAnswer::new(output, text))
 }
 
-fn out(hit: &api::SearchHit) -> Hit {
+fn out(hit: &api::SearchHit) -> SearchHitOutput {
     let call = |call: &api::AnsweredCall| line(&format!("{} {}", call.tool, call.input));
-    Hit {
+    SearchHitOutput {
         session_id: hit.session_id.to_string(),
         title: hit.title.as_deref().map(line),
         seq: hit.seq,
-        role: hit.role.clone(),
+        role: hit.role.to_string(),
         created_at: hit.created_at.clone(),
         snippet: line(&hit.snippet),
         answers: hit.answers.as_ref().map(call),
     }
 }
 
-fn text(output: &Output) -> String {
+fn text(output: &SearchOutput) -> String {
     let later = match output.complete {
         true => "",
         false => " Not all of it is indexed yet: ask again in a while.",
@@ -112,7 +110,7 @@ fn text(output: &Output) -> String {
     )
 }
 
-fn shown(hit: &Hit) -> String {
+fn shown(hit: &SearchHitOutput) -> String {
     let call = hit.answers.as_ref().map_or_else(String::new, |call| format!(" to {call}"));
     let day = hit.created_at.get(..10).unwrap_or_default();
     format!("[{}] {day} {}{call}, session {}: {}", hit.seq, hit.role, hit.session_id, hit.snippet)

@@ -5,17 +5,17 @@ use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Answered, Effect};
+use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::desk::Desk;
 use crate::told::{fenced, line};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+pub(crate) struct TodosInput {
     /// The whole new list; without it the list is read
     #[serde(default)]
-    #[schemars(with = "Vec<Todo>")]
-    todos: Option<Vec<Todo>>,
+    #[schemars(with = "Vec<TodoInput>")]
+    todos: Option<Vec<TodoInput>>,
     /// A session's id, or "last"
     #[serde(default)]
     #[schemars(with = "String")]
@@ -29,116 +29,93 @@ pub(crate) struct Input {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-struct Todo {
+struct TodoInput {
     #[serde(default)]
     id: String,
     content: String,
-    status: Status,
+    #[schemars(with = "Status")]
+    status: api::TodoStatus,
     #[serde(default)]
-    priority: Priority,
+    #[schemars(with = "Priority")]
+    priority: api::TodoPriority,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
 enum Status {
     Pending,
     InProgress,
     Completed,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
 enum Priority {
     High,
-    #[default]
     Medium,
     Low,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
+pub(crate) struct TodosOutput {
     session_id: String,
-    todos: Vec<Todo>,
+    todos: Vec<TodoInput>,
 }
 
-pub(crate) fn tool() -> Tool {
-    Tool::new(
+pub(crate) fn described() -> Tool {
+    tool::<TodosInput, TodosOutput>(
         "todos",
+        "Todos",
+        Effect::Replaces,
         "Read a session's todo list, or replace it. It survives compactions.",
-        rmcp::model::JsonObject::new(),
     )
-    .with_input_schema::<Input>()
-    .with_output_schema::<Output>()
-    .with_annotations(Effect::Replaces.annotations("Todos"))
 }
 
-pub(crate) async fn call(desk: Desk, input: Input) -> Answered<Output> {
+pub(crate) async fn call(desk: Desk, input: TodosInput) -> Answered<TodosOutput> {
     let id = desk.session(input.session_id, input.project_dir).await?;
     let list = match input.todos {
         Some(todos) => {
             let todos = api::Todos { todos: todos.into_iter().map(Into::into).collect() };
-            desk.daemon.put_todos(id, todos).await?
+            desk.daemon.sessions.put_todos(id, todos).await?
         }
-        None => desk.daemon.todos(id).await?,
+        None => desk.daemon.sessions.todos(id).await?,
     };
-    let todos: Vec<Todo> = list.todos.into_iter().map(Into::into).collect();
+    let todos: Vec<TodoInput> = list.todos.into_iter().map(Into::into).collect();
     let text = match todos.is_empty() {
         true => "The list is empty.".to_owned(),
         false => fenced(&todos.iter().map(shown).collect::<Vec<_>>().join("\n")),
     };
-    Ok(Answer::new(Output { session_id: id.to_string(), todos }, text))
+    Ok(ToolAnswer::new(TodosOutput { session_id: id.to_string(), todos }, text))
 }
 
-fn shown(todo: &Todo) -> String {
+fn shown(todo: &TodoInput) -> String {
     let mark = match todo.status {
-        Status::Pending => " ",
-        Status::InProgress => ">",
-        Status::Completed => "x",
+        api::TodoStatus::Pending => " ",
+        api::TodoStatus::InProgress => ">",
+        api::TodoStatus::Completed => "x",
     };
     let priority = match todo.priority {
-        Priority::High => " (high)",
-        Priority::Medium => "",
-        Priority::Low => " (low)",
+        api::TodoPriority::High => " (high)",
+        api::TodoPriority::Medium => "",
+        api::TodoPriority::Low => " (low)",
     };
     format!("[{mark}] {}{priority}", todo.content)
 }
 
-impl From<Todo> for api::Todo {
-    fn from(todo: Todo) -> Self {
-        Self {
-            id: todo.id,
-            content: todo.content,
-            status: match todo.status {
-                Status::Pending => api::TodoStatus::Pending,
-                Status::InProgress => api::TodoStatus::InProgress,
-                Status::Completed => api::TodoStatus::Completed,
-            },
-            priority: match todo.priority {
-                Priority::High => api::TodoPriority::High,
-                Priority::Medium => api::TodoPriority::Medium,
-                Priority::Low => api::TodoPriority::Low,
-            },
-        }
+impl From<TodoInput> for api::Todo {
+    fn from(todo: TodoInput) -> Self {
+        let TodoInput { id, content, status, priority } = todo;
+        Self { id, content, status, priority }
     }
 }
 
-impl From<api::Todo> for Todo {
+impl From<api::Todo> for TodoInput {
     fn from(todo: api::Todo) -> Self {
-        Self {
-            id: line(&todo.id),
-            content: line(&todo.content),
-            status: match todo.status {
-                api::TodoStatus::Pending => Status::Pending,
-                api::TodoStatus::InProgress => Status::InProgress,
-                api::TodoStatus::Completed => Status::Completed,
-            },
-            priority: match todo.priority {
-                api::TodoPriority::High => Priority::High,
-                api::TodoPriority::Medium => Priority::Medium,
-                api::TodoPriority::Low => Priority::Low,
-            },
-        }
+        let api::Todo { status, priority, .. } = todo;
+        Self { id: line(&todo.id), content: line(&todo.content), status, priority }
     }
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use bethink_memdir::{Hash, Scope};
 
-use crate::draft::Draft;
-use crate::error::{FileError, Why};
-use crate::file::File;
+use crate::draft::FileDraft;
+use crate::error::{FileError, UnusableReason};
+use crate::file::DirectoryFile;
 use crate::root::{Follow, MemoryRoot};
 
 /// "theirs" was saved, our draft took its place, and now lies there as "mine".
@@ -32,11 +32,11 @@ impl Late {
         fs::write(dir.path().join("fog.md"), "theirs").unwrap();
         let late = Self { root, _dir: dir };
         let place = late.root.find(&file()).unwrap().unwrap();
-        let draft = Draft::write(&place, b"mine", 0o600).unwrap();
+        let draft = FileDraft::write(&place, b"mine", 0o600).unwrap();
         assert!(late.root.abilities.exchange(&place.dir, &draft.name, &place.name).unwrap());
         meanwhile(&late);
         let displaced = late.root.give_back(&file(), &place, draft);
-        let texts = |all: Vec<crate::Content>| {
+        let texts = |all: Vec<crate::FileContent>| {
             all.into_iter().map(|c| String::from_utf8(c.bytes).unwrap()).collect()
         };
         (late, displaced.map(texts))
@@ -53,8 +53,8 @@ impl Late {
     }
 }
 
-fn file() -> File {
-    File::parse("fog.md").unwrap()
+fn file() -> DirectoryFile {
+    DirectoryFile::parse("fog.md").unwrap()
 }
 
 #[test]
@@ -120,6 +120,9 @@ fn what_came_out_and_is_no_file_goes_back() {
     fs::create_dir(&path).unwrap();
     let root = MemoryRoot::create(dir.path(), Scope::Private, Follow::No).unwrap();
     let late = root.put_over(&file(), Hash::of(b"a file"), b"mine");
-    assert!(matches!(late, Err(FileError::Strange { why: Why::NotAFile, .. })), "{late:?}");
+    assert!(
+        matches!(late, Err(FileError::Strange { why: UnusableReason::NotAFile, .. })),
+        "{late:?}"
+    );
     assert!(path.is_dir());
 }

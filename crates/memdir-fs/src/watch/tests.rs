@@ -14,9 +14,9 @@ use bethink_memdir::Scope;
 use notify::event::{CreateKind, Flag};
 use notify::{Event, EventKind, RecursiveMode};
 
-use super::{Shared, System, Watch, system};
+use super::{System, Watch, WatchState, system};
 use crate::dirty::Dirty;
-use crate::file::File;
+use crate::file::DirectoryFile;
 use crate::root::Follow;
 
 /// Far above what a change takes, far below what a person waits.
@@ -26,7 +26,7 @@ struct Scene {
     dir: tempfile::TempDir,
     watch: Watch,
     changes: Receiver<(PathBuf, Dirty)>,
-    shared: Arc<Mutex<Option<Arc<Shared>>>>,
+    shared: Arc<Mutex<Option<Arc<WatchState>>>>,
 }
 
 impl Scene {
@@ -34,13 +34,13 @@ impl Scene {
         Self::on(system)
     }
 
-    fn on(system: impl FnOnce(Arc<Shared>) -> notify::Result<System>) -> Self {
+    fn on(system: impl FnOnce(Arc<WatchState>) -> notify::Result<System>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("memory")).unwrap();
         let (send, changes) = channel();
         let shared = Arc::new(Mutex::new(None));
         let handed = Arc::clone(&shared);
-        let system = move |shared: Arc<Shared>| {
+        let system = move |shared: Arc<WatchState>| {
             *handed.lock().unwrap() = Some(Arc::clone(&shared));
             system(shared)
         };
@@ -78,12 +78,12 @@ impl Scene {
     }
 
     fn until_file(&self, path: &str) {
-        let file = File::parse(path).unwrap();
+        let file = DirectoryFile::parse(path).unwrap();
         self.until(|dirty| matches!(dirty, Dirty::Files(files) if files.contains(&file)));
     }
 
     fn until_touched(&self, path: &str) {
-        let file = File::parse(path).unwrap();
+        let file = DirectoryFile::parse(path).unwrap();
         self.until(|dirty| match dirty {
             Dirty::Everything => true,
             Dirty::Files(files) => files.contains(&file),
@@ -93,7 +93,7 @@ impl Scene {
     /// Everything that is told until a change that comes last.
     fn all_before(&self, last: &str) -> BTreeSet<String> {
         self.save(last);
-        let last = File::parse(last).unwrap();
+        let last = DirectoryFile::parse(last).unwrap();
         let mut told = BTreeSet::new();
         loop {
             match self.changes.recv_timeout(PATIENCE).unwrap().1 {

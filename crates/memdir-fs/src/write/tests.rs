@@ -8,15 +8,15 @@ use std::time::Duration;
 use bethink_harness::disk::Disk;
 use bethink_memdir::{Hash, Scope};
 
-use super::{Expected, Removed, Replaced};
-use crate::draft::Draft;
+use super::{Expected, Replaced};
+use crate::draft::FileDraft;
 use crate::error::FileError;
-use crate::file::File;
+use crate::file::DirectoryFile;
 use crate::rename::Abilities;
 use crate::root::{Follow, MemoryRoot};
 
-fn file() -> File {
-    File::parse("fog.md").unwrap()
+fn file() -> DirectoryFile {
+    DirectoryFile::parse("fog.md").unwrap()
 }
 
 fn over(root: &MemoryRoot, before: &str, text: &str) -> Result<Replaced, FileError> {
@@ -32,7 +32,7 @@ fn a_full_disk_leaves_the_old_file_and_heals() {
     let _ = root.replace(&file(), Expected::Absent, b"old").unwrap();
     let large = "x".repeat(128 << 10);
     assert!(matches!(over(&root, "old", &large), Err(FileError::NoRoom { .. })));
-    let new = root.replace(&File::Index, Expected::Absent, large.as_bytes());
+    let new = root.replace(&DirectoryFile::Index, Expected::Absent, large.as_bytes());
     assert!(matches!(new, Err(FileError::NoRoom { .. })));
     assert_eq!(root.read(&file()).unwrap().unwrap().bytes, b"old");
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "no draft stays");
@@ -61,9 +61,9 @@ fn a_directory_that_goes_during_a_write_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let memory = dir.path().join("memory");
         let root = MemoryRoot::create(&memory, Scope::Private, Follow::No).unwrap();
-        let file = File::parse("plans/fog.md").unwrap();
+        let file = DirectoryFile::parse("plans/fog.md").unwrap();
         let place = root.find_or_make(&file).unwrap();
-        let draft = Draft::write(&place, b"mine", 0o600).unwrap();
+        let draft = FileDraft::write(&place, b"mine", 0o600).unwrap();
         root.abilities.place(&place.dir, &draft.name, &place.name).unwrap();
         assert!(matches!(root.done(&place, &draft, None), Ok(Replaced::Done { .. })));
         let moved: std::path::PathBuf = memory.join(moved).components().collect();
@@ -103,7 +103,7 @@ fn every_file_system_compares_and_swaps() {
 
         let editor = fs::OpenOptions::new().write(true).open(&path).unwrap();
         let removed = root.remove(&file(), Hash::of(b"theirs")).unwrap();
-        assert!(matches!(removed, Removed::Done { before } if before.bytes == b"theirs"));
+        assert!(matches!(removed, Replaced::Removed { before } if before.bytes == b"theirs"));
         std::io::Write::write_all(&mut &editor, b"late").unwrap();
         let settled = root.settle(Duration::ZERO);
         assert_eq!(settled.len(), 1, "{able:?}");

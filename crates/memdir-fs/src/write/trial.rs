@@ -13,7 +13,7 @@ use bethink_memdir::{Hash, Scope};
 
 use crate::limits::GRACE;
 use crate::rename::Abilities;
-use crate::{Expected, File, Follow, MemoryRoot, Replaced};
+use crate::{DirectoryFile, Expected, Follow, MemoryRoot, Replaced};
 
 const SIZE: Size = Size { files: 10, writers: 20, edits: 100, git: false };
 
@@ -85,21 +85,23 @@ impl Root {
 
 impl Door for Root {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
-        self.root.read(&File::parse(path).unwrap()).unwrap().map(|content| content.bytes)
+        self.root.read(&DirectoryFile::parse(path).unwrap()).unwrap().map(|content| content.bytes)
     }
 
     fn write(&self, path: &str, before: Option<&[u8]>, text: &[u8]) -> Answer {
         let expected = before.map_or(Expected::Absent, |before| Expected::Hash(Hash::of(before)));
-        match self.root.replace(&File::parse(path).unwrap(), expected, text) {
+        match self.root.replace(&DirectoryFile::parse(path).unwrap(), expected, text) {
             Ok(Replaced::Done { before, .. }) => {
                 self.history.keep(path, text);
                 before.iter().for_each(|before| self.history.keep(path, &before.bytes));
                 Answer::Written
             }
-            Ok(Replaced::Same { .. }) => Answer::Written,
             Ok(Replaced::Conflict(conflict)) => {
                 conflict.displaced.iter().for_each(|text| self.history.keep(path, &text.bytes));
                 Answer::Conflict
+            }
+            Ok(Replaced::Same { .. } | Replaced::Removed { .. } | Replaced::Absent) => {
+                Answer::Written
             }
             Err(error) => Answer::Refused(error.to_string()),
         }

@@ -8,7 +8,7 @@ const BOM: &str = "\u{feff}";
 
 /// Front matter as a piece of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct FrontMatterBlock {
     /// From the first mark to the end of the line of the last; the body follows.
     pub(super) outer: Range<usize>,
     /// Between the marks.
@@ -20,7 +20,7 @@ pub(super) struct Block {
 }
 
 /// `None` where the first line that says something is no `---`.
-pub(super) fn find(text: &str) -> Option<Block> {
+pub(super) fn find(text: &str) -> Option<FrontMatterBlock> {
     let start = first_words(text)?;
     let head = &text[..text.floor_char_boundary(start + HEADER_BYTES)];
     let mut lines = lines(head, start);
@@ -30,11 +30,11 @@ pub(super) fn find(text: &str) -> Option<Block> {
         if matches!(head[line.clone()].trim_end(), "---" | "...") {
             let inner = first.end..line.start;
             let readable = first.end..inner.end.min(limit).max(first.end);
-            return Some(Block { outer: start..line.end, inner, readable, ended: true });
+            return Some(FrontMatterBlock { outer: start..line.end, inner, readable, ended: true });
         }
     }
     let inner = first.end..run_end(&head[..limit.max(first.end)], first.end);
-    Some(Block { outer: start..inner.end, readable: inner.clone(), inner, ended: false })
+    Some(FrontMatterBlock { outer: start..inner.end, readable: inner.clone(), inner, ended: false })
 }
 
 /// Lines with their ends, from `start` on.

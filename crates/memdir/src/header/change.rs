@@ -2,17 +2,16 @@
 
 use std::ops::Range;
 
-use super::block::{self, Block};
+use super::block::{self, FrontMatterBlock};
 use super::gather::{self, Names};
 use super::write::{line, scalar, source};
-use super::{Header, Kind, Source, lines, read, write};
+use super::{Header, MemoryKind, Source, lines, read, write};
 
-/// One key and what it is to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change<'a> {
+pub enum HeaderChange<'a> {
     Name(&'a str),
     Description(&'a str),
-    Kind(Kind),
+    Kind(MemoryKind),
     /// RFC 3339.
     Modified(&'a str),
     Source(&'a Source),
@@ -27,7 +26,7 @@ pub struct Unchangeable {
 
 /// The text with these keys: where one stands it is changed there, at the top or under
 /// `metadata:`, else it is added as the last. A text without front matter gets one.
-pub fn with(text: &str, changes: &[Change<'_>]) -> Result<String, Unchangeable> {
+pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchangeable> {
     let before = read(text);
     if before.header_range.is_empty() {
         return Ok(fresh(text, changes));
@@ -48,7 +47,7 @@ pub fn with(text: &str, changes: &[Change<'_>]) -> Result<String, Unchangeable> 
 }
 
 /// A new header before a text that has none, behind the mark of its encoding.
-fn fresh(text: &str, changes: &[Change<'_>]) -> String {
+fn fresh(text: &str, changes: &[HeaderChange<'_>]) -> String {
     let mut header = Header::default();
     changes.iter().for_each(|change| change.put(&mut header));
     let (mark, body) = text.split_at(block::after_bom(text));
@@ -58,7 +57,7 @@ fn fresh(text: &str, changes: &[Change<'_>]) -> String {
     format!("{mark}{head}{free}{body}")
 }
 
-fn one(text: &str, change: &Change<'_>) -> Result<String, Unchangeable> {
+fn one(text: &str, change: &HeaderChange<'_>) -> Result<String, Unchangeable> {
     let block = block::find(text).ok_or_else(|| unchangeable("it can't be found"))?;
     if !block.ended {
         return Err(unchangeable("it has no end, a line `---`"));
@@ -75,49 +74,51 @@ fn one(text: &str, change: &Change<'_>) -> Result<String, Unchangeable> {
     Ok([&text[..range.start], &new, &text[range.end..]].concat())
 }
 
-impl Change<'_> {
+impl HeaderChange<'_> {
     fn names(&self) -> Names {
         match self {
-            Change::Name(_) => gather::NAME,
-            Change::Description(_) => gather::DESCRIPTION,
-            Change::Kind(_) => gather::KIND,
-            Change::Modified(_) => gather::MODIFIED,
-            Change::Source(_) => gather::SOURCE,
+            HeaderChange::Name(_) => gather::NAME,
+            HeaderChange::Description(_) => gather::DESCRIPTION,
+            HeaderChange::Kind(_) => gather::KIND,
+            HeaderChange::Modified(_) => gather::MODIFIED,
+            HeaderChange::Source(_) => gather::SOURCE,
         }
     }
 
     /// As it will be read.
     fn put(&self, header: &mut Header) {
         match *self {
-            Change::Name(text) => header.name = one_line(text),
-            Change::Description(text) => header.description = one_line(text),
-            Change::Kind(kind) => header.kind = Some(kind),
-            Change::Modified(text) => header.modified = one_line(text),
-            Change::Source(source) => header.source = Some(source.clone()),
+            HeaderChange::Name(text) => header.name = one_line(text),
+            HeaderChange::Description(text) => header.description = one_line(text),
+            HeaderChange::Kind(kind) => header.kind = Some(kind),
+            HeaderChange::Modified(text) => header.modified = one_line(text),
+            HeaderChange::Source(source) => header.source = Some(source.clone()),
         }
     }
 
     fn value(&self) -> String {
         match *self {
-            Change::Name(text) | Change::Description(text) | Change::Modified(text) => {
+            HeaderChange::Name(text)
+            | HeaderChange::Description(text)
+            | HeaderChange::Modified(text) => {
                 one_line(text).map_or_else(String::new, |line| scalar(&line))
             }
-            Change::Kind(kind) => kind.to_string(),
-            Change::Source(_) => String::new(),
+            HeaderChange::Kind(kind) => kind.to_string(),
+            HeaderChange::Source(_) => String::new(),
         }
     }
 
     fn added(&self, indent: &str, end: &str) -> String {
         match self {
-            Change::Source(what) => source(what, indent, end),
+            HeaderChange::Source(what) => source(what, indent, end),
             _ => format!("{indent}{}: {}{end}", self.names()[0], self.value()),
         }
     }
 
     /// In place of a row: its key, its distance and its comment stay.
-    fn rewritten(&self, text: &str, row: &Row) -> String {
+    fn rewritten(&self, text: &str, row: &HeaderRow) -> String {
         let end = if text[row.range.clone()].ends_with("\r\n") { "\r\n" } else { "\n" };
-        if let Change::Source(what) = self {
+        if let HeaderChange::Source(what) = self {
             return source(what, &text[row.indent.clone()], end);
         }
         let gap = match &text[row.gap.clone()] {
@@ -131,7 +132,7 @@ impl Change<'_> {
 
 /// A key with its value, which may go on over several lines.
 #[derive(Debug)]
-struct Row {
+struct HeaderRow {
     /// All of its lines, line ends included.
     range: Range<usize>,
     indent: Range<usize>,
@@ -143,7 +144,7 @@ struct Row {
 }
 
 /// Every line that begins a key, with what belongs to it.
-fn rows(text: &str, block: &Block) -> Vec<Row> {
+fn rows(text: &str, block: &FrontMatterBlock) -> Vec<HeaderRow> {
     let lines: Vec<Range<usize>> =
         block::lines(&text[..block.readable.end], block.inner.start).collect();
     let row = |(at, line): (usize, &Range<usize>)| {
@@ -165,7 +166,7 @@ fn rows(text: &str, block: &Block) -> Vec<Row> {
     lines.iter().enumerate().filter_map(row).collect()
 }
 
-fn row(text: &str, line: &Range<usize>) -> Option<Row> {
+fn row(text: &str, line: &Range<usize>) -> Option<HeaderRow> {
     let whole = &text[line.clone()];
     let indent = indent_of(text, line);
     let (key, _) = lines::key(whole)?;
@@ -175,7 +176,7 @@ fn row(text: &str, line: &Range<usize>) -> Option<Row> {
     let value = text[colon..line.start + words.len()].trim_start();
     let start = line.start + words.len() - value.len();
     let comment = start + comment(value)..line.start + words.len();
-    Some(Row { range: line.clone(), indent, key, gap: colon..start, comment })
+    Some(HeaderRow { range: line.clone(), indent, key, gap: colon..start, comment })
 }
 
 /// Where a comment begins in a value, with the space before it; the end without one.
@@ -190,24 +191,19 @@ fn comment(value: &str) -> usize {
 }
 
 /// As reading looks for it: by each name at the top, then under `metadata:`.
-fn find<'a>(text: &str, rows: &'a [Row], names: Names) -> Option<&'a Row> {
+fn find<'a>(text: &str, rows: &'a [HeaderRow], names: Names) -> Option<&'a HeaderRow> {
     let top = rows.first()?.indent.len();
-    let nests = || {
-        let nest = |row: &&Row| row.indent.len() == top && is(text, row, gather::NEST);
-        rows.iter().filter(nest)
+    let is = |row: &HeaderRow, name: &str| gather::same(&text[row.key.clone()], name);
+    let at_top = |row: &HeaderRow| row.indent.len() == top;
+    let holds = |nest: &HeaderRow, row: &HeaderRow| {
+        let inside = nest.range.start < row.range.start && row.range.end <= nest.range.end;
+        inside && at_top(nest) && is(nest, gather::NEST)
     };
-    let at_top = |row: &Row| row.indent.len() == top;
-    let nested = |row: &Row| {
-        nests().any(|nest| nest.range.start < row.range.start && row.range.end <= nest.range.end)
-    };
-    let look = |held: &dyn Fn(&Row) -> bool| {
-        names.iter().find_map(|name| rows.iter().find(|row| held(row) && is(text, row, name)))
+    let nested = |row: &HeaderRow| rows.iter().any(|nest| holds(nest, row));
+    let look = |held: &dyn Fn(&HeaderRow) -> bool| {
+        names.iter().find_map(|name| rows.iter().find(|row| held(row) && is(row, name)))
     };
     look(&at_top).or_else(|| look(&nested))
-}
-
-fn is(text: &str, row: &Row, name: &str) -> bool {
-    gather::same(&text[row.key.clone()], name)
 }
 
 fn indent_of(text: &str, line: &Range<usize>) -> Range<usize> {

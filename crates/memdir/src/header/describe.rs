@@ -10,10 +10,7 @@ const LINES: usize = 60;
 impl Header {
     /// The description; without one the first heading of the body, or else its first sentence.
     pub fn described(&self, body: &str) -> String {
-        match &self.description {
-            Some(description) => description.clone(),
-            None => made(body),
-        }
+        self.description.clone().unwrap_or_else(|| made(body))
     }
 }
 

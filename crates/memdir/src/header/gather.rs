@@ -2,8 +2,8 @@
 //!
 //! Keys stand at the top or under `metadata:`, in any case; some tools call them otherwise.
 
-use super::yaml::Node;
-use super::{Header, Kind, Source, VALUE_CHARS};
+use super::yaml::YamlNode;
+use super::{Header, MemoryKind, Source, VALUE_CHARS};
 
 /// A key and what else it is called, best first.
 pub(super) type Names = &'static [&'static str];
@@ -19,43 +19,43 @@ const SESSION: Names = &["originsessionid"];
 pub(super) const NEST: &str = "metadata";
 
 /// Whether one of the keys is known: a map without any is no header.
-pub(super) fn is_header(root: &Node) -> bool {
+pub(super) fn is_header(root: &YamlNode) -> bool {
     [NAME, DESCRIPTION, KIND, MODIFIED, SOURCE, SESSION]
         .into_iter()
         .any(|names| look(root, names).is_some())
         || root.entries().iter().any(|(key, _)| same(key, NEST))
 }
 
-pub(super) fn gather(root: &Node) -> Header {
-    let mut header = Header::default();
+pub(super) fn gather(root: &YamlNode) -> Header {
     let mut faults = Vec::new();
-    header.name = value(root, NAME, &mut faults);
-    header.description = value(root, DESCRIPTION, &mut faults);
-    header.modified = value(root, MODIFIED, &mut faults);
-    header.kind = kind(root, &mut faults);
-    header.source = source(root);
-    header.faults = faults;
-    header
+    Header {
+        name: value(root, NAME, &mut faults),
+        description: value(root, DESCRIPTION, &mut faults),
+        modified: value(root, MODIFIED, &mut faults),
+        kind: kind(root, &mut faults),
+        source: source(root),
+        faults,
+    }
 }
 
 /// Whether a key of a file is this one.
 pub(super) fn same(key: &str, name: &str) -> bool {
-    let folded = key.trim().chars().map(|c| if matches!(c, '-' | ' ') { '_' } else { c });
-    folded.eq(name.chars()) || key.trim().replace(['-', ' '], "_").eq_ignore_ascii_case(name)
+    key.trim().replace(['-', ' '], "_").eq_ignore_ascii_case(name)
 }
 
 /// The first entry of the first name that is there, at the top and then nested.
-fn look(root: &Node, names: Names) -> Option<&Node> {
+fn look(root: &YamlNode, names: Names) -> Option<&YamlNode> {
     let nested = root.entries().iter().filter(|(key, _)| same(key, NEST)).map(|(_, node)| node);
     std::iter::once(root).chain(nested).find_map(|map| {
         names.iter().find_map(|name| {
-            let held = |(key, node): &&(String, Node)| same(key, name) && *node != Node::Nothing;
+            let held =
+                |(key, node): &&(String, YamlNode)| same(key, name) && *node != YamlNode::Nothing;
             map.entries().iter().find(held).map(|(_, node)| node)
         })
     })
 }
 
-fn value(root: &Node, names: Names, faults: &mut Vec<String>) -> Option<String> {
+fn value(root: &YamlNode, names: Names, faults: &mut Vec<String>) -> Option<String> {
     let node = look(root, names)?;
     let Some(text) = node.text() else {
         faults.push(format!("`{}` holds no text", names[0]));
@@ -71,23 +71,23 @@ fn value(root: &Node, names: Names, faults: &mut Vec<String>) -> Option<String> 
 }
 
 /// Of a list of types the first.
-fn kind(root: &Node, faults: &mut Vec<String>) -> Option<Kind> {
+fn kind(root: &YamlNode, faults: &mut Vec<String>) -> Option<MemoryKind> {
     let first = look(root, KIND)?.texts().into_iter().next()?;
     first.parse().map_err(|unknown: super::UnknownKind| faults.push(unknown.to_string())).ok()
 }
 
 /// A `source` that is a text, such as an address, is a person's own and none of ours.
-fn source(root: &Node) -> Option<Source> {
+fn source(root: &YamlNode) -> Option<Source> {
     let node = look(root, SOURCE).filter(|node| !node.entries().is_empty());
     let text = |key: &'static str| {
         let entries = node?.entries();
         entries.iter().find(|(found, _)| same(found, key)).map(|(_, node)| node)
     };
-    let line = |key| text(key).and_then(Node::text).unwrap_or_default();
+    let line = |key| text(key).and_then(YamlNode::text).unwrap_or_default();
     match node {
         Some(_) => Some(Source {
             session: line("session"),
-            messages: text("messages").map(Node::texts).unwrap_or_default(),
+            messages: text("messages").map(YamlNode::texts).unwrap_or_default(),
             strategy: line("strategy"),
             time: line("time"),
         }),

@@ -1,6 +1,6 @@
 //! The type of something that a person asked to remember, where its words leave no doubt.
 
-use super::Kind;
+use super::MemoryKind;
 
 /// What a sentence about oneself begins with.
 const SELF: [&str; 10] = [
@@ -19,19 +19,19 @@ const SELF: [&str; 10] = [
 const RULE: [&str; 9] =
     ["always ", "never ", "don't ", "don’t ", "do not ", "please ", "prefer ", "avoid ", "stop "];
 
-impl Kind {
+impl MemoryKind {
     /// By how the text begins, or by an address in it. `None` where that says nothing: most of what is
     /// worth remembering.
-    pub fn guess(text: &str) -> Option<Kind> {
+    pub fn guess(text: &str) -> Option<MemoryKind> {
         let text = text.trim_start().to_lowercase();
         let begins = |with: &[&str]| with.iter().any(|words| text.starts_with(words));
         if begins(&RULE) {
-            return Some(Kind::Feedback);
+            return Some(MemoryKind::Feedback);
         }
         if begins(&SELF) {
-            return Some(Kind::User);
+            return Some(MemoryKind::User);
         }
-        text.contains("https://").then_some(Kind::Reference)
+        text.contains("https://").then_some(MemoryKind::Reference)
     }
 }
 
@@ -41,13 +41,13 @@ mod tests {
 
     #[test]
     fn a_type_is_guessed_where_it_is_clear() {
-        let check = |text: &str, expect| assert_eq!(Kind::guess(text), expect, "{text}");
-        check("Never mock the database", Some(Kind::Feedback));
-        check("Don’t push on Fridays", Some(Kind::Feedback));
-        check("I'm a data scientist", Some(Kind::User));
-        check("call me Ada", Some(Kind::User));
-        check("Bugs are tracked at https://bugs.example.org", Some(Kind::Reference));
-        check("never use https://old.example.org", Some(Kind::Feedback));
+        let check = |text: &str, expect| assert_eq!(MemoryKind::guess(text), expect, "{text}");
+        check("Never mock the database", Some(MemoryKind::Feedback));
+        check("Don’t push on Fridays", Some(MemoryKind::Feedback));
+        check("I'm a data scientist", Some(MemoryKind::User));
+        check("call me Ada", Some(MemoryKind::User));
+        check("Bugs are tracked at https://bugs.example.org", Some(MemoryKind::Reference));
+        check("never use https://old.example.org", Some(MemoryKind::Feedback));
         check("The release is on Thursday", None);
         check("Neverland is the code name", None);
         check("", None);

@@ -1,13 +1,13 @@
 //! Front matter that no YAML parser takes, read line by line: `description: fix: the fog`.
 
-use super::yaml::Node;
+use super::yaml::YamlNode;
 
 /// Characters of a key; what is longer is a sentence with a colon in it.
 const KEY_CHARS: usize = 40;
 
 /// Keys with their values, one level of nesting, lists of one-line items. Never fails.
-pub(super) fn parse(text: &str) -> Node {
-    let mut map: Vec<(String, Node)> = Vec::new();
+pub(super) fn parse(text: &str) -> YamlNode {
+    let mut map: Vec<(String, YamlNode)> = Vec::new();
     for line in text.lines() {
         let words = line.trim();
         if words.is_empty() || words.starts_with('#') {
@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Node {
         }
         let nested = line.starts_with([' ', '\t']);
         match (key(words), map.last_mut().filter(|_| nested)) {
-            (Some((key, value)), Some((_, parent))) if holds_keys(parent) => {
+            (Some((key, value)), Some((_, parent @ (YamlNode::Nothing | YamlNode::Map(_))))) => {
                 put(parent, key, value);
             }
             (Some((key, value)), None) => map.push((key.to_owned(), scalar(value))),
@@ -27,7 +27,7 @@ pub(super) fn parse(text: &str) -> Node {
             }
         }
     }
-    Node::Map(map)
+    YamlNode::Map(map)
 }
 
 /// `key: value` or `key:`. A key is a word or a few.
@@ -40,43 +40,39 @@ pub(super) fn key(line: &str) -> Option<(&str, &str)> {
         .then(|| (key.trim_end(), value.trim()))
 }
 
-fn holds_keys(parent: &Node) -> bool {
-    matches!(parent, Node::Nothing | Node::Map(_))
-}
-
-fn put(parent: &mut Node, key: &str, value: &str) {
-    if let Node::Nothing = parent {
-        *parent = Node::Map(Vec::new());
+fn put(parent: &mut YamlNode, key: &str, value: &str) {
+    if let YamlNode::Nothing = parent {
+        *parent = YamlNode::Map(Vec::new());
     }
-    if let Node::Map(map) = parent {
+    if let YamlNode::Map(map) = parent {
         map.push((key.to_owned(), scalar(value)));
     }
 }
 
 /// A line that begins no key: an item of a list, or the rest of a long value.
-fn go_on(node: &mut Node, words: &str) {
+fn go_on(node: &mut YamlNode, words: &str) {
     match (node, words.strip_prefix("- ")) {
-        (Node::List(items), Some(item)) => items.push(scalar(item.trim())),
-        (Node::Map(map), _) => {
+        (YamlNode::List(items), Some(item)) => items.push(scalar(item.trim())),
+        (YamlNode::Map(map), _) => {
             if let Some((_, last)) = map.last_mut() {
                 go_on(last, words);
             }
         }
-        (node @ Node::Nothing, Some(item)) => *node = Node::List(vec![scalar(item.trim())]),
-        (node @ Node::Nothing, None) => *node = scalar(words),
-        (Node::Text(text), _) => {
+        (node @ YamlNode::Nothing, Some(item)) => *node = YamlNode::List(vec![scalar(item.trim())]),
+        (node @ YamlNode::Nothing, None) => *node = scalar(words),
+        (YamlNode::Text(text), _) => {
             text.push(' ');
             text.push_str(words);
         }
-        (Node::List(_), None) => {}
+        (YamlNode::List(_), None) => {}
     }
 }
 
-fn scalar(value: &str) -> Node {
+fn scalar(value: &str) -> YamlNode {
     let quoted = |mark: char| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
     let value = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
     match value {
-        "" | "~" | "null" | "|" | ">" | "|-" | ">-" => Node::Nothing,
-        _ => Node::Text(value.to_owned()),
+        "" | "~" | "null" | "|" | ">" | "|-" | ">-" => YamlNode::Nothing,
+        _ => YamlNode::Text(value.to_owned()),
     }
 }

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::block::{self, Block};
+use super::block::{self, FrontMatterBlock};
 use super::gather::{gather, is_header};
 use super::{HEADER_BYTES, HEADER_LINES, Header, lines, yaml};
 
 /// A topic file, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Topic<'a> {
+pub struct TopicText<'a> {
     pub header: Header,
     /// Where the front matter stands, marks and the end of their line included; empty without any.
     pub header_range: Range<usize>,
@@ -17,20 +17,23 @@ pub struct Topic<'a> {
 }
 
 /// Never fails: what can't be read stands in the header's faults.
-pub fn read(text: &str) -> Topic<'_> {
+pub fn read(text: &str) -> TopicText<'_> {
     let start = block::after_bom(text);
-    let none =
-        || Topic { header: Header::default(), header_range: start..start, body: &text[start..] };
+    let none = || TopicText {
+        header: Header::default(),
+        header_range: start..start,
+        body: &text[start..],
+    };
     let Some(block) = block::find(text) else { return none() };
     let Some(header) = header(text, &block) else { return none() };
-    Topic { header, body: &text[block.outer.end..], header_range: block.outer }
+    TopicText { header, body: &text[block.outer.end..], header_range: block.outer }
 }
 
 /// `None` where the lines between the marks are prose: a rule across the page looks the same.
-fn header(text: &str, block: &Block) -> Option<Header> {
+fn header(text: &str, block: &FrontMatterBlock) -> Option<Header> {
     // From the file's first line on, so that the parser counts lines as an editor does.
     let (root, broken) = match yaml::parse(&text[block::after_bom(text)..block.readable.end]) {
-        Ok(root @ yaml::Node::Map(_)) => (root, None),
+        Ok(root @ yaml::YamlNode::Map(_)) => (root, None),
         Ok(_) => (lines::parse(&text[block.readable.clone()]), Some(NO_KEYS.to_owned())),
         Err(fault) => (lines::parse(&text[block.readable.clone()]), Some(fault)),
     };
@@ -48,8 +51,7 @@ fn header(text: &str, block: &Block) -> Option<Header> {
 
 const NO_KEYS: &str = "holds no keys";
 
-/// What is wrong with the marks.
-fn form(block: &Block) -> Option<String> {
+fn form(block: &FrontMatterBlock) -> Option<String> {
     if !block.ended {
         return Some(format!(
             "front matter has no end: no line `---` follows within {HEADER_BYTES} bytes"

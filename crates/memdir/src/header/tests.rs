@@ -10,7 +10,7 @@ fn header(text: &str) -> Header {
 
 /// Name, description, type; and a body that is the exact rest.
 #[track_caller]
-fn check(text: &str, expect: (&str, &str, Option<Kind>)) -> Header {
+fn check(text: &str, expect: (&str, &str, Option<MemoryKind>)) -> Header {
     let topic = read(text);
     let header = topic.header;
     let name = header.name.as_deref().unwrap_or_default();
@@ -21,11 +21,11 @@ fn check(text: &str, expect: (&str, &str, Option<Kind>)) -> Header {
 }
 
 #[track_caller]
-fn sound(text: &str, expect: (&str, &str, Option<Kind>)) {
+fn sound(text: &str, expect: (&str, &str, Option<MemoryKind>)) {
     assert_eq!(check(text, expect).faults, Vec::<String>::new());
 }
 
-const PROJECT: Option<Kind> = Some(Kind::Project);
+const PROJECT: Option<MemoryKind> = Some(MemoryKind::Project);
 
 #[test]
 fn headers_as_people_and_tools_write_them() {
@@ -41,11 +41,14 @@ fn headers_as_people_and_tools_write_them() {
         "---\nname: fog\nmetadata: \n  node_type: memory\n  type: project\n---\n",
         ("fog", "", PROJECT),
     );
-    sound("---\nmetadata:\n  name: a\n  type: user\nname: b\n---\n", ("b", "", Some(Kind::User)));
+    sound(
+        "---\nmetadata:\n  name: a\n  type: user\nname: b\n---\n",
+        ("b", "", Some(MemoryKind::User)),
+    );
     sound("---\nname: 'it''s'\ndescription: \"a: b\"\n---\n", ("it's", "a: b", None));
     sound(
         "---\nname: a\ndescription: >-\n  one\n  two\ntype: user\n---\n",
-        ("a", "one two", Some(Kind::User)),
+        ("a", "one two", Some(MemoryKind::User)),
     );
     sound("---\ndescription: |\n  one\n  two\n---\n", ("", "one two", None));
     sound("---\nname: [a, b]\ntype: [project, user]\n---\n", ("a, b", "", PROJECT));
@@ -97,7 +100,11 @@ fn what_is_broken_is_read_line_by_line_and_told() {
         ("a", "fix: the fog", None),
         "line 3",
     );
-    broken("---\nname: \"a\ntype: user\n---\n", ("\"a", "", Some(Kind::User)), "not valid YAML");
+    broken(
+        "---\nname: \"a\ntype: user\n---\n",
+        ("\"a", "", Some(MemoryKind::User)),
+        "not valid YAML",
+    );
     broken("---\nname: @a\ndescription: `b`\n---\n", ("@a", "`b`", None), "not valid YAML");
     broken("---\nname: a\n\ttype: project\n---\n", ("a type: project", "", None), "not valid YAML");
     broken(
@@ -218,7 +225,7 @@ fn full() -> Header {
     Header {
         name: Some("Fog".to_owned()),
         description: Some("far: 800 # \"metres\"".to_owned()),
-        kind: Some(Kind::Feedback),
+        kind: Some(MemoryKind::Feedback),
         modified: Some("2026-05-01T10:00:00Z".to_owned()),
         source: Some(Source {
             session: "0199-aa".to_owned(),
@@ -251,15 +258,15 @@ fn a_new_topic_is_written_as_a_person_would() {
 }
 
 #[track_caller]
-fn changed(text: &str, changes: &[Change<'_>], expect: &str) {
+fn changed(text: &str, changes: &[HeaderChange<'_>], expect: &str) {
     assert_eq!(with(text, changes).as_deref(), Ok(expect));
 }
 
 #[test]
 fn one_key_changes_and_no_other_byte() {
-    let modified = [Change::Modified("2026-05-01")];
-    let description = [Change::Description("new: one")];
-    let kind = [Change::Kind(Kind::User)];
+    let modified = [HeaderChange::Modified("2026-05-01")];
+    let description = [HeaderChange::Description("new: one")];
+    let kind = [HeaderChange::Kind(MemoryKind::User)];
     changed(
         "---\r\nname: a\r\nmodified:   old # by hand\r\n---\r\n\r\nx",
         &modified,
@@ -298,13 +305,13 @@ fn one_key_changes_and_no_other_byte() {
     );
     changed(
         "---\nname:\ntype: user\n---\nb",
-        &[Change::Name("x")],
+        &[HeaderChange::Name("x")],
         "---\nname: x\ntype: user\n---\nb",
     );
-    changed("---\ntitle: a\n---\nb", &[Change::Name("x")], "---\ntitle: x\n---\nb");
+    changed("---\ntitle: a\n---\nb", &[HeaderChange::Name("x")], "---\ntitle: x\n---\nb");
     changed(
         "---\nmetadata:\n  name: a\nname: b\n---\n",
-        &[Change::Name("x")],
+        &[HeaderChange::Name("x")],
         "---\nmetadata:\n  name: a\nname: x\n---\n",
     );
     changed("---\n---\nb", &modified, "---\nmodified: 2026-05-01\n---\nb");
@@ -313,14 +320,14 @@ fn one_key_changes_and_no_other_byte() {
 #[test]
 fn a_long_value_is_written_as_it_will_be_read() {
     let long = "long ".repeat(500);
-    let out = with("---\nname: a\n---\nb", &[Change::Description(&long)]).unwrap();
+    let out = with("---\nname: a\n---\nb", &[HeaderChange::Description(&long)]).unwrap();
     assert_eq!(header(&out).faults, Vec::<String>::new());
     assert_eq!(header(&out).description.unwrap().len(), 999);
 }
 
 #[test]
 fn a_text_without_a_header_gets_one() {
-    let kind = [Change::Kind(Kind::User)];
+    let kind = [HeaderChange::Kind(MemoryKind::User)];
     changed("body", &kind, "---\ntype: user\n---\n\nbody");
     changed("\u{feff}a\r\nb", &kind, "\u{feff}---\r\ntype: user\r\n---\r\n\r\na\r\nb");
     changed("", &kind, "---\ntype: user\n---\n");
@@ -332,17 +339,17 @@ fn a_source_takes_the_place_of_an_older_one() {
         Source { session: "b".to_owned(), messages: vec!["7".to_owned()], ..Source::default() };
     let text = "---\nname: a\nsource:\n  session: old\n  messages:\n    - 1\ntype: user\n---\nb";
     let expect = "---\nname: a\nsource:\n  session: b\n  messages: [7]\ntype: user\n---\nb";
-    changed(text, &[Change::Source(&source)], expect);
+    changed(text, &[HeaderChange::Source(&source)], expect);
     let nested = "---\nmetadata:\n  source:\n    session: old\n  type: user\n---\nb";
     let expect =
         "---\nmetadata:\n  source:\n    session: b\n    messages: [7]\n  type: user\n---\nb";
-    changed(nested, &[Change::Source(&source)], expect);
+    changed(nested, &[HeaderChange::Source(&source)], expect);
 }
 
 #[test]
 fn what_cannot_be_changed_alone_is_refused() {
     for text in ["---\n{name: a, type: project}\n---\nb", "---\nname: a\ntype: project\n\nbody"] {
-        assert!(with(text, &[Change::Kind(Kind::User)]).is_err(), "{text:?}");
+        assert!(with(text, &[HeaderChange::Kind(MemoryKind::User)]).is_err(), "{text:?}");
     }
 }
 
@@ -405,7 +412,7 @@ proptest! {
 
     #[test]
     fn what_is_written_is_read(name in line(), description in line(), modified in line(), body in "\\PC{0,80}") {
-        let header = Header { name, description, modified, kind: Some(Kind::User), ..Header::default() };
+        let header = Header { name, description, modified, kind: Some(MemoryKind::User), ..Header::default() };
         let text = write(&header, &body);
         let topic = read(&text);
         prop_assert_eq!(&topic.header, &header, "{}", text);
@@ -415,11 +422,11 @@ proptest! {
     #[test]
     fn a_change_holds_or_is_refused(text in pieces(), new in line()) {
         let new = new.unwrap_or_default();
-        let changes = [Change::Description(&new), Change::Kind(Kind::User)];
+        let changes = [HeaderChange::Description(&new), HeaderChange::Kind(MemoryKind::User)];
         if let Ok(out) = with(&text, &changes) {
             let (before, after) = (read(&text), read(&out));
             prop_assert_eq!(after.header.description.unwrap_or_default(), new);
-            prop_assert_eq!(after.header.kind, Some(Kind::User));
+            prop_assert_eq!(after.header.kind, Some(MemoryKind::User));
             prop_assert_eq!(after.header.name, before.header.name);
             prop_assert!(after.body.ends_with(before.body));
         }

@@ -31,18 +31,16 @@ pub fn write(header: &Header, body: &str) -> String {
 /// `source:` with what is known of it, each line indented and ended as told.
 pub(super) fn source(source: &Source, indent: &str, end: &str) -> String {
     let mut out = format!("{indent}source:{end}");
+    let mut put = |key: &str, is_there: bool, value: String| {
+        if is_there {
+            out.push_str(&format!("{indent}  {key}: {value}{end}"));
+        }
+    };
     let messages: Vec<String> = source.messages.iter().map(|text| scalar(text)).collect();
-    let messages =
-        if messages.is_empty() { String::new() } else { format!("[{}]", messages.join(", ")) };
-    let keys = [
-        ("session", scalar(&source.session), !source.session.is_empty()),
-        ("messages", messages, !source.messages.is_empty()),
-        ("strategy", scalar(&source.strategy), !source.strategy.is_empty()),
-        ("time", scalar(&source.time), !source.time.is_empty()),
-    ];
-    for (key, value, _) in keys.iter().filter(|(_, _, there)| *there) {
-        out.push_str(&format!("{indent}  {key}: {value}{end}"));
-    }
+    put("session", !source.session.is_empty(), scalar(&source.session));
+    put("messages", !messages.is_empty(), format!("[{}]", messages.join(", ")));
+    put("strategy", !source.strategy.is_empty(), scalar(&source.strategy));
+    put("time", !source.time.is_empty(), scalar(&source.time));
     out
 }
 

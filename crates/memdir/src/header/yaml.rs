@@ -17,21 +17,23 @@ const MOST_ALIASES: usize = 4;
 const FAULT_CHARS: usize = 160;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum YamlNode {
     Nothing,
     Text(String),
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// In the order of the file; a key may stand twice.
-    Map(Vec<(String, Node)>),
+    Map(Vec<(String, YamlNode)>),
 }
 
-impl Node {
+impl YamlNode {
     /// One line of text, if there is any; of a list, its items.
     pub(super) fn text(&self) -> Option<String> {
         let text = match self {
-            Node::Nothing | Node::Map(_) => return None,
-            Node::Text(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
-            Node::List(items) => items.iter().filter_map(Node::text).collect::<Vec<_>>().join(", "),
+            YamlNode::Nothing | YamlNode::Map(_) => return None,
+            YamlNode::Text(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            YamlNode::List(items) => {
+                items.iter().filter_map(YamlNode::text).collect::<Vec<_>>().join(", ")
+            }
         };
         Some(text).filter(|text| !text.is_empty())
     }
@@ -39,21 +41,21 @@ impl Node {
     /// Each item of a list, or the one text.
     pub(super) fn texts(&self) -> Vec<String> {
         match self {
-            Node::List(items) => items.iter().filter_map(Node::text).collect(),
+            YamlNode::List(items) => items.iter().filter_map(YamlNode::text).collect(),
             other => other.text().into_iter().collect(),
         }
     }
 
-    pub(super) fn entries(&self) -> &[(String, Node)] {
+    pub(super) fn entries(&self) -> &[(String, YamlNode)] {
         match self {
-            Node::Map(entries) => entries,
+            YamlNode::Map(entries) => entries,
             _ => &[],
         }
     }
 }
 
 /// The error is in words, with the line where the parser knows it.
-pub(super) fn parse(text: &str) -> Result<Node, String> {
+pub(super) fn parse(text: &str) -> Result<YamlNode, String> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| {
         let first = error.to_string();
         let first = first.lines().next().unwrap_or_default();
@@ -85,7 +87,7 @@ fn options() -> Options {
     options
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Anything)
     }
@@ -94,69 +96,69 @@ impl<'de> Deserialize<'de> for Node {
 struct Anything;
 
 impl<'de> Visitor<'de> for Anything {
-    type Value = Node;
+    type Value = YamlNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("front matter")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(text.to_owned()))
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Text(value.to_string()))
+    fn visit_bool<E>(self, value: bool) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(value.to_string()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Text(value.to_string()))
+    fn visit_i64<E>(self, value: i64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(value.to_string()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
-        Ok(Node::Text(value.to_string()))
+    fn visit_u64<E>(self, value: u64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(value.to_string()))
     }
 
-    fn visit_i128<E>(self, value: i128) -> Result<Node, E> {
-        Ok(Node::Text(value.to_string()))
+    fn visit_i128<E>(self, value: i128) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(value.to_string()))
     }
 
-    fn visit_u128<E>(self, value: u128) -> Result<Node, E> {
-        Ok(Node::Text(value.to_string()))
+    fn visit_u128<E>(self, value: u128) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(value.to_string()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Text(value.to_string()))
+    fn visit_f64<E>(self, value: f64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(value.to_string()))
     }
 
-    fn visit_bytes<E>(self, _: &[u8]) -> Result<Node, E> {
-        Ok(Node::Nothing)
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<YamlNode, E> {
+        Ok(YamlNode::Nothing)
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Nothing)
+    fn visit_unit<E>(self) -> Result<YamlNode, E> {
+        Ok(YamlNode::Nothing)
     }
 
-    fn visit_none<E>(self) -> Result<Node, E> {
-        Ok(Node::Nothing)
+    fn visit_none<E>(self) -> Result<YamlNode, E> {
+        Ok(YamlNode::Nothing)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
-        Node::deserialize(deserializer)
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<YamlNode, D::Error> {
+        YamlNode::deserialize(deserializer)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<YamlNode, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Node::List(list))
+        Ok(YamlNode::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<YamlNode, A::Error> {
         let mut map = Vec::new();
-        while let Some((key, value)) = pairs.next_entry::<Node, Node>()? {
+        while let Some((key, value)) = pairs.next_entry::<YamlNode, YamlNode>()? {
             map.push((key.text().unwrap_or_default(), value));
         }
-        Ok(Node::Map(map))
+        Ok(YamlNode::Map(map))
     }
 }

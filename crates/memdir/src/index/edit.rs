@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::lines::{Entry, Line, entries, lines};
+use super::lines::{IndexEntry, IndexLine, entries, lines};
 use super::links::Link;
-use super::style::Style;
+use super::style::{ListStyle, line_end};
 use crate::name::{Name, TEAM, fold};
 
 /// What the line of a topic says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row<'a> {
+pub struct TopicLine<'a> {
     pub name: &'a Name,
     pub title: &'a str,
     pub description: &'a str,
@@ -21,7 +21,7 @@ pub fn add(text: &str, name: &Name, title: &str, description: &str) -> String {
     if linked(text).contains(&name.folded()) {
         return text.to_owned();
     }
-    append(text, &[Row { name, title, description }])
+    append(text, &[TopicLine { name, title, description }])
 }
 
 /// Without the entries of a topic. Where prose speaks of it, the prose stays.
@@ -32,23 +32,23 @@ pub fn remove(text: &str, name: &Name) -> String {
 
 /// Of an old index and the topics that there are: prose and living entries stay, entries of which every
 /// topic is gone go, and what is missing is added. Topics of the team are left to the team's own index.
-pub fn rebuild(old: &str, topics: &[Row<'_>]) -> String {
+pub fn rebuild(old: &str, topics: &[TopicLine<'_>]) -> String {
     let names: HashSet<String> = topics.iter().map(|row| row.name.folded()).collect();
     let titles: HashSet<String> = topics.iter().map(|row| fold(row.title)).collect();
     let lives = |link: &Link, name: &Name| {
         let folded = name.folded();
         names.contains(&folded) || link.wiki && titles.contains(&folded) || is_teams(name)
     };
-    let dead = |entry: &Entry<'_>| {
+    let dead = |entry: &IndexEntry<'_>| {
         let mut links = entry.first.links.iter();
         !links.any(|link| link.topic().is_some_and(|name| lives(link, name)))
     };
     let kept = without(old, dead);
     let known = linked(&kept);
-    let listed = |row: &&Row<'_>| {
+    let listed = |row: &&TopicLine<'_>| {
         known.contains(&row.name.folded()) || known.contains(&format!("[[{}", fold(row.title)))
     };
-    let missing: Vec<Row<'_>> = topics.iter().filter(|row| !listed(row)).copied().collect();
+    let missing: Vec<TopicLine<'_>> = topics.iter().filter(|row| !listed(row)).copied().collect();
     append(&kept, &missing)
 }
 
@@ -72,7 +72,7 @@ fn linked(text: &str) -> HashSet<String> {
     out
 }
 
-fn without(text: &str, gone: impl Fn(&Entry<'_>) -> bool) -> String {
+pub(super) fn without(text: &str, gone: impl Fn(&IndexEntry<'_>) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for entry in entries(text).iter().filter(|entry| gone(entry)) {
@@ -83,30 +83,29 @@ fn without(text: &str, gone: impl Fn(&Entry<'_>) -> bool) -> String {
     out
 }
 
-fn append(text: &str, rows: &[Row<'_>]) -> String {
+fn append(text: &str, rows: &[TopicLine<'_>]) -> String {
     if rows.is_empty() {
         return text.to_owned();
     }
-    let place = Place::of(text);
+    let place = InsertPoint::of(text);
     let mut new = String::new();
-    let mut style = Style::of(text, place.after.as_ref());
+    let mut style = ListStyle::of(text, place.after.as_ref());
     for row in rows {
         let line = style.line(row.name, row.title, row.description);
         // Of the line before, so that a numbered list counts on.
-        style = Style::of(text, entries(&line).first());
+        style = ListStyle::of(text, entries(&line).first());
         new.push_str(&line);
     }
     place.put(text, &new)
 }
 
-/// Where a new line goes.
-pub(super) struct Place<'a> {
+pub(super) struct InsertPoint<'a> {
     /// The entry whose list it ends.
-    pub(super) after: Option<Entry<'a>>,
+    pub(super) after: Option<IndexEntry<'a>>,
     at: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> InsertPoint<'a> {
     /// Behind the last entry of the outermost list and what is nested in it; else the end.
     pub(super) fn of(text: &'a str) -> Self {
         let entries = entries(text);
@@ -121,7 +120,7 @@ impl<'a> Place<'a> {
     /// New lines, apart from the line before where that has no end or is no list.
     pub(super) fn put(&self, text: &str, new: &str) -> String {
         let (before, after) = text.split_at(self.at);
-        let end = Style::of(text, None).end();
+        let end = line_end(text);
         let mut gap = String::new();
         if !before.is_empty() && !before.ends_with('\n') {
             gap.push_str(end);
@@ -134,9 +133,9 @@ impl<'a> Place<'a> {
     }
 }
 
-fn nested_end(text: &str, entry: &Entry<'_>) -> usize {
+fn nested_end(text: &str, entry: &IndexEntry<'_>) -> usize {
     let inside =
-        |line: &&Line<'_>| line.indent > entry.first.indent && !line.text.trim().is_empty();
+        |line: &&IndexLine<'_>| line.indent > entry.first.indent && !line.text.trim().is_empty();
     let lines = lines(text);
     let after = lines.iter().skip_while(|line| line.range.start < entry.range.end);
     after.take_while(inside).last().map_or(entry.range.end, |line| line.range.end)

@@ -5,9 +5,8 @@ use std::ops::Range;
 use super::links::{Link, links};
 use crate::name::Name;
 
-/// A line of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct IndexLine<'a> {
     /// From 1.
     pub number: usize,
     /// In the index, line end included.
@@ -26,15 +25,15 @@ pub struct Line<'a> {
 
 /// The line of a topic, with the lines that belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct IndexEntry<'a> {
     pub name: Name,
-    pub first: Line<'a>,
+    pub first: IndexLine<'a>,
     /// In the index: the first line and those that go on with it, line ends included.
     pub range: Range<usize>,
     pub text: &'a str,
 }
 
-pub fn lines(text: &str) -> Vec<Line<'_>> {
+pub fn lines(text: &str) -> Vec<IndexLine<'_>> {
     let mut at = 0;
     let mut fence: Option<&str> = None;
     let mut out = Vec::new();
@@ -55,32 +54,26 @@ pub fn lines(text: &str) -> Vec<Line<'_>> {
 }
 
 /// In order; a topic that stands twice has two.
-pub fn entries(text: &str) -> Vec<Entry<'_>> {
+pub fn entries(text: &str) -> Vec<IndexEntry<'_>> {
     let lines = lines(text);
     let mut out = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let Some(name) = topic(line) else { continue };
-        let goes_on = |next: &&Line<'_>| {
-            !next.code
-                && next.bullet.is_empty()
-                && !next.text.trim().is_empty()
-                && next.indent > line.indent
+        let goes_on = |next: &&IndexLine<'_>| {
+            let is_text = !next.code && next.bullet.is_empty() && !next.text.trim().is_empty();
+            is_text && next.indent > line.indent
         };
-        let end = lines[at + 1..]
-            .iter()
-            .take_while(goes_on)
-            .last()
-            .map_or(line.range.end, |last| last.range.end);
-        let range = line.range.start..end;
+        let last = lines[at + 1..].iter().take_while(goes_on).last().unwrap_or(line);
+        let range = line.range.start..last.range.end;
         let text = &text[range.clone()];
-        out.push(Entry { name: name.clone(), first: line.clone(), range, text });
+        out.push(IndexEntry { name: name.clone(), first: line.clone(), range, text });
     }
     out
 }
 
 /// The topic that a line is the entry of: it begins with the link, or is an item with this one link.
 /// `- See [a](a.md) and [b](b.md)` is prose.
-fn topic<'a>(line: &'a Line<'_>) -> Option<&'a Name> {
+fn topic<'a>(line: &'a IndexLine<'_>) -> Option<&'a Name> {
     let link = line.links.first()?;
     let before = line.text[line.indent + line.bullet.len()..link.range.start].trim();
     let begins = before.chars().all(|c| matches!(c, '*' | '_' | '`' | '[' | ']' | 'x' | ' '));
@@ -88,12 +81,12 @@ fn topic<'a>(line: &'a Line<'_>) -> Option<&'a Name> {
     link.topic().filter(|_| begins || only)
 }
 
-fn line(number: usize, range: Range<usize>, text: &str, code: bool) -> Line<'_> {
+fn line(number: usize, range: Range<usize>, text: &str, code: bool) -> IndexLine<'_> {
     let words = text.trim_start_matches([' ', '\t']);
     let indent = text.len() - words.len();
     let bullet = if code { "" } else { bullet(words) };
     let links = if code { Vec::new() } else { links(text) };
-    Line { number, range, text, indent, bullet, links, code }
+    IndexLine { number, range, text, indent, bullet, links, code }
 }
 
 fn bullet(words: &str) -> &str {

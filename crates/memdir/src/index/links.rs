@@ -19,7 +19,6 @@ pub struct Link {
     pub wiki: bool,
 }
 
-/// Where a link leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A topic, whether there is one of this name or not.
@@ -183,19 +182,18 @@ fn target(destination: &str) -> Target {
 
 /// `the%20fog.md` → `the fog.md`
 fn decoded(path: &str) -> String {
-    let mut out = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let code = code.filter(|two| two.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let mut parts = path.split('%');
+    let mut out = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let code = part.get(..2).filter(|two| two.bytes().all(|byte| byte.is_ascii_hexdigit()));
         match code.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            Some(value) if byte == b'%' => {
+            Some(value) => {
                 out.push(value);
-                rest = &after[2..];
+                out.extend_from_slice(&part.as_bytes()[2..]);
             }
-            _ => {
-                out.push(byte);
-                rest = after;
+            None => {
+                out.push(b'%');
+                out.extend_from_slice(part.as_bytes());
             }
         }
     }

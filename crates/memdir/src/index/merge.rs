@@ -3,11 +3,10 @@
 //! A merge of lines, as git does it, calls two entries at the end of one list a conflict, which is what
 //! two people who each remember something always write.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::edit::Place;
-use super::lines::{Entry, entries};
+use super::edit::{InsertPoint, without};
+use super::lines::{IndexEntry, entries};
 use super::style::line_end;
 
 /// A topic and which of its entries.
@@ -46,10 +45,9 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> String {
         .filter_map(|(key, _)| decided.get(&key))
         .map(|text| ended(text, end))
         .collect();
-    if added.is_empty() { out } else { Place::of(&out).put(&out, &added) }
+    if added.is_empty() { out } else { InsertPoint::of(&out).put(&out, &added) }
 }
 
-/// Which entries there are to be.
 fn decided(
     base: &BTreeMap<Key, String>,
     ours: &BTreeMap<Key, String>,
@@ -62,24 +60,19 @@ fn decided(
         (None, Some(one), None) | (None, None, Some(one)) => Some(one),
         (Some(old), Some(ours), Some(theirs)) if ours == old => Some(theirs),
         (Some(old), Some(ours), Some(theirs)) if theirs == old => Some(ours),
-        (_, Some(ours), Some(theirs)) => Some(greater(ours, theirs)),
+        // Nothing but the texts themselves may decide, or two people who merge would disagree.
+        (_, Some(ours), Some(theirs)) => {
+            [ours, theirs].into_iter().max_by_key(|text| (text.len(), *text))
+        }
     };
     keys.into_iter().filter_map(|key| Some((key.clone(), text(key)?.clone()))).collect()
-}
-
-/// Nothing but the texts themselves may decide, or two people who merge would disagree.
-fn greater<'a>(one: &'a String, other: &'a String) -> &'a String {
-    match one.len().cmp(&other.len()).then_with(|| one.cmp(other)) {
-        Ordering::Less => other,
-        _ => one,
-    }
 }
 
 fn keyed(text: &str) -> BTreeMap<Key, String> {
     in_order(text).into_iter().map(|(key, entry)| (key, plain(entry.text))).collect()
 }
 
-fn in_order(text: &str) -> Vec<(Key, Entry<'_>)> {
+fn in_order(text: &str) -> Vec<(Key, IndexEntry<'_>)> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut out = Vec::new();
     for entry in entries(text) {
@@ -102,12 +95,5 @@ fn ended(text: &str, end: &str) -> String {
 
 /// All but the entries, line by line.
 fn prose(text: &str) -> Vec<String> {
-    let mut out = String::new();
-    let mut at = 0;
-    for entry in entries(text) {
-        out.push_str(&text[at..entry.range.start]);
-        at = entry.range.end;
-    }
-    out.push_str(&text[at..]);
-    out.lines().map(|line| line.trim_end().to_owned()).collect()
+    without(text, |_| true).lines().map(|line| line.trim_end().to_owned()).collect()
 }

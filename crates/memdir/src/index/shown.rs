@@ -4,9 +4,8 @@ use std::fmt;
 
 use super::{INDEX_BYTES, INDEX_LINES, LINE_CHARS};
 
-/// The beginning of an index, as far as a prompt gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown<'a> {
+pub struct IndexBeginning<'a> {
     pub content: &'a str,
     /// Of the whole index.
     pub lines: usize,
@@ -20,9 +19,10 @@ pub struct Shown<'a> {
 
 /// The first 200 lines of it, and of those 25,000 bytes, cut at the end of a line. A first line that is
 /// longer than all is cut within.
-pub fn shown(text: &str) -> Shown<'_> {
+pub fn shown(text: &str) -> IndexBeginning<'_> {
     let lines = text.lines().count();
-    let first = first_lines(text);
+    let end: usize = text.split_inclusive('\n').take(INDEX_LINES).map(str::len).sum();
+    let first = &text[..end];
     let content = first_bytes(first);
     let cut_by = match (content.len() < first.len(), first.len() < text.len()) {
         (true, _) => Some("bytes"),
@@ -36,12 +36,7 @@ pub fn shown(text: &str) -> Shown<'_> {
         };
         format!("MEMORY.md has {size}. Read the file for the rest, and keep its entries short.")
     });
-    Shown { content, lines, bytes: text.len(), cut_by, warning }
-}
-
-fn first_lines(text: &str) -> &str {
-    let end: usize = text.split_inclusive('\n').take(INDEX_LINES).map(str::len).sum();
-    &text[..end]
+    IndexBeginning { content, lines, bytes: text.len(), cut_by, warning }
 }
 
 fn first_bytes(text: &str) -> &str {
@@ -52,29 +47,28 @@ fn first_bytes(text: &str) -> &str {
     &text[..text[..end].rfind('\n').map_or(end, |at| at + 1)]
 }
 
-/// What is too much in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Warning {
+pub enum IndexWarning {
     LongLine { line: usize, chars: usize },
     TooManyLines { lines: usize },
     TooManyBytes { bytes: usize, unseen_from: usize },
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for IndexWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::LongLine { line, chars } => write!(
+            IndexWarning::LongLine { line, chars } => write!(
                 f,
                 "line {line} of MEMORY.md has {chars} characters, more than {LINE_CHARS}: keep the \
                  line short and the detail in the topic"
             ),
-            Warning::TooManyLines { lines } => write!(
+            IndexWarning::TooManyLines { lines } => write!(
                 f,
                 "MEMORY.md has {lines} lines, {} more than the {INDEX_LINES} that prompts show: \
                  what follows line {INDEX_LINES} is not seen",
                 lines - INDEX_LINES
             ),
-            Warning::TooManyBytes { bytes, unseen_from } => write!(
+            IndexWarning::TooManyBytes { bytes, unseen_from } => write!(
                 f,
                 "MEMORY.md has {bytes} bytes, {} more than the {INDEX_BYTES} that prompts show: \
                  line {unseen_from} and what follows it is not seen",
@@ -85,20 +79,20 @@ impl fmt::Display for Warning {
 }
 
 /// Caps that are passed first, then lines in order.
-pub fn warnings(text: &str) -> Vec<Warning> {
+pub fn warnings(text: &str) -> Vec<IndexWarning> {
     let mut out = Vec::new();
     let lines = text.lines().count();
     if lines > INDEX_LINES {
-        out.push(Warning::TooManyLines { lines });
+        out.push(IndexWarning::TooManyLines { lines });
     }
     if text.len() > INDEX_BYTES {
         let seen = first_bytes(text);
         let unseen_from = seen.lines().count() + usize::from(seen.ends_with('\n'));
-        out.push(Warning::TooManyBytes { bytes: text.len(), unseen_from });
+        out.push(IndexWarning::TooManyBytes { bytes: text.len(), unseen_from });
     }
     out.extend(text.lines().enumerate().filter_map(|(at, line)| {
         let chars = line.chars().count();
-        (chars > LINE_CHARS).then_some(Warning::LongLine { line: at + 1, chars })
+        (chars > LINE_CHARS).then_some(IndexWarning::LongLine { line: at + 1, chars })
     }));
     out
 }

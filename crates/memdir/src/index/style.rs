@@ -1,7 +1,7 @@
 //! How a directory's people write their index, so that a new line looks like theirs.
 
 use super::LINE_CHARS;
-use super::lines::Entry;
+use super::lines::IndexEntry;
 use crate::name::Name;
 use crate::unseen;
 
@@ -12,7 +12,7 @@ const LEAST_CHARS: usize = 12;
 
 /// The form of a list's lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Style {
+pub(super) struct ListStyle {
     indent: String,
     bullet: String,
     dash: String,
@@ -20,29 +20,21 @@ pub(super) struct Style {
     end: &'static str,
 }
 
-impl Style {
+impl ListStyle {
     /// That of the entry which the new one follows.
-    pub(super) fn of(text: &str, last: Option<&Entry<'_>>) -> Self {
+    pub(super) fn of(text: &str, last: Option<&IndexEntry<'_>>) -> Self {
         let end = line_end(text);
         let Some(entry) = last else {
-            let plain = |text: &str| text.to_owned();
-            return Self {
-                indent: plain(""),
-                bullet: plain("- "),
-                dash: plain(DASH),
-                wiki: false,
-                end,
-            };
+            let (bullet, dash) = ("- ".to_owned(), DASH.to_owned());
+            return Self { indent: String::new(), bullet, dash, wiki: false, end };
         };
         let line = &entry.first;
         let link = line.links.iter().find(|link| link.topic().is_some());
+        let own_dash = link.and_then(|link| dash(&line.text[link.range.end..]));
         Self {
             indent: line.text[..line.indent].to_owned(),
             bullet: next_bullet(line.bullet),
-            dash: link
-                .and_then(|link| dash(&line.text[link.range.end..]))
-                .unwrap_or(DASH)
-                .to_owned(),
+            dash: own_dash.unwrap_or(DASH).to_owned(),
             wiki: link.is_some_and(|link| link.wiki),
             end,
         }
@@ -64,10 +56,6 @@ impl Style {
         }
         line.push_str(self.end);
         line
-    }
-
-    pub(super) fn end(&self) -> &'static str {
-        self.end
     }
 }
 

@@ -110,7 +110,7 @@ fn its_writer_is_told_what_is_too_much() {
     assert_eq!(told(&"short\n".repeat(200)), Vec::<String>::new());
     assert_eq!(
         warnings(&format!("a\n{}\n", "é".repeat(201))),
-        [Warning::LongLine { line: 2, chars: 201 }]
+        [IndexWarning::LongLine { line: 2, chars: 201 }]
     );
     assert_eq!(warnings(&"é".repeat(200)), []);
     assert!(told(&"a\n".repeat(212))[0].contains("12 more"));
@@ -180,13 +180,13 @@ fn a_topic_goes_and_prose_stays() {
 #[test]
 fn a_rebuilt_index_keeps_what_lives() {
     let (fog, rain, sun) = (name("fog"), name("rain"), name("sun"));
-    let row = |name| Row { name, title: "T", description: "d" };
+    let row = |name| TopicLine { name, title: "T", description: "d" };
     let old = "# Mine\r\n- [Fog](fog.md) — my own words\r\n- [Gone](gone.md)\r\n  more of it\r\n- [Ours](team/x.md)\r\n\r\nThe end of [it](gone.md).";
     let expect = "# Mine\r\n- [Fog](fog.md) — my own words\r\n- [Ours](team/x.md)\r\n- [T](rain.md) — d\r\n- [T](sun.md) — d\r\n\r\nThe end of [it](gone.md).";
     assert_eq!(rebuild(old, &[row(&fog), row(&rain), row(&sun)]), expect);
     assert_eq!(rebuild(expect, &[row(&fog), row(&rain), row(&sun)]), expect);
     assert_eq!(rebuild("- [Gone](gone.md)\n", &[]), "");
-    let titled = Row { name: &fog, title: "The Fog", description: "d" };
+    let titled = TopicLine { name: &fog, title: "The Fog", description: "d" };
     assert_eq!(rebuild("- [[the fog]] - mine\n", &[titled]), "- [[the fog]] - mine\n");
     assert_eq!(
         rebuild("1. [Gone](gone.md)\n", &[row(&fog), row(&rain)]),

@@ -1,10 +1,11 @@
 //! Topics that say the same twice, by their descriptions or by nine of ten words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::known::Known;
-use super::{Finding, Severity};
-use crate::name::Name;
+use bethink_statement::{StatementWord, likeness, words};
+
+use super::finding::{LintFinding, Severity};
+use super::known::KnownTopics;
 
 /// Share of words that two topics have in common, of those that either has.
 const ALIKE: f64 = 0.9;
@@ -14,7 +15,7 @@ const LEAST_WORDS: usize = 20;
 const BANDS: usize = 8;
 const ROWS: usize = 4;
 
-pub(super) fn lint(known: &Known<'_>, out: &mut Vec<Finding>) {
+pub(super) fn lint(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
     let mut told = HashSet::new();
     for (at, first) in same_words(known) {
         told.insert(at);
@@ -27,29 +28,21 @@ pub(super) fn lint(known: &Known<'_>, out: &mut Vec<Finding>) {
     }
 }
 
-fn finding(known: &Known<'_>, at: usize, first: usize, what: &str) -> Finding {
-    let name = |at: usize| known.topics[at].0;
-    Finding {
-        severity: Severity::Warning,
-        rule: "near-duplicate",
-        file: name(at).file(),
-        line: None,
-        what: format!("{what} {}", Name::file(name(first))),
-        help: "merge the two into one".to_owned(),
-    }
+fn finding(known: &KnownTopics<'_>, at: usize, first: usize, what: &str) -> LintFinding {
+    let file = |at: usize| known.topics[at].0.file();
+    let (what, help) = (format!("{what} {}", file(first)), "merge the two into one");
+    LintFinding::new(Severity::Warning, "near-duplicate", file(at), what, help)
 }
 
 /// Each topic with the first that is described so.
-fn same_description(known: &Known<'_>) -> Vec<(usize, usize)> {
+fn same_description(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut out = Vec::new();
     for (at, (_, _, topic)) in known.topics.iter().enumerate() {
         let Some(description) = &topic.header.description else { continue };
-        match seen.get(&description.to_lowercase()) {
-            Some(first) => out.push((at, *first)),
-            None => {
-                seen.insert(description.to_lowercase(), at);
-            }
+        let first = *seen.entry(description.to_lowercase()).or_insert(at);
+        if first != at {
+            out.push((at, first));
         }
     }
     out
@@ -60,7 +53,7 @@ fn same_description(known: &Known<'_>) -> Vec<(usize, usize)> {
 /// Only topics that agree in a band of their signatures are compared: of two with nine tenths in common one
 /// pair of 5,000 is missed, and of the pairs with little in common next to none is looked at. Comparing
 /// topics that share a rare word is exact, but where no word is rare it compares every pair.
-fn same_words(known: &Known<'_>) -> Vec<(usize, usize)> {
+fn same_words(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     let sets = word_sets(known);
     let mut seen: HashMap<(usize, [u64; ROWS]), Vec<usize>> = HashMap::new();
     let mut out = Vec::new();
@@ -70,7 +63,7 @@ fn same_words(known: &Known<'_>) -> Vec<(usize, usize)> {
         }
         let bands = bands(set);
         let candidates = bands.iter().filter_map(|band| seen.get(band)).flatten();
-        match candidates.copied().find(|other| alike(set, &sets[*other])) {
+        match candidates.copied().find(|other| likeness(set, &sets[*other]) > ALIKE) {
             // What is like an earlier one is compared with no later one: a thousand copies are a line each.
             Some(first) => out.push((at, first)),
             None => bands.into_iter().for_each(|band| seen.entry(band).or_default().push(at)),
@@ -80,7 +73,7 @@ fn same_words(known: &Known<'_>) -> Vec<(usize, usize)> {
 }
 
 /// A signature in pieces: the least of the words' hashes, by many hash functions.
-fn bands(set: &[u32]) -> Vec<(usize, [u64; ROWS])> {
+fn bands(set: &BTreeSet<u32>) -> Vec<(usize, [u64; ROWS])> {
     let least = |function: usize| {
         set.iter().map(|word| mixed(u64::from(*word), function as u64)).min().unwrap_or(0)
     };
@@ -95,37 +88,13 @@ fn mixed(number: u64, function: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Each body's distinct words as numbers in order.
-fn word_sets(known: &Known<'_>) -> Vec<Vec<u32>> {
+/// Each body's distinct words as numbers.
+fn word_sets(known: &KnownTopics<'_>) -> Vec<BTreeSet<u32>> {
     let mut ids: HashMap<String, u32> = HashMap::new();
-    let mut sets = Vec::with_capacity(known.topics.len());
-    for (_, _, topic) in &known.topics {
-        let words =
-            topic.body.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let mut set: Vec<u32> = words
-            .map(|word| {
-                let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-                *ids.entry(word.to_lowercase()).or_insert(next)
-            })
-            .collect();
-        set.sort_unstable();
-        set.dedup();
-        sets.push(set);
-    }
-    sets
-}
-
-/// Of two sorted sets.
-fn alike(one: &[u32], other: &[u32]) -> bool {
-    let (small, large) = (one.len().min(other.len()), one.len().max(other.len()));
-    if (small as f64) < large as f64 * ALIKE {
-        return false;
-    }
-    let (mut a, mut b, mut common) = (0, 0, 0);
-    while let (Some(x), Some(y)) = (one.get(a), other.get(b)) {
-        common += usize::from(x == y);
-        a += usize::from(x <= y);
-        b += usize::from(y <= x);
-    }
-    common as f64 > (one.len() + other.len() - common) as f64 * ALIKE
+    let mut id = |word: StatementWord| {
+        let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        *ids.entry(word.lower).or_insert(next)
+    };
+    let bodies = known.topics.iter().map(|(_, _, topic)| topic.body);
+    bodies.map(|body| words(body, 0..body.len()).into_iter().map(&mut id).collect()).collect()
 }

@@ -2,29 +2,28 @@
 
 use std::collections::HashMap;
 
-use super::TopicFile;
-use crate::header::{self, Topic};
+use super::finding::TopicFile;
+use crate::header::{self, TopicText};
 use crate::index::Link;
 use crate::name::{Name, fold};
 
-pub(super) struct Known<'a> {
-    pub(super) topics: Vec<(&'a Name, &'a str, Topic<'a>)>,
+pub(super) struct KnownTopics<'a> {
+    pub(super) topics: Vec<(&'a Name, &'a str, TopicText<'a>)>,
     by_name: HashMap<&'a str, usize>,
     by_folded: HashMap<String, usize>,
     /// Wikis link by title as well.
     by_title: HashMap<String, usize>,
 }
 
-/// What a link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum LinkTarget {
     Topic(usize),
     /// Written otherwise than the file, which some systems do not find.
     Nearly(usize),
     Nothing,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownTopics<'a> {
     pub(super) fn of(files: &'a [TopicFile<'a>]) -> Self {
         let topics: Vec<_> =
             files.iter().map(|file| (file.name, file.text, header::read(file.text))).collect();
@@ -44,16 +43,16 @@ impl<'a> Known<'a> {
         known
     }
 
-    pub(super) fn find(&self, link: &Link) -> Found {
-        let Some(name) = link.topic() else { return Found::Nothing };
+    pub(super) fn find(&self, link: &Link) -> LinkTarget {
+        let Some(name) = link.topic() else { return LinkTarget::Nothing };
         if let Some(at) = self.by_name.get(name.as_str()) {
-            return Found::Topic(*at);
+            return LinkTarget::Topic(*at);
         }
         let folded = name.folded();
         match (self.by_title.get(&folded).filter(|_| link.wiki), self.by_folded.get(&folded)) {
-            (Some(at), _) => Found::Topic(*at),
-            (None, Some(at)) => Found::Nearly(*at),
-            (None, None) => Found::Nothing,
+            (Some(at), _) => LinkTarget::Topic(*at),
+            (None, Some(at)) => LinkTarget::Nearly(*at),
+            (None, None) => LinkTarget::Nothing,
         }
     }
 }

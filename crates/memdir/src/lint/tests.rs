@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::name::{Name, Scope};
 
 const GOOD: &str =
     "---\nname: Fog\ndescription: how far the fog is\ntype: project\n---\nThe fog ends at 800 m.\n";
@@ -16,7 +17,7 @@ fn found(index: Option<&str>, topics: &[(&str, &str)]) -> Vec<String> {
         .collect()
 }
 
-fn findings(scope: Scope, index: Option<&str>, topics: &[(&str, &str)]) -> Vec<Finding> {
+fn findings(scope: Scope, index: Option<&str>, topics: &[(&str, &str)]) -> Vec<LintFinding> {
     let names: Vec<Name> = topics.iter().map(|(name, _)| Name::parse(name).unwrap()).collect();
     let files: Vec<TopicFile<'_>> =
         names.iter().zip(topics).map(|(name, (_, text))| TopicFile { name, text }).collect();

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
+use super::finding::{Directory, LintFinding, Severity};
 use super::index::hidden;
-use super::known::{Found, Known};
-use super::{Directory, Finding, Severity};
-use crate::header::Topic;
+use super::known::{KnownTopics, LinkTarget};
+use crate::header::TopicText;
 use crate::index::{Link, is_teams, lines};
 use crate::name::{Name, Scope};
 
 /// Links of one topic that are named; a page of dead ones is one finding too many.
 const MOST_LINKS: usize = 3;
 
-pub(super) fn lint(directory: &Directory<'_>, known: &Known<'_>, out: &mut Vec<Finding>) {
+pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
     for entry in &known.topics {
         let (name, text, topic) = entry;
         out.extend(hidden(&name.file(), text));
@@ -29,76 +29,56 @@ pub(super) fn lint(directory: &Directory<'_>, known: &Known<'_>, out: &mut Vec<F
     twins(known, out);
 }
 
-fn finding(severity: Severity, rule: &'static str, name: &Name) -> Finding {
-    let (what, help) = (String::new(), String::new());
-    Finding { severity, rule, file: name.file(), line: None, what, help }
+fn empty(name: &Name, what: &str) -> LintFinding {
+    let help = "write what is to be remembered, or remove the file";
+    LintFinding::new(Severity::Warning, "empty", name.file(), what, help)
 }
 
-fn empty(name: &Name, what: &str) -> Finding {
-    Finding {
-        what: what.to_owned(),
-        help: "write what is to be remembered, or remove the file".to_owned(),
-        ..finding(Severity::Warning, "empty", name)
-    }
-}
-
-fn header(name: &Name, topic: &Topic<'_>, out: &mut Vec<Finding>) {
+fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<LintFinding>) {
     let header = &topic.header;
+    let is_of_type = |fault: &String| fault.contains("no type of memory");
     for fault in &header.faults {
-        let (rule, help) = match fault.contains("no type of memory") {
+        let (rule, help) = match is_of_type(fault) {
             true => ("unknown-type", "mend `type:` in its front matter"),
             false => (
                 "broken-header",
                 "mend it by hand; most often a value holds a colon and wants quotes",
             ),
         };
-        out.push(Finding {
-            what: fault.clone(),
-            help: help.to_owned(),
-            ..finding(Severity::Warning, rule, name)
-        });
+        out.push(LintFinding::new(Severity::Warning, rule, name.file(), fault, help));
     }
     if header.description.is_none() {
-        out.push(Finding {
-            what: "has no description".to_owned(),
-            help: "add `description:` to its front matter, one line on when it matters: recall \
-                   chooses by it"
-                .to_owned(),
-            ..finding(Severity::Warning, "no-description", name)
-        });
+        let (rule, what) = ("no-description", "has no description");
+        let help = "add `description:` to its front matter, one line on when it matters: recall \
+                    chooses by it";
+        out.push(LintFinding::new(Severity::Warning, rule, name.file(), what, help));
     }
-    if header.kind.is_none()
-        && !header.faults.iter().any(|fault| fault.contains("no type of memory"))
-    {
-        out.push(Finding {
-            what: "has no type".to_owned(),
-            help: "add `type:` to its front matter: user, feedback, project or reference"
-                .to_owned(),
-            ..finding(Severity::Note, "no-type", name)
-        });
+    if header.kind.is_none() && !header.faults.iter().any(is_of_type) {
+        let help = "add `type:` to its front matter: user, feedback, project or reference";
+        out.push(LintFinding::new(Severity::Note, "no-type", name.file(), "has no type", help));
     }
 }
 
 fn wikilinks(
     scope: Scope,
-    known: &Known<'_>,
-    (name, text, topic): &(&Name, &str, Topic<'_>),
-    out: &mut Vec<Finding>,
+    known: &KnownTopics<'_>,
+    (name, text, topic): &(&Name, &str, TopicText<'_>),
+    out: &mut Vec<LintFinding>,
 ) {
     let lines_before = text[..text.len() - topic.body.len()].matches('\n').count();
     let dead = |link: &Link| {
         let teams = scope == Scope::Private && link.topic().is_some_and(is_teams);
-        link.wiki && is_plain(link) && !teams && known.find(link) == Found::Nothing
+        link.wiki && is_plain(link) && !teams && known.find(link) == LinkTarget::Nothing
     };
     let lines = lines(topic.body);
     let links =
         lines.iter().flat_map(|line| line.links.iter().map(move |link| (line.number, link)));
     let found = links.filter(|(_, link)| dead(link)).take(MOST_LINKS);
-    out.extend(found.map(|(line, link)| Finding {
-        line: Some(lines_before + line),
-        what: format!("links [[{}]], and no topic is called so", link.title),
-        help: "mend the link, or write that topic".to_owned(),
-        ..finding(Severity::Note, "dead-wikilink", name)
+    out.extend(found.map(|(line, link)| {
+        let what = format!("links [[{}]], and no topic is called so", link.title);
+        let help = "mend the link, or write that topic";
+        let finding = LintFinding::new(Severity::Note, "dead-wikilink", name.file(), what, help);
+        finding.at(lines_before + line)
     }));
 }
 
@@ -110,18 +90,15 @@ fn is_plain(link: &Link) -> bool {
 }
 
 /// Names that some system takes for one.
-fn twins(known: &Known<'_>, out: &mut Vec<Finding>) {
+fn twins(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
     let mut seen: HashMap<String, &Name> = HashMap::new();
     for (name, _, _) in &known.topics {
-        if let Some(first) = seen.get(&name.folded()) {
-            out.push(Finding {
-                what: format!("is called as {} to systems that fold names", first.file()),
-                help: "merge the two, or rename one: a copy to such a system loses one of them"
-                    .to_owned(),
-                ..finding(Severity::Error, "twin-name", name)
-            });
+        let Some(first) = seen.get(&name.folded()) else {
+            seen.insert(name.folded(), name);
             continue;
-        }
-        seen.insert(name.folded(), name);
+        };
+        let what = format!("is called as {} to systems that fold names", first.file());
+        let help = "merge the two, or rename one: a copy to such a system loses one of them";
+        out.push(LintFinding::new(Severity::Error, "twin-name", name.file(), what, help));
     }
 }

@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::{INDEX, Name};
+use super::Name;
 use crate::header::Header;
 
 /// What a name takes of a long text.
@@ -18,10 +18,9 @@ impl Name {
     pub fn suggest(words: &str) -> Name {
         let slug = slug(words);
         let own = if slug.is_empty() { PLAIN.to_owned() } else { slug };
-        let reserved = || format!("{PLAIN}-{own}");
-        let free = !INDEX.trim_end_matches(".md").eq_ignore_ascii_case(&own);
-        let parsed = if free { Name::parse(&own) } else { Name::parse(&reserved()) };
-        parsed.or_else(|_| Name::parse(&reserved())).unwrap_or_else(|_| Name(PLAIN.to_owned()))
+        // No topic is called as the index or a device.
+        let parsed = Name::parse(&own).or_else(|_| Name::parse(&format!("{PLAIN}-{own}")));
+        parsed.unwrap_or_else(|_| Name(PLAIN.to_owned()))
     }
 
     /// What people call the topic: as its header does, or by the file's name in words.

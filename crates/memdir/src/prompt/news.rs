@@ -1,7 +1,5 @@
 //! What changed in the index since a prompt showed it.
 
-use std::collections::HashSet;
-
 use super::guard::guarded_line;
 use crate::index::shown;
 
@@ -33,31 +31,15 @@ pub fn index_news(before: &[String; 2], now: &[String; 2]) -> Option<String> {
     ))
 }
 
-/// As they are shown, without bullets, blank lines and headings.
-fn lines(text: &str) -> Lines {
-    let mut out = Lines::default();
+/// As they are shown, without bullets, blank lines and headings; the cap on an index bounds the comparing.
+fn lines(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
     for line in shown(text).content.lines() {
         let words = line.trim_start_matches(['-', '*', '+', ' ', '\t', '\u{feff}']);
         let line = guarded_line(words);
-        if !line.is_empty() && !line.starts_with('#') && out.set.insert(line.clone()) {
-            out.order.push(line);
+        if !line.is_empty() && !line.starts_with('#') && !out.contains(&line) {
+            out.push(line);
         }
     }
     out
-}
-
-#[derive(Default)]
-struct Lines {
-    order: Vec<String>,
-    set: HashSet<String>,
-}
-
-impl Lines {
-    fn iter(&self) -> impl Iterator<Item = &String> {
-        self.order.iter()
-    }
-
-    fn contains(&self, line: &str) -> bool {
-        self.set.contains(line)
-    }
 }

@@ -15,7 +15,6 @@ pub struct Recalled<'a> {
     pub name: &'a Name,
     /// Where the file lies, for whoever wants to read or correct it.
     pub path: &'a str,
-    /// The whole file.
     pub text: &'a str,
     pub modified: UnixMicros,
     pub now: UnixMicros,

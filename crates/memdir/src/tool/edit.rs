@@ -11,13 +11,13 @@ const NAMED_LINES: usize = 20;
 
 /// A text after an edit, and what the model is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditOutcome {
     pub text: String,
     pub told: String,
 }
 
 /// Puts `new` where `old` stands, if it stands there once.
-pub fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<Edited, ToolError> {
+pub fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<EditOutcome, ToolError> {
     if old.is_empty() {
         return Err(ToolError::NothingToReplace);
     }
@@ -31,11 +31,11 @@ pub fn replace(path: &str, text: &str, old: &str, new: &str) -> Result<Edited, T
         "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{}",
         snippet(&changed, line)
     );
-    Ok(Edited { text: changed, told })
+    Ok(EditOutcome { text: changed, told })
 }
 
 /// Puts `new` after line `after`; 0 is the beginning.
-pub fn insert(path: &str, text: &str, after: i64, new: &str) -> Result<Edited, ToolError> {
+pub fn insert(path: &str, text: &str, after: i64, new: &str) -> Result<EditOutcome, ToolError> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last().is_some_and(|last| last.is_empty()) {
         lines.pop();
@@ -47,7 +47,7 @@ pub fn insert(path: &str, text: &str, after: i64, new: &str) -> Result<Edited, T
     if !changed.ends_with('\n') {
         changed.push('\n');
     }
-    Ok(Edited { text: changed, told: format!("The file {path} has been edited.") })
+    Ok(EditOutcome { text: changed, told: format!("The file {path} has been edited.") })
 }
 
 /// A line with its number, as the model sees it.

@@ -12,7 +12,7 @@ const LEVELS: usize = 2;
 
 /// A file in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ListedFile {
     /// Relative to the folder: `plans/fog.md`.
     pub path: String,
     pub bytes: u64,
@@ -48,7 +48,7 @@ pub fn file(path: &str, text: &str, range: Option<&[i64]>) -> Result<String, Too
 }
 
 /// Two levels of a folder, sizes first. Folders are what the files lie in.
-pub fn folder(path: &str, entries: &[Entry]) -> String {
+pub fn folder(path: &str, entries: &[ListedFile]) -> String {
     let path = path.strip_suffix('/').unwrap_or(path);
     let mut rows: BTreeMap<String, u64> = BTreeMap::new();
     for entry in entries {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_folder_shows_two_levels() {
-        let entry = |path: &str, bytes| Entry { path: path.to_owned(), bytes };
+        let entry = |path: &str, bytes| ListedFile { path: path.to_owned(), bytes };
         let entries =
             [entry("fog.md", 1536), entry("plans/a.md", 10), entry("plans/deep/b.md", 2048)];
         assert_eq!(

@@ -6,7 +6,7 @@ use crate::name::{INDEX, Name, Scope, TEAM, fold};
 
 /// A place, and whose memory it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct ToolSpot {
     pub scope: Scope,
     pub at: At,
 }
@@ -19,7 +19,7 @@ pub enum At {
     Topic(Name),
 }
 
-impl Spot {
+impl ToolSpot {
     /// Only one spelling of each place is known. To understand others is how one escapes.
     pub fn parse(path: &str) -> Result<Self, ToolError> {
         let inner = match path.strip_prefix(ROOT) {
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn places_have_one_spelling() {
         let check = |path: &str, scope: Scope, at: At| {
-            assert_eq!(Spot::parse(path), Ok(Spot { scope, at }), "{path}");
+            assert_eq!(ToolSpot::parse(path), Ok(ToolSpot { scope, at }), "{path}");
         };
         check("/memories", Scope::Private, folder(""));
         check("/memories/", Scope::Private, folder(""));
@@ -156,7 +156,7 @@ mod tests {
             "/memories\\a.md",
             "//memories/a.md",
         ] {
-            assert!(matches!(Spot::parse(path), Err(ToolError::Outside(_))), "{path}");
+            assert!(matches!(ToolSpot::parse(path), Err(ToolError::Outside(_))), "{path}");
         }
         for path in [
             "/memories/../a.md",
@@ -170,7 +170,7 @@ mod tests {
             "/memories/..\\a.md",
             "/memories/a%00.md",
         ] {
-            assert!(matches!(Spot::parse(path), Err(ToolError::Escapes(_))), "{path}");
+            assert!(matches!(ToolSpot::parse(path), Err(ToolError::Escapes(_))), "{path}");
         }
         for path in [
             "/memories/.hidden.md",
@@ -188,24 +188,24 @@ mod tests {
             "/memories/a/b/c/d/e.md",
             "/memories/a.md.md",
         ] {
-            assert!(matches!(Spot::parse(path), Err(ToolError::BadName { .. })), "{path}");
+            assert!(matches!(ToolSpot::parse(path), Err(ToolError::BadName { .. })), "{path}");
         }
         let long = format!("/memories/{}.md", "x".repeat(5_000));
-        assert!(Spot::parse(&long).unwrap_err().to_string().len() < 1_000);
+        assert!(ToolSpot::parse(&long).unwrap_err().to_string().len() < 1_000);
     }
 
     #[test]
     fn who_writes_another_ending_is_told_the_name() {
-        let told = Spot::file("/memories/plans/fog.txt").unwrap_err().to_string();
+        let told = ToolSpot::file("/memories/plans/fog.txt").unwrap_err().to_string();
         assert!(told.ends_with("such as /memories/plans/fog.md"), "{told}");
-        let told = Spot::file("/memories/v1.2/fog").unwrap_err().to_string();
+        let told = ToolSpot::file("/memories/v1.2/fog").unwrap_err().to_string();
         assert!(told.ends_with("such as /memories/v1.2/fog.md"), "{told}");
-        assert!(matches!(Spot::file("/memories"), Err(ToolError::NotAFile(_))));
+        assert!(matches!(ToolSpot::file("/memories"), Err(ToolError::NotAFile(_))));
     }
 
     #[test]
     fn root_index_and_team_stay() {
-        let refused = |path| Spot::movable(path, "delete").unwrap_err();
+        let refused = |path| ToolSpot::movable(path, "delete").unwrap_err();
         assert_eq!(
             refused("/memories/").to_string(),
             "Cannot delete the /memories directory itself"
@@ -213,6 +213,6 @@ mod tests {
         assert!(matches!(refused("/memories/MEMORY.md"), ToolError::Index { .. }));
         assert!(matches!(refused("/memories/team"), ToolError::Team(_)));
         assert!(matches!(refused("/memories/team/a.md"), ToolError::Team(_)));
-        assert!(Spot::movable("/memories/plans", "delete").is_ok());
+        assert!(ToolSpot::movable("/memories/plans", "delete").is_ok());
     }
 }

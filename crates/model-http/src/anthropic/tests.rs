@@ -1,10 +1,10 @@
-use bethink_model::Class;
-use bethink_transcript::{BlockKind, Mark, PromptMessage, Seq, ValidPrompt};
+use bethink_model::ErrorClass;
+use bethink_transcript::{BlockKind, CacheMark, PromptMessage, Seq, ValidPrompt};
 use bytes::Bytes;
 
 use super::*;
 
-fn request(texts: &[&str]) -> Request {
+fn request(texts: &[&str]) -> ModelRequest {
     let messages = texts.iter().enumerate().map(|(at, text)| {
         let role = if at % 2 == 0 {
             bethink_transcript::Role::User
@@ -13,7 +13,7 @@ fn request(texts: &[&str]) -> Request {
         };
         PromptMessage { role, ..PromptMessage::said(text, Seq(1), 1) }
     });
-    Request {
+    ModelRequest {
         model: "m \"x\"".into(),
         system: Bytes::from_static(b"[ ]"),
         tools: Bytes::from_static(b"[]"),
@@ -23,8 +23,8 @@ fn request(texts: &[&str]) -> Request {
     }
 }
 
-fn shown(request: &Request) -> String {
-    String::from_utf8(Anthropic.call(request, true).unwrap().body).unwrap()
+fn shown(request: &ModelRequest) -> String {
+    String::from_utf8(AnthropicDialect.call(request, true).unwrap().body).unwrap()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_body_is_joined_from_the_bytes_at_hand() {
             r#"{{"model":"m \"x\"","max_tokens":9,"system":[{{"type":"text" ,"text":"\u00e9"}}],"tools":[{{"name":"z", "input_schema":{{"b":1,"a":1e2}}}}],{messages}"#
         )
     );
-    asked.marks = vec![Mark { message: 0, block: 0 }];
+    asked.marks = vec![CacheMark { message: 0, block: 0 }];
     assert!(shown(&asked).contains(r#""text":"a","cache_control":{"type":"ephemeral"}}"#));
 }
 
@@ -58,7 +58,7 @@ fn stops_are_named() {
     let read = |reason: &str| {
         let json =
             format!(r#"{{"content":[{{"type":"text","text":"x"}}],"stop_reason":{reason}}}"#);
-        Anthropic.read_whole(&json).map(|reply| reply.stop)
+        AnthropicDialect.read_whole(&json).map(|reply| reply.stop)
     };
     for (reason, expect) in [
         ("end_turn", Stop::EndTurn),
@@ -73,16 +73,16 @@ fn stops_are_named() {
         assert_eq!(read(&format!("\"{reason}\"")).unwrap(), expect);
     }
     for none in ["null", "\"\"", "7"] {
-        assert!(matches!(read(none), Err(Trouble::Found(Class::Broken, _))), "{none}");
+        assert!(matches!(read(none), Err(ProviderTrouble::Found(ErrorClass::Broken, _))), "{none}");
     }
 }
 
 #[test]
 fn an_answer_of_no_blocks_is_one() {
     let json = r#"{"id":"m","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":0}}"#;
-    let reply = Anthropic.read_whole(json).unwrap();
+    let reply = AnthropicDialect.read_whole(json).unwrap();
     assert_eq!((reply.content.len(), reply.usage_doubtful), (0, false));
     let call = r#"{"content":[{"type":"tool_use","id":"t","name":"n","input":{}}],"stop_reason":"tool_use"}"#;
-    let reply = Anthropic.read_whole(call).unwrap();
+    let reply = AnthropicDialect.read_whole(call).unwrap();
     assert!(matches!(reply.content[0].kind, BlockKind::ToolUse { .. }) && reply.usage_doubtful);
 }

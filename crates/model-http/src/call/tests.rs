@@ -3,20 +3,20 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::anthropic::Anthropic;
-use crate::openai::OpenAi;
+use crate::anthropic::AnthropicDialect;
+use crate::openai::OpenAiDialect;
 
 const RECORDED: [&str; 2] = [
     include_str!("../../tests/wire/canned/anthropic.sse"),
     include_str!("../../tests/wire/canned/openai.sse"),
 ];
 
-fn read<D: Dialect>(dialect: &D, bytes: &[u8]) -> Result<Reply, Trouble> {
+fn read<D: Dialect>(_: &D, bytes: &[u8]) -> Result<Reply, ProviderTrouble> {
     let (mut decoder, mut events) = (Decoder::new(1 << 20), Vec::new());
-    decoder.push(bytes, &mut events).map_err(|_| Trouble::broken("large"))?;
-    let mut stream = dialect.stream();
+    decoder.push(bytes, &mut events).map_err(|_| ProviderTrouble::broken("large"))?;
+    let mut stream = D::Stream::default();
     for event in &events {
-        if stream.take(event)? == Taken::Last {
+        if stream.take(event)? == DeltaTaken::Last {
             break;
         }
     }
@@ -24,7 +24,7 @@ fn read<D: Dialect>(dialect: &D, bytes: &[u8]) -> Result<Reply, Trouble> {
 }
 
 /// A reply has blocks that can be sent on, and bounded figures.
-fn judge(reply: Result<Reply, Trouble>) -> Result<(), TestCaseError> {
+fn judge(reply: Result<Reply, ProviderTrouble>) -> Result<(), TestCaseError> {
     if let Ok(reply) = reply {
         for block in &reply.content {
             let json: Result<serde_json::Value, _> =
@@ -78,8 +78,8 @@ proptest! {
     #[test]
     fn damaged_streams_do_no_harm(which in 0usize..2, damages in damages()) {
         let bytes = damaged(RECORDED[which], &damages);
-        judge(read(&Anthropic, &bytes))?;
-        judge(read(&OpenAi::new(false), &bytes))?;
+        judge(read(&AnthropicDialect, &bytes))?;
+        judge(read(&OpenAiDialect::new(false), &bytes))?;
     }
 
     #[test]
@@ -87,7 +87,7 @@ proptest! {
         let first = RECORDED[which].lines().filter_map(|line| line.strip_prefix("data: ")).next();
         let bytes = damaged(first.unwrap(), &damages);
         let text = String::from_utf8_lossy(&bytes);
-        judge(Anthropic.read_whole(&text))?;
-        judge(OpenAi::new(false).read_whole(&text))?;
+        judge(AnthropicDialect.read_whole(&text))?;
+        judge(OpenAiDialect::new(false).read_whole(&text))?;
     }
 }

@@ -16,7 +16,8 @@ async fn shown(keeper: &Keeper) -> Result<String, KeyError> {
 
 #[test]
 fn a_key_is_visible_ascii() {
-    let check = |text: &str| Key::new(&SecretString::from(text)).map(|key| key.expose().to_owned());
+    let check =
+        |text: &str| ApiKey::new(&SecretString::from(text)).map(|key| key.expose().to_owned());
     assert_eq!(check(" k-1\r\n").as_deref(), Ok("k-1"));
     assert_eq!(check(" \n"), Err(KeyError::Empty));
     for bad in ["a\nb", "a b", "a\u{1b}[0m", "a\0b", "é", "a\u{202e}b"] {
@@ -83,7 +84,7 @@ async fn a_command_that_fails_is_not_asked_in_a_loop() {
 fn nothing_shows_a_key() {
     let source = KeySource::Command(format!("echo {CANARY}"));
     let keeper = Keeper::new(source.clone(), url("https://host").origin());
-    let header = Key::new(&SecretString::from(CANARY)).ok().unwrap().header("Bearer ").unwrap();
+    let header = ApiKey::new(&SecretString::from(CANARY)).ok().unwrap().header("Bearer ").unwrap();
     let shown = format!("{source:?} {:?} {keeper:?} {header:?}", KeySource::Env(CANARY.into()));
     assert!(!shown.contains("canary"), "{shown}");
 }

@@ -1,132 +1,110 @@
 //! An answer of chat completions, gathered from chunks or from one whole message, as blocks of the
 //! Messages API.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
-use bethink_model::{Class, Reply, Stop};
+use bethink_model::{ErrorClass, Reply, Stop};
 use bethink_transcript::json::encode_string;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::answer::{self, Literal};
-use crate::tee::Begun;
-use crate::trouble::Trouble;
-use crate::usage::Tally;
+use crate::trouble::ProviderTrouble;
+use crate::usage::UsageTally;
 
 /// Most calls of tools in one answer. Models make a dozen; a bound keeps the search for the call of a piece
 /// short.
 const MAX_CALLS: usize = 1_000;
 
 #[derive(Deserialize)]
-pub(super) struct Chunk<'a> {
-    #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    model: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    choices: Option<Vec<Choice<'a>>>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
+pub(super) struct StreamChunk {
+    id: Option<String>,
+    model: Option<String>,
+    choices: Option<Vec<Choice>>,
+    usage: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
-struct Choice<'a> {
-    #[serde(default)]
+struct Choice {
     index: Option<u64>,
     /// `delta` in a stream, `message` in a whole answer.
-    #[serde(borrow, alias = "message", default)]
-    delta: Option<Said<'a>>,
-    #[serde(borrow, default)]
-    finish_reason: Option<Cow<'a, str>>,
+    #[serde(alias = "message")]
+    delta: Option<MessageDelta>,
+    finish_reason: Option<String>,
 }
 
 /// What of a message is read. Reasoning comes under many names, isn't signed, and is of no use later.
 #[derive(Deserialize)]
-struct Said<'a> {
-    #[serde(borrow, default)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    refusal: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    tool_calls: Option<Vec<CallPiece<'a>>>,
+struct MessageDelta {
+    content: Option<Box<RawValue>>,
+    refusal: Option<Box<RawValue>>,
+    tool_calls: Option<Vec<CallPiece>>,
 }
 
 #[derive(Deserialize)]
-struct CallPiece<'a> {
-    #[serde(default)]
+struct CallPiece {
     index: Option<u64>,
-    #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    function: Option<FunctionPiece<'a>>,
+    id: Option<String>,
+    function: Option<FunctionPiece>,
 }
 
 #[derive(Deserialize)]
-struct FunctionPiece<'a> {
-    #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
+struct FunctionPiece {
+    name: Option<String>,
+    arguments: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
-    id: String,
-    model: String,
+pub(crate) struct GatheredAnswer {
+    pub(super) id: String,
+    pub(super) model: String,
     text: Literal,
     refusal: Literal,
-    calls: Vec<Call>,
+    calls: Vec<ToolCallParts>,
     finish: Option<String>,
-    tally: Tally,
+    pub(super) tally: UsageTally,
 }
 
 #[derive(Debug, Default)]
-struct Call {
+struct ToolCallParts {
     index: Option<u64>,
     id: String,
     name: String,
     arguments: Literal,
 }
 
-impl Gathered {
-    /// Takes a chunk in; what of it is readable text is given back.
-    pub(super) fn take<'a>(&mut self, chunk: Chunk<'a>) -> Result<Option<Cow<'a, str>>, Trouble> {
+impl GatheredAnswer {
+    pub(super) fn add(&mut self, chunk: StreamChunk) -> Result<(), ProviderTrouble> {
         first(&mut self.id, chunk.id);
         first(&mut self.model, chunk.model);
-        self.tally.take_openai(chunk.usage);
+        self.tally.take_openai(chunk.usage.as_deref());
         // One answer was asked for.
         let choices = chunk.choices.unwrap_or_default();
         let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0) else {
-            return Ok(None);
+            return Ok(());
         };
         if let Some(finish) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.finish = Some(finish.chars().take(80).collect());
         }
-        let Some(said) = choice.delta else { return Ok(None) };
+        let Some(said) = choice.delta else { return Ok(()) };
         for piece in said.tool_calls.unwrap_or_default() {
             self.call(piece)?;
         }
         if let Some(refusal) = said.refusal {
-            self.refusal.push(refusal);
+            self.refusal.push(&refusal);
         }
-        said.content.map_or(Ok(None), |content| self.say(content))
-    }
-
-    fn say<'a>(&mut self, content: &'a RawValue) -> Result<Option<Cow<'a, str>>, Trouble> {
-        match content.get().as_bytes().first() {
-            Some(b'"') => Ok(self.text.push(content)),
-            Some(b'[') => {
-                let text = parts(content)?;
-                self.text.push_text(&text);
-                Ok(Some(Cow::Owned(text)))
+        match said.content {
+            Some(array) if array.get().starts_with('[') => {
+                self.text.push_text(&parts(&array)?);
             }
-            _ => Ok(None),
+            Some(text) => drop(self.text.push(&text)),
+            None => {}
         }
+        Ok(())
     }
 
-    fn call(&mut self, piece: CallPiece<'_>) -> Result<(), Trouble> {
+    fn call(&mut self, piece: CallPiece) -> Result<(), ProviderTrouble> {
         let id = piece.id.as_deref().unwrap_or_default();
         let call = self.call_of(piece.index, id)?;
         if call.id.is_empty() {
@@ -135,7 +113,7 @@ impl Gathered {
         let Some(function) = piece.function else { return Ok(()) };
         first(&mut call.name, function.name);
         match function.arguments {
-            Some(text) if text.get().starts_with('"') => drop(call.arguments.push(text)),
+            Some(text) if text.get().starts_with('"') => drop(call.arguments.push(&text)),
             // Some servers send the object itself.
             Some(object) if object.get() != "null" => call.arguments.push_text(object.get()),
             _ => {}
@@ -145,8 +123,12 @@ impl Gathered {
 
     /// The call that a piece belongs to: by index, or the last one where a server counts none. Another id
     /// begins another call whatever the index says, since some servers count all of them as 0.
-    fn call_of(&mut self, index: Option<u64>, id: &str) -> Result<&mut Call, Trouble> {
-        let fits = |call: &Call| {
+    fn call_of(
+        &mut self,
+        index: Option<u64>,
+        id: &str,
+    ) -> Result<&mut ToolCallParts, ProviderTrouble> {
+        let fits = |call: &ToolCallParts| {
             (index.is_none() || call.index == index)
                 && (id.is_empty() || call.id.is_empty() || call.id == id)
         };
@@ -155,20 +137,16 @@ impl Gathered {
             _ => {
                 if self.calls.len() >= MAX_CALLS {
                     let what = format!("the answer has more than {MAX_CALLS} calls of tools");
-                    return Err(Trouble::Found(Class::TooMuch, what));
+                    return Err(ProviderTrouble::Found(ErrorClass::TooMuch, what));
                 }
-                self.calls.push(Call { index, ..Call::default() });
+                self.calls.push(ToolCallParts { index, ..ToolCallParts::default() });
                 self.calls.len() - 1
             }
         };
-        self.calls.get_mut(at).ok_or_else(|| Trouble::broken("a call of a tool is lost"))
+        self.calls.get_mut(at).ok_or_else(|| ProviderTrouble::broken("a call of a tool is lost"))
     }
 
-    pub(super) fn begun(&self) -> Begun {
-        Begun::new(self.id.clone(), self.model.clone(), self.tally)
-    }
-
-    pub(super) fn end(self) -> Result<Reply, Trouble> {
+    pub(super) fn reply(self) -> Result<Reply, ProviderTrouble> {
         let stop = self.stop()?;
         let mut blocks = Vec::with_capacity(self.calls.len() + 2);
         for text in [&self.text, &self.refusal] {
@@ -192,9 +170,9 @@ impl Gathered {
     }
 
     /// An answer without a reason for its end may have been cut off, and is none.
-    fn stop(&self) -> Result<Stop, Trouble> {
+    fn stop(&self) -> Result<Stop, ProviderTrouble> {
         let Some(finish) = self.finish.as_deref() else {
-            return Err(Trouble::broken("the answer ended without a finish_reason"));
+            return Err(ProviderTrouble::broken("the answer ended without a finish_reason"));
         };
         Ok(match finish {
             // Several servers say "stop" beside calls.
@@ -208,12 +186,12 @@ impl Gathered {
     }
 }
 
-impl Call {
+impl ToolCallParts {
     /// A call needs an id of its own, for its result to name; where a server gives none, or one twice, it
     /// gets one here.
-    fn block(mut self, used: &mut HashSet<String>) -> Result<String, Trouble> {
+    fn block(mut self, used: &mut HashSet<String>) -> Result<String, ProviderTrouble> {
         if self.name.is_empty() {
-            return Err(Trouble::broken("a call of a tool has no name"));
+            return Err(ProviderTrouble::broken("a call of a tool has no name"));
         }
         if self.id.is_empty() || used.contains(&self.id) {
             self.id = format!("call_{}", Uuid::new_v4().simple());
@@ -229,20 +207,19 @@ impl Call {
     }
 }
 
-fn first(into: &mut String, found: Option<Cow<'_, str>>) {
+fn first(into: &mut String, found: Option<String>) {
     if let (true, Some(found)) = (into.is_empty(), found) {
-        *into = found.into_owned();
+        *into = found;
     }
 }
 
 /// The text of content that comes in parts.
-fn parts(content: &RawValue) -> Result<String, Trouble> {
+fn parts(content: &RawValue) -> Result<String, ProviderTrouble> {
     #[derive(Deserialize)]
-    struct Part {
-        #[serde(default)]
+    struct TextPart {
         text: Option<String>,
     }
-    let parts: Vec<Part> = serde_json::from_str(content.get())
-        .map_err(|e| Trouble::no_json("the answer's content", &e))?;
+    let parts: Vec<TextPart> = serde_json::from_str(content.get())
+        .map_err(|e| ProviderTrouble::no_json("the answer's content", &e))?;
     Ok(parts.into_iter().filter_map(|part| part.text).collect())
 }

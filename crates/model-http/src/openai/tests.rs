@@ -28,12 +28,12 @@ fn block(json: &str) -> PromptBlock {
     PromptBlock { json: Bytes::copy_from_slice(json.as_bytes()), kind, ..written }
 }
 
-fn request(messages: &[&[&str]]) -> Request {
+fn request(messages: &[&[&str]]) -> ModelRequest {
     let messages = messages.iter().enumerate().map(|(at, blocks)| PromptMessage {
         role: if at % 2 == 0 { Role::User } else { Role::Assistant },
         blocks: blocks.iter().map(|json| block(json)).collect(),
     });
-    Request {
+    ModelRequest {
         model: "m".into(),
         system: Bytes::from_static(b"[]"),
         tools: Bytes::from_static(b"[]"),
@@ -43,8 +43,8 @@ fn request(messages: &[&[&str]]) -> Request {
     }
 }
 
-fn body(request: &Request) -> String {
-    String::from_utf8(OpenAi::new(false).call(request, true).unwrap().body).unwrap()
+fn body(request: &ModelRequest) -> String {
+    String::from_utf8(OpenAiDialect::new(false).call(request, true).unwrap().body).unwrap()
 }
 
 /// What `messages` become.
@@ -135,16 +135,16 @@ fn a_body_has_its_frame() {
         body(&asked),
         r#"{"model":"m","tools":[{"type":"function","function":{"name":"z","description":"d\u00e9","parameters":{"b":1,"a":1e2}}},{"type":"function","function":{"name":"y","parameters":{}}}],"messages":[{"role":"system","content":"be\n\nbrief"},{"role":"user","content":"a"}],"max_tokens":9,"stream":true,"stream_options":{"include_usage":true}}"#
     );
-    let own = OpenAi::new(true).call(&asked, false).unwrap().body;
+    let own = OpenAiDialect::new(true).call(&asked, false).unwrap().body;
     assert!(own.ends_with(br#"],"max_completion_tokens":9}"#));
     asked.tools = Bytes::from_static(b"{");
-    let refused = OpenAi::new(false).call(&asked, true).unwrap_err();
-    assert!(matches!(refused, Trouble::Found(bethink_model::Class::Invalid, _)));
+    let refused = OpenAiDialect::new(false).call(&asked, true).unwrap_err();
+    assert!(matches!(refused, ProviderTrouble::Found(bethink_model::ErrorClass::Invalid, _)));
 }
 
-fn finished(message: &Value, reason: &str) -> Result<Reply, Trouble> {
+fn finished(message: &Value, reason: &str) -> Result<Reply, ProviderTrouble> {
     let answer = json!({"id": "c", "choices": [{"message": message, "finish_reason": reason}]});
-    OpenAi::new(false).read_whole(&answer.to_string())
+    OpenAiDialect::new(false).read_whole(&answer.to_string())
 }
 
 #[test]
@@ -169,13 +169,13 @@ fn ends_are_named() {
 }
 
 fn calls(chunks: &[Value]) -> Vec<(String, String)> {
-    let mut stream = OpenAi::new(false).stream();
+    let mut stream = GatheredAnswer::default();
     for calls in chunks {
         let data = json!({"choices": [{"delta": {"tool_calls": calls}}]}).to_string();
-        stream.take(&Event { data, ..Event::default() }).unwrap();
+        stream.take(&SseEvent { data, ..SseEvent::default() }).unwrap();
     }
     let data = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}).to_string();
-    stream.take(&Event { data, ..Event::default() }).unwrap();
+    stream.take(&SseEvent { data, ..SseEvent::default() }).unwrap();
     let reply = stream.end().unwrap();
     let calls =
         reply.calls().map(|(id, name, input)| (id.as_str().to_owned(), format!("{name} {input}")));
@@ -236,7 +236,10 @@ fn endless_calls_are_too_much() {
     };
     assert_eq!(answer(1_000).unwrap().calls().count(), 1_000);
     let refused = answer(1_001).unwrap_err();
-    assert!(matches!(refused, Trouble::Found(bethink_model::Class::TooMuch, _)), "{refused:?}");
+    assert!(
+        matches!(refused, ProviderTrouble::Found(bethink_model::ErrorClass::TooMuch, _)),
+        "{refused:?}"
+    );
 }
 
 fn words() -> impl Strategy<Value = Vec<String>> {

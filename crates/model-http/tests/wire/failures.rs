@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::canned::{
     Canned, End, STREAM_HEAD, Script, answer, asked, call, error, json, request, stream,
 };
-use bethink_model::Class;
-use bethink_model_http::{Endpoint, Limits, Provider, open};
+use bethink_model::ErrorClass;
+use bethink_model_http::{Endpoint, HttpLimits, Provider, open};
 use tokio::net::TcpListener;
 
 const ANTHROPIC: &str = include_str!("canned/anthropic.sse");
@@ -27,7 +27,7 @@ async fn a_redirect_is_never_followed() {
             let script = answer(status, &format!("location: {target}\r\n"), b"");
             for provider in BOTH {
                 let error = error(provider, script.clone()).await;
-                assert_eq!(error.class, Class::Forbidden);
+                assert_eq!(error.class, ErrorClass::Forbidden);
                 let origin = target.split("/v1").next().unwrap().trim_end_matches("/x");
                 assert!(error.message.contains(origin), "{error}");
                 assert!(!error.message.contains("secret"), "{error}");
@@ -41,7 +41,7 @@ async fn a_redirect_is_never_followed() {
 async fn refusals_are_classified_by_what_they_say() {
     let overflow = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 211539 tokens > 200000 maximum"},"request_id":"req_1"}"#;
     let found = error(Provider::Anthropic, answer("400 Bad", "", overflow.as_bytes())).await;
-    assert_eq!((found.class, found.status), (Class::Overflow, Some(400)));
+    assert_eq!((found.class, found.status), (ErrorClass::Overflow, Some(400)));
     assert_eq!((found.figures.input, found.figures.limit), (Some(211_539), Some(200_000)));
     assert_eq!(found.request_id.as_deref(), Some("req_1"));
 
@@ -50,21 +50,21 @@ async fn refusals_are_classified_by_what_they_say() {
             "529 Busy",
             "retry-after: 7\r\n",
             r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-            Class::Overloaded,
+            ErrorClass::Overloaded,
         ),
-        ("429 Slow", "", "", Class::RateLimited),
+        ("429 Slow", "", "", ErrorClass::RateLimited),
         (
             "503 No",
             "content-type: text/html\r\n",
             "<html><title>503 Backend</title>",
-            Class::Overloaded,
+            ErrorClass::Overloaded,
         ),
-        ("500 No", "content-encoding: gzip\r\n", "\u{1f}\u{8b}", Class::Server),
+        ("500 No", "content-encoding: gzip\r\n", "\u{1f}\u{8b}", ErrorClass::Server),
         (
             "401 No",
             "",
             r#"{"error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
-            Class::Auth,
+            ErrorClass::Auth,
         ),
     ] {
         let found = error(Provider::OpenAi, answer(status, headers, body.as_bytes())).await;
@@ -81,19 +81,19 @@ async fn an_error_after_200_is_an_error() {
         .split("event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":1")
         .next()
         .unwrap();
-    for (provider, before, heard) in [
-        (Provider::Anthropic, "", false),
-        (Provider::Anthropic, begun, true),
-        (Provider::OpenAi, "", false),
-        (Provider::OpenAi, OPENAI.split("data: [DONE]").next().unwrap(), true),
+    for (provider, before) in [
+        (Provider::Anthropic, ""),
+        (Provider::Anthropic, begun),
+        (Provider::OpenAi, ""),
+        (Provider::OpenAi, OPENAI.split("data: [DONE]").next().unwrap()),
     ] {
         let found = error(provider, stream(&[before.as_bytes(), overloaded])).await;
-        assert_eq!((found.class, found.heard, found.status), (Class::Overloaded, heard, Some(200)));
+        assert_eq!((found.class, found.status), (ErrorClass::Overloaded, Some(200)));
         assert_eq!(found.request_id.as_deref(), Some("req_9"));
     }
     for provider in BOTH {
         let body = r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-        assert_eq!(error(provider, json(body)).await.class, Class::Overloaded);
+        assert_eq!(error(provider, json(body)).await.class, ErrorClass::Overloaded);
     }
 }
 
@@ -106,10 +106,10 @@ async fn a_stream_that_breaks_off_is_no_answer() {
         let whole = text.find(last).unwrap();
         for at in (0..whole).step_by(67).chain([whole]) {
             let found = error(provider, stream(&[&text.as_bytes()[..at]])).await;
-            assert_eq!(found.class, Class::Broken, "{provider} cut off at {at}: {found}");
+            assert_eq!(found.class, ErrorClass::Broken, "{provider} cut off at {at}: {found}");
         }
         let reset = Script { end: End::Reset, ..stream(&[&text.as_bytes()[..whole]]) };
-        assert_eq!(error(provider, reset).await.class, Class::Broken);
+        assert_eq!(error(provider, reset).await.class, ErrorClass::Broken);
     }
 }
 
@@ -119,10 +119,10 @@ async fn chat_completions_without_done_are_whole_once_they_told_their_end() {
         .split("data: {\"id\":\"chatcmpl-1\",\"model\":\"m-1\",\"choices\":[],")
         .next()
         .unwrap();
-    let (reply, _) = asked(Provider::OpenAi, stream(&[cut.as_bytes()])).await;
+    let reply = asked(Provider::OpenAi, stream(&[cut.as_bytes()])).await;
     assert!(reply.unwrap().usage_doubtful);
     let cut = OPENAI.split("data: [DONE]").next().unwrap();
-    let (reply, _) = asked(Provider::OpenAi, stream(&[cut.as_bytes()])).await;
+    let reply = asked(Provider::OpenAi, stream(&[cut.as_bytes()])).await;
     assert!(!reply.unwrap().usage_doubtful);
 }
 
@@ -166,7 +166,7 @@ async fn what_is_no_answer_is_broken() {
             let shown = script.pieces.concat();
             let found = error(provider, script).await;
             let shown = String::from_utf8_lossy(&shown[..shown.len().min(120)]).into_owned();
-            assert_eq!(found.class, Class::Broken, "{provider} {shown:?}: {found}");
+            assert_eq!(found.class, ErrorClass::Broken, "{provider} {shown:?}: {found}");
         }
     }
 }
@@ -184,9 +184,9 @@ async fn silence_ends_a_call_at_every_phase() {
         let server = Canned::start(vec![script]).await;
         let mut endpoint = server.endpoint(Provider::Anthropic);
         endpoint.limits.idle = Duration::from_millis(150);
-        let (result, heard) = call(&endpoint).await;
+        let result = call(&endpoint).await;
         let found = result.unwrap_err();
-        assert_eq!((found.class, found.heard), (Class::TimedOut, !heard.is_empty()), "{phase}: {found}");
+        assert_eq!(found.class, ErrorClass::TimedOut, "{phase}: {found}");
     }
 }
 
@@ -196,7 +196,7 @@ async fn a_refusal_that_never_ends_still_has_its_class() {
     let server = Canned::start(vec![held(&[head])]).await;
     let mut endpoint = server.endpoint(Provider::OpenAi);
     endpoint.limits.idle = Duration::from_millis(150);
-    assert_eq!(call(&endpoint).await.0.unwrap_err().class, Class::Overloaded);
+    assert_eq!(call(&endpoint).await.unwrap_err().class, ErrorClass::Overloaded);
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn slow_is_not_silent() {
     let pieces: Vec<&[u8]> = ANTHROPIC.split_inclusive("\n\n").map(str::as_bytes).collect();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
-    let limits = Limits { idle: Duration::from_millis(400), ..Limits::default() };
+    let limits = HttpLimits { idle: Duration::from_millis(400), ..HttpLimits::default() };
     let server = async {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let (mut socket, _) = listener.accept().await.unwrap();
@@ -224,7 +224,7 @@ async fn slow_is_not_silent() {
         ..Endpoint::own(Provider::Anthropic)
     };
     let began = tokio::time::Instant::now();
-    let ((), (reply, _)) = tokio::join!(server, call(&endpoint));
+    let ((), reply) = tokio::join!(server, call(&endpoint));
     assert!(reply.is_ok() && began.elapsed() > limits.idle, "{reply:?}");
 }
 
@@ -242,8 +242,8 @@ async fn too_much_is_not_taken() {
             let server = Canned::start(vec![script]).await;
             let mut endpoint = server.endpoint(provider);
             (endpoint.limits.event, endpoint.limits.answer) = (4096, 8192);
-            let (result, _) = call(&endpoint).await;
-            assert_eq!(result.unwrap_err().class, Class::TooMuch);
+            let result = call(&endpoint).await;
+            assert_eq!(result.unwrap_err().class, ErrorClass::TooMuch);
         }
     }
 }
@@ -258,8 +258,8 @@ async fn nobody_there_is_unreachable() {
         key: bethink_model_http::KeySource::None,
         ..Endpoint::own(Provider::OpenAi)
     };
-    let found = call(&endpoint).await.0.unwrap_err();
-    assert_eq!(found.class, Class::Unreachable);
+    let found = call(&endpoint).await.unwrap_err();
+    assert_eq!(found.class, ErrorClass::Unreachable);
     assert!(found.message.contains(&base_url) && !found.message.contains("/chat/"), "{found}");
 }
 
@@ -274,7 +274,7 @@ async fn a_call_that_is_dropped_closes_its_connection() {
         ..Endpoint::own(Provider::Anthropic)
     };
     let model = open(&endpoint).unwrap();
-    let asked = tokio::spawn(async move { model.call(&request(), &bethink_model::Silence).await });
+    let asked = tokio::spawn(async move { model.call(&request()).await });
     let (mut socket, _) = listener.accept().await.unwrap();
     let mut buffer = [0; 8192];
     assert!(socket.read(&mut buffer).await.unwrap() > 0);
@@ -290,7 +290,7 @@ async fn a_compressed_answer_is_refused_by_its_head() {
         // The body would be an answer: what is said of it decides.
         let script = answer("200 OK", &headers, ANTHROPIC.as_bytes());
         let found = error(Provider::Anthropic, script).await;
-        assert_eq!(found.class, Class::Broken);
+        assert_eq!(found.class, ErrorClass::Broken);
         assert!(found.message.contains("compressed"), "{found}");
     }
 }
@@ -311,11 +311,11 @@ async fn a_handshake_that_nobody_answers_times_out() {
         waiting.push(connected.unwrap());
         assert!(waiting.len() < 100, "the queue is never full");
     }
-    let limits = Limits { connect: Duration::from_millis(150), ..Limits::default() };
+    let limits = HttpLimits { connect: Duration::from_millis(150), ..HttpLimits::default() };
     let base_url = format!("http://{address}");
     let key = bethink_model_http::KeySource::None;
     let endpoint = Endpoint { base_url, limits, key, ..Endpoint::own(Provider::OpenAi) };
     // The system itself gives up after half a minute and more.
     let asked = tokio::time::timeout(Duration::from_secs(15), call(&endpoint)).await;
-    assert_eq!(asked.unwrap().0.unwrap_err().class, Class::TimedOut);
+    assert_eq!(asked.unwrap().unwrap_err().class, ErrorClass::TimedOut);
 }

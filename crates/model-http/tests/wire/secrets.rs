@@ -1,9 +1,9 @@
 //! A key goes into one header of requests to one origin, and nowhere else.
 
-use crate::canned::{Canned, End, Script, answer, call, call_on, json, request, stream};
+use crate::canned::{Canned, End, Script, answer, call, json, request, stream};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use bethink_model::Class;
+use bethink_model::ErrorClass;
 use bethink_model_http::{Endpoint, KeySource, Provider, open};
 
 const CANARY: &str = "sk-canary+7Qx/19=zz&42";
@@ -80,7 +80,7 @@ async fn no_error_shows_the_key_however_it_is_echoed() {
             let server = Canned::start(scripts.clone()).await;
             let model = open(&with_key(&server, provider)).unwrap();
             for at in 0..calls {
-                let error = call_on(&*model).await.0.unwrap_err();
+                let error = model.call(&request()).await.unwrap_err();
                 let shown = format!("{error} {error:?} {model:?}");
                 for secret in spellings() {
                     assert!(
@@ -99,8 +99,8 @@ async fn another_server_never_sees_the_key() {
     for target in [&other.base, &other.base.replace("127.0.0.1", "localhost")] {
         let script = answer("307 Keep", &format!("location: {target}/v1/messages\r\n"), b"");
         let server = Canned::start(vec![script]).await;
-        let error = call(&with_key(&server, Provider::Anthropic)).await.0.unwrap_err();
-        assert_eq!(error.class, Class::Forbidden);
+        let error = call(&with_key(&server, Provider::Anthropic)).await.unwrap_err();
+        assert_eq!(error.class, ErrorClass::Forbidden);
     }
     assert_eq!(other.heard(), Vec::<String>::new());
 }
@@ -115,8 +115,8 @@ async fn without_the_key_that_was_named_nothing_is_sent() {
         KeySource::Command("true".into()),
     ] {
         let model = open(&Endpoint { key, ..server.endpoint(Provider::OpenAi) }).unwrap();
-        let error = model.call(&request(), &bethink_model::Silence).await.unwrap_err();
-        assert_eq!(error.class, Class::Auth, "{error}");
+        let error = model.call(&request()).await.unwrap_err();
+        assert_eq!(error.class, ErrorClass::Auth, "{error}");
         assert!(!format!("{error:?} {model:?}").contains("canary"), "{error:?}");
     }
     assert_eq!(server.heard(), Vec::<String>::new());
@@ -130,11 +130,11 @@ async fn a_key_that_was_refused_is_asked_for_again() {
     let server = Canned::start(vec![answer("401 No", "", b""), json("{}")]).await;
     let key = KeySource::Command(command);
     let model = open(&Endpoint { key, ..server.endpoint(Provider::OpenAi) }).unwrap();
-    assert_eq!(call_on(&*model).await.0.unwrap_err().class, Class::Auth);
+    assert_eq!(model.call(&request()).await.unwrap_err().class, ErrorClass::Auth);
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_secs(61)).await;
     tokio::time::resume();
-    assert_eq!(call_on(&*model).await.0.unwrap_err().class, Class::Broken);
+    assert_eq!(model.call(&request()).await.unwrap_err().class, ErrorClass::Broken);
     let heard = server.heard();
     let keys = heard.iter().map(|head| head.lines().find(|line| line.starts_with("authorization")));
     let keys: Vec<&str> = keys.map(Option::unwrap).collect();
@@ -166,5 +166,5 @@ async fn call_from_a_process_with_a_proxy() {
         key: KeySource::Command(format!("echo '{CANARY}'")),
         ..Endpoint::own(Provider::Anthropic)
     };
-    assert_eq!(call(&endpoint).await.0.unwrap_err().class, Class::Broken);
+    assert_eq!(call(&endpoint).await.unwrap_err().class, ErrorClass::Broken);
 }

@@ -7,11 +7,11 @@ use super::*;
 mod texts;
 
 /// `input/output/limit`, `-` for what is not named; `+n` for too many by `n`.
-fn check(status: u16, kind: &str, code: &str, message: &str, class: Class, figures: &str) {
+fn check(status: u16, kind: &str, code: &str, message: &str, class: ErrorClass, figures: &str) {
     let none = |text: &'static str, given: &str| (given != text).then(|| given.to_owned());
     let (kind, code) = (none("", kind), none("", code));
     let status = (status > 0).then_some(status);
-    let said = Said { status, kind: kind.as_deref(), code: code.as_deref(), message };
+    let said = ProviderMessage { status, kind: kind.as_deref(), code: code.as_deref(), message };
     let got = classify(&said);
     let shown = |figure: Option<u64>| figure.map_or("-".to_owned(), |n| n.to_string());
     let mut told = format!("{}/{}/{}", shown(got.1.input), shown(got.1.output), shown(got.1.limit));
@@ -24,7 +24,7 @@ fn check(status: u16, kind: &str, code: &str, message: &str, class: Class, figur
 
 #[test]
 fn a_status_decides_only_where_nothing_else_is_said() {
-    use Class::*;
+    use ErrorClass::*;
     for (status, class) in [
         (400, Invalid),
         (401, Auth),
@@ -49,7 +49,7 @@ fn a_status_decides_only_where_nothing_else_is_said() {
 
 #[test]
 fn numbers_are_whole_bounded_and_may_be_separated() {
-    use Class::Overflow;
+    use ErrorClass::Overflow;
     let says = |input: &str, figures: &str| {
         let message = format!("prompt is too long: {input} tokens > 200_000 maximum");
         check(400, "", "", &message, Overflow, figures);
@@ -68,28 +68,32 @@ fn numbers_are_whole_bounded_and_may_be_separated() {
 
 #[test]
 fn other_words_are_not_taken_for_codes() {
-    check(0, "", "", "see not_found_error_pages for more", Class::Unknown, "");
-    check(0, "", "", "{\"error\":{\"type\":\"not_found_error\"}}", Class::NotFound, "");
-    check(0, "", "", "an internal matter, unavailable", Class::Unknown, "");
+    check(0, "", "", "see not_found_error_pages for more", ErrorClass::Unknown, "");
+    check(0, "", "", "{\"error\":{\"type\":\"not_found_error\"}}", ErrorClass::NotFound, "");
+    check(0, "", "", "an internal matter, unavailable", ErrorClass::Unknown, "");
 }
 
 #[test]
 fn the_table_is_written_as_texts_are_read_and_no_row_is_hidden() {
+    let rows = include_str!("errors.txt").lines().filter(|l| !l.is_empty() && !l.starts_with('#'));
+    assert_eq!(rows.count(), TABLE.len(), "every row can be read");
     let mut seen = HashSet::new();
-    for row in TABLE {
+    for row in TABLE.iter() {
         match row.sign {
             Sign::Text(pattern) => {
                 assert_eq!(plain(pattern), pattern);
                 assert!(!pattern.starts_with('{'), "{pattern}");
                 assert!(seen.insert(pattern), "{pattern} stands twice");
                 let message = filled(pattern);
-                let (class, _) = classify(&Said { message: &message, ..Said::default() });
+                let (class, _) =
+                    classify(&ProviderMessage { message: &message, ..ProviderMessage::default() });
                 assert_eq!(class, row.class, "{message}");
             }
             Sign::Code(code) => {
                 assert_eq!(code, code.to_ascii_lowercase());
                 assert!(seen.insert(code), "{code} stands twice");
-                let (class, _) = classify(&Said { code: Some(code), ..Said::default() });
+                let (class, _) =
+                    classify(&ProviderMessage { code: Some(code), ..ProviderMessage::default() });
                 assert_eq!(class, row.class, "{code}");
             }
             Sign::Status(from, to) => assert!(from <= to),
@@ -106,7 +110,7 @@ fn filled(pattern: &str) -> String {
 #[test]
 fn only_the_beginning_of_a_text_is_read() {
     let message = format!("{}prompt is too long", "x".repeat(MAX_READ));
-    check(0, "", "", &message, Class::Unknown, "");
+    check(0, "", "", &message, ErrorClass::Unknown, "");
 }
 
 proptest! {
@@ -116,7 +120,7 @@ proptest! {
         kind in proptest::option::of(".{0,20}"),
         status in proptest::option::of(any::<u16>()),
     ) {
-        let said = Said { status, kind: kind.as_deref(), code: None, message: &message };
+        let said = ProviderMessage { status, kind: kind.as_deref(), code: None, message: &message };
         prop_assert_eq!(classify(&said), classify(&said));
     }
 
@@ -132,10 +136,10 @@ proptest! {
             }
             message.push_str(&digits);
         }
-        let (class, figures) = classify(&Said { message: &message, ..Said::default() });
-        prop_assert!(Class::ALL.contains(&class));
+        let (class, figures) = classify(&ProviderMessage { message: &message, ..ProviderMessage::default() });
+        prop_assert!(ErrorClass::ALL.contains(&class));
         if let (Some(input), Some(limit)) = (figures.input, figures.limit) {
-            prop_assert!(class != Class::OutputOverflow || input < limit);
+            prop_assert!(class != ErrorClass::OutputOverflow || input < limit);
         }
     }
 

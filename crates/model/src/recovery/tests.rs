@@ -2,26 +2,30 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::Figures;
-use crate::fixtures::{Turn, reply, request, shown, text, turns};
+use crate::tests::fixtures::{FixtureTurn, reply, request, shown, text, turns};
 
-fn talk() -> Request {
-    let turns: Vec<Turn> = (0..10)
+fn talk() -> ModelRequest {
+    let turns: Vec<FixtureTurn> = (0..10)
         .flat_map(|_| {
-            [Turn::Round(true, vec![(50, true)]), Turn::Words(false, 20), Turn::Speech(5, false)]
+            [
+                FixtureTurn::Round(true, vec![(50, true)]),
+                FixtureTurn::Words(false, 20),
+                FixtureTurn::Speech(5, false),
+            ]
         })
         .collect();
     request(&turns)
 }
 
 fn recovery() -> Recovery {
-    Recovery::new(Limits::new(16_000))
+    Recovery::new(16_000, 1)
 }
 
-fn error(class: Class) -> ModelError {
+fn error(class: ErrorClass) -> ModelError {
     ModelError::new(class, "it failed")
 }
 
-fn again(next: Next) -> (Request, Duration, &'static str) {
+fn again(next: Next) -> (ModelRequest, Duration, &'static str) {
     match next {
         Next::Again { request, wait, change } => (request, wait, change),
         other => panic!("expected another request, got {other:?}"),
@@ -34,7 +38,7 @@ fn gave_up(next: &Next) -> bool {
 
 #[test]
 fn failures_that_may_pass_are_waited_out_four_tries_in_all() {
-    for class in Class::ALL.into_iter().filter(|class| class.retry() == Retry::Same) {
+    for class in ErrorClass::ALL.into_iter().filter(|class| class.retry() == Retry::Same) {
         let (mut recovery, whole) = (recovery(), talk());
         for seconds in [1, 2, 4] {
             let (same, wait, _) = again(recovery.after_error(&error(class), &whole));
@@ -53,7 +57,7 @@ fn the_servers_wait_is_kept_unless_it_is_too_long() {
     {
         let error = ModelError {
             retry_after: Some(Duration::from_secs(asked)),
-            ..error(Class::RateLimited)
+            ..error(ErrorClass::RateLimited)
         };
         let next = recovery().after_error(&error, &whole);
         match waited {
@@ -61,26 +65,15 @@ fn the_servers_wait_is_kept_unless_it_is_too_long() {
             None => assert!(gave_up(&next), "{asked}"),
         }
     }
-    let late = ModelError { retry_after: Some(Duration::MAX), ..error(Class::Overloaded) };
+    let late = ModelError { retry_after: Some(Duration::MAX), ..error(ErrorClass::Overloaded) };
     assert!(gave_up(&recovery().after_error(&late, &whole)));
 }
 
 #[test]
-fn jitter_is_added_and_bounded() {
-    for (jitter, millis) in [(0, 1_000), (250, 1_250), (1_000, 2_000), (u16::MAX, 2_000)] {
-        let mut recovery = Recovery::new(Limits { jitter, ..Limits::new(1) });
-        let (_, wait, _) = again(recovery.after_error(&error(Class::Server), &talk()));
-        assert_eq!(wait, Duration::from_millis(millis));
-    }
-}
-
-#[test]
-fn nothing_is_tried_after_a_permanent_error_or_once_somebody_heard_a_part() {
-    for class in Class::ALL {
+fn nothing_is_tried_after_a_permanent_error() {
+    for class in ErrorClass::ALL {
         let next = recovery().after_error(&error(class), &talk());
         assert_eq!(gave_up(&next), class.retry() == Retry::Never, "{class}");
-        let heard = ModelError { heard: true, ..error(class) };
-        assert!(gave_up(&recovery().after_error(&heard, &talk())), "{class}");
     }
 }
 
@@ -88,17 +81,18 @@ fn nothing_is_tried_after_a_permanent_error_or_once_somebody_heard_a_part() {
 fn an_overflow_drops_rounds_three_times() {
     let (mut recovery, mut request) = (recovery(), talk());
     for _ in 0..MAX_DROPS {
-        let (smaller, wait, _) = again(recovery.after_error(&error(Class::Overflow), &request));
+        let (smaller, wait, _) =
+            again(recovery.after_error(&error(ErrorClass::Overflow), &request));
         assert!(smaller.weight() < request.weight() && wait == Duration::ZERO);
         request = smaller;
     }
-    assert!(gave_up(&recovery.after_error(&error(Class::Overflow), &request)));
+    assert!(gave_up(&recovery.after_error(&error(ErrorClass::Overflow), &request)));
 }
 
 #[test]
 fn the_gap_of_an_overflow_decides_how_much_goes() {
     let figures = Figures { input: Some(20_000), limit: Some(15_000), ..Figures::default() };
-    let overflow = ModelError { figures, ..error(Class::Overflow) };
+    let overflow = ModelError { figures, ..error(ErrorClass::Overflow) };
     let whole = talk();
     let (smaller, _, _) = again(recovery().after_error(&overflow, &whole));
     assert!(whole.prompt.tokens() - smaller.prompt.tokens() >= 5_000);
@@ -108,7 +102,7 @@ fn the_gap_of_an_overflow_decides_how_much_goes() {
 fn an_answer_that_does_not_fit_is_asked_for_shorter() {
     let overflow = |input, output, limit| {
         let figures = Figures { input, output: Some(output), limit: Some(limit), over: None };
-        ModelError { figures, ..error(Class::OutputOverflow) }
+        ModelError { figures, ..error(ErrorClass::OutputOverflow) }
     };
     let whole = talk();
     let (lower, _, change) =
@@ -118,7 +112,7 @@ fn an_answer_that_does_not_fit_is_asked_for_shorter() {
     let (lower, ..) = again(recovery().after_error(&overflow(None, 4_000, 2_048), &whole));
     assert_eq!(lower.max_tokens, 2_048);
     // With too little room left, and without figures, the prompt gets shorter instead.
-    for error in [overflow(Some(199_900), 4_000, 200_000), error(Class::OutputOverflow)] {
+    for error in [overflow(Some(199_900), 4_000, 200_000), error(ErrorClass::OutputOverflow)] {
         let (lower, _, change) = again(recovery().after_error(&error, &whole));
         assert_eq!((lower.max_tokens, change), (4_000, "oldest rounds dropped"));
     }
@@ -129,7 +123,7 @@ fn the_limit_of_output_is_lowered_twice_and_then_rounds_go() {
     let (mut recovery, mut request, mut changes) = (recovery(), talk(), Vec::new());
     for limit in [3_000, 2_000, 1_500] {
         let figures = Figures { limit: Some(limit), ..Figures::default() };
-        let error = ModelError { figures, ..error(Class::OutputOverflow) };
+        let error = ModelError { figures, ..error(ErrorClass::OutputOverflow) };
         let (next, _, change) = again(recovery.after_error(&error, &request));
         changes.push((change, next.max_tokens));
         request = next;
@@ -144,18 +138,19 @@ fn the_limit_of_output_is_lowered_twice_and_then_rounds_go() {
 #[test]
 fn thinking_that_comes_later_is_not_stripped_a_second_time() {
     let (mut recovery, whole) = (recovery(), talk());
-    let (smaller, ..) = again(recovery.after_error(&error(Class::ThinkingBound), &whole));
+    let (smaller, ..) = again(recovery.after_error(&error(ErrorClass::ThinkingBound), &whole));
     let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#.to_owned();
     let paused = reply(Stop::PauseTurn, &[thought, text("so far")]);
     let Next::More { request, .. } = recovery.after_reply(&paused, &smaller) else {
         panic!("not resumed")
     };
-    assert!(gave_up(&recovery.after_error(&error(Class::ThinkingBound), &request)));
+    assert!(gave_up(&recovery.after_error(&error(ErrorClass::ThinkingBound), &request)));
 }
 
 #[test]
 fn media_and_thinking_go_once() {
-    for (class, what) in [(Class::MediaTooLarge, "image/png"), (Class::ThinkingBound, "signature")]
+    for (class, what) in
+        [(ErrorClass::MediaTooLarge, "image/png"), (ErrorClass::ThinkingBound, "signature")]
     {
         let (mut recovery, whole) = (recovery(), talk());
         let (smaller, ..) = again(recovery.after_error(&error(class), &whole));
@@ -163,24 +158,16 @@ fn media_and_thinking_go_once() {
         assert!(!json.contains(what), "{class}");
         assert!(gave_up(&recovery.after_error(&error(class), &smaller)), "{class}");
     }
-    let words = request(&[Turn::Words(false, 3)]);
-    assert!(gave_up(&recovery().after_error(&error(Class::MediaTooLarge), &words)));
-    assert!(gave_up(&recovery().after_error(&error(Class::ThinkingBound), &words)));
-}
-
-#[test]
-fn thinking_before_the_first_edit_stays() {
-    let limits = Limits { first_edited: 4, ..Limits::new(1) };
-    let (smaller, ..) =
-        again(Recovery::new(limits).after_error(&error(Class::ThinkingBound), &talk()));
-    assert_eq!(shown(&smaller).matches("thinking").count(), 1);
+    let words = request(&[FixtureTurn::Words(false, 3)]);
+    assert!(gave_up(&recovery().after_error(&error(ErrorClass::MediaTooLarge), &words)));
+    assert!(gave_up(&recovery().after_error(&error(ErrorClass::ThinkingBound), &words)));
 }
 
 #[test]
 fn a_request_of_too_many_bytes_loses_media_then_rounds() {
     let (mut recovery, mut request, mut changes) = (recovery(), talk(), Vec::new());
     while let Next::Again { request: smaller, change, .. } =
-        recovery.after_error(&error(Class::RequestTooLarge), &request)
+        recovery.after_error(&error(ErrorClass::RequestTooLarge), &request)
     {
         assert!(smaller.weight() < request.weight());
         request = smaller;
@@ -220,25 +207,21 @@ fn a_cut_off_answer_gets_twice_the_room_once_and_then_three_continuations() {
 fn the_limit_of_output_never_passes_the_ceiling() {
     let cut = reply(Stop::MaxTokens, &[text("half")]);
     for (ceiling, raised) in [(5_000, Some(5_000)), (4_000, None), (1, None)] {
-        let next = Recovery::new(Limits::new(ceiling)).after_reply(&cut, &talk());
+        let next = Recovery::new(ceiling, 1).after_reply(&cut, &talk());
         match raised {
             Some(raised) => assert_eq!(again(next).0.max_tokens, raised),
             None => assert!(matches!(next, Next::More { .. }), "{ceiling}"),
         }
     }
-    // Whoever heard the first half wants the second, not the first again.
-    let listened = Limits { listened: true, ..Limits::new(16_000) };
-    assert!(matches!(Recovery::new(listened).after_reply(&cut, &talk()), Next::More { .. }));
 }
 
 #[test]
 fn only_words_are_continued() {
     let call = r#"{"type":"tool_use","id":"t1","name":"edit","input":{}}"#.to_owned();
     let thought = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#.to_owned();
-    let limits = Limits::new(1);
     for blocks in [vec![], vec![text(" ")], vec![text("half"), call], vec![thought]] {
         for stop in [Stop::MaxTokens, Stop::PauseTurn] {
-            let next = Recovery::new(limits).after_reply(&reply(stop, &blocks), &talk());
+            let next = Recovery::new(1, 1).after_reply(&reply(stop, &blocks), &talk());
             assert!(matches!(next, Next::Take), "{blocks:?}");
         }
     }
@@ -292,11 +275,11 @@ fn outcome() -> impl Strategy<Value = Result<Reply, ModelError>> {
         .prop_map(|(input, output, limit, over)| Figures { input, output, limit, over });
     prop_oneof![
         (stop, "[a-z ]{0,12}").prop_map(|(stop, words)| Ok(reply(stop, &[text(&words)]))),
-        (0..Class::ALL.len(), figures, proptest::option::of(0..400u64)).prop_map(
+        (0..ErrorClass::ALL.len(), figures, proptest::option::of(0..400u64)).prop_map(
             |(class, figures, wait)| Err(ModelError {
                 figures,
                 retry_after: wait.map(Duration::from_secs),
-                ..error(Class::ALL[class])
+                ..error(ErrorClass::ALL[class])
             })
         ),
     ]
@@ -307,10 +290,8 @@ proptest! {
     fn whatever_happens_calls_are_bounded_and_refused_requests_stay_away(
         turns in turns(),
         outcomes in proptest::collection::vec(outcome(), 60),
-        listened in any::<bool>(),
     ) {
-        let limits = Limits { listened, ..Limits::new(9_000) };
-        let (mut recovery, mut sent) = (Recovery::new(limits), request(&turns));
+        let (mut recovery, mut sent) = (Recovery::new(9_000, 1), request(&turns));
         let mut refused: Vec<(Vec<u8>, u64)> = Vec::new();
         let mut calls = 0;
         for outcome in outcomes {
@@ -327,7 +308,7 @@ proptest! {
             match next {
                 Next::Again { request: next, wait, .. } => {
                     prop_assert!(wait <= LONGEST_ASKED_WAIT);
-                    prop_assert!(next.max_tokens <= limits.max_output.max(sent.max_tokens));
+                    prop_assert!(next.max_tokens <= 9_000.max(sent.max_tokens));
                     if let Err(error) = &outcome {
                         let changed = error.class.retry() == Retry::Changed;
                         let smaller = next.weight() < sent.weight() || next.max_tokens < sent.max_tokens;

@@ -1,14 +1,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fixtures::{Turn, asked, request, said, shown, text, turns};
+use crate::tests::fixtures::{FixtureTurn, asked, request, said, shown, text, turns};
 
-fn bytes(request: &Request) -> String {
+fn bytes(request: &ModelRequest) -> String {
     String::from_utf8(request.messages_json()).unwrap()
 }
 
 /// Rounds of words, 25 tokens each beside their frame, and a question before every second one.
-fn talk(rounds: usize) -> Request {
+fn talk(rounds: usize) -> ModelRequest {
     let mut messages = vec![said(Role::User, 1, &[text("question 0")])];
     for i in 0..rounds {
         messages.push(said(
@@ -22,7 +22,7 @@ fn talk(rounds: usize) -> Request {
     asked(messages)
 }
 
-fn heads(request: &Request) -> Vec<String> {
+fn heads(request: &ModelRequest) -> Vec<String> {
     shown(request)
         .lines()
         .take(2)
@@ -88,7 +88,8 @@ fn what_followed_the_instruction_stays() {
 
 #[test]
 fn the_marker_is_written_once_and_goes_with_the_next_drop() {
-    let rounds: Vec<Turn> = (0..6).map(|_| Turn::Round(false, vec![(30, false)])).collect();
+    let rounds: Vec<FixtureTurn> =
+        (0..6).map(|_| FixtureTurn::Round(false, vec![(30, false)])).collect();
     let whole = request(&rounds);
     let once = drop_rounds(&whole, 1, None).unwrap();
     let twice = drop_rounds(&once, 1, None).unwrap();
@@ -105,18 +106,21 @@ fn the_marker_is_written_once_and_goes_with_the_next_drop() {
 #[test]
 fn breakpoints_follow_their_blocks_or_go() {
     let whole = talk(5);
-    assert_eq!(whole.marks, [Mark { message: 0, block: 0 }, Mark { message: 9, block: 0 }]);
+    assert_eq!(
+        whole.marks,
+        [CacheMark { message: 0, block: 0 }, CacheMark { message: 9, block: 0 }]
+    );
     let smaller = drop_rounds(&whole, 1, None).unwrap();
-    assert_eq!(smaller.marks, [Mark { message: 7, block: 0 }]);
+    assert_eq!(smaller.marks, [CacheMark { message: 7, block: 0 }]);
     assert!(bytes(&smaller).contains(r#"xx","cache_control""#));
 }
 
 #[test]
 fn media_become_words_also_inside_of_results() {
     let whole = request(&[
-        Turn::Speech(1, true),
-        Turn::Round(true, vec![(1, true), (1, false)]),
-        Turn::Words(false, 1),
+        FixtureTurn::Speech(1, true),
+        FixtureTurn::Round(true, vec![(1, true), (1, false)]),
+        FixtureTurn::Words(false, 1),
     ]);
     let stripped = strip_media(&whole).unwrap();
     insta::assert_snapshot!(shown(&stripped), @r#"
@@ -139,27 +143,26 @@ fn media_become_words_also_inside_of_results() {
 }
 
 #[test]
-fn thinking_goes_from_the_first_edited_message_on() {
+fn all_thinking_goes() {
     let turns = [
-        Turn::Words(true, 1),
-        Turn::Speech(1, false),
-        Turn::Words(true, 0),
-        Turn::Speech(2, false),
-        Turn::Round(true, vec![(1, false)]),
-        Turn::Words(false, 1),
+        FixtureTurn::Words(true, 1),
+        FixtureTurn::Speech(1, false),
+        FixtureTurn::Words(true, 0),
+        FixtureTurn::Speech(2, false),
+        FixtureTurn::Round(true, vec![(1, false)]),
+        FixtureTurn::Words(false, 1),
     ];
-    let whole = request(&turns);
-    insta::assert_snapshot!(shown(&strip_thinking(&whole, 3).unwrap()), @r#"
+    let stripped = strip_thinking(&request(&turns)).unwrap();
+    insta::assert_snapshot!(shown(&stripped), @r#"
     0 user: *"begin"
-    1 assistant: thinking, "word0 word1 end"
+    1 assistant: "word0 word1 end"
     2 user: "word0 word1 end", "word0 word1 word2 end"
     3 assistant: call
     4 user: result "word0 word1 end"
     5 assistant: *"word0 word1 end"
     6 user: "Summarise."
     "#);
-    assert!(!bytes(&strip_thinking(&whole, 0).unwrap()).contains("thinking"));
-    assert!(strip_thinking(&whole, 6).is_none());
+    assert!(!bytes(&stripped).contains("thinking") && strip_thinking(&stripped).is_none());
 }
 
 #[test]
@@ -177,7 +180,6 @@ proptest! {
         turns in turns(),
         gap in proptest::option::of(0..3_000u64),
         tail in 0..4usize,
-        first in 0..12usize,
     ) {
         let whole = request(&turns);
         let end = whole.prompt.messages().last().unwrap().blocks.last().unwrap().json.clone();
@@ -185,7 +187,7 @@ proptest! {
         while let Some(smaller) = drop_rounds(drops.last().unwrap(), tail.max(1), gap) {
             drops.push(smaller);
         }
-        let others = [strip_media(&whole), strip_thinking(&whole, first), strip_thinking(drops.last().unwrap(), 0)];
+        let others = [strip_media(&whole), strip_thinking(&whole), strip_thinking(drops.last().unwrap())];
         for pair in drops.windows(2) {
             prop_assert!(pair[1].weight() < pair[0].weight());
             prop_assert!(pair[1].messages_json().len() < pair[0].messages_json().len());
@@ -217,18 +219,18 @@ proptest! {
 #[test]
 fn a_summary_at_the_beginning_stays_whatever_goes() {
     let base = request(&[
-        Turn::Round(false, vec![(50, false)]),
-        Turn::Words(false, 40),
-        Turn::Speech(9, false),
+        FixtureTurn::Round(false, vec![(50, false)]),
+        FixtureTurn::Words(false, 40),
+        FixtureTurn::Speech(9, false),
     ]);
     let mut messages = base.prompt.messages().to_vec();
     let head = ["MARKER OF A COMPACTION", "SUMMARY"].map(|t| PromptBlock::written(t, Seq::ZERO, 5));
     messages[0].blocks.splice(0..0, head);
-    let summary = Mark { message: 0, block: 1 };
+    let summary = CacheMark { message: 0, block: 1 };
     let prompt = ValidPrompt::check(messages).unwrap();
-    let request = Request { prompt, marks: vec![summary], ..base };
+    let request = ModelRequest { prompt, marks: vec![summary], ..base };
     let once = drop_rounds(&request, 1, None).unwrap();
-    let said = |request: &Request| String::from_utf8(request.messages_json()).unwrap();
+    let said = |request: &ModelRequest| String::from_utf8(request.messages_json()).unwrap();
     let first = said(&once);
     assert!(first.contains(r#""SUMMARY","cache_control""#), "{first}");
     assert!(

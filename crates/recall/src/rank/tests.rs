@@ -31,7 +31,7 @@ impl Talk {
     }
 
     fn ask(&self, question: &str) -> Vec<u32> {
-        let sessions = [Extent {
+        let sessions = [SessionExtent {
             last: u32::try_from(self.turns.len()).unwrap(),
             messages: self.turns.len() as u64,
             terms: self.turns.iter().map(|turn| turn.split(' ').count() as u64).sum(),
@@ -136,7 +136,7 @@ fn weak_words_alone_are_nothing() {
 fn a_filter_leaves_only_its_messages() {
     let talk = Talk::new(&["kelp", "kelp", "kelp", "x"]);
     let kelp = talk.words("kelp");
-    let sessions = [Extent { last: 4, messages: 4, terms: 4 }];
+    let sessions = [SessionExtent { last: 4, messages: 4, terms: 4 }];
     let ask = |filters: Vec<Vec<&[Occurrence]>>| {
         let evidence = Evidence {
             sessions: &sessions,
@@ -168,7 +168,7 @@ fn a_filter_leaves_only_its_messages() {
 fn a_named_day_comes_first_and_else_the_first_day_after() {
     let talk = Talk::new(&["kelp", "kelp", "kelp", "kelp", "x", "x"]);
     let kelp = talk.words("kelp");
-    let sessions = [Extent { last: 6, messages: 6, terms: 6 }];
+    let sessions = [SessionExtent { last: 6, messages: 6, terms: 6 }];
     let best = |days: Vec<&[Occurrence]>, days_after: Vec<&[Occurrence]>| {
         let evidence = Evidence {
             sessions: &sessions,
@@ -194,7 +194,7 @@ fn a_named_day_comes_first_and_else_the_first_day_after() {
 
 #[test]
 fn a_place_that_is_not_there_is_passed_by() {
-    let sessions = [Extent { last: 1, messages: 1, terms: 1 }];
+    let sessions = [SessionExtent { last: 1, messages: 1, terms: 1 }];
     let beyond = [Occurrence { session: 9, seq: 1, counts: [3; 4], length: 1.0 }];
     let evidence = Evidence {
         sessions: &sessions,

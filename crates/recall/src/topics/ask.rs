@@ -2,19 +2,18 @@
 
 use super::Field;
 use super::catalog::Catalog;
-use super::common::telling;
 use super::kin::{MISSPELT, kin, neighbours};
 use super::weights::{
     COMMON, FULL_WORDS, HABITUAL, HEAD_BYTES, IMAGINED_TOPICS, MOST_WORDS, TAIL_BYTES, UNKNOWN,
 };
-use crate::names::is_plain;
+use super::words::telling;
 use crate::stem::stem;
-use crate::terms::{Shape, for_each_shaped_term};
-use crate::words::for_each_word;
+use crate::terms::{TermShape, for_each_shaped_term};
+use bethink_names::is_plain;
+use bethink_names::words::for_each_word;
 
-/// A word of a question.
 #[derive(Clone, Debug)]
-pub(crate) struct Word {
+pub(crate) struct QuestionWord {
     pub(crate) asked: String,
     /// Terms of the catalog that answer it, with how well. None where it occurs nowhere.
     pub(crate) terms: Vec<(u32, f32)>,
@@ -25,8 +24,8 @@ pub(crate) struct Word {
 }
 
 /// The telling words of a question, the most telling first.
-pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<Word> {
-    let mut words: Vec<Word> = Vec::new();
+pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<QuestionWord> {
+    let mut words: Vec<QuestionWord> = Vec::new();
     for text in ends(question) {
         for_each_shaped_term(text, |term, shape, _| {
             if !words.iter().any(|word| word.asked == term)
@@ -38,7 +37,7 @@ pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<Word> {
     }
     for joined in ends(question).into_iter().flat_map(joined) {
         if !words.iter().any(|word| word.asked == joined) && catalog.find(&joined).is_some() {
-            words.extend(word(catalog, &joined, Shape::Joined));
+            words.extend(word(catalog, &joined, TermShape::Joined));
         }
     }
     words.sort_by(|a, b| b.information.total_cmp(&a.information));
@@ -76,9 +75,9 @@ fn ends(question: &str) -> Vec<&str> {
     vec![&question[..head], &question[tail..]]
 }
 
-fn word(catalog: &Catalog, term: &str, shape: Shape) -> Option<Word> {
+fn word(catalog: &Catalog, term: &str, shape: TermShape) -> Option<QuestionWord> {
     let exact = catalog.find(term);
-    if exact.is_none() && shape == Shape::Joined {
+    if exact.is_none() && shape == TermShape::Joined {
         // Its parts are words of the question, too.
         return None;
     }
@@ -98,14 +97,14 @@ fn word(catalog: &Catalog, term: &str, shape: Shape) -> Option<Word> {
         }
         None => telling * UNKNOWN,
     };
-    Some(Word { asked: term.to_owned(), terms, information, share: 0.0 })
+    Some(QuestionWord { asked: term.to_owned(), terms, information, share: 0.0 })
 }
 
 /// What people have rules for is a subject where a topic is named after it, else a word like others of work.
 fn most(catalog: &Catalog, number: u32, telling: f32) -> f32 {
     let is_subject = || {
         let mut postings = catalog.postings[number as usize].iter();
-        postings.any(|posting| posting.fields & Field::Name as u8 != 0)
+        postings.any(|posting| posting.mark.fields & Field::Name as u8 != 0)
     };
     if telling == HABITUAL && !is_subject() { COMMON } else { telling }
 }

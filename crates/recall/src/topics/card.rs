@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::terms::{Shape, for_each_shaped_term};
+use crate::terms::{TermShape, for_each_shaped_term};
 
 /// Passages of a body that are told apart, besides the header. They are what a posting has bits for.
 const PASSAGES: usize = 15;
@@ -51,7 +51,7 @@ pub struct Card<'a> {
 
 /// What is known of one term in one topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct TermMark {
     /// Bits of [`Field`].
     pub(crate) fields: u8,
     /// Mentions in the body, 255 at most.
@@ -60,16 +60,15 @@ pub(crate) struct Mark {
     pub(crate) passages: u16,
 }
 
-/// The terms of a topic.
 #[derive(Debug, Default)]
-pub(crate) struct Terms {
-    pub(crate) marks: HashMap<String, Mark>,
+pub(crate) struct TopicTerms {
+    pub(crate) marks: HashMap<String, TermMark>,
     /// Terms of its body, repeats counted.
     pub(crate) length: u32,
 }
 
-pub(crate) fn terms(card: &Card<'_>, body: &str) -> Terms {
-    let mut terms = Terms::default();
+pub(crate) fn terms(card: &Card<'_>, body: &str) -> TopicTerms {
+    let mut terms = TopicTerms::default();
     for (text, field) in [
         (card.name, Field::Name),
         (card.title, Field::Name),
@@ -79,20 +78,22 @@ pub(crate) fn terms(card: &Card<'_>, body: &str) -> Terms {
     }
     let body = &body[..body.floor_char_boundary(MOST_BODY_BYTES)];
     let step = PASSAGE_BYTES.max(body.len() / PASSAGES + 1);
-    for line in lines(body) {
-        let prominent_end = prominent_bytes(line.text);
-        for_each_shaped_term(line.text, |term, shape, range| {
-            let passage = 1 + ((line.start + range.start) / step).min(PASSAGES - 1);
+    let mut start = 0;
+    for line in body.split_inclusive('\n') {
+        let prominent_end = prominent_bytes(line);
+        for_each_shaped_term(line, |term, shape, range| {
+            let passage = 1 + ((start + range.start) / step).min(PASSAGES - 1);
             let prominent = if range.start < prominent_end { Field::Heading as u8 } else { 0 };
-            let named = if shape == Shape::Joined { Field::Identifier as u8 } else { 0 };
+            let named = if shape == TermShape::Joined { Field::Identifier as u8 } else { 0 };
             terms.mark(term, Field::Body as u8 | prominent | named, 1 << passage, 1);
             terms.length += 1;
         });
+        start += line.len();
     }
     terms
 }
 
-impl Terms {
+impl TopicTerms {
     fn mark(&mut self, term: &str, fields: u8, passages: u16, mentions: u8) {
         let mark = match self.marks.get_mut(term) {
             Some(mark) => mark,
@@ -102,20 +103,6 @@ impl Terms {
         mark.passages |= passages;
         mark.mentions = mark.mentions.saturating_add(mentions);
     }
-}
-
-struct Line<'a> {
-    start: usize,
-    text: &'a str,
-}
-
-fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let mut start = 0;
-    text.split_inclusive('\n').map(move |line| {
-        let at = start;
-        start += line.len();
-        Line { start: at, text: line }
-    })
 }
 
 /// Bytes at the start of a line that stand out: all of a heading, or the words in bold that people use instead.

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use bethink_memdir::Kind;
+use bethink_memdir::MemoryKind;
 
-use super::card::{Card, terms};
-use super::common::telling;
-use super::tools::{Manner, manner};
+use super::card::{Card, TermMark, terms};
+use super::tools::manual;
+use super::words::telling;
 use crate::terms::for_each_term;
 
 /// Whoever keeps the topics numbers them.
@@ -15,25 +15,20 @@ pub struct TopicId(pub u32);
 
 /// Where one term stands in one topic. Eight bytes: a directory of 100,000 topics has millions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Posting {
+pub(crate) struct TopicPosting {
     pub(crate) slot: u32,
-    /// Bit 0 is the header, the others passages of the body.
-    pub(crate) passages: u16,
-    /// Bits of [`Field`](super::Field).
-    pub(crate) fields: u8,
-    /// In the body, 255 at most.
-    pub(crate) mentions: u8,
+    pub(crate) mark: TermMark,
 }
 
-/// One topic, beside its postings.
 #[derive(Debug)]
-pub(crate) struct Topic {
+pub(crate) struct CatalogTopic {
     pub(crate) id: TopicId,
     /// Terms of its body, repeats counted.
     pub(crate) length: u32,
     /// Terms of the name of its file, and of its title.
     pub(crate) names: [Box<[u32]>; 2],
-    pub(crate) manner: Manner,
+    /// What it says of itself, if it only tells how something is used.
+    pub(crate) manual: Option<Box<str>>,
     pub(crate) is_gone: bool,
 }
 
@@ -41,10 +36,10 @@ pub(crate) struct Topic {
 #[derive(Debug, Default)]
 pub struct Catalog {
     ids: HashMap<TopicId, u32>,
-    pub(crate) topics: Vec<Topic>,
+    pub(crate) topics: Vec<CatalogTopic>,
     terms: HashMap<Box<str>, u32>,
     /// By number of the term; by slot within.
-    pub(crate) postings: Vec<Vec<Posting>>,
+    pub(crate) postings: Vec<Vec<TopicPosting>>,
     /// By number of the term: what it tells, wherever it stands.
     telling: Vec<f32>,
     /// Terms in alphabetical order with their numbers: where words are looked up that occur nowhere.
@@ -60,20 +55,15 @@ impl Catalog {
         let slot = u32::try_from(self.topics.len()).unwrap_or(u32::MAX);
         for (term, mark) in &terms.marks {
             let number = self.number(term);
-            self.postings[number as usize].push(Posting {
-                slot,
-                passages: mark.passages,
-                fields: mark.fields,
-                mentions: mark.mentions,
-            });
+            self.postings[number as usize].push(TopicPosting { slot, mark: *mark });
         }
         let names = [card.name, card.title].map(|name| self.numbers(name));
         self.ids.insert(id, slot);
-        self.topics.push(Topic {
+        self.topics.push(CatalogTopic {
             id,
             length: terms.length,
             names,
-            manner: manner(card, body),
+            manual: manual(card, body),
             is_gone: false,
         });
     }
@@ -81,8 +71,7 @@ impl Catalog {
     /// From now on it is never picked. After the last of a batch comes [`Catalog::settle`].
     pub fn remove(&mut self, id: TopicId) {
         if let Some(slot) = self.ids.remove(&id) {
-            let topic = &mut self.topics[slot as usize];
-            topic.is_gone = true;
+            self.topics[slot as usize].is_gone = true;
             self.gone += 1;
         }
     }
@@ -94,10 +83,9 @@ impl Catalog {
             self.sweep();
         }
         if self.vocabulary.len() != self.terms.len() {
-            let mut vocabulary: Vec<_> =
-                self.terms.iter().map(|(term, number)| (term.clone(), *number)).collect();
-            vocabulary.sort_unstable();
-            self.vocabulary = vocabulary;
+            let terms = self.terms.iter().map(|(term, number)| (term.clone(), *number));
+            self.vocabulary = terms.collect();
+            self.vocabulary.sort_unstable();
         }
         self.postings.iter_mut().for_each(shrink);
     }
@@ -163,12 +151,10 @@ impl Catalog {
             living += u32::from(!topic.is_gone);
         }
         for postings in &mut self.postings {
-            postings.retain_mut(|posting| match places[posting.slot as usize] {
-                Some(place) => {
-                    posting.slot = place;
-                    true
-                }
-                None => false,
+            postings.retain_mut(|posting| {
+                let place = places[posting.slot as usize];
+                posting.slot = place.unwrap_or_default();
+                place.is_some()
             });
         }
         self.topics.retain(|topic| !topic.is_gone);
@@ -179,13 +165,13 @@ impl Catalog {
 
 /// People put the type before the name of a file, to sort by it: `feedback_tests`.
 fn without_kind(name: &str) -> &str {
-    let kinds = Kind::ALL.map(Kind::as_str);
+    let kinds = MemoryKind::ALL.map(MemoryKind::as_str);
     let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind));
     rest.and_then(|rest| rest.strip_prefix(['_', '-'])).unwrap_or(name)
 }
 
 /// Growth leaves as much room again; a list that has come to rest needs little.
-fn shrink(postings: &mut Vec<Posting>) {
+fn shrink(postings: &mut Vec<TopicPosting>) {
     if postings.capacity() > postings.len() + postings.len() / 4 + 4 {
         postings.shrink_to(postings.len() + postings.len() / 16);
     }
@@ -194,7 +180,7 @@ fn shrink(postings: &mut Vec<Posting>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topics::Ask;
+    use crate::topics::CatalogQuery;
     use crate::topics::select::select;
 
     fn put(catalog: &mut Catalog, id: u32, name: &str, body: &str) {
@@ -202,7 +188,8 @@ mod tests {
     }
 
     fn ids(catalog: &Catalog, question: &str) -> Vec<u32> {
-        let picks = select(catalog, &Ask { question, limit: 9, ..Ask::default() });
+        let picks =
+            select(catalog, &CatalogQuery { question, limit: 9, ..CatalogQuery::default() });
         picks.iter().map(|pick| pick.id.0).collect()
     }
 
@@ -247,7 +234,7 @@ mod tests {
         straight.settle();
         winding.settle();
         for question in ["word3 tail3", "nonsense", "another", "word5 shared", "tail4 word4"] {
-            let ask = Ask { question, limit: 9, ..Ask::default() };
+            let ask = CatalogQuery { question, limit: 9, ..CatalogQuery::default() };
             assert_eq!(select(&straight, &ask), select(&winding, &ask), "{question}");
         }
     }

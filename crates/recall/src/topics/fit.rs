@@ -1,16 +1,15 @@
 //! How well a topic fits a question, from where its words stand.
 
 use super::Field;
-use super::ask::{Word, rarity};
-use super::catalog::{Catalog, Posting};
+use super::ask::{QuestionWord, rarity};
+use super::catalog::{Catalog, TopicPosting};
 use super::weights::{
     BODY, COVERED, DESCRIPTION, EVIDENCE, EVIDENT, FITS, FULL_EVIDENCE, HALF_MENTIONS, HEADING,
     IDENTIFIER, JOINT, LENGTH_SHARE, NAME, NAMED, PLAIN_LENGTH, TOGETHER,
 };
 
-/// What of a question one topic answers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fit {
+pub(crate) struct TopicFit {
     /// Share of the question that the topic is about, by where the words stand in it.
     pub(crate) covered: f32,
     /// Share of the question in its best passage.
@@ -23,7 +22,7 @@ pub(crate) struct Fit {
     pub(crate) evidence: f32,
 }
 
-impl Fit {
+impl TopicFit {
     /// Means the same in every directory: 1 is a topic by the name that was asked for.
     pub(crate) fn score(&self) -> f32 {
         let evident = (self.evidence / FULL_EVIDENCE).min(1.0);
@@ -41,9 +40,9 @@ impl Fit {
 }
 
 /// How surely a topic is about a word, from where it stands: 0 to 1.
-pub(crate) fn aboutness(posting: &Posting, length: u32) -> f32 {
+pub(crate) fn aboutness(posting: &TopicPosting, length: u32) -> f32 {
     let relative = 1.0 - LENGTH_SHARE + LENGTH_SHARE * length as f32 / PLAIN_LENGTH;
-    let mentions = f32::from(posting.mentions);
+    let mentions = f32::from(posting.mark.mentions);
     let in_body = BODY * mentions / (mentions + HALF_MENTIONS * relative);
     let mut doubt = 1.0 - in_body;
     for (field, worth) in [
@@ -52,7 +51,7 @@ pub(crate) fn aboutness(posting: &Posting, length: u32) -> f32 {
         (Field::Heading, HEADING),
         (Field::Identifier, IDENTIFIER),
     ] {
-        if posting.fields & field as u8 != 0 {
+        if posting.mark.fields & field as u8 != 0 {
             doubt *= 1.0 - worth;
         }
     }
@@ -60,9 +59,9 @@ pub(crate) fn aboutness(posting: &Posting, length: u32) -> f32 {
 }
 
 /// The close look at one topic: `matches` are words of the question with where they stand in it.
-pub(crate) fn fit(catalog: &Catalog, slot: u32, matches: &[Match<'_>]) -> Fit {
+pub(crate) fn fit(catalog: &Catalog, slot: u32, matches: &[Match<'_>]) -> TopicFit {
     let topic = &catalog.topics[slot as usize];
-    let mut fit = Fit::default();
+    let mut fit = TopicFit::default();
     let mut passages = [0.0_f32; 16];
     let mut tops = [0.0_f32; 16];
     for found in matches {
@@ -70,7 +69,7 @@ pub(crate) fn fit(catalog: &Catalog, slot: u32, matches: &[Match<'_>]) -> Fit {
         fit.covered += found.word.share * about;
         fit.evidence += found.word.information * about;
         for (bit, passage) in passages.iter_mut().enumerate() {
-            if found.posting.passages & (1 << bit) != 0 {
+            if found.posting.mark.passages & (1 << bit) != 0 {
                 *passage += found.word.share * found.worth;
                 tops[bit] = tops[bit].max(found.word.share * found.worth);
             }
@@ -83,11 +82,10 @@ pub(crate) fn fit(catalog: &Catalog, slot: u32, matches: &[Match<'_>]) -> Fit {
     fit
 }
 
-/// A word of the question that stands in a topic.
 #[derive(Debug)]
 pub(crate) struct Match<'a> {
-    pub(crate) word: &'a Word,
-    pub(crate) posting: &'a Posting,
+    pub(crate) word: &'a QuestionWord,
+    pub(crate) posting: &'a TopicPosting,
     pub(crate) number: u32,
     pub(crate) worth: f32,
 }

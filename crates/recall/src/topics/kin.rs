@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::catalog::Catalog;
+use super::words::WORDS;
 use crate::stem::stem;
 
 /// The same thing, shorter or spelt otherwise.
@@ -18,139 +19,7 @@ const FAMILY_LETTERS: usize = 5;
 const FAMILY_SPREAD: usize = 4;
 /// Shorter words have too many neighbours one letter away.
 const MISSPELT_LETTERS: usize = 5;
-/// Neighbours that are taken.
 const MOST_NEIGHBOURS: usize = 4;
-
-/// Abbreviations of the trade, each line one thing.
-const SAME: &[&str] = &[
-    "admin administrator administration",
-    "api apis",
-    "app application",
-    "arg args argument",
-    "async asynchronous",
-    "auth authentication authenticate",
-    "authz authorization authorize",
-    "calc calculate",
-    "cfg conf config configuration configure",
-    "char character",
-    "cmd command",
-    "color colour",
-    "creds credential",
-    "ctx context",
-    "db database",
-    "dep deps dependency",
-    "dev development developer",
-    "dict dictionary",
-    "dir directory folder",
-    "docs documentation",
-    "dup duplicate",
-    "env environment",
-    "err error",
-    "exec execute",
-    "freq frequency",
-    "func function fn",
-    "gql graphql",
-    "gray grey",
-    "http https",
-    "i18n internationalization",
-    "img image",
-    "impl implementation implement",
-    "info information",
-    "init initialize initialise initialization",
-    "js javascript",
-    "k8s kubernetes",
-    "lang language",
-    "lib library",
-    "max maximum",
-    "mem memory",
-    "min minimum",
-    "msg message",
-    "nav navigation navigate",
-    "num number",
-    "params parameter",
-    "perf performance",
-    "postgres postgresql pg psql",
-    "pr prs",
-    "prod production",
-    "py python",
-    "ref reference",
-    "regex regexp",
-    "repo repository",
-    "req request",
-    "res resp response",
-    "rm remove",
-    "rng random",
-    "spec specification",
-    "stats statistics",
-    "sync synchronize synchronise synchronization",
-    "sys system",
-    "temp temporary tmp",
-    "ts typescript",
-    "txn transaction",
-    "util utility",
-    "val value",
-    "var variable",
-    "vm virtual",
-    "vs vscode",
-    "ws websocket",
-];
-
-/// Words that are used one for the other when work is talked about.
-const ALIKE: &[&str] = &[
-    "begin start launch boot",
-    "big large huge",
-    "bug defect fault",
-    "cache caching cached",
-    "choose select pick",
-    "convention style guideline standard",
-    "convert transform translate",
-    "crash panic abort segfault",
-    "credential secret password token key",
-    "deadline due",
-    "delete remove drop erase",
-    "deploy release ship rollout publish promote",
-    "disappear vanish hidden invisible missing",
-    "email mail",
-    "error exception failure fail",
-    "expire expiry ttl lifetime",
-    "fast quick speed performance slow latency",
-    "fetch download retrieve load",
-    "figure plot chart graph diagram",
-    "folder directory",
-    "format layout",
-    "forbid disallow prohibit ban",
-    "guard protect lock",
-    "host server machine",
-    "incident outage postmortem",
-    "job task",
-    "limit cap quota maximum throttle",
-    "log logging logger trace",
-    "login signin logon",
-    "merge rebase",
-    "mock stub fake",
-    "money price amount currency",
-    "oncall pager paged rota",
-    "picture image photo",
-    "pipeline workflow ci",
-    "prefer preference favourite favorite like",
-    "retry backoff",
-    "revert rollback undo",
-    "rule policy guideline",
-    "safe secure security",
-    "save store persist",
-    "schedule timetable cron",
-    "screen display monitor",
-    "setup install",
-    "show display render draw",
-    "split divide partition",
-    "stuck hang freeze blocked",
-    "suite tests",
-    "test tests testing",
-    "ticket issue bug",
-    "typo misspelling",
-    "upgrade update bump migrate",
-    "user customer",
-];
 
 /// Terms that stand for a term, with how well.
 pub(crate) fn kin(term: &str) -> &'static [(String, f32)] {
@@ -159,7 +28,7 @@ pub(crate) fn kin(term: &str) -> &'static [(String, f32)] {
 
 static KIN: LazyLock<HashMap<String, Vec<(String, f32)>>> = LazyLock::new(|| {
     let mut table: HashMap<String, Vec<(String, f32)>> = HashMap::new();
-    for (groups, worth) in [(SAME, SHORT), (ALIKE, NEAR)] {
+    for (groups, worth) in [(&WORDS.same, SHORT), (&WORDS.alike, NEAR)] {
         for group in groups {
             let terms: Vec<String> = group.split(' ').map(|word| stem(word).into_owned()).collect();
             for term in &terms {

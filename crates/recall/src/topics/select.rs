@@ -1,31 +1,27 @@
 //! Picks the topics that a question is about, or none.
 
 use super::Field;
-use super::ask::{Word, words};
-use super::catalog::{Catalog, Posting, TopicId};
-use super::fit::{Fit, Match, aboutness, fit};
+use super::ask::{QuestionWord, words};
+use super::catalog::{Catalog, TopicId, TopicPosting};
+use super::fit::{Match, TopicFit, aboutness, fit};
 use super::tools::is_manual_of;
 use super::weights::{BESIDE_BEST, CLOSE_LOOK};
 
-/// What is asked of a catalog.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ask<'a> {
+pub struct CatalogQuery<'a> {
     pub question: &'a str,
     /// Names of tools that were lately used: how to use them need not be told.
     pub recent_tools: &'a [String],
-    /// Topics that are not wanted.
     pub exclude: &'a [TopicId],
     pub limit: usize,
 }
 
-/// A topic that fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pick {
     pub id: TopicId,
     pub why: Why,
 }
 
-/// What it was picked by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Why {
     /// Words of the question as the index has them, with the parts of the topic they stand in; the most telling first.
@@ -35,19 +31,16 @@ pub struct Why {
 }
 
 /// Topics that a question is about, the best first; none where nothing fits.
-pub fn select(catalog: &Catalog, ask: &Ask<'_>) -> Vec<Pick> {
+pub fn select(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<Pick> {
     let words = words(catalog, ask.question);
-    let mut fits: Vec<(u32, Fit)> = candidates(catalog, &words)
+    let mut fits: Vec<(u32, TopicFit)> = candidates(catalog, &words)
         .into_iter()
         .filter(|slot| is_wanted(catalog, *slot, ask))
         .take(CLOSE_LOOK)
         .map(|slot| (slot, fit(catalog, slot, &matches(catalog, &words, slot))))
         .filter(|(_, fit)| fit.is_enough())
         .collect();
-    let by_score = |(a, fit_a): &(u32, Fit), (b, fit_b): &(u32, Fit)| {
-        fit_b.score().total_cmp(&fit_a.score()).then(a.cmp(b))
-    };
-    fits.sort_by(by_score);
+    fits.sort_by(|(a, fit_a), (b, fit_b)| fit_b.score().total_cmp(&fit_a.score()).then(a.cmp(b)));
     let best = fits.first().map_or(0.0, |(_, fit)| fit.score());
     fits.retain(|(_, fit)| fit.score() >= BESIDE_BEST * best);
     fits.truncate(ask.limit);
@@ -55,7 +48,7 @@ pub fn select(catalog: &Catalog, ask: &Ask<'_>) -> Vec<Pick> {
 }
 
 /// All topics that say anything of it, the best first, without refusal: what a model chooses from.
-pub fn ranked(catalog: &Catalog, ask: &Ask<'_>) -> Vec<TopicId> {
+pub fn ranked(catalog: &Catalog, ask: &CatalogQuery<'_>) -> Vec<TopicId> {
     let words = words(catalog, ask.question);
     let slots = candidates(catalog, &words).into_iter();
     let wanted = slots.filter(|slot| is_wanted(catalog, *slot, ask)).take(ask.limit);
@@ -73,25 +66,25 @@ pub fn why(catalog: &Catalog, question: &str, id: TopicId) -> Option<Why> {
 /// Whether a topic only tells how to use one of these tools.
 pub fn is_manual(catalog: &Catalog, id: TopicId, tools: &[String]) -> bool {
     let topic = catalog.slot(id).and_then(|slot| catalog.topics.get(slot as usize));
-    topic.is_some_and(|topic| tools.iter().any(|tool| is_manual_of(&topic.manner, tool)))
+    topic.is_some_and(|topic| tools.iter().any(|tool| is_manual_of(topic.manual.as_deref(), tool)))
 }
 
-fn is_wanted(catalog: &Catalog, slot: u32, ask: &Ask<'_>) -> bool {
+fn is_wanted(catalog: &Catalog, slot: u32, ask: &CatalogQuery<'_>) -> bool {
     let topic = &catalog.topics[slot as usize];
     !topic.is_gone
         && !ask.exclude.contains(&topic.id)
-        && !ask.recent_tools.iter().any(|tool| is_manual_of(&topic.manner, tool))
+        && !ask.recent_tools.iter().any(|tool| is_manual_of(topic.manual.as_deref(), tool))
 }
 
 /// Topics by how much of the question they cover, the most first.
 ///
 /// The most telling words come first. Once what is left of the question could not make a topic fit that has none
 /// of it so far, no further topics are taken in: the long lists of common words then only add to what is there.
-fn candidates(catalog: &Catalog, words: &[Word]) -> Vec<u32> {
+fn candidates(catalog: &Catalog, words: &[QuestionWord]) -> Vec<u32> {
     let mut covered = vec![0.0_f32; catalog.topics.len()];
     let mut found: Vec<u32> = Vec::new();
-    let (mut share_left, mut evidence_left) = (1.0_f32, 0.0);
-    evidence_left += words.iter().map(|word| word.information).sum::<f32>();
+    let mut share_left = 1.0_f32;
+    let mut evidence_left: f32 = words.iter().map(|word| word.information).sum();
     for word in words {
         let admits = could_fit(share_left, evidence_left);
         for (slot, about) in answers(catalog, word, admits, &found) {
@@ -107,15 +100,14 @@ fn candidates(catalog: &Catalog, words: &[Word]) -> Vec<u32> {
         share_left -= word.share;
         evidence_left -= word.information;
     }
-    let by_cover =
-        |a: &u32, b: &u32| covered[*b as usize].total_cmp(&covered[*a as usize]).then(a.cmp(b));
-    found.sort_unstable_by(by_cover);
+    let covered = |slot: &u32| covered[*slot as usize];
+    found.sort_unstable_by(|a, b| covered(b).total_cmp(&covered(a)).then(a.cmp(b)));
     found
 }
 
 /// Whether a topic that answers only the words that are left could be picked, however well it does.
 fn could_fit(share_left: f32, evidence_left: f32) -> bool {
-    let left = Fit {
+    let left = TopicFit {
         covered: share_left,
         together: share_left,
         joint: share_left,
@@ -126,11 +118,11 @@ fn could_fit(share_left: f32, evidence_left: f32) -> bool {
 }
 
 /// Topics that hold a word, with how surely they are about it; only those `found` unless it `admits` more.
-fn answers(catalog: &Catalog, word: &Word, admits: bool, found: &[u32]) -> Vec<(u32, f32)> {
+fn answers(catalog: &Catalog, word: &QuestionWord, admits: bool, found: &[u32]) -> Vec<(u32, f32)> {
     let mut answers = Vec::new();
     for (number, worth) in &word.terms {
         let postings = &catalog.postings[*number as usize];
-        let mut add = |posting: &Posting| {
+        let mut add = |posting: &TopicPosting| {
             let length = catalog.topics[posting.slot as usize].length;
             answers.push((posting.slot, worth * aboutness(posting, length)));
         };
@@ -151,12 +143,12 @@ fn answers(catalog: &Catalog, word: &Word, admits: bool, found: &[u32]) -> Vec<(
 /// Looking one topic up in a list costs about as much as passing over so many.
 const SEARCH_COST: usize = 16;
 
-fn look_up(postings: &[Posting], slot: u32) -> Option<&Posting> {
+fn look_up(postings: &[TopicPosting], slot: u32) -> Option<&TopicPosting> {
     let at = postings.binary_search_by_key(&slot, |posting| posting.slot).ok()?;
     Some(&postings[at])
 }
 
-fn matches<'a>(catalog: &'a Catalog, words: &'a [Word], slot: u32) -> Vec<Match<'a>> {
+fn matches<'a>(catalog: &'a Catalog, words: &'a [QuestionWord], slot: u32) -> Vec<Match<'a>> {
     let found = words.iter().filter_map(|word| {
         let of_terms = word.terms.iter().filter_map(|(number, worth)| {
             let posting = look_up(&catalog.postings[*number as usize], slot)?;
@@ -167,10 +159,10 @@ fn matches<'a>(catalog: &'a Catalog, words: &'a [Word], slot: u32) -> Vec<Match<
     found.collect()
 }
 
-fn pick(catalog: &Catalog, words: &[Word], slot: u32, fit: &Fit) -> Pick {
+fn pick(catalog: &Catalog, words: &[QuestionWord], slot: u32, fit: &TopicFit) -> Pick {
     let terms = matches(catalog, words, slot).into_iter().map(|found| {
         let fields =
-            Field::ALL.into_iter().filter(|field| found.posting.fields & *field as u8 != 0);
+            Field::ALL.into_iter().filter(|field| found.posting.mark.fields & *field as u8 != 0);
         (found.word.asked.clone(), fields.collect())
     });
     let why = Why { terms: terms.collect(), score: fit.score() };
@@ -203,7 +195,8 @@ mod tests {
     }
 
     fn check(question: &str, expect: &[u32]) {
-        let picks = select(&catalog(), &Ask { question, limit: 5, ..Ask::default() });
+        let picks =
+            select(&catalog(), &CatalogQuery { question, limit: 5, ..CatalogQuery::default() });
         let ids: Vec<u32> = picks.iter().map(|pick| pick.id.0).collect();
         assert_eq!(ids, expect, "{question}: {picks:?}");
     }
@@ -259,7 +252,7 @@ mod tests {
         catalog.put(TopicId(11), &glass, "Glas wird zweimal gezeichnet.");
         catalog.settle();
         let ids = |question| -> Vec<u32> {
-            let ask = Ask { question, limit: 5, ..Ask::default() };
+            let ask = CatalogQuery { question, limit: 5, ..CatalogQuery::default() };
             select(&catalog, &ask).iter().map(|pick| pick.id.0).collect()
         };
         assert_eq!(ids("修复登录页面的错误"), [10]);
@@ -272,7 +265,12 @@ mod tests {
     fn what_was_shown_or_is_known_is_left_out() {
         let catalog = catalog();
         let ids = |recent_tools: &[String], exclude: &[TopicId], limit| -> Vec<u32> {
-            let ask = Ask { question: "flags of grep on the mount", recent_tools, exclude, limit };
+            let ask = CatalogQuery {
+                question: "flags of grep on the mount",
+                recent_tools,
+                exclude,
+                limit,
+            };
             select(&catalog, &ask).iter().map(|pick| pick.id.0).collect()
         };
         assert_eq!(ids(&[], &[], 5), [2, 3]);
@@ -288,7 +286,8 @@ mod tests {
 
     #[test]
     fn each_pick_tells_why() {
-        let ask = Ask { question: "default fog distance", limit: 5, ..Ask::default() };
+        let ask =
+            CatalogQuery { question: "default fog distance", limit: 5, ..CatalogQuery::default() };
         let picks = select(&catalog(), &ask);
         let why = &picks[0].why;
         let fog = why.terms.iter().find(|(term, _)| term == "fog").unwrap();
@@ -319,7 +318,11 @@ mod tests {
 
     #[test]
     fn ranked_leaves_the_choice_to_others() {
-        let ask = Ask { question: "connections that are slow", limit: 10, ..Ask::default() };
+        let ask = CatalogQuery {
+            question: "connections that are slow",
+            limit: 10,
+            ..CatalogQuery::default()
+        };
         assert_eq!(ranked(&catalog(), &ask), [TopicId(4), TopicId(3)]);
     }
 }

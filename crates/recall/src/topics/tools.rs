@@ -2,124 +2,23 @@
 //! telling all the same.
 
 use super::card::Card;
+use super::words::WORDS;
 
 /// Bytes of name and description that are kept of a manual.
 const MOST_BYTES: usize = 400;
 
-/// Words that a manual is announced by.
-const USAGE: &[&str] = &[
-    "usage",
-    "how to use",
-    "how to call",
-    "how to run",
-    "using ",
-    "cheat sheet",
-    "cheatsheet",
-    "command reference",
-    "commands",
-    "parameters",
-    "arguments",
-    "options",
-    "flags",
-    "syntax",
-    "manual",
-    "api reference",
-    "quick reference",
-    "quickstart",
-    "getting started",
-    "invocation",
-    "subcommands",
-    "documentation",
-];
-
-/// Words by which somebody tells of harm.
-const WARNING: &[&str] = &[
-    "warning",
-    "gotcha",
-    "pitfall",
-    "caveat",
-    "careful",
-    "beware",
-    "danger",
-    "known issue",
-    "workaround",
-    "watch out",
-    "never ",
-    "do not ",
-    "don't ",
-    "must not",
-    "avoid ",
-    "breaks",
-    "broken",
-    "fails ",
-    "footgun",
-    "quirk",
-    "trap ",
-    "caution",
-    "loses ",
-    "deletes ",
-    "limitation",
-];
-
-/// The same at the start of a line of the body, where a warning stands that is meant as one.
-const OPENING: &[&str] = &[
-    "warning", "gotcha", "pitfall", "caveat", "caution", "beware", "danger", "never", "do not",
-    "don't", "careful",
-];
-
-/// Names of tools that are words of every day: a topic "how to write tests" is no manual of a tool `Write`.
-const EVERYDAY: &[&str] = &[
-    "read", "write", "edit", "search", "find", "list", "view", "task", "run", "open", "fetch",
-    "create", "delete", "update", "get", "move", "agent", "skill", "plan", "test", "build", "make",
-    "query", "replace", "browser", "file", "files", "code", "memory", "todo", "think", "shell",
-    "terminal", "web", "exec", "command", "apply", "patch",
-];
-
-/// What stands beside such a word where the tool is meant.
-const BESIDE: &[&str] = &[
-    "tool",
-    "tools",
-    "command",
-    "commands",
-    "cli",
-    "use",
-    "using",
-    "usage",
-    "flags",
-    "options",
-    "parameters",
-    "arguments",
-    "syntax",
-    "manual",
-    "targets",
-    "subcommands",
-    "cheatsheet",
-];
-
-/// What a topic is to whoever uses a tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Manner {
-    /// How something is used; its name and description in lower case.
-    Manual(Box<str>),
-    #[default]
-    Other,
-}
-
-pub(crate) fn manner(card: &Card<'_>, body: &str) -> Manner {
-    let head = format!(
-        " {} {} {} ",
-        card.name.replace(['-', '_', '/'], " "),
-        card.title,
-        card.description
-    );
-    let head = head.to_lowercase();
-    if has(&head, WARNING) || !has(&head, USAGE) || body.lines().any(opens_warning) {
-        return Manner::Other;
+/// Name and description, in lower case, of a topic that only tells how something is used.
+pub(super) fn manual(card: &Card<'_>, body: &str) -> Option<Box<str>> {
+    let name = card.name.replace(['-', '_', '/'], " ");
+    let head = format!(" {name} {} {} ", card.title, card.description).to_lowercase();
+    let words = &*WORDS;
+    if has(&head, &words.warning) || !has(&head, &words.usage) || body.lines().any(opens_warning) {
+        return None;
     }
-    Manner::Manual(head[..head.floor_char_boundary(MOST_BYTES)].into())
+    Some(head[..head.floor_char_boundary(MOST_BYTES)].into())
 }
 
-fn has(text: &str, signs: &[&str]) -> bool {
+fn has(text: &str, signs: &[String]) -> bool {
     signs.iter().any(|sign| {
         text.match_indices(sign).any(|(at, _)| !text[..at].ends_with(|c: char| c.is_alphanumeric()))
     })
@@ -127,14 +26,14 @@ fn has(text: &str, signs: &[&str]) -> bool {
 
 fn opens_warning(line: &str) -> bool {
     let text = line.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    OPENING.iter().any(|sign| text.starts_with(sign))
+    WORDS.opening.iter().any(|sign| text.starts_with(sign))
 }
 
 /// Whether a topic is the manual of this tool: its name stands in the name or description of one. `mcp__github__search`
 /// is used by who knows the server `github`.
-pub(crate) fn is_manual_of(manner: &Manner, tool: &str) -> bool {
-    let Manner::Manual(head) = manner else { return false };
-    let words: Vec<&str> = words_of(head).collect();
+pub(super) fn is_manual_of(manual: Option<&str>, tool: &str) -> bool {
+    let Some(manual) = manual else { return false };
+    let words: Vec<&str> = words_of(manual).collect();
     let own = tool.strip_prefix("mcp__").unwrap_or(tool);
     own.split("__").any(|part| names(&words, &spelt(part)))
 }
@@ -166,13 +65,12 @@ fn names(words: &[&str], spellings: &[Vec<String>; 2]) -> bool {
 }
 
 fn is_everyday(spelling: &[String]) -> bool {
-    matches!(spelling, [word] if EVERYDAY.contains(&word.as_str()))
+    matches!(spelling, [word] if WORDS.everyday.contains(word))
 }
 
 fn has_use_beside(words: &[&str], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|before| words.get(before));
-    let is_use = |word: &&str| BESIDE.contains(word);
-    before.is_some_and(is_use) || words.get(at + 1).is_some_and(is_use)
+    let is_use = |word: &&str| WORDS.beside.iter().any(|beside| beside == word);
+    at > 0 && is_use(&words[at - 1]) || words.get(at + 1).is_some_and(is_use)
 }
 
 #[cfg(test)]
@@ -181,7 +79,7 @@ mod tests {
 
     fn check(name: &str, description: &str, body: &str, tool: &str, expect: bool) {
         let card = Card { name, title: "", description };
-        let told = is_manual_of(&manner(&card, body), tool);
+        let told = is_manual_of(manual(&card, body).as_deref(), tool);
         assert_eq!(told, expect, "{name}: {description} | {tool}");
     }
 

@@ -1,6 +1,6 @@
 //! What a value looks like.
 
-use super::lists::{REFERENCES, STAND_IN_PARTS, STAND_IN_WORDS, STAND_INS, TERMS};
+use crate::table::TABLE;
 
 /// Shannon's, over the bytes of a value.
 pub(super) fn entropy(value: &str) -> f64 {
@@ -14,15 +14,18 @@ pub(super) fn entropy(value: &str) -> f64 {
 /// A placeholder, in the form of a key or in none.
 pub(super) fn stands_in(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    STAND_INS.iter().any(|part| lower.contains(part))
+    TABLE.words.placeholders.iter().any(|part| lower.contains(part))
         || words(&lower).next().is_none()
-        || words(&lower).any(|word| STAND_IN_PARTS.contains(&word))
+        || has_word(&lower, &TABLE.words.placeholder_parts)
 }
 
-/// A placeholder for a password.
 pub(super) fn says_nothing(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    stands_in(value) || words(&lower).any(|word| STAND_IN_WORDS.contains(&word))
+    stands_in(value) || has_word(&lower, &TABLE.words.placeholder_words)
+}
+
+fn has_word(text: &str, list: &[String]) -> bool {
+    words(text).any(|word| list.iter().any(|known| known == word))
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -39,7 +42,7 @@ pub(super) fn is_words(value: &str) -> bool {
 
 pub(super) fn refers(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    REFERENCES.iter().any(|start| lower.starts_with(start))
+    TABLE.words.references.iter().any(|start| lower.starts_with(start))
         || value.contains("${")
         || value.contains("{{")
 }
@@ -92,7 +95,7 @@ pub(super) fn is_path(value: &str) -> bool {
 }
 
 pub(super) fn is_known_term(value: &str) -> bool {
-    TERMS.contains(&value.to_ascii_lowercase().as_str())
+    TABLE.words.terms.contains(&value.to_ascii_lowercase())
 }
 
 /// `2026-11-22T07:18:56Z`, `1.2.3-rc.1`, `30m`.

@@ -20,7 +20,7 @@ impl House {
             ..DaemonSettings::default()
         };
         let address = "127.0.0.1:4747".parse().unwrap();
-        let token = Token::new("0123456789abcdef0123456789abcdef");
+        let token = ServerToken::new("0123456789abcdef0123456789abcdef");
         let pages = Arc::new(Pages::default());
         let state = Arc::new(Guard::new(address, &settings, token, pages.clone()));
         let entered = Arc::new(AtomicUsize::new(0));
@@ -148,7 +148,7 @@ async fn guessing_is_slowed_and_the_right_token_still_works() {
 async fn the_socket_needs_no_host_and_no_token_but_keeps_pages_out() {
     let door = House::new();
     let request = |origin: Option<&str>| {
-        let mut request = Request::builder().uri("/v1/x").extension(Door::Socket);
+        let mut request = Request::builder().uri("/v1/x").extension(Listener::Socket);
         if let Some(origin) = origin {
             request = request.header("origin", origin);
         }
@@ -161,7 +161,7 @@ async fn the_socket_needs_no_host_and_no_token_but_keeps_pages_out() {
 const CAPABILITY: &str = "/anthropic/k/";
 
 fn capability_of(token: &str) -> String {
-    Token::new(token).capability()
+    ServerToken::new(token).capability()
 }
 
 #[tokio::test]

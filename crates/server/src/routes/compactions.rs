@@ -1,13 +1,14 @@
-//! Compactions: make one, list them, undo one, look behind one.
+//! Compactions and collapsed spans: make one, list them, undo one, look behind one.
 
 use axum::extract::State;
 use bethink_api as api;
+use bethink_transcript::{CollapseId, CompactionId};
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
-use crate::body::Sent;
-use crate::idempotency::once;
-use crate::params::{CompactionPath, Params, SessionPath};
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
+use crate::change::Change;
+use crate::path::{Id, OfSession, SessionPath};
+use crate::query::Asked;
 
 /// Compact now.
 #[utoipa::path(
@@ -16,14 +17,9 @@ use crate::params::{CompactionPath, Params, SessionPath};
     request_body = Option<api::CompactRequest>,
     responses((status = 200, body = api::Compaction))
 )]
-pub(crate) async fn compact(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    sent: Sent,
-) -> Reply {
-    let request = sent.json_or_default()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move { Answer::ok(&daemon.compact(id, request).await?) }).await
+pub(crate) async fn compact(Id(id): SessionPath, change: Change) -> Reply {
+    let request = change.json_or_default()?;
+    change.done(|daemon| async move { daemon.sessions.compact(id, request).await }).await
 }
 
 /// All compactions of a session.
@@ -32,8 +28,8 @@ pub(crate) async fn compact(
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Compactions))
 )]
-pub(crate) async fn list(State(app): State<App>, SessionPath(id): SessionPath) -> Reply {
-    Answer::ok(&app.daemon.compactions(id).await?)
+pub(crate) async fn list(State(app): State<ServerState>, Id(id): SessionPath) -> Reply {
+    HttpAnswer::ok(&app.daemon.sessions.compactions(id).await?)
 }
 
 /// Show again what a compaction took out of the prompt.
@@ -43,31 +39,48 @@ pub(crate) async fn list(State(app): State<App>, SessionPath(id): SessionPath) -
     responses((status = 200, body = api::Compaction))
 )]
 pub(crate) async fn undo(
-    State(app): State<App>,
-    CompactionPath(id, compaction): CompactionPath,
-    sent: Sent,
+    OfSession(id, compaction): OfSession<CompactionId>,
+    change: Change,
 ) -> Reply {
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move { Answer::ok(&daemon.undo(id, compaction).await?) }).await
+    change.done(|daemon| async move { daemon.sessions.undo(id, compaction).await }).await
 }
 
 /// The messages behind a summary.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/compactions/{cid}/expand", tag = "compactions",
-    params(
-        ("id" = uuid::Uuid, Path),
-        ("cid" = uuid::Uuid, Path),
-        ("q" = Option<String>, Query, description = "A line of the summary; all messages without"),
-        ("limit" = Option<u64>, Query, description = "At most so many"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
-    ),
+    params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), api::ExpandQuery),
     responses((status = 200, body = api::Expanded))
 )]
 pub(crate) async fn expand(
-    State(app): State<App>,
-    CompactionPath(id, compaction): CompactionPath,
-    params: Params,
+    State(app): State<ServerState>,
+    OfSession(id, compaction): OfSession<CompactionId>,
+    Asked(asked): Asked<api::ExpandQuery>,
 ) -> Reply {
-    let (q, cursor) = (params.text("q"), params.text("cursor"));
-    Answer::ok(&app.daemon.expand(id, compaction, q, params.limit()?, cursor).await?)
+    let api::ExpandQuery { q, limit, cursor } = asked;
+    HttpAnswer::ok(&app.daemon.sessions.expand(id, compaction, q, limit, cursor).await?)
+}
+
+/// All spans of a session that have a short text, staged and committed.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/collapses", tag = "collapses",
+    params(("id" = uuid::Uuid, Path)),
+    responses((status = 200, body = api::Collapses))
+)]
+pub(crate) async fn collapses(State(app): State<ServerState>, Id(id): SessionPath) -> Reply {
+    HttpAnswer::ok(&app.daemon.sessions.collapses(id).await?)
+}
+
+/// The messages behind a span's text.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/collapses/{cid}/expand", tag = "collapses",
+    params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), api::ExpandQuery),
+    responses((status = 200, body = api::Expanded))
+)]
+pub(crate) async fn expand_collapse(
+    State(app): State<ServerState>,
+    OfSession(id, collapse): OfSession<CollapseId>,
+    Asked(asked): Asked<api::ExpandQuery>,
+) -> Reply {
+    let api::ExpandQuery { q, limit, cursor } = asked;
+    HttpAnswer::ok(&app.daemon.sessions.expand_collapse(id, collapse, q, limit, cursor).await?)
 }

@@ -1,13 +1,14 @@
-//! The prompt, and what fills it.
+//! The prompt, what fills it, and what makes it differ from the history.
 
 use axum::extract::State;
 use bethink_api as api;
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
 use crate::body::Sent;
-use crate::idempotency::{once, to_the_end};
-use crate::params::SessionPath;
+use crate::change::Change;
+use crate::idempotency::to_the_end;
+use crate::path::{Id, SessionPath};
 
 /// The body of the next model call: `{system, messages, tools, report}`.
 ///
@@ -20,13 +21,17 @@ use crate::params::SessionPath;
     responses((status = 200, body = Object))
 )]
 pub(crate) async fn context(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
     sent: Sent,
 ) -> Reply {
     let request = sent.json_or_default()?;
     let daemon = app.daemon.clone();
-    to_the_end(&app, async move { Ok(Answer::text(daemon.context(id, request).await?)) }).await
+    to_the_end(
+        &app,
+        async move { Ok(HttpAnswer::text(daemon.sessions.prompt(id, request).await?)) },
+    )
+    .await
 }
 
 /// The report alone; changes nothing.
@@ -35,8 +40,8 @@ pub(crate) async fn context(
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::ContextReport))
 )]
-pub(crate) async fn report(State(app): State<App>, SessionPath(id): SessionPath) -> Reply {
-    Answer::ok(&app.daemon.report(id).await?)
+pub(crate) async fn report(State(app): State<ServerState>, Id(id): SessionPath) -> Reply {
+    HttpAnswer::ok(&app.daemon.sessions.report(id).await?)
 }
 
 /// The provider's own count of the prompt; asks it.
@@ -45,8 +50,8 @@ pub(crate) async fn report(State(app): State<App>, SessionPath(id): SessionPath)
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::PromptCount))
 )]
-pub(crate) async fn count(State(app): State<App>, SessionPath(id): SessionPath) -> Reply {
-    Answer::ok(&app.daemon.count(id).await?)
+pub(crate) async fn count(State(app): State<ServerState>, Id(id): SessionPath) -> Reply {
+    HttpAnswer::ok(&app.daemon.sessions.count(id).await?)
 }
 
 /// The provider refused the prompt: what it said, and what was done about it.
@@ -56,12 +61,17 @@ pub(crate) async fn count(State(app): State<App>, SessionPath(id): SessionPath) 
     request_body = api::RecoverRequest,
     responses((status = 200, body = api::Recovered))
 )]
-pub(crate) async fn recover(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    sent: Sent,
-) -> Reply {
-    let request = sent.json()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move { Answer::ok(&daemon.recover(id, request).await?) }).await
+pub(crate) async fn recover(Id(id): SessionPath, change: Change) -> Reply {
+    let request = change.json()?;
+    change.done(|daemon| async move { daemon.sessions.recover(id, request).await }).await
+}
+
+/// Recalled memories and other texts that prompts add, and results that they leave out.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/decisions", tag = "context",
+    params(("id" = uuid::Uuid, Path)),
+    responses((status = 200, body = api::DecisionList))
+)]
+pub(crate) async fn decisions(State(app): State<ServerState>, Id(id): SessionPath) -> Reply {
+    HttpAnswer::ok(&app.daemon.sessions.decisions(id).await?)
 }

@@ -8,11 +8,11 @@ use http::HeaderMap;
 use http::header::{HeaderValue, SET_COOKIE};
 use tokio::time::Instant;
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
 use crate::body;
 use crate::pages::cookie_name;
-use crate::problem::{Failure, Sort};
+use crate::problem::{HttpFailure, ProblemSort};
 
 /// Anybody may ask for a login, so little is read of it.
 const LOGIN_BYTES: u64 = 1_024;
@@ -22,10 +22,10 @@ const LOGIN_BYTES: u64 = 1_024;
     post, path = "/v1/dashboard/launch", tag = "dashboard",
     responses((status = 200, body = api::Launch))
 )]
-pub(crate) async fn launch(State(app): State<App>) -> Reply {
+pub(crate) async fn launch(State(app): State<ServerState>) -> Reply {
     let token = app.pages.launch(Instant::now());
     // In the fragment, which no browser sends and no log holds.
-    Answer::ok(&api::Launch { url: format!("http://{}/#launch={token}", app.address) })
+    HttpAnswer::ok(&api::Launch { url: format!("http://{}/#launch={token}", app.address) })
 }
 
 /// Exchange a launch token for a login. Needs no other token.
@@ -35,24 +35,25 @@ pub(crate) async fn launch(State(app): State<App>) -> Reply {
     responses((status = 200, body = api::LoggedIn))
 )]
 pub(crate) async fn login(
-    State(app): State<App>,
+    State(app): State<ServerState>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let body = body::read(body, &headers, LOGIN_BYTES, "send the launch token alone").await?;
     let api::Login { launch } = body::object(&body)?;
     let Some(admitted) = app.pages.log_in(&launch, Instant::now()) else {
-        return Err(Failure::new(
-            Sort::Unauthorized,
+        return Err(HttpFailure::new(
+            ProblemSort::Unauthorized,
             "the launch token is unknown, used or too old",
         )
         .hint("`bethink dashboard` opens a new one"));
     };
     let name = cookie_name(app.address.port());
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", admitted.cookie);
-    let mut cookie = HeaderValue::from_str(&cookie).map_err(|error| Failure::internal(&error))?;
+    let mut cookie =
+        HeaderValue::from_str(&cookie).map_err(|error| HttpFailure::internal(&error))?;
     cookie.set_sensitive(true);
-    let answer = Answer::ok(&api::LoggedIn { page: admitted.page })?;
+    let answer = HttpAnswer::ok(&api::LoggedIn { page: admitted.page })?;
     Ok(([(SET_COOKIE, cookie)], answer).into_response())
 }
 
@@ -61,9 +62,9 @@ pub(crate) async fn login(
     get, path = "/v1/gateway", tag = "gateway",
     responses((status = 200, body = api::GatewayAddresses))
 )]
-pub(crate) async fn gateway(State(app): State<App>) -> Reply {
+pub(crate) async fn gateway(State(app): State<ServerState>) -> Reply {
     let at = |wire: &str| format!("http://{}/{wire}/k/{}", app.address, app.capability.0);
-    Answer::ok(&api::GatewayAddresses {
+    HttpAnswer::ok(&api::GatewayAddresses {
         anthropic: at("anthropic"),
         openai: format!("{}/v1", at("openai")),
     })

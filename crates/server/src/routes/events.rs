@@ -5,15 +5,15 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use bethink_daemon::Event;
+use bethink_service::StreamEvent;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HeaderName};
 
-use crate::app::App;
-use crate::params::SessionPath;
-use crate::problem::Failure;
+use crate::app::ServerState;
+use crate::path::{Id, SessionPath};
+use crate::problem::HttpFailure;
 
 /// Pause after which a comment shows that both ends still live; proxies and clients give up on
 /// silent streams after thirty seconds at the earliest.
@@ -24,36 +24,39 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Told at once: the time a client waits before it comes back.
 const GREETING: Bytes = Bytes::from_static(b"retry: 1000\n\n");
 
-/// What happens in a session, as server-sent events; `Last-Event-ID` resumes after that event.
+/// What happens in a session, as server-sent events; `Last-StreamEvent-ID` resumes after that event.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/events", tag = "events",
     params(
         ("id" = uuid::Uuid, Path),
-        ("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen"),
+        ("Last-StreamEvent-ID" = Option<String>, Header, description = "The last event that was seen"),
     ),
     responses((status = 200, body = String, content_type = "text/event-stream"))
 )]
 pub(crate) async fn events(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
-    let events = app.daemon.events(id, last_event_id(&headers)?).await?;
+) -> Result<Response, HttpFailure> {
+    let events = app.daemon.sessions.events(id, last_event_id(&headers)?).await?;
     let events = stream::unfold(events, |mut events| async move {
         events.next().await.map(|event| (event, events))
     });
     Ok(streamed(&app, events))
 }
 
-/// What happens in all sessions, as server-sent events; each names its session. `Last-Event-ID` resumes after
+/// What happens in all sessions, as server-sent events; each names its session. `Last-StreamEvent-ID` resumes after
 /// that event; where too much was missed, `reset` says that lists have to be read again.
 #[utoipa::path(
     get, path = "/v1/events", tag = "events",
-    params(("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen")),
+    params(("Last-StreamEvent-ID" = Option<String>, Header, description = "The last event that was seen")),
     responses((status = 200, body = String, content_type = "text/event-stream"))
 )]
-pub(crate) async fn all(State(app): State<App>, headers: HeaderMap) -> Result<Response, Failure> {
-    let events = app.daemon.all_events(last_event_id(&headers)?.as_deref())?;
+pub(crate) async fn all(
+    State(app): State<ServerState>,
+    headers: HeaderMap,
+) -> Result<Response, HttpFailure> {
+    let events = app.daemon.cx.hub().all_events(last_event_id(&headers)?.as_deref())?;
     let events = stream::unfold(events, |mut events| async move {
         events.next().await.map(|event| (event, events))
     });
@@ -61,7 +64,10 @@ pub(crate) async fn all(State(app): State<App>, headers: HeaderMap) -> Result<Re
 }
 
 /// Ends with the daemon.
-fn streamed(app: &App, events: impl Stream<Item = Event> + Send + 'static) -> Response {
+fn streamed(
+    app: &ServerState,
+    events: impl Stream<Item = StreamEvent> + Send + 'static,
+) -> Response {
     let texts = events.map(|event| text(&event));
     let stopped = app.stopping.clone().cancelled_owned();
     let lines = keep_alive(texts).take_until(stopped).map(Ok::<_, std::io::Error>);
@@ -73,12 +79,15 @@ fn streamed(app: &App, events: impl Stream<Item = Event> + Send + 'static) -> Re
     (kind, Body::from_stream(lines)).into_response()
 }
 
-fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
     let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     match value.to_str() {
         Ok("") => Ok(None),
         Ok(id) => Ok(Some(id.to_owned())),
-        Err(_) => Err(Failure::field("Last-Event-ID", "an event id has visible ASCII characters")),
+        Err(_) => Err(HttpFailure::field(
+            "Last-StreamEvent-ID",
+            "an event id has visible ASCII characters",
+        )),
     }
 }
 
@@ -94,8 +103,8 @@ fn keep_alive(texts: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
     })
 }
 
-fn text(event: &Event) -> Bytes {
-    let Event { id, kind, data } = event;
+fn text(event: &StreamEvent) -> Bytes {
+    let StreamEvent { id, kind, data } = event;
     Bytes::from(format!("id: {id}\nevent: {kind}\ndata: {data}\n\n"))
 }
 
@@ -105,7 +114,7 @@ mod tests {
 
     #[test]
     fn an_event_is_three_lines() {
-        let event = Event { id: "7".into(), kind: "message", data: r#"{"seq":7}"#.into() };
+        let event = StreamEvent { id: "7".into(), kind: "message", data: r#"{"seq":7}"#.into() };
         assert_eq!(text(&event), "id: 7\nevent: message\ndata: {\"seq\":7}\n\n");
     }
 

@@ -3,18 +3,22 @@
 use axum::extract::State;
 use bethink_api as api;
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
-use crate::params::{JobPath, Params};
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
+use crate::path::Id;
+use crate::query::Asked;
 
 /// The newest jobs: those that a request started, and the daemon's own.
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs",
-    params(("limit" = Option<u64>, Query, description = "At most so many")),
+    params(api::LimitQuery),
     responses((status = 200, body = api::Jobs))
 )]
-pub(crate) async fn list(State(app): State<App>, params: Params) -> Reply {
-    Answer::ok(&app.daemon.jobs(params.limit()?).await?)
+pub(crate) async fn list(
+    State(app): State<ServerState>,
+    Asked(asked): Asked<api::LimitQuery>,
+) -> Reply {
+    HttpAnswer::ok(&app.daemon.cx.jobs().jobs(asked.limit).await?)
 }
 
 /// State, progress and result of a job.
@@ -23,6 +27,9 @@ pub(crate) async fn list(State(app): State<App>, params: Params) -> Reply {
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Job))
 )]
-pub(crate) async fn get(State(app): State<App>, JobPath(id): JobPath) -> Reply {
-    Answer::ok(&app.daemon.job(id).await?)
+pub(crate) async fn get(
+    State(app): State<ServerState>,
+    Id(id): Id<bethink_transcript::JobId>,
+) -> Reply {
+    HttpAnswer::ok(&app.daemon.cx.jobs().job(id).await?)
 }

@@ -1,89 +1,77 @@
 //! Memory of a project: topics as the Markdown files that they are, and what was in them before.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bethink_api as api;
-use bethink_daemon::{MAX_MEMORY_BYTES, MemoryFile, MemoryWish};
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
+use bethink_daemon::Daemon;
+use bethink_memories::{Expected, MAX_MEMORY_BYTES, MemoryFile};
+use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
-use crate::body::{Sent, read};
-use crate::idempotency::{once, to_the_end};
-use crate::params::{MemoryPath, Params};
-use crate::problem::{Failure, Sort};
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
+use crate::change::Change;
+use crate::idempotency::to_the_end;
+use crate::markdown;
+use crate::openapi::{Key, TopicPath};
+use crate::path::MemoryPath;
+use crate::problem::HttpFailure;
+use crate::query::Asked;
 
-const MARKDOWN: &str = "text/markdown; charset=utf-8";
 const SHORTER: &str = "split the topic: a prompt gets 4,096 bytes of it";
 
 /// The topics of a project, in order of scope and name.
 #[utoipa::path(
     get, path = "/v1/memories", tag = "memories",
-    params(
-        ("project_dir" = String, Query, description = "Any directory of the project"),
-        ("scope" = Option<String>, Query, description = "`private` or `team`; both by default"),
-        ("limit" = Option<u64>, Query, description = "At most so many"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
-    ),
+    params(api::MemoryQuery),
     responses((status = 200, body = api::MemoriesPage))
 )]
-pub(crate) async fn list(State(app): State<App>, params: Params) -> Reply {
-    let (project, scope) = (params.required("project_dir")?, params.text("scope"));
-    let page = app.daemon.memories(&project, scope, params.limit()?, params.text("cursor")).await?;
-    Answer::ok(&page)
+pub(crate) async fn list(
+    State(app): State<ServerState>,
+    Asked(asked): Asked<api::MemoryQuery>,
+) -> Reply {
+    let api::MemoryQuery { project_dir, scope, limit, cursor } = asked;
+    HttpAnswer::ok(&app.daemon.memories.memories(&project_dir, scope, limit, cursor).await?)
 }
 
 /// Remember something in a topic of its own; the daemon finds a name that is free.
 #[utoipa::path(
     post, path = "/v1/memories", tag = "memories",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters")),
+    params(Key),
     request_body = api::Remember,
     responses((status = 201, body = api::MemoryWritten))
 )]
-pub(crate) async fn remember(State(app): State<App>, sent: Sent) -> Reply {
-    let request = sent.json()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move {
-        Answer::with(StatusCode::CREATED, &daemon.remember(request).await?)
-    })
-    .await
+pub(crate) async fn remember(change: Change) -> Reply {
+    let request = change.json()?;
+    let work = |daemon: Daemon| async move { daemon.memories.remember(request).await };
+    change.done_as(StatusCode::CREATED, work).await
 }
 
 /// Where a project's memory lies, and its index as prompts get it.
 #[utoipa::path(
     get, path = "/v1/memories/index", tag = "memories",
-    params(
-        ("project_dir" = String, Query, description = "Any directory of the project"),
-        ("scope" = Option<String>, Query, description = "`private` (default) or `team`"),
-    ),
+    params(api::ScopeQuery),
     responses((status = 200, body = api::MemoryIndex))
 )]
-pub(crate) async fn index(State(app): State<App>, params: Params) -> Reply {
-    let (project, scope) = (params.required("project_dir")?, params.text("scope"));
-    Answer::ok(&app.daemon.memory_index(&project, scope).await?)
+pub(crate) async fn index(
+    State(app): State<ServerState>,
+    Asked(asked): Asked<api::ScopeQuery>,
+) -> Reply {
+    HttpAnswer::ok(&app.daemon.memories.memory_index(&asked.project_dir, asked.scope).await?)
 }
 
 /// One topic, as it stands in its file.
 #[utoipa::path(
     get, path = "/v1/memories/{scope}/{name}", tag = "memories",
-    params(
-        ("scope" = String, Path, description = "`private` or `team`"),
-        ("name" = String, Path, description = "The file without `.md`; a slash in it is sent as %2F"),
-        ("project_dir" = String, Query, description = "Any directory of the project"),
-    ),
+    params(TopicPath, api::ProjectQuery),
     responses((status = 200, body = String, content_type = "text/markdown"))
 )]
 pub(crate) async fn get(
-    State(app): State<App>,
+    State(app): State<ServerState>,
     MemoryPath(scope, name): MemoryPath,
-    params: Params,
-) -> Result<Response, Failure> {
-    let project = params.required("project_dir")?;
-    let MemoryFile { text, etag } = app.daemon.memory(&project, &scope, &name).await?;
-    Ok((headers(&etag), Body::from(text)).into_response())
+    Asked(project): Asked<api::ProjectQuery>,
+) -> Result<Response, HttpFailure> {
+    Ok(shown(app.daemon.memories.memory(&project.project_dir, &scope, &name).await?))
 }
 
 /// Write a topic. With `If-Match` only over what was read, with `If-None-Match: *` only where there is
@@ -91,9 +79,8 @@ pub(crate) async fn get(
 #[utoipa::path(
     put, path = "/v1/memories/{scope}/{name}", tag = "memories",
     params(
-        ("scope" = String, Path, description = "`private` or `team`"),
-        ("name" = String, Path, description = "The file without `.md`; a slash in it is sent as %2F"),
-        ("project_dir" = String, Query, description = "Any directory of the project"),
+        TopicPath,
+        api::ProjectQuery,
         ("If-Match" = Option<String>, Header),
         ("If-None-Match" = Option<String>, Header),
     ),
@@ -101,48 +88,39 @@ pub(crate) async fn get(
     responses((status = 200, body = api::MemoryWritten), (status = 409))
 )]
 pub(crate) async fn put(
-    State(app): State<App>,
+    State(app): State<ServerState>,
     MemoryPath(scope, name): MemoryPath,
-    params: Params,
+    Asked(api::ProjectQuery { project_dir }): Asked<api::ProjectQuery>,
     request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let (parts, body) = request.into_parts();
-    check_media_type(&parts.headers)?;
-    let project = params.required("project_dir")?;
     let wish = wish(&parts.headers)?;
-    let body = read(body, &parts.headers, MAX_MEMORY_BYTES, SHORTER).await?;
-    let text = text(body)?;
+    let text = markdown::text(body, &parts, MAX_MEMORY_BYTES, SHORTER).await?;
     let daemon = app.daemon.clone();
-    // To its end even when the client hangs up: half an edit is none.
-    let work = async move { daemon.put_memory(&project, &scope, &name, text, wish).await };
-    let done = app.tasks.spawn(work).await.map_err(|error| Failure::internal(&error))??;
-    let tag = tag(&done.etag);
-    let mut answer = Answer::ok(&done)?.into_response();
-    answer.headers_mut().extend(tag.map(|tag| (ETAG, tag)));
-    Ok(answer)
+    let work =
+        async move { daemon.memories.put_memory(&project_dir, &scope, &name, text, wish).await };
+    let done = markdown::written(&app, work).await?;
+    let mut headers = headers(&done.etag);
+    headers.remove(CONTENT_TYPE);
+    Ok((headers, HttpAnswer::ok(&done)?).into_response())
 }
 
 /// Remove a topic. Its versions stay, and it is not learnt again.
 #[utoipa::path(
     delete, path = "/v1/memories/{scope}/{name}", tag = "memories",
-    params(
-        ("scope" = String, Path, description = "`private` or `team`"),
-        ("name" = String, Path, description = "The file without `.md`; a slash in it is sent as %2F"),
-        ("project_dir" = String, Query, description = "Any directory of the project"),
-        ("If-Match" = Option<String>, Header),
-    ),
+    params(TopicPath, api::ProjectQuery, ("If-Match" = Option<String>, Header)),
     responses((status = 200, body = api::MemoryWritten), (status = 409))
 )]
 pub(crate) async fn delete(
-    State(app): State<App>,
+    State(app): State<ServerState>,
     MemoryPath(scope, name): MemoryPath,
-    params: Params,
+    Asked(api::ProjectQuery { project_dir }): Asked<api::ProjectQuery>,
     headers: HeaderMap,
 ) -> Reply {
-    let (project, wish) = (params.required("project_dir")?, wish(&headers)?);
+    let wish = wish(&headers)?;
     let daemon = app.daemon.clone();
     to_the_end(&app, async move {
-        Answer::ok(&daemon.delete_memory(&project, &scope, &name, wish).await?)
+        HttpAnswer::ok(&daemon.memories.delete_memory(&project_dir, &scope, &name, wish).await?)
     })
     .await
 }
@@ -150,107 +128,77 @@ pub(crate) async fn delete(
 /// What a topic held before, newest first.
 #[utoipa::path(
     get, path = "/v1/memories/{scope}/{name}/history", tag = "memories",
-    params(
-        ("scope" = String, Path, description = "`private` or `team`"),
-        ("name" = String, Path, description = "The file without `.md`; a slash in it is sent as %2F"),
-        ("project_dir" = String, Query, description = "Any directory of the project"),
-        ("limit" = Option<u64>, Query, description = "At most so many"),
-        ("before" = Option<u64>, Query, description = "Only versions with smaller numbers, for the next page"),
-        ("version" = Option<u64>, Query, description = "The text of this one instead of the list"),
-    ),
+    params(TopicPath, api::HistoryQuery),
     responses((status = 200, content(
         (api::MemoryHistory = "application/json"),
         (String = "text/markdown")
     )))
 )]
 pub(crate) async fn history(
-    State(app): State<App>,
+    State(app): State<ServerState>,
     MemoryPath(scope, name): MemoryPath,
-    params: Params,
-) -> Result<Response, Failure> {
-    let project = params.required("project_dir")?;
-    if let Some(version) = params.seq("version")? {
-        let version = i64::try_from(version).unwrap_or(i64::MAX);
-        let file = app.daemon.memory_version(&project, &scope, &name, version).await?;
-        return Ok((headers(&file.etag), Body::from(file.text)).into_response());
+    Asked(asked): Asked<api::HistoryQuery>,
+) -> Result<Response, HttpFailure> {
+    let api::HistoryQuery { project_dir, limit, before, version } = asked;
+    let number = |number| i64::try_from(number).unwrap_or(i64::MAX);
+    let (memories, project) = (&app.daemon.memories, &project_dir);
+    if let Some(version) = version.map(number) {
+        return Ok(shown(memories.memory_version(project, &scope, &name, version).await?));
     }
-    let before = params.seq("before")?.map(|before| i64::try_from(before).unwrap_or(i64::MAX));
-    let found = app.daemon.memory_history(&project, &scope, &name, params.limit()?, before).await?;
-    Ok(Answer::ok(&found)?.into_response())
+    let before = before.map(number);
+    let found = memories.memory_history(project, &scope, &name, limit, before).await?;
+    Ok(HttpAnswer::ok(&found)?.into_response())
 }
 
 /// Put back what a topic held before.
 #[utoipa::path(
     post, path = "/v1/memories/{scope}/{name}/restore", tag = "memories",
-    params(
-        ("scope" = String, Path, description = "`private` or `team`"),
-        ("name" = String, Path, description = "The file without `.md`; a slash in it is sent as %2F"),
-        ("project_dir" = String, Query, description = "Any directory of the project"),
-    ),
+    params(TopicPath, api::ProjectQuery),
     request_body = api::RestoreMemory,
     responses((status = 200, body = api::MemoryWritten))
 )]
 pub(crate) async fn restore(
-    State(app): State<App>,
     MemoryPath(scope, name): MemoryPath,
-    params: Params,
-    sent: Sent,
+    Asked(api::ProjectQuery { project_dir }): Asked<api::ProjectQuery>,
+    change: Change,
 ) -> Reply {
-    let project = params.required("project_dir")?;
-    let request: api::RestoreMemory = sent.json_or_default()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move {
-        Answer::ok(&daemon.restore_memory(&project, &scope, &name, request.version).await?)
-    })
-    .await
+    let api::RestoreMemory { version } = change.json_or_default()?;
+    change
+        .done(|daemon| async move {
+            daemon.memories.restore_memory(&project_dir, &scope, &name, version).await
+        })
+        .await
 }
 
-fn text(body: Bytes) -> Result<String, Failure> {
-    String::from_utf8(body.into()).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::new(Sort::InvalidUtf8, format!("the byte at offset {at} of the body is not UTF-8"))
-    })
-}
-
-fn tag(etag: &str) -> Option<HeaderValue> {
-    HeaderValue::from_str(&format!("\"{etag}\"")).ok().filter(|_| !etag.is_empty())
+fn shown(file: MemoryFile) -> Response {
+    (headers(&file.etag), file.text).into_response()
 }
 
 fn headers(etag: &str) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(MARKDOWN));
-    headers.extend(tag(etag).map(|tag| (ETAG, tag)));
+    let mut headers = markdown::headers(&format!("\"{etag}\""));
+    if etag.is_empty() {
+        headers.remove(http::header::ETAG);
+    }
     headers
 }
 
 /// What has to stand there.
-fn wish(headers: &HeaderMap) -> Result<MemoryWish, Failure> {
+fn wish(headers: &HeaderMap) -> Result<Expected, HttpFailure> {
     let text =
         |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());
     match (text(IF_MATCH), text(IF_NONE_MATCH)) {
-        (None, None) | (Some("*"), None) => Ok(MemoryWish::Anything),
-        (None, Some("*")) => Ok(MemoryWish::Absent),
-        (None, Some(_)) => Err(Failure::field("If-None-Match", "allowed is * alone")),
+        (None, None) | (Some("*"), None) => Ok(Expected::Anything),
+        (None, Some("*")) => Ok(Expected::Absent),
+        (None, Some(_)) => Err(HttpFailure::field("If-None-Match", "allowed is * alone")),
         (Some(_), Some(_)) => {
-            Err(Failure::field("If-Match", "If-Match and If-None-Match exclude each other"))
+            Err(HttpFailure::field("If-Match", "If-Match and If-None-Match exclude each other"))
         }
         (Some(tag), None) => {
             let hash = tag.trim().trim_start_matches("W/").trim_matches('"').parse();
             let hash = hash.map_err(|error| {
-                Failure::field("If-Match", format!("{error}; it is the ETag of what was read"))
+                HttpFailure::field("If-Match", format!("{error}; it is the ETag of what was read"))
             })?;
-            Ok(MemoryWish::Hash(hash))
+            Ok(Expected::Hash(hash))
         }
     }
-}
-
-/// Any text; JSON or a form is a mistake.
-fn check_media_type(headers: &HeaderMap) -> Result<(), Failure> {
-    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
-    let kind = value.to_str().unwrap_or("unreadable").trim().to_ascii_lowercase();
-    if kind.starts_with("text/") {
-        return Ok(());
-    }
-    let detail = format!("the body is {kind:?}; this route takes text/markdown");
-    Err(Failure::new(Sort::UnsupportedMediaType, detail))
 }

@@ -2,12 +2,16 @@
 
 use axum::extract::State;
 use bethink_api as api;
+use bethink_service::ErrorKind;
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
-use crate::body::Sent;
-use crate::idempotency::to_the_end;
-use crate::params::{Params, SessionPath};
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
+use crate::body::{UncheckedBody, check_object};
+use crate::path::{Id, SessionPath};
+use crate::query::Asked;
+
+/// Positions are stored as 64-bit integers with a sign; nothing lies beyond.
+const MAX_SEQ: u64 = i64::MAX as u64;
 
 /// Append messages; durable when answered. A message id met before is not appended again.
 #[utoipa::path(
@@ -17,34 +21,32 @@ use crate::params::{Params, SessionPath};
     responses((status = 200, body = api::Appended))
 )]
 pub(crate) async fn append(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    sent: Sent,
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
+    UncheckedBody { key, body }: UncheckedBody,
 ) -> Reply {
-    let body = sent.text()?;
-    let daemon = app.daemon.clone();
-    to_the_end(&app, async move { Answer::ok(&daemon.append(id, body, sent.key).await?) }).await
+    let appended = app.daemon.sessions.append(id, body.clone(), key).await;
+    if appended.as_ref().is_err_and(|refusal| refusal.kind == ErrorKind::Invalid) {
+        // What is wrong with the text itself is told first.
+        check_object(&body, app.limits.depth)?;
+    }
+    HttpAnswer::ok(&appended?)
 }
 
 /// Raw history, untouched by any compaction.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/messages", tag = "messages",
-    params(
-        ("id" = uuid::Uuid, Path),
-        ("after_seq" = Option<u64>, Query, description = "Messages after this position"),
-        ("before_seq" = Option<u64>, Query, description = "Messages before this position"),
-        ("limit" = Option<u64>, Query, description = "At most so many"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
-    ),
+    params(("id" = uuid::Uuid, Path), api::MessageQuery),
     responses((status = 200, body = api::MessagesPage))
 )]
 pub(crate) async fn list(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    params: Params,
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
+    Asked(asked): Asked<api::MessageQuery>,
 ) -> Reply {
+    let seq = |seq: Option<u64>| seq.map(|seq| seq.min(MAX_SEQ));
     // The cursor of history is the position of the last message of the page.
-    let after = params.seq("cursor")?.or(params.seq("after_seq")?);
-    let before = params.seq("before_seq")?;
-    Answer::ok(&app.daemon.messages(id, after, before, params.limit()?).await?)
+    let after = seq(asked.cursor.or(asked.after_seq));
+    let before = seq(asked.before_seq);
+    HttpAnswer::ok(&app.daemon.sessions.messages(id, after, before, asked.limit).await?)
 }

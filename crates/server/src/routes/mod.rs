@@ -1,25 +1,17 @@
 //! One file a resource; every handler extracts, calls the daemon and converts.
 
-pub(crate) mod collapses;
 pub(crate) mod compactions;
 pub(crate) mod context;
 pub(crate) mod dashboard;
-pub(crate) mod decisions;
-pub(crate) mod dream;
 pub(crate) mod events;
-pub(crate) mod export;
-pub(crate) mod extract;
+pub(crate) mod files;
 pub(crate) mod hooks;
-pub(crate) mod import;
 pub(crate) mod instructions;
 pub(crate) mod jobs;
 pub(crate) mod memories;
-pub(crate) mod memory_care;
-pub(crate) mod memory_tool;
+pub(crate) mod memory_work;
 pub(crate) mod messages;
 pub(crate) mod notes;
-pub(crate) mod projects;
-pub(crate) mod recall;
 pub(crate) mod search;
 pub(crate) mod sessions;
 pub(crate) mod state;

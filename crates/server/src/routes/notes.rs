@@ -1,21 +1,19 @@
 //! Notes of a session, as the Markdown file that they are.
 
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bethink_api as api;
-use bethink_daemon::{MAX_NOTES_BYTES, NotesFile};
-use http::header::{CONTENT_TYPE, ETAG, IF_MATCH};
+use bethink_notes::{MAX_NOTES_BYTES, NotesFile};
+use http::header::{CONTENT_TYPE, IF_MATCH};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
-use crate::body::{Sent, read};
-use crate::idempotency::once;
-use crate::params::SessionPath;
-use crate::problem::{Failure, Sort};
+use crate::answer::Reply;
+use crate::app::ServerState;
+use crate::change::Change;
+use crate::markdown;
+use crate::path::{Id, SessionPath};
+use crate::problem::HttpFailure;
 
-const MARKDOWN: &str = "text/markdown; charset=utf-8";
 /// Newest message that the daemon's own lines cover.
 const THROUGH: HeaderName = HeaderName::from_static("bethink-notes-through");
 /// What of a person's template or instruction is broken.
@@ -30,12 +28,11 @@ const SHORTER_NOTES: &str = "shorten the notes: a prompt takes a small part of t
     responses((status = 200, body = String, content_type = "text/markdown"))
 )]
 pub(crate) async fn get(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-) -> Result<Response, Failure> {
-    let notes = app.daemon.notes(id).await?;
-    let headers = headers(&notes);
-    Ok((headers, Body::from(notes.text)).into_response())
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
+) -> Result<Response, HttpFailure> {
+    let notes = app.daemon.notes.notes(id).await?;
+    Ok((headers(&notes), notes.text).into_response())
 }
 
 /// Replace the notes by a person's text, which later updates respect. With `If-Match` only if they are
@@ -47,23 +44,22 @@ pub(crate) async fn get(
     responses((status = 204), (status = 412))
 )]
 pub(crate) async fn put(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
     request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, HttpFailure> {
     let (parts, body) = request.into_parts();
-    check_media_type(&parts.headers)?;
-    let if_match = if_match(&parts.headers)?;
-    let body = read(body, &parts.headers, MAX_NOTES_BYTES, SHORTER_NOTES).await?;
-    let text = String::from_utf8(body.into()).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::new(Sort::InvalidUtf8, format!("the byte at offset {at} of the body is not UTF-8"))
-    })?;
+    let if_match = match parts.headers.get(IF_MATCH).map(HeaderValue::to_str) {
+        None => None,
+        Some(Ok(tag)) => Some(tag.to_owned()),
+        Some(Err(_)) => {
+            return Err(HttpFailure::field("If-Match", "not the tag of any notes; tags are ASCII"));
+        }
+    };
+    let text = markdown::text(body, &parts, MAX_NOTES_BYTES, SHORTER_NOTES).await?;
     let daemon = app.daemon.clone();
-    // To its end even when the client hangs up: half an edit is none.
-    let work = async move { daemon.put_notes(id, text, if_match).await };
-    let put = app.tasks.spawn(work).await.map_err(|error| Failure::internal(&error))??;
-    let mut headers = headers(&put);
+    let work = async move { daemon.notes.put_notes(id, text, if_match).await };
+    let mut headers = headers(&markdown::written(&app, work).await?);
     headers.remove(CONTENT_TYPE);
     Ok((StatusCode::NO_CONTENT, headers).into_response())
 }
@@ -74,22 +70,13 @@ pub(crate) async fn put(
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::NotesUpdate))
 )]
-pub(crate) async fn update(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    sent: Sent,
-) -> Reply {
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move { Answer::ok(&daemon.update_notes(id).await?) }).await
+pub(crate) async fn update(Id(id): SessionPath, change: Change) -> Reply {
+    change.done(|daemon| async move { daemon.notes.update_notes(id).await }).await
 }
 
 fn headers(notes: &NotesFile) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(MARKDOWN));
+    let mut headers = markdown::headers(&notes.etag);
     headers.insert(THROUGH, HeaderValue::from(notes.through));
-    if let Ok(etag) = HeaderValue::from_str(&notes.etag) {
-        headers.insert(ETAG, etag);
-    }
     for fault in &notes.faults {
         // A header holds visible ASCII; a path may hold more.
         let plain: String =
@@ -99,23 +86,4 @@ fn headers(notes: &NotesFile) -> HeaderMap {
         }
     }
     headers
-}
-
-fn if_match(headers: &HeaderMap) -> Result<Option<String>, Failure> {
-    let Some(value) = headers.get(IF_MATCH) else { return Ok(None) };
-    match value.to_str() {
-        Ok(text) => Ok(Some(text.to_owned())),
-        Err(_) => Err(Failure::field("If-Match", "not the tag of any notes; tags are ASCII")),
-    }
-}
-
-/// Any text; JSON or a form is a mistake.
-fn check_media_type(headers: &HeaderMap) -> Result<(), Failure> {
-    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
-    let kind = value.to_str().unwrap_or("unreadable").trim().to_ascii_lowercase();
-    if kind.starts_with("text/") {
-        return Ok(());
-    }
-    let detail = format!("the body is {kind:?}; this route takes text/markdown");
-    Err(Failure::new(Sort::UnsupportedMediaType, detail))
 }

@@ -1,27 +1,34 @@
-//! Sessions: create, list, look at, rename, tag, fork, delete.
+//! Sessions: create, list, look at, rename, tag, fork, delete; and the projects that have some.
 
 use axum::extract::State;
 use bethink_api as api;
+use bethink_daemon::Daemon;
 use http::StatusCode;
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
 use crate::body::Sent;
-use crate::idempotency::{once, to_the_end};
-use crate::params::{Params, SessionPath};
+use crate::change::Change;
+use crate::idempotency::to_the_end;
+use crate::openapi::Key;
+use crate::path::{Id, SessionPath};
+use crate::query::Asked;
 
 /// Begin a session.
 #[utoipa::path(
     post, path = "/v1/sessions", tag = "sessions",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters")),
+    params(Key),
     request_body = api::CreateSession,
     responses((status = 201, body = api::Session))
 )]
-pub(crate) async fn create(State(app): State<App>, sent: Sent) -> Reply {
+pub(crate) async fn create(State(app): State<ServerState>, sent: Sent) -> Reply {
     let request = sent.json()?;
     let daemon = app.daemon.clone();
     to_the_end(&app, async move {
-        Answer::with(StatusCode::CREATED, &daemon.create_session(request, sent.key).await?)
+        HttpAnswer::with(
+            StatusCode::CREATED,
+            &daemon.sessions.create_session(request, sent.key).await?,
+        )
     })
     .await
 }
@@ -29,19 +36,15 @@ pub(crate) async fn create(State(app): State<App>, sent: Sent) -> Reply {
 /// Sessions, newest first.
 #[utoipa::path(
     get, path = "/v1/sessions", tag = "sessions",
-    params(
-        ("project_dir" = Option<String>, Query, description = "Of this project only"),
-        ("q" = Option<String>, Query, description = "Words in the title or the history"),
-        ("tag" = Option<String>, Query, description = "With this tag only"),
-        ("limit" = Option<u64>, Query, description = "At most so many"),
-        ("cursor" = Option<String>, Query, description = "`next_cursor` of the page before"),
-    ),
+    params(api::SessionQuery),
     responses((status = 200, body = api::SessionsPage))
 )]
-pub(crate) async fn list(State(app): State<App>, params: Params) -> Reply {
-    let (project, q, tag) = (params.text("project_dir"), params.text("q"), params.text("tag"));
-    let page = app.daemon.sessions(project, q, tag, params.limit()?, params.text("cursor")).await?;
-    Answer::ok(&page)
+pub(crate) async fn list(
+    State(app): State<ServerState>,
+    Asked(asked): Asked<api::SessionQuery>,
+) -> Reply {
+    let api::SessionQuery { project_dir, q, tag, limit, cursor } = asked;
+    HttpAnswer::ok(&app.daemon.sessions.sessions(project_dir, q, tag, limit, cursor).await?)
 }
 
 /// One session.
@@ -50,8 +53,8 @@ pub(crate) async fn list(State(app): State<App>, params: Params) -> Reply {
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Session))
 )]
-pub(crate) async fn get(State(app): State<App>, SessionPath(id): SessionPath) -> Reply {
-    Answer::ok(&app.daemon.session(id).await?)
+pub(crate) async fn get(State(app): State<ServerState>, Id(id): SessionPath) -> Reply {
+    HttpAnswer::ok(&app.daemon.sessions.session(id).await?)
 }
 
 /// Rename, tag or move to another model; only what is given changes.
@@ -61,14 +64,9 @@ pub(crate) async fn get(State(app): State<App>, SessionPath(id): SessionPath) ->
     request_body = api::PatchSession,
     responses((status = 200, body = api::Session))
 )]
-pub(crate) async fn patch(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    sent: Sent,
-) -> Reply {
-    let request = sent.json_or_default()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move { Answer::ok(&daemon.patch_session(id, request).await?) }).await
+pub(crate) async fn patch(Id(id): SessionPath, change: Change) -> Reply {
+    let request = change.json_or_default()?;
+    change.done(|daemon| async move { daemon.sessions.patch_session(id, request).await }).await
 }
 
 /// Delete a session with its history.
@@ -77,17 +75,12 @@ pub(crate) async fn patch(
     params(("id" = uuid::Uuid, Path)),
     responses((status = 204))
 )]
-pub(crate) async fn delete(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    sent: Sent,
-) -> Reply {
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move {
-        daemon.delete_session(id).await?;
-        Ok(Answer::nothing())
-    })
-    .await
+pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
+    let work = |daemon: Daemon| async move {
+        daemon.sessions.delete_session(id).await?;
+        Ok(HttpAnswer::nothing())
+    };
+    change.answered(work).await
 }
 
 /// A new session that shares the history up to a message.
@@ -97,15 +90,17 @@ pub(crate) async fn delete(
     request_body = Option<api::ForkRequest>,
     responses((status = 201, body = api::Session))
 )]
-pub(crate) async fn fork(
-    State(app): State<App>,
-    SessionPath(id): SessionPath,
-    sent: Sent,
-) -> Reply {
-    let request = sent.json_or_default()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move {
-        Answer::with(StatusCode::CREATED, &daemon.fork(id, request).await?)
-    })
-    .await
+pub(crate) async fn fork(Id(id): SessionPath, change: Change) -> Reply {
+    let request = change.json_or_default()?;
+    let work = |daemon: Daemon| async move { daemon.sessions.fork(id, request).await };
+    change.done_as(StatusCode::CREATED, work).await
+}
+
+/// Known projects.
+#[utoipa::path(
+    get, path = "/v1/projects", tag = "projects",
+    responses((status = 200, body = api::Projects))
+)]
+pub(crate) async fn projects(State(app): State<ServerState>) -> Reply {
+    HttpAnswer::ok(&app.daemon.sessions.projects().await?)
 }

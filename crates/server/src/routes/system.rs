@@ -5,23 +5,23 @@ use axum::response::IntoResponse;
 use bethink_api as api;
 use http::header::CONTENT_TYPE;
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
 
 /// Is the daemon well? Needs no token.
 #[utoipa::path(get, path = "/health", tag = "daemon", security(()), responses((status = 200, body = api::Health)))]
-pub(crate) async fn health(State(app): State<App>) -> Reply {
-    Answer::ok(&app.daemon.health())
+pub(crate) async fn health(State(app): State<ServerState>) -> Reply {
+    HttpAnswer::ok(&app.daemon.health())
 }
 
 /// Counters and timings as Prometheus text.
 #[utoipa::path(get, path = "/metrics", tag = "daemon", responses((status = 200, body = String, content_type = "text/plain")))]
-pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+pub(crate) async fn metrics(State(app): State<ServerState>) -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.daemon.metrics())
 }
 
 /// This document.
 #[utoipa::path(get, path = "/openapi.json", tag = "daemon", responses((status = 200, body = Object)))]
-pub(crate) async fn openapi(State(app): State<App>) -> Answer {
-    Answer::text(app.openapi.clone())
+pub(crate) async fn openapi(State(app): State<ServerState>) -> HttpAnswer {
+    HttpAnswer::text(app.openapi.clone())
 }

@@ -2,87 +2,81 @@
 
 use axum::extract::State;
 use bethink_api as api;
+use bethink_daemon::Daemon;
 use http::StatusCode;
+use uuid::Uuid;
 
-use crate::answer::{Answer, Reply};
-use crate::app::App;
-use crate::body::Sent;
-use crate::idempotency::once;
-use crate::params::{Params, ProposalPath};
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
+use crate::change::Change;
+use crate::openapi::Key;
+use crate::path::Id;
+use crate::query::Asked;
 
 /// How a project's team memory stands.
 #[utoipa::path(
     get, path = "/v1/team", tag = "team",
-    params(
-        ("project_dir" = String, Query, description = "Any directory of the project"),
-        ("ask" = Option<bool>, Query, description = "`true`: ask the remote whether it answers"),
-    ),
+    params(api::TeamQuery),
     responses((status = 200, body = api::TeamStatus))
 )]
-pub(crate) async fn status(State(app): State<App>, params: Params) -> Reply {
-    let project = params.required("project_dir")?;
-    let ask = params.flag("ask")?;
-    Answer::ok(&app.daemon.team_status(&project, ask).await?)
+pub(crate) async fn status(
+    State(app): State<ServerState>,
+    Asked(asked): Asked<api::TeamQuery>,
+) -> Reply {
+    HttpAnswer::ok(&app.daemon.team.team_status(&asked.project_dir, asked.ask).await?)
 }
 
 /// Say where the team's memory lies; with a remote it is a clone of that, kept in step by sync.
 #[utoipa::path(
     post, path = "/v1/team/init", tag = "team",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters")),
+    params(Key),
     request_body = api::TeamInit,
     responses((status = 200, body = api::TeamSync), (status = 502))
 )]
-pub(crate) async fn init(State(app): State<App>, sent: Sent) -> Reply {
-    let request: api::TeamInit = sent.json()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move { Answer::ok(&daemon.team_init(request).await?) }).await
+pub(crate) async fn init(change: Change) -> Reply {
+    let request = change.json()?;
+    change.done(|daemon| async move { daemon.team.team_init(request).await }).await
 }
 
 /// Fetch, merge and push. A topic that both sides changed is kept twice; what holds a secret neither enters
 /// nor leaves.
 #[utoipa::path(
     post, path = "/v1/team/sync", tag = "team",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters")),
+    params(Key),
     request_body = api::TeamSyncRequest,
     responses((status = 200, body = api::TeamSync), (status = 502))
 )]
-pub(crate) async fn sync(State(app): State<App>, sent: Sent) -> Reply {
-    let request: api::TeamSyncRequest = sent.json()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move {
-        Answer::ok(&daemon.team_sync(&request.project_dir, request.accept_rewrite).await?)
-    })
-    .await
+pub(crate) async fn sync(change: Change) -> Reply {
+    let api::TeamSyncRequest { project_dir, accept_rewrite } = change.json()?;
+    change
+        .done(|daemon| async move { daemon.team.team_sync(&project_dir, accept_rewrite).await })
+        .await
 }
 
 /// What waits for a person, newest first.
 #[utoipa::path(
     get, path = "/v1/proposals", tag = "team",
-    params(
-        ("project_dir" = Option<String>, Query, description = "Of this project alone"),
-        ("all" = Option<bool>, Query, description = "`true`: what was decided, too"),
-    ),
+    params(api::ProposalQuery),
     responses((status = 200, body = api::Proposals))
 )]
-pub(crate) async fn proposals(State(app): State<App>, params: Params) -> Reply {
-    let all = params.flag("all")?;
-    Answer::ok(&app.daemon.proposals(params.text("project_dir").as_deref(), all).await?)
+pub(crate) async fn proposals(
+    State(app): State<ServerState>,
+    Asked(asked): Asked<api::ProposalQuery>,
+) -> Reply {
+    HttpAnswer::ok(&app.daemon.memories.proposals(asked.project_dir.as_deref(), asked.all).await?)
 }
 
 /// Propose a topic for the team's memory; it enters when a person approves it.
 #[utoipa::path(
     post, path = "/v1/proposals", tag = "team",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters")),
+    params(Key),
     request_body = api::Propose,
-    responses((status = 201, body = api::Decided))
+    responses((status = 201, body = api::DecidedProposal))
 )]
-pub(crate) async fn propose(State(app): State<App>, sent: Sent) -> Reply {
-    let request: api::Propose = sent.json()?;
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move {
-        Answer::with(StatusCode::CREATED, &daemon.propose_memory(request).await?)
-    })
-    .await
+pub(crate) async fn propose(change: Change) -> Reply {
+    let request = change.json()?;
+    let work = |daemon: Daemon| async move { daemon.memories.propose_memory(request).await };
+    change.done_as(StatusCode::CREATED, work).await
 }
 
 /// Let a proposal in, over what it was made against.
@@ -90,34 +84,19 @@ pub(crate) async fn propose(State(app): State<App>, sent: Sent) -> Reply {
     post, path = "/v1/proposals/{id}/approve", tag = "team",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::Approval,
-    responses((status = 200, body = api::Decided), (status = 409))
+    responses((status = 200, body = api::DecidedProposal), (status = 409))
 )]
-pub(crate) async fn approve(
-    State(app): State<App>,
-    ProposalPath(id): ProposalPath,
-    sent: Sent,
-) -> Reply {
-    let request: api::Approval = sent.json_or_default()?;
-    let daemon = app.daemon.clone();
-    once(
-        &app,
-        sent.key,
-        async move { Answer::ok(&daemon.approve_proposal(id, request.replace).await?) },
-    )
-    .await
+pub(crate) async fn approve(Id(id): Id<Uuid>, change: Change) -> Reply {
+    let api::Approval { replace } = change.json_or_default()?;
+    change.done(|daemon| async move { daemon.memories.approve_proposal(id, replace).await }).await
 }
 
 /// Turn a proposal down; the same is not proposed again.
 #[utoipa::path(
     post, path = "/v1/proposals/{id}/reject", tag = "team",
     params(("id" = uuid::Uuid, Path)),
-    responses((status = 200, body = api::Decided))
+    responses((status = 200, body = api::DecidedProposal))
 )]
-pub(crate) async fn reject(
-    State(app): State<App>,
-    ProposalPath(id): ProposalPath,
-    sent: Sent,
-) -> Reply {
-    let daemon = app.daemon.clone();
-    once(&app, sent.key, async move { Answer::ok(&daemon.reject_proposal(id).await?) }).await
+pub(crate) async fn reject(Id(id): Id<Uuid>, change: Change) -> Reply {
+    change.done(|daemon| async move { daemon.memories.reject_proposal(id).await }).await
 }

@@ -12,24 +12,24 @@ fn read_bytes(file: &[u8]) -> Vec<String> {
     lines.iter().map(word).collect()
 }
 
-fn word(line: &Line) -> String {
+fn word(line: &SessionLine) -> String {
     match &line.kind {
-        Kind::Message(line) => {
+        LineKind::Message(line) => {
             let thread = match &line.thread {
                 Thread::Main => String::new(),
                 Thread::Sidechain(key) => format!("@{key}"),
             };
             format!("{}{thread}", line.message.id)
         }
-        Kind::Boundary { trigger, pre_tokens } => format!("boundary {trigger} {pre_tokens}"),
-        Kind::Title(title) => format!("title {title}"),
-        Kind::Tags(tags) => format!("tags {}", tags.join(",")),
-        Kind::Other => "other".into(),
-        Kind::Damaged(damage) => format!("damaged: {damage}"),
+        LineKind::Boundary { trigger, pre_tokens } => format!("boundary {trigger} {pre_tokens}"),
+        LineKind::Title(title) => format!("title {title}"),
+        LineKind::Tags(tags) => format!("tags {}", tags.join(",")),
+        LineKind::Other => "other".into(),
+        LineKind::Damaged(damage) => format!("damaged: {damage}"),
     }
 }
 
-fn joined(lines: &[Line]) -> Vec<u8> {
+fn joined(lines: &[SessionLine]) -> Vec<u8> {
     lines.iter().flat_map(|line| [&line.head[..], line.raw(), &line.tail[..]].concat()).collect()
 }
 
@@ -122,7 +122,8 @@ fn a_line_beyond_the_limit_is_kept_whole() {
     let mut file = vec![b' '; MAX_LINE_BYTES + 1];
     file.extend(b"\n{}\n");
     let (lines, facts) = lines(Bytes::from(file));
-    assert_eq!(lines[0].damage(), Some(&Damage::TooLong(MAX_LINE_BYTES + 2)));
+    let LineKind::Damaged(damage) = &lines[0].kind else { panic!("{:?}", lines[0].number) };
+    assert_eq!(damage, &LineDamage::TooLong(MAX_LINE_BYTES + 2));
     assert_eq!((lines[0].head.len(), lines.len()), (MAX_LINE_BYTES + 2, 2));
     assert_eq!(facts.bytes, MAX_LINE_BYTES as u64 + 5);
 }
@@ -147,7 +148,7 @@ fn chunks_of_any_size_give_the_same_lines() {
     let file = format!("{}\n\n{}\r\n{}", user("a", "null", ""), user("b", r#""a""#, ""), "{\"cut");
     let whole = read(&file);
     for size in [1, 2, 3, 7, 50, 1000] {
-        let mut reader = Reader::new();
+        let mut reader = SessionFileReader::new();
         let mut got = Vec::new();
         for chunk in file.as_bytes().chunks(size) {
             reader.feed(Bytes::copy_from_slice(chunk), |line| got.push(line));
@@ -164,7 +165,7 @@ fn lines_are_slices_of_the_chunk() {
     let file = Bytes::from(user("a", "null", "") + "\n");
     let range = file.as_ptr_range();
     let (lines, _) = lines(file);
-    let Kind::Message(line) = &lines[0].kind else { panic!("{lines:?}") };
+    let LineKind::Message(line) = &lines[0].kind else { panic!("{lines:?}") };
     for part in [&lines[0].head, line.message.raw(), &lines[0].tail] {
         assert!(range.contains(&part.as_ptr()));
     }
@@ -303,7 +304,7 @@ fn facts_of_the_whole_file() {
     assert_eq!(facts.last_at, Some(UnixMicros(1_767_225_609_000_000)));
     assert_eq!(facts.messages, 4);
     // A record without a time takes that of the one before.
-    let Kind::Message(second) = &lines[1].kind else { panic!("{lines:?}") };
+    let LineKind::Message(second) = &lines[1].kind else { panic!("{lines:?}") };
     assert_eq!(second.message.created_at, UnixMicros(1_767_225_601_500_000));
 }
 

@@ -1,9 +1,9 @@
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{MessageId, MessageMeta, Seq};
 use bytes::Bytes;
 
 use super::*;
-use crate::line::{Kind, Line};
+use crate::line::{LineKind, SessionLine};
 use crate::reader::lines;
 
 const UUID: &str = "529e5a52-3372-4bea-9fe3-e5f03b012638";
@@ -14,14 +14,14 @@ fn message(id: &str, raw: &str) -> Message {
         id: MessageId::new(id).unwrap(),
         created_at: UnixMicros(1_767_225_601_500_000),
     };
-    Message::parse(meta, Bytes::copy_from_slice(raw.as_bytes()), Source::Client).unwrap()
+    Message::parse(meta, Bytes::copy_from_slice(raw.as_bytes()), MessageSource::Client).unwrap()
 }
 
-fn writer() -> Writer {
-    Writer::new("s1", "/w", "2.1.3", "main")
+fn writer() -> RecordWriter {
+    RecordWriter::new("s1", "/w", "2.1.3", "main")
 }
 
-fn read(file: Vec<u8>) -> Vec<Line> {
+fn read(file: Vec<u8>) -> Vec<SessionLine> {
     lines(Bytes::from(file)).0
 }
 
@@ -41,24 +41,19 @@ fn records_continue_one_another() {
     let mut writer = writer();
     let mut file = writer.line_for(&message("m1", r#"{"role":"user","content":"a"}"#));
     file.extend(writer.line_for(&message("m2", r#"{"role":"user","content":"b"}"#)));
-    let mut side = writer.sidechain();
-    file.extend(side.line_for(&message("m3", r#"{"role":"user","content":"c"}"#)));
     let lines = read(file);
     let messages: Vec<_> = lines
         .iter()
         .map(|line| match &line.kind {
-            Kind::Message(line) => line,
+            LineKind::Message(line) => line,
             other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(messages[0].parent_uuid, None);
     assert_eq!(messages[1].parent_uuid.as_deref(), Some(messages[0].message.id.as_str()));
-    assert_eq!(messages[2].parent_uuid, None);
-    assert!(messages[2].thread != Thread::Main);
 
     let mut again = self::writer();
-    again.follow(messages[1]);
-    again.follow(messages[2]);
+    again.follow_id(messages[1].message.id.as_str());
     assert_eq!(again.parent.as_deref(), Some(messages[1].message.id.as_str()));
 }
 
@@ -69,7 +64,7 @@ fn ids_that_are_no_uuids_get_a_stable_one() {
     assert_eq!(Uuid::try_parse(&made).unwrap().get_version_num(), 5);
     assert_eq!(made, writer.uuid_of("m1"));
     assert_ne!(made, writer.uuid_of("m2"));
-    assert_ne!(made, Writer::new("s2", "/w", "", "").uuid_of("m1"));
+    assert_ne!(made, RecordWriter::new("s2", "/w", "", "").uuid_of("m1"));
     assert_eq!(writer.uuid_of(UUID), UUID);
 }
 
@@ -101,7 +96,7 @@ fn chunks_of_an_answer_carry_the_providers_id() {
 fn a_compaction_reads_back_as_recorded() {
     let mut writer = writer();
     let mut file = writer.line_for(&message("m1", r#"{"role":"user","content":"a"}"#));
-    let compacted = Compacted {
+    let compacted = ExportedCompaction {
         id: "c1",
         trigger: "manual",
         pre_tokens: 1234,
@@ -115,7 +110,7 @@ fn a_compaction_reads_back_as_recorded() {
     assert_eq!((compaction.trigger.as_str(), compaction.pre_tokens), ("manual", 1234));
     assert_eq!(compaction.summary, compacted.summary);
     assert_eq!((compaction.boundary_line, compaction.summary_line), (2, 3));
-    let Kind::Message(next) = &lines[3].kind else { panic!("{lines:?}") };
+    let LineKind::Message(next) = &lines[3].kind else { panic!("{lines:?}") };
     assert_eq!(next.parent_uuid.as_deref(), Some(compaction.summary_id.as_str()));
 }
 

@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use bethink_facts::{Change, FileFact};
+use bethink_facts::FileFact;
+use bethink_facts::rows::{changes, file_name, mark};
 
-use super::{Page, file_name, mark};
-use crate::draft::Row;
+use super::page::{NotesContext, and_more, times};
+use crate::draft::NotesRow;
 
 /// Files that get a row; a listing of more is no memory.
 const FILES: usize = 60;
 /// Names looked at, and named beside one file.
 const NAMES: usize = 500;
 const NAMES_A_FILE: usize = 8;
+const SYMBOLS: usize = 10;
 /// Directories, and files named in each.
 const DIRECTORIES: usize = 16;
 const NAMES_A_DIRECTORY: usize = 8;
 
 /// By need: changed ones first, then those in recent use.
-pub(super) fn files(page: &Page<'_>) -> Vec<Row> {
+pub(super) fn files(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let files = page.facts.tools.files();
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(files.get(*at).map(|file| need(page, file))));
@@ -25,110 +27,78 @@ pub(super) fn files(page: &Page<'_>) -> Vec<Row> {
     let ranked = page.facts.names.ranked(&page.facts.moment());
     let names: Vec<&str> = ranked.iter().take(NAMES).map(|ranked| ranked.name).collect();
     let mut names = page.facts.names_by_file(&names);
-    order
-        .into_iter()
-        .filter_map(|at| Some((at, files.get(at)?)))
-        .map(|(at, file)| {
-            let within = names.remove(&Some(at)).unwrap_or_default();
-            Row::item(format!("file:{}", file.path), &row(page, file, &within), need(page, file))
-        })
-        .collect()
+    let rows = order.into_iter().filter_map(|at| {
+        let file = files.get(at)?;
+        let text = row(page, file, &names.remove(&Some(at)).unwrap_or_default());
+        Some(NotesRow::item(format!("file:{}", file.path), &text, need(page, file)))
+    });
+    rows.collect()
 }
 
-fn row(page: &Page<'_>, file: &FileFact, names: &[&str]) -> String {
+fn row(page: &NotesContext<'_>, file: &FileFact, names: &[&str]) -> String {
     let own = file_name(&file.path);
     let shown = names
         .iter()
         .filter(|name| **name != own && !file.symbols.iter().any(|symbol| *symbol.name == ***name))
         .take(NAMES_A_FILE);
     let shown: Vec<&str> = shown.map(|name| page.facts.names.shown(name)).collect();
-    let about = match shown.is_empty() {
-        true => String::new(),
-        false => format!("; about {}", shown.join(", ")),
-    };
-    let path = page.path(&file.path);
-    format!("`{path}`: {}, last in {}{}{about}", role(file), mark(file.last), symbols(file))
-}
-
-/// What became of the symbols in it, the newest.
-fn symbols(file: &FileFact) -> String {
-    const SYMBOLS: usize = 10;
-    let newest: Vec<_> = file.symbols.iter().rev().take(SYMBOLS).collect();
-    let mut text = String::new();
-    for (change, verb) in
-        [(Change::Added, "added"), (Change::Changed, "changed"), (Change::Removed, "removed")]
-    {
-        let of = newest.iter().filter(|symbol| symbol.change == change);
-        let names: Vec<&str> = of.map(|symbol| &*symbol.name).collect();
-        if !names.is_empty() {
-            text.push_str(&format!("; {verb} {}", names.join(", ")));
-        }
+    let mut text = done_to(page, file);
+    // What became of the symbols in it, the newest.
+    let changes = changes(file, SYMBOLS);
+    if !changes.is_empty() {
+        text.push_str(&format!("; {changes}"));
+    }
+    if !shown.is_empty() {
+        text.push_str(&format!("; about {}", shown.join(", ")));
     }
     text
 }
 
-fn role(file: &FileFact) -> String {
-    let mut done = Vec::new();
-    if file.created {
-        done.push("created".to_owned());
+/// The path, and what was done to the file when.
+fn done_to(page: &NotesContext<'_>, file: &FileFact) -> String {
+    let edits = file.edits.saturating_sub(u32::from(file.created));
+    let counted = [("changed", edits), ("read", file.reads), ("searched", file.searches)];
+    let counted = counted.into_iter().filter(|(_, count)| *count > 0);
+    let created = file.created.then(|| "created".to_owned());
+    let counted = counted.map(|(what, count)| times(what, count));
+    let mut done: Vec<String> = created.into_iter().chain(counted).collect();
+    if done.is_empty() {
+        done.push("named".to_owned());
     }
-    match file.edits.saturating_sub(u32::from(file.created)) {
-        0 => {}
-        1 => done.push("changed once".to_owned()),
-        edits => done.push(format!("changed {edits} times")),
-    }
-    match file.reads {
-        0 => {}
-        1 => done.push("read once".to_owned()),
-        reads => done.push(format!("read {reads} times")),
-    }
-    match file.searches {
-        0 => {}
-        1 => done.push("searched once".to_owned()),
-        searches => done.push(format!("searched {searches} times")),
-    }
-    if done.is_empty() { "named".to_owned() } else { done.join(", ") }
+    format!("`{}`: {}, last in {}", page.path(&file.path), done.join(", "), mark(file.last))
 }
 
-fn need(page: &Page<'_>, file: &FileFact) -> u32 {
+fn need(page: &NotesContext<'_>, file: &FileFact) -> u32 {
     let changed = if file.edits > 0 { 300 } else { 0 };
     changed + (file.edits * 3 + file.reads).min(40) * 4 + page.recency(file.last) * 2
 }
 
 /// Where the project lies, the documents that were read, and what stands in which directory.
-pub(super) fn docs(page: &Page<'_>) -> Vec<Row> {
+pub(super) fn docs(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let files = page.facts.tools.files();
     let mut rows = Vec::new();
     if !page.project_dir.is_empty() && !files.is_empty() {
         let text = format!("The project lies in `{}`; paths here are below it.", page.project_dir);
-        rows.push(Row::item("project", &text, 1_000));
+        rows.push(NotesRow::item("project", &text, 1_000));
     }
     for file in files.iter().filter(|file| is_document(&file.path)) {
-        let text =
-            format!("`{}`: {}, last in {}", page.path(&file.path), role(file), mark(file.last));
-        rows.push(Row::item(format!("doc:{}", file.path), &text, 300 + page.recency(file.last)));
+        let weight = 300 + page.recency(file.last);
+        rows.push(NotesRow::item(format!("doc:{}", file.path), &done_to(page, file), weight));
     }
     rows.extend(directories(page));
     rows
 }
 
 fn is_document(path: &str) -> bool {
-    const NAMES: [&str; 8] = [
-        "Cargo.toml",
-        "package.json",
-        "pyproject.toml",
-        "go.mod",
-        "Makefile",
-        "justfile",
-        "pom.xml",
-        "Dockerfile",
-    ];
+    const NAMES: &str =
+        "Cargo.toml package.json pyproject.toml go.mod Makefile justfile pom.xml Dockerfile";
     let name = file_name(path);
     let ending = name.rsplit('.').next().unwrap_or("").to_lowercase();
-    NAMES.contains(&name) || ["md", "rst", "adoc", "txt"].contains(&ending.as_str())
+    NAMES.split(' ').any(|known| known == name)
+        || ["md", "rst", "adoc", "txt"].contains(&ending.as_str())
 }
 
-fn directories(page: &Page<'_>) -> Vec<Row> {
+fn directories(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut below: BTreeMap<&str, Vec<&FileFact>> = BTreeMap::new();
     for file in page.facts.tools.files().iter().filter(|file| !is_document(&file.path)) {
         let path = page.path(&file.path);
@@ -143,16 +113,10 @@ fn directories(page: &Page<'_>) -> Vec<Row> {
             files.sort_by_key(|file| std::cmp::Reverse(need(page, file)));
             let named: Vec<&str> =
                 files.iter().take(NAMES_A_DIRECTORY).map(|file| file_name(&file.path)).collect();
-            let more = match files.len().saturating_sub(named.len()) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
+            let more = and_more(files.len(), named.len());
+            let text = format!("`{dir}/` holds {}{more}", named.join(", "));
             let weight = u32::try_from(files.len()).unwrap_or(u32::MAX).min(200);
-            Row::item(
-                format!("dir:{dir}"),
-                &format!("`{dir}/` holds {}{more}", named.join(", ")),
-                weight,
-            )
+            NotesRow::item(format!("dir:{dir}"), &text, weight)
         })
         .collect()
 }

@@ -1,9 +1,10 @@
 //! What the session is about: its title, and what the user asked for.
 
-use bethink_facts::{Said, SaidKind};
+use bethink_facts::rows::{file_name, mark};
+use bethink_facts::{RecordedStatement, SaidKind};
 
-use super::{Page, clip, mark};
-use crate::draft::{Row, one_line};
+use super::page::{NotesContext, clip};
+use crate::draft::{NotesRow, one_line};
 
 /// Words of a title (specification, section 6).
 const TITLE_WORDS: std::ops::RangeInclusive<usize> = 5..=10;
@@ -19,7 +20,7 @@ const DECISION_BYTES: usize = 260;
 /// What is interrupted is often said again within so many statements.
 const REPEATED_WITHIN: usize = 2;
 
-pub(super) fn title(page: &Page<'_>) -> Vec<Row> {
+pub(super) fn title(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let named = page.title.map(one_line).filter(|title| !title.is_empty());
     let asked = || {
         let own = page.facts.user.iter().filter(|said| said.kind != SaidKind::Handover);
@@ -28,7 +29,7 @@ pub(super) fn title(page: &Page<'_>) -> Vec<Row> {
     };
     let first = || page.facts.user.iter().find_map(|said| title_of(&said.text));
     let title = named.or_else(asked).or_else(first);
-    title.map(|title| Row::plain("title", &title, 1_000)).into_iter().collect()
+    title.map(|title| NotesRow::plain("title", &title, 1_000)).into_iter().collect()
 }
 
 fn is_telling(title: &str) -> bool {
@@ -48,7 +49,7 @@ fn title_of(text: &str) -> Option<String> {
         for word in without_opening(line).split_whitespace() {
             let plain = word.trim_matches(['#', '*', '`', '"', '_', '>']);
             // Of a path its name is enough.
-            words.push(if plain.starts_with('/') { super::file_name(plain) } else { plain });
+            words.push(if plain.starts_with('/') { file_name(plain) } else { plain });
             let ends = word.ends_with(['.', '?', '!', '。', '？', '！', ':']);
             if ends && words.len() >= *TITLE_WORDS.start() {
                 return finished(&words);
@@ -113,8 +114,8 @@ fn is_prose(line: &str) -> bool {
 }
 
 /// What was asked, oldest first; then the plan, and what was settled on the way.
-pub(super) fn specification(page: &Page<'_>) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
+    let mut rows: Vec<NotesRow> = Vec::new();
     let mut first = true;
     let user = &page.facts.user;
     for (at, said) in user.iter().enumerate() {
@@ -127,7 +128,7 @@ pub(super) fn specification(page: &Page<'_>) -> Vec<Row> {
     if let Some(plan) = &page.facts.plan {
         let text =
             format!("{} Plan shown to the user: {}", mark(plan.seq), clip(&plan.text, PLAN_BYTES));
-        rows.push(Row::item("plan", &text, 700));
+        rows.push(NotesRow::item("plan", &text, 700));
     }
     // The user's own decisions stand above in the user's own words.
     let settled: Vec<_> = page.facts.decisions.iter().filter(|one| !one.by_user).collect();
@@ -135,24 +136,24 @@ pub(super) fn specification(page: &Page<'_>) -> Vec<Row> {
         let text =
             format!("{} Settled: {}", mark(decision.seq), clip(&decision.text, DECISION_BYTES));
         let key = format!("decision:{}:{}", decision.seq, clip(&decision.text, 40));
-        rows.push(Row::item(key, &text, page.recency(decision.seq)));
+        rows.push(NotesRow::item(key, &text, page.recency(decision.seq)));
     }
     rows
 }
 
 /// The client's note that the user stopped the assistant.
-pub(super) fn is_interruption(said: &Said) -> bool {
+pub(super) fn is_interruption(said: &RecordedStatement) -> bool {
     said.text.starts_with("[Request interrupted by user")
 }
 
 /// Said again a moment later, perhaps with more to it.
-fn repeats(later: &Said, said: &Said) -> bool {
+fn repeats(later: &RecordedStatement, said: &RecordedStatement) -> bool {
     const SHORTEST: usize = 40;
     said.text.len() >= SHORTEST
         && later.text.starts_with(said.text.trim_end_matches(['.', '?', ' ']))
 }
 
-fn asked(page: &Page<'_>, said: &Said, first: bool) -> Row {
+fn asked(page: &NotesContext<'_>, said: &RecordedStatement, first: bool) -> NotesRow {
     let recency = page.recency(said.seq);
     let (word, bytes, weight) = match said.kind {
         _ if first => ("First asked", FIRST_BYTES, 1_000),
@@ -163,10 +164,10 @@ fn asked(page: &Page<'_>, said: &Said, first: bool) -> Row {
     };
     let to = said.question.as_ref().map(|q| format!(" to “{}”", clip(q, 160))).unwrap_or_default();
     let text = format!("{} {word}{to}: {}", mark(said.seq), quoted(said, bytes));
-    Row::item(format!("ask:{}", said.seq), &text, weight)
+    NotesRow::item(format!("ask:{}", said.seq), &text, weight)
 }
 
-pub(super) fn quoted(said: &Said, bytes: usize) -> String {
+pub(super) fn quoted(said: &RecordedStatement, bytes: usize) -> String {
     format!("“{}”", clip(&said.text, bytes))
 }
 

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use bethink_context::todos::{Status, Todo};
-use bethink_facts::files::Role;
-use bethink_facts::{Action, CommandFact, Purpose, SaidKind};
+use bethink_facts::files::FileRole;
+use bethink_facts::rows::{file_name, mark};
+use bethink_facts::{Action, CommandFact, CommandPurpose, RecordedStatement, SaidKind};
 use bethink_transcript::Seq;
+use bethink_transcript::todos::{Todo, TodoStatus};
 
+use super::page::{NotesContext, and_more, clip, times};
 use super::task::{is_interruption, quoted};
-use super::turns::{Step, Turn};
-use super::{Page, clip, file_name, mark};
-use crate::draft::Row;
+use super::turns::{NotesTurn, TurnStep};
+use crate::draft::NotesRow;
 
 /// Newest calls, and newest failures that stand open, in the current state.
 const LAST_ACTIONS: usize = 8;
@@ -29,22 +30,21 @@ const COMMAND_WORDS: usize = 3;
 
 const SHELLS: [&str; 7] =
     ["Bash", "bash", "shell", "exec_command", "run_terminal_cmd", "execute_command", "terminal"];
-pub(super) fn current_state(page: &Page<'_>) -> Vec<Row> {
+
+/// What is going on, and what comes next.
+pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let facts = page.facts;
     let mut rows = Vec::new();
-    let own = facts
-        .user
-        .iter()
-        .rev()
-        .find(|said| said.kind != SaidKind::Handover && !is_interruption(said));
-    if let Some(said) = own {
+    let is_own =
+        |said: &&RecordedStatement| said.kind != SaidKind::Handover && !is_interruption(said);
+    if let Some(said) = facts.user.iter().rev().find(is_own) {
         let what = match said.kind {
             SaidKind::Answer => "answered last",
             SaidKind::Correction => "corrected last",
             _ => "asked last",
         };
         let text = format!("{} The user {what}: {}", mark(said.seq), quoted(said, ASKED_BYTES));
-        rows.push(Row::item("asked", &text, 1_000));
+        rows.push(NotesRow::item("asked", &text, 1_000));
     }
     rows.extend(todos(page));
     if let Some(said) = facts.assistant.last() {
@@ -52,42 +52,32 @@ pub(super) fn current_state(page: &Page<'_>) -> Vec<Row> {
         let what = if done_since { "said while working" } else { "said, and ended its turn" };
         let text =
             format!("{} The assistant {what}: “{}”", mark(said.seq), clip(&said.text, LAST_WORDS));
-        rows.push(Row::item("said", &text, 900));
+        rows.push(NotesRow::item("said", &text, 900));
     }
     let open = facts.tools.failures.iter().rev().filter(|failure| failure.fixed.is_none());
     let lately = open.take_while(|failure| page.facts.through().0 - failure.seq.0 <= LATELY);
     for failure in lately.take(OPEN_FAILURES) {
-        let text = format!(
-            "{} Not solved yet: {} failed: {}",
-            mark(failure.seq),
-            page.call(&failure.call),
-            clip(&failure.error, STEP_BYTES)
-        );
-        rows.push(Row::item(
-            format!("open:{}", failure.seq),
-            &text,
-            500 + page.recency(failure.seq),
-        ));
+        let (call, error) = (page.call(&failure.call), clip(&failure.error, STEP_BYTES));
+        let text = format!("Not solved yet: {call} failed: {error}");
+        rows.push(page.row("open", failure.seq, &text, 500));
     }
     let last = facts.tools.actions.len().saturating_sub(LAST_ACTIONS);
     for action in facts.tools.actions.iter().skip(last) {
-        let text =
-            format!("{} Did {}{}", mark(action.seq), page.call(&action.text), failed(action));
-        rows.push(Row::item(format!("did:{}", action.seq), &text, 300 + page.recency(action.seq)));
+        let failed = if action.failed { ", which failed" } else { "" };
+        let text = format!("Did {}{failed}", page.call(&action.text));
+        rows.push(page.row("did", action.seq, &text, 300));
     }
     rows.extend(next(page));
     rows
 }
 
 /// What an agent that takes over does first.
-fn next(page: &Page<'_>) -> Option<Row> {
+fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
     let facts = page.facts;
     let (asked, said) = (facts.user.last()?, facts.assistant.last());
     let acted = facts.tools.actions.last().map_or(Seq::ZERO, |action| action.seq);
     let answered = said.filter(|said| said.seq > asked.seq && said.seq > acted);
-    let open = facts.todos.iter().find(|todo| todo.status == Status::InProgress);
-    let open = open.or_else(|| facts.todos.iter().find(|todo| todo.status == Status::Pending));
-    let text = match (answered, open) {
+    let text = match (answered, facts.next_todo()) {
         _ if is_interruption(asked) && asked.seq > acted => {
             format!("Next: the user interrupted in {}; wait for what they say", mark(asked.seq))
         }
@@ -98,71 +88,52 @@ fn next(page: &Page<'_>) -> Option<Row> {
         (_, Some(todo)) => format!("Next: go on with “{}”", clip(&todo.content, STEP_BYTES)),
         (None, None) => format!("Next: go on with what the user asked in {}", mark(asked.seq)),
     };
-    Some(Row::item("next", &text, 850))
+    Some(NotesRow::item("next", &text, 850))
 }
 
-fn todos(page: &Page<'_>) -> Vec<Row> {
+fn todos(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let facts = page.facts;
     let (done, open): (Vec<&Todo>, Vec<&Todo>) =
-        facts.todos.iter().partition(|todo| todo.status == Status::Completed);
+        facts.todos.iter().partition(|todo| todo.status == TodoStatus::Completed);
     let at = mark(facts.todos_at);
-    let mut rows: Vec<Row> = open
-        .into_iter()
-        .map(|todo| {
-            let (what, weight) = match todo.status {
-                Status::InProgress => ("In progress", 950),
-                _ => ("To do", 800),
-            };
-            let text = format!("{at} {what}: {}", clip(&todo.content, ASKED_BYTES));
-            Row::item(format!("todo:{}", clip(&todo.content, 80)), &text, weight)
-        })
-        .collect();
+    let mut rows = Vec::new();
+    for todo in open {
+        let (what, weight) = match todo.status {
+            TodoStatus::InProgress => ("In progress", 950),
+            _ => ("To do", 800),
+        };
+        let text = format!("{at} {what}: {}", clip(&todo.content, ASKED_BYTES));
+        rows.push(NotesRow::item(format!("todo:{}", clip(&todo.content, 80)), &text, weight));
+    }
     if !done.is_empty() && !rows.is_empty() {
         let skipped = done.len().saturating_sub(DONE);
         let named: Vec<String> = done.iter().skip(skipped).map(|t| clip(&t.content, 80)).collect();
         let text = format!("{at} Done already, not to be done again: {}", named.join("; "));
-        rows.push(Row::item("done", &text, 450));
+        rows.push(NotesRow::item("done", &text, 450));
     }
     if let Some(said) = facts.said_since_todos().filter(|_| !rows.is_empty()) {
         let text = format!("The list is older than what the user said in {}.", mark(said.seq));
-        rows.push(Row::item("list", &text, 700));
+        rows.push(NotesRow::item("list", &text, 700));
     }
     rows
 }
 
-fn failed(action: &Action) -> &'static str {
-    if action.failed { ", which failed" } else { "" }
-}
-
 /// Commands by how often they are run, the latest wording of each; tests, checks and commits first.
-pub(super) fn workflow(page: &Page<'_>) -> Vec<Row> {
+pub(super) fn workflow(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut commands: Vec<_> = page.facts.tools.commands().iter().collect();
     commands.sort_by_key(|command| std::cmp::Reverse((need(page, command), command.last)));
     commands.truncate(COMMANDS);
-    let mut rows: Vec<Row> = commands
-        .into_iter()
-        .map(|command| {
-            let text = format!(
-                "{} `{}`: {}, {}",
-                mark(command.last),
-                page.call(&command.line),
-                times(command.runs),
-                ended(command)
-            );
-            Row::item(format!("command:{}", kind(&command.line)), &text, need(page, command))
-        })
-        .collect();
-    rows.extend(tools(page));
-    rows
+    let rows = commands.into_iter().map(|command| {
+        let (line, runs) = (page.call(&command.line), times("run", command.runs));
+        let text = format!("{} `{line}`: {runs}, {}", mark(command.last), ended(command));
+        NotesRow::item(format!("command:{}", kind(&command.line)), &text, need(page, command))
+    });
+    rows.chain(tools(page)).collect()
 }
 
-fn need(page: &Page<'_>, command: &CommandFact) -> u32 {
-    let purpose = if command.purpose == Purpose::Other { 0 } else { 150 };
+fn need(page: &NotesContext<'_>, command: &CommandFact) -> u32 {
+    let purpose = if command.purpose == CommandPurpose::Other { 0 } else { 150 };
     purpose + command.runs.min(50) * 6 + page.recency(command.last)
-}
-
-fn times(runs: u32) -> String {
-    if runs == 1 { "run once".to_owned() } else { format!("run {runs} times") }
 }
 
 fn ended(command: &CommandFact) -> String {
@@ -192,70 +163,63 @@ fn command_line(action: &Action) -> Option<&str> {
     SHELLS.contains(&tool).then(|| line.trim_end_matches('`'))
 }
 
-fn tools(page: &Page<'_>) -> Option<Row> {
+fn tools(page: &NotesContext<'_>) -> Option<NotesRow> {
     const TOOLS: usize = 12;
-    let mut used: Vec<_> = page.facts.tools.used.iter().collect();
-    used.sort_by(|a, b| b.1.calls.cmp(&a.1.calls).then(a.0.cmp(b.0)));
-    let named: Vec<String> =
-        used.iter().take(TOOLS).map(|(name, tool)| format!("{name} {}×", tool.calls)).collect();
+    let used = page.facts.tools.most_used().into_iter().take(TOOLS);
+    let named: Vec<String> = used.map(|(name, tool)| format!("{name} {}×", tool.calls)).collect();
     let text = format!("Tools in use: {}", named.join(", "));
-    (!named.is_empty()).then(|| Row::item("tools", &text, 120))
+    (!named.is_empty()).then(|| NotesRow::item("tools", &text, 120))
 }
 
 /// What the assistant answered at the end of each turn.
-pub(super) fn results(page: &Page<'_>) -> Vec<Row> {
-    let mut rows: Vec<Row> = page.turns.iter().filter_map(|turn| result(page, turn)).collect();
-    rows.extend(tests(page));
-    rows
+pub(super) fn results(page: &NotesContext<'_>) -> Vec<NotesRow> {
+    page.turns.iter().filter_map(|turn| result(page, turn)).chain(tests(page)).collect()
 }
 
-fn result(page: &Page<'_>, turn: &Turn<'_>) -> Option<Row> {
+fn result(page: &NotesContext<'_>, turn: &NotesTurn<'_>) -> Option<NotesRow> {
     let closing = turn.closing()?;
     let to = turn.ask.map(|ask| format!(" to {}", mark(ask.seq))).unwrap_or_default();
-    let text = format!("{} Answer{to}: “{}”", mark(closing.seq), clip(&closing.text, RESULT_BYTES));
-    Some(Row::item(format!("result:{}", closing.seq), &text, page.recency(closing.seq)))
+    let text = format!("Answer{to}: “{}”", clip(&closing.text, RESULT_BYTES));
+    Some(page.row("result", closing.seq, &text, 0))
 }
 
 /// The last run of each kind of test, and what was committed.
-fn tests(page: &Page<'_>) -> Vec<Row> {
+fn tests(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let told = page.facts.tools.commands().iter().filter(|command| match command.purpose {
-        Purpose::Test => true,
-        Purpose::Commit => command.verdict.is_some(),
+        CommandPurpose::Test => true,
+        CommandPurpose::Commit => command.verdict.is_some(),
         _ => false,
     });
     told.map(|command| {
-        let what = if command.purpose == Purpose::Test { "Tests" } else { "Committed" };
+        let what = if command.purpose == CommandPurpose::Test { "Tests" } else { "Committed" };
         let line = clip(&page.call(&command.line), 90);
         let text = format!("{} {what}: `{line}` {}", mark(command.last), ended(command));
         let weight = 150 + page.recency(command.last);
-        Row::item(format!("tests:{}", kind(&command.line)), &text, weight)
+        NotesRow::item(format!("tests:{}", kind(&command.line)), &text, weight)
     })
     .collect()
 }
 
 /// Step by step, oldest first.
-pub(super) fn worklog(page: &Page<'_>) -> Vec<Row> {
+pub(super) fn worklog(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = Vec::new();
     for turn in &page.turns {
         if let Some(ask) = turn.ask {
             let text = match ask.kind {
-                _ if is_interruption(ask) => format!("{} The user interrupted", mark(ask.seq)),
-                SaidKind::Handover => {
-                    format!("{} Brought along: {}", mark(ask.seq), quoted(ask, STEP_BYTES))
-                }
-                _ => format!("{} The user: {}", mark(ask.seq), quoted(ask, STEP_BYTES)),
+                _ if is_interruption(ask) => "The user interrupted".to_owned(),
+                SaidKind::Handover => format!("Brought along: {}", quoted(ask, STEP_BYTES)),
+                _ => format!("The user: {}", quoted(ask, STEP_BYTES)),
             };
-            rows.push(Row::item(format!("turn:{}", ask.seq), &text, 60 + page.recency(ask.seq)));
+            rows.push(page.row("turn", ask.seq, &text, 60));
         }
         for step in turn.steps.iter().filter(|step| !step.actions.is_empty()) {
-            let text = format!("{} {}", mark(step.seq()), step_text(step));
-            rows.push(Row::item(format!("step:{}", step.seq()), &text, page.recency(step.seq())));
+            rows.push(page.row("step", step.seq(), &step_text(step), 0));
         }
     }
     rows
 }
 
-fn step_text(step: &Step<'_>) -> String {
+fn step_text(step: &TurnStep<'_>) -> String {
     let said = step.said.map(|said| clip(&said.text, STEP_BYTES)).unwrap_or_default();
     let done = done(&step.actions);
     match said.is_empty() {
@@ -271,15 +235,15 @@ fn done(actions: &[&Action]) -> String {
     let (mut searched, mut other) = (0_u32, 0_u32);
     for action in actions {
         let (tool, what) = action.text.split_once(" `").unwrap_or((&action.text, ""));
-        match Role::of(tool) {
-            Some(Role::Edit | Role::Write) => {
+        match FileRole::of(tool) {
+            Some(FileRole::Edit | FileRole::Write) => {
                 changed.insert(file_name(what.trim_end_matches('`')));
             }
-            Some(Role::Read) => {
+            Some(FileRole::Read) => {
                 reads += 1;
                 read.insert(what.trim_end_matches('`'));
             }
-            Some(Role::Search) => searched += 1,
+            Some(FileRole::Search) => searched += 1,
             None => match command_line(action) {
                 Some(line) => ran.push((line, action.failed)),
                 None => other += 1,
@@ -292,26 +256,18 @@ fn done(actions: &[&Action]) -> String {
     }
     if let Some((line, failed)) = ran.last() {
         let failed = if *failed { " (failed)" } else { "" };
-        let more = match ran.len() {
-            1 => String::new(),
-            runs => format!(" and {} more", runs - 1),
-        };
-        parts.push(format!("ran `{}`{failed}{more}", clip(line, 90)));
+        parts.push(format!("ran `{}`{failed}{}", clip(line, 90), and_more(ran.len(), 1)));
     }
     match (read.len(), read.first()) {
         (0, _) => {}
         (1, Some(file)) if reads > 1 => {
-            parts.push(format!("read {} {reads} times", file_name(file)));
+            parts.push(times(&format!("read {}", file_name(file)), reads));
         }
         (1, _) => parts.push("read 1 file".to_owned()),
         (files, _) => parts.push(format!("read {files} files")),
     }
     if searched > 0 {
-        parts.push(if searched == 1 {
-            "searched once".to_owned()
-        } else {
-            format!("searched {searched} times")
-        });
+        parts.push(times("searched", searched));
     }
     if other > 0 {
         parts.push(format!("{other} other call{}", if other == 1 { "" } else { "s" }));

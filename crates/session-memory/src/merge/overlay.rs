@@ -2,53 +2,53 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bethink_tokens::Estimator;
+use bethink_tokens::text_tokens;
 
-use super::{RowId, TEMPLATE_KEY, Written};
 use crate::budget::ALWAYS;
-use crate::document::{Document, Part, same_heading};
-use crate::draft::{Draft, Row, words_key};
+use crate::document::{NotesSection, same_heading};
+use crate::draft::{NotesDraft, NotesRow, words_key};
 use crate::template::Template;
+use crate::written::{RowId, TEMPLATE_KEY, WrittenNotes};
 
 #[derive(Debug, Default)]
 pub(super) struct Overlay {
     pub(super) preamble: Vec<String>,
     pub(super) removed: Vec<RowId>,
     pub(super) crlf: bool,
-    /// One for each section of the template.
-    sections: Vec<Kept>,
+    /// What stands in each section of the template.
+    sections: Vec<Vec<KeptLine>>,
     /// Sections of a person's own, each after a section of the template or before the first.
-    extras: Vec<(Option<usize>, Part)>,
+    extras: Vec<(Option<usize>, NotesSection)>,
 }
 
-/// A person's lines in one section.
-#[derive(Debug, Default)]
-struct Kept {
-    /// Keys of the daemon's rows, in the order of the file.
-    order: Vec<String>,
-    blocks: Vec<Block>,
-}
-
-/// Lines of a person's that follow each other, and the row that they follow.
+/// A line of a section, in the order of the file.
 #[derive(Debug)]
-struct Block {
-    after: Option<String>,
-    lines: Vec<String>,
+enum KeptLine {
+    /// A row of the daemon's, by its key.
+    Row(String),
+    /// A person's.
+    Own(String),
+}
+
+fn own_lines(section: &[KeptLine]) -> impl Iterator<Item = &String> {
+    section.iter().filter_map(|line| match line {
+        KeptLine::Own(text) => Some(text),
+        KeptLine::Row(_) => None,
+    })
 }
 
 impl Overlay {
-    pub(super) fn read(template: &Template, last: &Written, file: &str) -> Self {
-        let known = |heading: &str| template.place(heading).is_some();
-        let document = Document::parse_with(file, template.level, &known);
-        let begun_anew = !document.parts.iter().any(|part| known(&part.heading));
+    pub(super) fn read(template: &Template, last: &WrittenNotes, file: &str) -> Self {
+        let document = template.read(file);
+        let begun_anew = document.parts.iter().all(|part| template.place(&part.heading).is_none());
         let mut overlay = Self {
             removed: last.removed.clone(),
             crlf: document.crlf,
-            sections: template.sections.iter().map(|_| Kept::default()).collect(),
+            sections: template.sections.iter().map(|_| Vec::new()).collect(),
             ..Self::default()
         };
-        let mut readers: Vec<Reader<'_>> =
-            template.sections.iter().map(|s| Reader::new(last, &s.heading)).collect();
+        let mut readers: Vec<OverlayReader<'_>> =
+            template.sections.iter().map(|s| OverlayReader::new(last, &s.heading)).collect();
         let mut place = None;
         for part in document.parts {
             match template.place(&part.heading) {
@@ -75,8 +75,8 @@ impl Overlay {
 
     /// A section that the template does not have, without the lines that the daemon wrote under an
     /// earlier template; nothing if nothing else is in it.
-    fn add_extra(&mut self, after: Option<usize>, last: &Written, mut part: Part) {
-        let mut own = Reader::new(last, &part.heading);
+    fn add_extra(&mut self, after: Option<usize>, last: &WrittenNotes, mut part: NotesSection) {
+        let mut own = OverlayReader::new(last, &part.heading);
         let was_ours = !own.keys.is_empty();
         part.lines.retain(|line| own.take(line).is_none());
         if !was_ours || part.lines.iter().any(|line| !line.trim().is_empty()) {
@@ -85,7 +85,7 @@ impl Overlay {
     }
 
     /// Takes out of a draft what a person removed, and what they say themselves.
-    pub(super) fn strike(&self, template: &Template, draft: &mut Draft) {
+    pub(super) fn strike(&self, template: &Template, draft: &mut NotesDraft) {
         for ((section, drafted), kept) in
             template.sections.iter().zip(&mut draft.sections).zip(&self.sections)
         {
@@ -95,9 +95,8 @@ impl Overlay {
                 .filter(|id| same_heading(&id.section, &section.heading))
                 .map(|id| id.key.as_str())
                 .collect();
-            let said: HashSet<&str> =
-                kept.blocks.iter().flat_map(|b| &b.lines).map(|line| line.trim()).collect();
-            let is_removed = |row: &Row| {
+            let said: HashSet<&str> = own_lines(kept).map(|line| line.trim()).collect();
+            let is_removed = |row: &NotesRow| {
                 removed.contains(row.key.as_str())
                     || (row.weight != ALWAYS && removed.contains(words_key(&row.text).as_str()))
             };
@@ -106,54 +105,54 @@ impl Overlay {
     }
 
     /// Tokens of a person's lines: in each section, and outside of all.
-    pub(super) fn sizes(&self, template: &Template, estimator: &dyn Estimator) -> (Vec<u64>, u64) {
-        let size = |lines: &[String]| {
-            lines.iter().map(|line| u64::from(estimator.text(line)) + 1).sum::<u64>()
-        };
-        let kept = self.sections.iter().map(|k| k.blocks.iter().map(|b| size(&b.lines)).sum());
+    pub(super) fn sizes(&self, template: &Template) -> (Vec<u64>, u64) {
+        let cost = |line: &String| u64::from(text_tokens(line)) + 1;
+        let size = |lines: &[String]| lines.iter().map(cost).sum::<u64>();
+        let kept = self.sections.iter().map(|section| own_lines(section).map(cost).sum());
         let extras: u64 = self.extras.iter().map(|(_, part)| size(&part.lines)).sum();
-        let headings = template.sections.iter().map(|s| u64::from(estimator.text(&s.heading)) + 2);
+        let headings = template.sections.iter().map(|s| u64::from(text_tokens(&s.heading)) + 2);
         (kept.collect(), extras + size(&self.preamble) + headings.sum::<u64>())
     }
 
     /// Rows with a person's lines between them. Lines whose row is gone follow the nearest row before
     /// it that is still there.
-    pub(super) fn woven(&self, at: usize, rows: &[Row]) -> Vec<String> {
-        let Some(kept) = self.sections.get(at) else { return Vec::new() };
+    pub(super) fn woven(&self, at: usize, rows: &[NotesRow]) -> Vec<String> {
         let present: HashSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
-        let places: HashMap<&str, usize> =
-            kept.order.iter().enumerate().map(|(place, key)| (key.as_str(), place)).collect();
         let mut following: HashMap<Option<&str>, Vec<&String>> = HashMap::new();
-        for block in &kept.blocks {
-            let place = block.after.as_deref().and_then(|key| places.get(key));
-            let earlier = place.into_iter().flat_map(|place| kept.order[..=*place].iter().rev());
-            let anchor = earlier.map(String::as_str).find(|key| present.contains(key));
-            following.entry(anchor).or_default().extend(&block.lines);
+        let mut anchor = None;
+        for line in self.sections.get(at).into_iter().flatten() {
+            match line {
+                KeptLine::Row(key) if present.contains(key.as_str()) => anchor = Some(key.as_str()),
+                KeptLine::Row(_) => {}
+                KeptLine::Own(text) => following.entry(anchor).or_default().push(text),
+            }
         }
         let mut lines = Vec::with_capacity(rows.len());
-        lines.extend(following.get(&None).into_iter().flatten().copied().cloned());
-        for row in rows {
-            lines.push(row.text.clone());
-            let after = following.get(&Some(row.key.as_str()));
-            lines.extend(after.into_iter().flatten().copied().cloned());
+        for row in std::iter::once(None).chain(rows.iter().map(Some)) {
+            lines.extend(row.map(|row| row.text.clone()));
+            let own = following.remove(&row.map(|row| row.key.as_str()));
+            lines.extend(own.into_iter().flatten().cloned());
         }
         lines
     }
 
-    pub(super) fn extras_after(&self, place: Option<usize>) -> impl Iterator<Item = Part> + '_ {
+    pub(super) fn extras_after(
+        &self,
+        place: Option<usize>,
+    ) -> impl Iterator<Item = NotesSection> + '_ {
         self.extras.iter().filter(move |(after, _)| *after == place).map(|(_, part)| part.clone())
     }
 }
 
 /// Tells the daemon's lines of one section from a person's.
-struct Reader<'a> {
+struct OverlayReader<'a> {
     /// Key of each line that was written, by the line.
     keys: HashMap<&'a str, &'a str>,
     met: HashSet<&'a str>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(last: &'a Written, heading: &str) -> Self {
+impl<'a> OverlayReader<'a> {
+    fn new(last: &'a WrittenNotes, heading: &str) -> Self {
         let own = last.rows.iter().filter(|row| same_heading(&row.id.section, heading));
         let keys = own.map(|row| (row.text.trim(), row.id.key.as_str())).collect();
         Self { keys, met: HashSet::new() }
@@ -167,30 +166,28 @@ impl<'a> Reader<'a> {
     }
 
     /// The heading may stand in the file more than once: its lines belong together.
-    fn read(&mut self, lines: &[String], kept: &mut Kept) {
+    fn read(&mut self, lines: &[String], kept: &mut Vec<KeptLine>) {
+        // Blank lines stay between lines of a person's that follow each other.
         let (mut open, mut blanks) = (false, 0);
         for line in lines {
             if line.trim().is_empty() {
                 blanks += 1;
                 continue;
             }
-            if let Some(key) = self.take(line) {
-                if !kept.order.iter().any(|known| known == key) {
-                    kept.order.push(key.to_owned());
+            let key = self.take(line);
+            let is_known = |key: &str| {
+                kept.iter().any(|line| matches!(line, KeptLine::Row(known) if known == key))
+            };
+            match key {
+                Some(key) if is_known(key) => {}
+                Some(key) => kept.push(KeptLine::Row(key.to_owned())),
+                None => {
+                    let between = if open { blanks } else { 0 };
+                    kept.extend((0..between).map(|_| KeptLine::Own(String::new())));
+                    kept.push(KeptLine::Own(line.clone()));
                 }
-                (open, blanks) = (false, 0);
-                continue;
             }
-            match kept.blocks.last_mut().filter(|_| open) {
-                Some(block) => {
-                    block.lines.extend(std::iter::repeat_n(String::new(), blanks));
-                    block.lines.push(line.clone());
-                }
-                None => kept
-                    .blocks
-                    .push(Block { after: kept.order.last().cloned(), lines: vec![line.clone()] }),
-            }
-            (open, blanks) = (true, 0);
+            (open, blanks) = (key.is_none(), 0);
         }
     }
 

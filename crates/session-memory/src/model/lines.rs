@@ -1,7 +1,6 @@
 //! Lines of a model as lines of notes: each stands by itself, and none begins a section or a fence.
 
-use bethink_facts::shorten;
-use bethink_transcript::text::{closed_fences, fence, heading_level};
+use bethink_transcript::text::{closed_fences, fence, heading_level, shorten};
 
 /// The longest line, in bytes: a longer one is a paste, and belongs where it was found.
 const MAX_LINE_BYTES: usize = 2_000;
@@ -9,12 +8,12 @@ const MAX_LINE_BYTES: usize = 2_000;
 const CODE_INDENT: &str = "    ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct NotesLine {
     pub(super) text: String,
     pub(super) is_code: bool,
 }
 
-impl Line {
+impl NotesLine {
     /// A heading that the template does not have, as a line.
     pub(super) fn heading(name: &str) -> Self {
         Self::new(&format!("**{name}**"), false)
@@ -28,29 +27,29 @@ impl Line {
 }
 
 /// Fenced code becomes indented code, since a fence that lost its other half would swallow sections.
-pub(super) fn readable(lines: &[String]) -> Vec<Line> {
+pub(super) fn readable(lines: &[String]) -> Vec<NotesLine> {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let fenced = closed_fences(&lines);
     let kept = lines.iter().zip(fenced).filter_map(|(line, fenced)| one(line, fenced));
     kept.filter(|line| !line.text.trim_matches(['-', '*', ' ', '\t']).is_empty()).collect()
 }
 
-fn one(line: &str, fenced: bool) -> Option<Line> {
+fn one(line: &str, fenced: bool) -> Option<NotesLine> {
     if let Some(mark) = fence(line) {
         // Code within one line is text; a fence by itself says nothing.
         let inner = line.trim().trim_matches(['`', '~']).trim();
         let is_text = line.trim().trim_start_matches(['`', '~']).contains(mark);
-        return is_text.then(|| Line::new(&format!("`{inner}`"), false));
+        return is_text.then(|| NotesLine::new(&format!("`{inner}`"), false));
     }
     if fenced {
-        return Some(Line::new(&format!("{CODE_INDENT}{line}"), true));
+        return Some(NotesLine::new(&format!("{CODE_INDENT}{line}"), true));
     }
     match heading_level(line) {
         Some(level) => {
             let name = line.get(level..).unwrap_or_default().trim().trim_end_matches('#');
-            (!name.trim().is_empty()).then(|| Line::heading(name.trim()))
+            (!name.trim().is_empty()).then(|| NotesLine::heading(name.trim()))
         }
-        None => Some(Line::new(line, false)),
+        None => Some(NotesLine::new(line, false)),
     }
 }
 

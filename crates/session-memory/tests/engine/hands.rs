@@ -1,7 +1,7 @@
 //! Any draft, any hand: a person's lines are never lost, removed rows never return, headings keep
 //! their order.
 
-use bethink_session_memory::{Draft, Template, Written};
+use bethink_session_memory::{NotesDraft, Template, WrittenNotes};
 use proptest::prelude::*;
 
 use crate::support::{draft, merge};
@@ -16,7 +16,7 @@ fn drafts() -> impl Strategy<Value = Vec<(usize, String, String)>> {
     })
 }
 
-fn made(rows: &[(usize, String, String)]) -> Draft {
+fn made(rows: &[(usize, String, String)]) -> NotesDraft {
     let rows: Vec<_> =
         rows.iter().map(|(at, key, text)| (*at, key.as_str(), text.as_str())).collect();
     draft(&rows)
@@ -79,7 +79,7 @@ proptest! {
     fn a_persons_work_is_respected(
         first in drafts(), hands_once in hands(), second in drafts(), hands_twice in hands(), third in drafts(),
     ) {
-        let one = merge(made(&first), &Written::default(), None);
+        let one = merge(made(&first), &WrittenNotes::default(), None);
         let (file, own) = edited(&one.text, &hands_once);
         let two = merge(made(&second), &one.written, Some(&file));
         let (file_again, mut own_again) = edited(&two.text, &hands_twice);
@@ -109,16 +109,16 @@ proptest! {
 
     #[test]
     fn without_a_hand_the_file_is_what_would_be_written_first(first in drafts(), second in drafts()) {
-        let one = merge(made(&first), &Written::default(), None);
+        let one = merge(made(&first), &WrittenNotes::default(), None);
         let two = merge(made(&second), &one.written, Some(&one.text));
-        let fresh = merge(made(&second), &Written::default(), None);
+        let fresh = merge(made(&second), &WrittenNotes::default(), None);
         prop_assert_eq!(two.text, fresh.text);
         prop_assert!(two.written.removed.is_empty());
     }
 
     #[test]
     fn any_text_is_survived(file in any::<String>(), rows in drafts()) {
-        let merged = merge(made(&rows), &Written::default(), Some(&file));
+        let merged = merge(made(&rows), &WrittenNotes::default(), Some(&file));
         let again = merge(made(&rows), &merged.written, Some(&merged.text));
         prop_assert_eq!(&again.text, &merged.text, "a second look changes nothing");
         for word in file.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {

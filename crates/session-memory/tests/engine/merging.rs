@@ -1,7 +1,6 @@
 //! A person's lines and the daemon's in one file, case by case.
 
-use bethink_session_memory::{NotesBudget, Template, Written, update};
-use bethink_tokens::ByteEstimator;
+use bethink_session_memory::{NotesBudget, Template, WrittenNotes, update};
 
 use crate::support::{draft, merge};
 
@@ -17,8 +16,8 @@ fn check(
     second: &[(usize, &str, &str)],
     section: usize,
     expect: &[&str],
-) -> Written {
-    let written = merge(draft(first), &Written::default(), None);
+) -> WrittenNotes {
+    let written = merge(draft(first), &WrittenNotes::default(), None);
     let edited = edit(&written.text);
     let again = merge(draft(second), &written.written, Some(&edited));
     assert_eq!(lines(&again.text, section), expect, "{}", again.text);
@@ -90,7 +89,7 @@ fn an_emptied_file_is_written_anew_and_prose_stays_at_its_top() {
     check(&rows, |_| String::new(), &rows, STATE, &all);
     check(&rows, |_| " \r\n\n".into(), &rows, STATE, &all);
     check(&rows, |_| "Just my own prose.\n\nTwo lines.".into(), &rows, STATE, &all);
-    let written = merge(draft(&rows), &Written::default(), None);
+    let written = merge(draft(&rows), &WrittenNotes::default(), None);
     let prose = "Just my own prose.\n\nTwo lines.\n- alpha\n";
     let again = merge(draft(&rows), &written.written, Some(prose));
     assert!(again.text.starts_with("Just my own prose.\n\nTwo lines.\n\n# Session Title\n"));
@@ -102,7 +101,7 @@ fn headings_come_back_in_their_order_and_doubled_ones_become_one() {
     let rows = [(STATE, "a", "alpha"), (LOG, "w", "worked")];
     let twice = |text: &str| format!("{text}\n# current   state\nmine\n- alpha\n");
     check(&rows, twice, &rows, STATE, &["- alpha", "mine"]);
-    let written = merge(draft(&rows), &Written::default(), None);
+    let written = merge(draft(&rows), &WrittenNotes::default(), None);
     let without = written.text.replace("# Learnings\n", "").replace("# Workflow\n", "");
     let again = merge(draft(&rows), &written.written, Some(&without)).text;
     let headings: Vec<_> = again.lines().filter_map(|line| line.strip_prefix("# ")).collect();
@@ -120,7 +119,7 @@ fn a_section_of_a_persons_own_stays_between_its_neighbours() {
         )
     };
     let rows = [(LOG, "w", "worked")];
-    let written = merge(draft(&rows), &Written::default(), None);
+    let written = merge(draft(&rows), &WrittenNotes::default(), None);
     let again = merge(draft(&rows), &written.written, Some(&add(&written.text))).text;
     let own = again.find("# Own\nx\n").expect("the section");
     assert!(own < again.find("# Learnings").unwrap() && own > again.find("# Codebase").unwrap());
@@ -131,7 +130,7 @@ fn a_section_of_a_persons_own_stays_between_its_neighbours() {
 #[test]
 fn line_ends_stay_as_the_file_has_them() {
     let rows = [(STATE, "a", "alpha")];
-    let written = merge(draft(&rows), &Written::default(), None);
+    let written = merge(draft(&rows), &WrittenNotes::default(), None);
     let windows = written.text.replace('\n', "\r\n");
     let again = merge(draft(&rows), &written.written, Some(&windows));
     assert_eq!(again.text, windows);
@@ -141,7 +140,7 @@ fn line_ends_stay_as_the_file_has_them() {
 #[test]
 fn what_a_person_says_is_not_said_twice() {
     let mine = "# Current State\n- alpha\n";
-    let merged = merge(draft(&[(STATE, "a", "alpha")]), &Written::default(), Some(mine));
+    let merged = merge(draft(&[(STATE, "a", "alpha")]), &WrittenNotes::default(), Some(mine));
     assert_eq!(lines(&merged.text, STATE), ["- alpha"]);
     let later = merge(draft(&[(STATE, "a", "alpha 2")]), &merged.written, Some(&merged.text));
     assert_eq!(lines(&later.text, STATE), ["- alpha", "- alpha 2"], "what a person wrote stays");
@@ -150,13 +149,13 @@ fn what_a_person_says_is_not_said_twice() {
 #[test]
 fn another_template_takes_the_old_ones_lines_along_only_if_a_person_wrote_them() {
     let rows = [(STATE, "a", "alpha"), (LOG, "w", "worked")];
-    let written = merge(draft(&rows), &Written::default(), None);
+    let written = merge(draft(&rows), &WrittenNotes::default(), None);
     let edited = written.text.replace("- worked", "- worked\nmine");
     let template = Template::parse(b"# Status\n_now_\n").unwrap();
     let mut one = draft(&[(0, "a", "alpha")]);
     one.sections.truncate(1);
-    let (budget, estimator) = (NotesBudget::default(), ByteEstimator);
-    let again = update(&template, one, &written.written, Some(&edited), &budget, &estimator).text;
+    let budget = NotesBudget::default();
+    let again = update(&template, one, &written.written, Some(&edited), &budget).text;
     assert_eq!(again, "# Worklog\nmine\n\n# Status\n_now_\n- alpha\n");
 }
 
@@ -166,7 +165,7 @@ fn a_megabyte_by_hand_is_left_alone() {
     for file in
         [hand.clone(), format!("# Worklog\n{hand}"), "```\n".repeat(3) + &hand, "x".repeat(1 << 20)]
     {
-        let merged = merge(draft(&[(STATE, "a", "alpha")]), &Written::default(), Some(&file));
+        let merged = merge(draft(&[(STATE, "a", "alpha")]), &WrittenNotes::default(), Some(&file));
         let kept = merged.text.matches("a line by hand").count();
         assert_eq!(kept, file.matches("a line by hand").count());
         assert_eq!(lines(&merged.text, STATE), ["- alpha"], "the newest state has room");

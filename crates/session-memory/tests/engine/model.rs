@@ -1,10 +1,9 @@
 //! Notes by a model: whatever it leaves, headings, a person's lines and removed rows are safe.
 
 use bethink_session_memory::{
-    Draft, EditError, ModelWriter, NotesBudget, NotesEdit, NotesRequest, NotesWriter, Template,
-    Updated, WriterError, Written,
+    ModelWriter, NotesBudget, NotesDraft, NotesEdit, NotesRequest, NotesWriter, Template, Updated,
+    WriterError, WrittenNotes,
 };
-use bethink_tokens::ByteEstimator;
 use proptest::prelude::*;
 
 use crate::support::{draft, facts, merge};
@@ -12,9 +11,9 @@ use crate::support::{draft, facts, merge};
 const STATE: usize = 1;
 const LOG: usize = 9;
 
-fn by_model(before: &str, edited: &str, last: &Written) -> Result<Draft, WriterError> {
+fn by_model(before: &str, edited: &str, last: &WrittenNotes) -> Result<NotesDraft, WriterError> {
     let (facts, template, budget) = (facts(&[]), Template::default(), NotesBudget::default());
-    let writer = ModelWriter { before, edited, last, budget: &budget, estimator: &ByteEstimator };
+    let writer = ModelWriter { before, edited, last, budget: &budget };
     writer.write(&NotesRequest {
         facts: &facts,
         template: &template,
@@ -25,7 +24,7 @@ fn by_model(before: &str, edited: &str, last: &Written) -> Result<Draft, WriterE
 
 /// The notes as they stand, and as they are after a model left them as `edit` makes them.
 fn updated(rows: &[(usize, &str, &str)], edit: impl Fn(&str) -> String) -> (Updated, Updated) {
-    let standing = merge(draft(rows), &Written::default(), None);
+    let standing = merge(draft(rows), &WrittenNotes::default(), None);
     let draft = by_model(&standing.text, &edit(&standing.text), &standing.written).unwrap();
     let after = merge(draft, &standing.written, Some(&standing.text));
     (standing, after)
@@ -71,7 +70,7 @@ fn a_section_that_was_dropped_keeps_its_rows_and_stray_text_goes_to_its_neighbou
 
 #[test]
 fn a_line_of_a_persons_is_not_taken_over() {
-    let standing = merge(draft(&ROWS), &Written::default(), None);
+    let standing = merge(draft(&ROWS), &WrittenNotes::default(), None);
     let file = standing.text.replace("- beta", "- beta\n- by hand") + "\n# Own\n- mine\n";
     let edited = file.replace("- by hand\n", "").replace("- mine", "- mine\n- and the model's")
         + "- by hand\n";
@@ -84,7 +83,7 @@ fn a_line_of_a_persons_is_not_taken_over() {
 
 #[test]
 fn what_a_person_removed_stays_away_word_for_word_whoever_writes_it() {
-    let standing = merge(draft(&ROWS), &Written::default(), None);
+    let standing = merge(draft(&ROWS), &WrittenNotes::default(), None);
     let file = standing.text.replace("- alpha\n", "");
     // The model had read the notes before, and later ones know nothing of the row but its words.
     let draft = by_model(&standing.text, &standing.text, &standing.written).unwrap();
@@ -108,7 +107,7 @@ fn what_a_person_removed_stays_away_word_for_word_whoever_writes_it() {
 
 #[test]
 fn an_edit_that_empties_the_notes_or_bloats_them_is_refused() {
-    let standing = merge(draft(&ROWS), &Written::default(), None);
+    let standing = merge(draft(&ROWS), &WrittenNotes::default(), None);
     let check = |edited: &str, expect: &str| {
         let error = by_model(&standing.text, edited, &standing.written).unwrap_err().to_string();
         assert!(error.contains(expect), "{error}");
@@ -122,14 +121,8 @@ fn an_edit_that_empties_the_notes_or_bloats_them_is_refused() {
 fn a_persons_title_stands() {
     let (facts, template, budget) = (facts(&[]), Template::default(), NotesBudget::default());
     let edited = template.bare().replace("10 words._\n", "10 words._\nThe model's title\n");
-    let (before, last) = (template.bare(), Written::default());
-    let writer = ModelWriter {
-        before: &before,
-        edited: &edited,
-        last: &last,
-        budget: &budget,
-        estimator: &ByteEstimator,
-    };
+    let (before, last) = (template.bare(), WrittenNotes::default());
+    let writer = ModelWriter { before: &before, edited: &edited, last: &last, budget: &budget };
     let request = NotesRequest {
         facts: &facts,
         template: &template,
@@ -172,7 +165,7 @@ proptest! {
 
     #[test]
     fn whatever_a_model_leaves(edited in model_lines(), at in 0..40_usize) {
-        let standing = merge(draft(&ROWS), &Written::default(), None);
+        let standing = merge(draft(&ROWS), &WrittenNotes::default(), None);
         // A person takes a row out, and writes in a section and in one of their own.
         let mut file: Vec<&str> = standing.text.lines().filter(|line| *line != "- alpha").collect();
         let place = at % (file.len() - 1) + 1;
@@ -201,7 +194,7 @@ proptest! {
     ) {
         let template = Template::default();
         let mut notes = NotesEdit::open(
-            "/n", &template, &Written::default(), None, &NotesBudget::default(), &ByteEstimator,
+            "/n", &template, &WrittenNotes::default(), None, &NotesBudget::default(),
         );
         for (from, length, new) in edits {
             let text = notes.text().to_owned();
@@ -210,7 +203,7 @@ proptest! {
             let old: String = text[from..].chars().take(length).collect();
             match notes.apply("/n", &old, &new, false) {
                 Ok(_) => prop_assert_ne!(notes.text(), text),
-                Err(EditError::OtherFile(reason)) => prop_assert!(false, "{reason}"),
+                Err(reason) if reason.starts_with("only the notes") => prop_assert!(false, "{reason}"),
                 Err(_) => prop_assert_eq!(notes.text(), text),
             }
         }

@@ -73,7 +73,7 @@ fn only_calls() {
 #[test]
 fn a_long_session_stays_within_its_budget() {
     use bethink_session_memory::budget::TOTAL_TOKENS;
-    use bethink_tokens::{ByteEstimator, Estimator};
+    use bethink_tokens::text_tokens;
     let mut story = Vec::new();
     for n in 0..400 {
         story.push(user(&format!("Wish number {n}: {}", "please mend the gauge ".repeat(40))));
@@ -82,7 +82,7 @@ fn a_long_session_stays_within_its_budget() {
         story.push(assistant(&format!("Step {n}: {}", "I mended the gauge as asked. ".repeat(30))));
     }
     let text = notes(&story);
-    let tokens = u64::from(ByteEstimator.text(&text));
+    let tokens = u64::from(text_tokens(&text));
     assert!(tokens <= TOTAL_TOKENS + 200, "{tokens} tokens");
     assert!(tokens > TOTAL_TOKENS / 2, "{tokens} tokens leave much unsaid");
     assert!(text.contains("Wish number 399") && text.contains("Wish number 0:"), "{text}");

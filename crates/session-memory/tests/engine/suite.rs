@@ -3,9 +3,10 @@
 use bethink_facts::Facts;
 use bethink_session_memory::budget::TOTAL_TOKENS;
 use bethink_session_memory::{
-    Draft, EmbeddedWriter, ModelWriter, NotesBudget, NotesRequest, NotesWriter, Template, Written,
+    EmbeddedWriter, ModelWriter, NotesBudget, NotesDraft, NotesRequest, NotesWriter, Template,
+    WrittenNotes,
 };
-use bethink_tokens::{ByteEstimator, Estimator};
+use bethink_tokens::text_tokens;
 use serde_json::{Value, json};
 
 use crate::support::{assistant, call, facts, merge, user};
@@ -72,16 +73,16 @@ fn each(check: impl Fn(&str, &Facts, &dyn NotesWriter)) {
         let facts = facts(&story);
         check("embedded", &facts, &EmbeddedWriter);
         let draft = EmbeddedWriter.write(&request(&facts, &template)).unwrap();
-        let standing = merge(draft, &Written::default(), None);
+        let standing = merge(draft, &WrittenNotes::default(), None);
         for (name, edited) in left(&standing.text) {
             let (before, edited) = (standing.text.as_str(), edited.as_str());
-            let (last, estimator) = (&standing.written, &ByteEstimator);
-            check(name, &facts, &ModelWriter { before, edited, last, budget: &budget, estimator });
+            let last = &standing.written;
+            check(name, &facts, &ModelWriter { before, edited, last, budget: &budget });
         }
     }
 }
 
-fn written(facts: &Facts, writer: &dyn NotesWriter) -> Draft {
+fn written(facts: &Facts, writer: &dyn NotesWriter) -> NotesDraft {
     writer.write(&request(facts, &Template::default())).unwrap()
 }
 
@@ -114,11 +115,11 @@ fn the_file_has_every_heading_in_order_within_its_budget() {
     let template = Template::default();
     let headings: Vec<_> = template.sections.iter().map(|s| s.heading.as_str()).collect();
     each(|name, facts, writer| {
-        let merged = merge(written(facts, writer), &Written::default(), None);
+        let merged = merge(written(facts, writer), &WrittenNotes::default(), None);
         let found: Vec<_> =
             merged.text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
         assert_eq!(found, headings, "{name}: {}", merged.text);
-        let tokens = u64::from(ByteEstimator.text(&merged.text));
+        let tokens = u64::from(text_tokens(&merged.text));
         assert!(tokens <= TOTAL_TOKENS + 200, "{name}: {tokens} tokens");
         let again = merge(written(facts, writer), &merged.written, Some(&merged.text));
         assert_eq!(again.text, merged.text, "{name}: a second look changes nothing");
@@ -129,7 +130,7 @@ fn the_file_has_every_heading_in_order_within_its_budget() {
 #[test]
 fn a_person_has_the_last_word() {
     each(|name, facts, writer| {
-        let first = merge(written(facts, writer), &Written::default(), None);
+        let first = merge(written(facts, writer), &WrittenNotes::default(), None);
         let row = first.written.rows.iter().find(|row| !row.text.starts_with('_')).unwrap();
         let at = first.text.find(&format!("\n{}\n", row.text)).unwrap() + 1;
         let mut file = first.text.clone();

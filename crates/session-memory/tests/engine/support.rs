@@ -2,28 +2,27 @@
 
 use bethink_facts::Facts;
 use bethink_session_memory::{
-    Draft, DraftSection, EmbeddedWriter, NotesBudget, NotesRequest, NotesWriter, Row, Template,
-    Updated, Written, update,
+    DraftSection, EmbeddedWriter, NotesBudget, NotesDraft, NotesRequest, NotesRow, NotesWriter,
+    Template, Updated, WrittenNotes, update,
 };
-use bethink_tokens::ByteEstimator;
-use bethink_transcript::message::Source;
+use bethink_transcript::message::MessageSource;
 use bethink_transcript::{Message, MessageId, MessageMeta, Seq, UnixMicros};
 use serde_json::{Value, json};
 
 /// A draft of the default template's sections: (section, key, text).
-pub(crate) fn draft(rows: &[(usize, &str, &str)]) -> Draft {
+pub(crate) fn draft(rows: &[(usize, &str, &str)]) -> NotesDraft {
     let template = Template::default();
     let sections = template.sections.iter().enumerate().map(|(at, section)| {
         let own = rows.iter().filter(|(place, ..)| *place == at);
-        let rows = own.map(|(_, key, text)| Row::item(*key, text, 1)).collect();
+        let rows = own.map(|(_, key, text)| NotesRow::item(*key, text, 1)).collect();
         DraftSection { kind: section.kind, rows }
     });
-    Draft { sections: sections.collect() }
+    NotesDraft { sections: sections.collect() }
 }
 
-pub(crate) fn merge(draft: Draft, last: &Written, file: Option<&str>) -> Updated {
+pub(crate) fn merge(draft: NotesDraft, last: &WrittenNotes, file: Option<&str>) -> Updated {
     let (template, budget) = (Template::default(), NotesBudget::default());
-    update(&template, draft, last, file, &budget, &ByteEstimator)
+    update(&template, draft, last, file, &budget)
 }
 
 pub(crate) fn facts(messages: &[Value]) -> Facts {
@@ -32,7 +31,7 @@ pub(crate) fn facts(messages: &[Value]) -> Facts {
         let id = MessageId::new(&format!("m{at}")).unwrap();
         let meta = MessageMeta { seq: Seq(at as u64 + 1), id, created_at: UnixMicros(0) };
         let raw = message.to_string().into_bytes().into();
-        facts.observe(&Message::parse(meta, raw, Source::Client).unwrap());
+        facts.observe(&Message::parse(meta, raw, MessageSource::Client).unwrap());
     }
     facts
 }
@@ -43,7 +42,7 @@ pub(crate) fn notes(messages: &[Value]) -> String {
     let request =
         NotesRequest { facts: &facts, template: &template, title: None, project_dir: "/proj/tide" };
     let draft = EmbeddedWriter.write(&request).unwrap();
-    merge(draft, &Written::default(), None).text
+    merge(draft, &WrittenNotes::default(), None).text
 }
 
 pub(crate) fn user(text: &str) -> Value {

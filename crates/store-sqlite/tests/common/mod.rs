@@ -10,7 +10,8 @@
 use std::path::{Path, PathBuf};
 
 use bethink_store::{
-    Append, IndexBatch, Lookup, NewMessage, NewSession, Scope, SeqRange, Store, Terms,
+    Append, IndexBatch, IndexLookup, IndexStore, NewMessage, NewSession, SearchScope, SeqRange,
+    SessionStore, Store, Terms,
 };
 use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
@@ -138,9 +139,11 @@ pub async fn finish_index(store: &SqliteStore, session: SessionId) {
 
 pub async fn found(store: &SqliteStore, session: SessionId, word: &str) -> usize {
     finish_index(store, session).await;
-    let (scope, terms) = (Scope::Session(session), vec![word.to_owned()]);
-    let found =
-        store.lookup(Lookup { scope, terms, families: Vec::new(), most: 1_000_000 }).await.unwrap();
+    let (scope, terms) = (SearchScope::Session(session), vec![word.to_owned()]);
+    let found = store
+        .lookup(IndexLookup { scope, terms, families: Vec::new(), most: 1_000_000 })
+        .await
+        .unwrap();
     found.lists[0].as_ref().unwrap().len()
 }
 

@@ -1,76 +1,135 @@
-//! Reading a message object: what structure needs is parsed, everything else keeps its bytes.
-
-use std::borrow::Cow;
+//! Reading a message object in one pass: what structure needs is looked at, everything else keeps its bytes.
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 
-use crate::ids::{IdError, ToolUseId};
-use crate::json;
+use crate::ids::AssistantMessageId;
+use crate::json::{BadJson, Cursor};
 
-use super::{Block, BlockKind, MAX_BLOCKS, ParseError, Role, Usage};
+use super::block::{block_at, mended, string_of, text_of};
+use super::{
+    Block, BlockKind, MAX_BLOCKS, Message, MessageMeta, MessageSource, ParseError, Role, TextPlace,
+    TokenUsage,
+};
 
-#[derive(Deserialize)]
-pub(super) struct Head<'a> {
-    #[serde(borrow)]
-    pub(super) role: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) assistant_message_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) model: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) usage: Option<&'a RawValue>,
+/// A message object as it stands in a text of JSON, not yet judged.
+#[derive(Debug)]
+pub struct MessageObject<'a> {
+    /// JSON; `None` where it is absent or `null`, as with the others.
+    pub id: Option<&'a str>,
+    pub created_at: Option<&'a str>,
+    role: Option<&'a str>,
+    assistant_message_id: Option<&'a str>,
+    model: Option<&'a str>,
+    usage: Option<&'a str>,
+    content: Option<Result<Vec<Block>, ParseError>>,
+    raw: Bytes,
 }
 
-pub(super) fn explain(text: &str, error: &serde_json::Error) -> ParseError {
-    let first = text.trim_start().chars().next();
-    match first {
-        Some('{') => ParseError::at("", format!("not a message object: {error}")),
-        Some(_) => ParseError::at("", "a message is an object with `role` and `content`"),
-        None => ParseError::at("", "empty: a message is an object with `role` and `content`"),
+impl<'a> MessageObject<'a> {
+    /// The object that `raw` is, and nothing else.
+    pub fn whole(raw: &'a Bytes) -> Result<Self, ParseError> {
+        let text = std::str::from_utf8(raw).map_err(|e| {
+            ParseError::at("", format!("not UTF-8 from byte {} on", e.valid_up_to()))
+        })?;
+        let mut at = Cursor::with_depth(raw, usize::MAX);
+        let object = Self::read(raw, &mut at);
+        object.and_then(|object| at.end().map(|()| object)).map_err(|_| explain(text))
+    }
+
+    /// The object that comes next in `body`, which `at` walks. A member that comes twice is an error.
+    pub fn read(body: &'a Bytes, at: &mut Cursor<'a>) -> Result<Self, BadJson> {
+        at.peek();
+        let start = at.at;
+        let mut values = [None; 6];
+        let mut content = None;
+        let names =
+            ["id", "created_at", "role", "assistant_message_id", "model", "usage", "content"];
+        let is_plain = at.object(names, |at, nth| {
+            match values.get_mut(nth) {
+                Some(value) => *value = Some(text_of(at.skip()?)).filter(|text| *text != "null"),
+                None => content = content_at(body, at)?,
+            }
+            Ok(())
+        })?;
+        if !is_plain {
+            return Err(at.wrong());
+        }
+        let [id, created_at, role, assistant_message_id, model, usage] = values;
+        let raw = body.slice(start..at.at);
+        Ok(Self { id, created_at, role, assistant_message_id, model, usage, content, raw })
+    }
+
+    /// The message, or the first thing that is wrong with it.
+    pub fn message(self, meta: MessageMeta, source: MessageSource) -> Result<Message, ParseError> {
+        let role = role_of(self.role)?;
+        let blocks = self.content.unwrap_or_else(|| {
+            Err(ParseError::at("content", "missing: a string or an array of blocks"))
+        })?;
+        // The provider's own `id` counts where the object comes from the provider.
+        let own_id = self.id.filter(|_| source == MessageSource::Provider);
+        let id = self.assistant_message_id.or(own_id).filter(|_| role == Role::Assistant);
+        let field = "assistant_message_id";
+        let id_of = |raw| {
+            AssistantMessageId::new(&string_of(field, raw)?)
+                .map_err(|e| ParseError::at(field, e.to_string()))
+        };
+        let assistant_message_id = id.map(id_of).transpose()?;
+        let model = self.model.map(|raw| string_of("model", raw)).transpose()?;
+        let usage = self.usage.map(usage_of).transpose()?;
+        let MessageMeta { seq, id, created_at } = meta;
+        Ok(Message {
+            seq,
+            id,
+            created_at,
+            role,
+            assistant_message_id,
+            model: model.map(|model| model.into_owned().into_boxed_str()),
+            usage,
+            blocks: blocks.into_boxed_slice(),
+            raw: self.raw,
+        })
     }
 }
 
-pub(super) fn role_of(raw: Option<&RawValue>) -> Result<Role, ParseError> {
-    match raw.map(RawValue::get) {
+/// Why `text` is no message object; it was found to be none.
+fn explain(text: &str) -> ParseError {
+    #[derive(Deserialize)]
+    #[allow(dead_code, reason = "what is read is whether it can be")]
+    struct Head {
+        role: Option<IgnoredAny>,
+        content: Option<IgnoredAny>,
+        id: Option<IgnoredAny>,
+        created_at: Option<IgnoredAny>,
+        assistant_message_id: Option<IgnoredAny>,
+        model: Option<IgnoredAny>,
+        usage: Option<IgnoredAny>,
+    }
+    let problem = match (text.trim_start().chars().next(), serde_json::from_str::<Head>(text)) {
+        (Some('{'), Err(error)) => format!("not a message object: {error}"),
+        (Some(_), _) => "a message is an object with `role` and `content`".to_owned(),
+        (None, _) => "empty: a message is an object with `role` and `content`".to_owned(),
+    };
+    ParseError::at("", problem)
+}
+
+fn role_of(raw: Option<&str>) -> Result<Role, ParseError> {
+    match raw {
         Some(r#""user""#) => Ok(Role::User),
         Some(r#""assistant""#) => Ok(Role::Assistant),
         Some(other) => {
             let shown: String = other.chars().take(40).collect();
-            Err(ParseError::at(
-                "role",
-                format!("{shown} is not a role: use \"user\" or \"assistant\""),
-            ))
+            let problem = format!("{shown} is not a role: use \"user\" or \"assistant\"");
+            Err(ParseError::at("role", problem))
         }
         None => Err(ParseError::at("role", "missing: \"user\" or \"assistant\"")),
     }
 }
 
-pub(super) fn text_of<'a>(field: &str, raw: &'a RawValue) -> Result<Cow<'a, str>, ParseError> {
-    if raw.get().starts_with('"') {
-        Ok(json::decode_string(raw.get()))
-    } else {
-        Err(ParseError::at(field, "must be a string"))
-    }
-}
-
-pub(super) fn id_of<T>(
-    field: &str,
-    raw: &RawValue,
-    make: impl Fn(&str) -> Result<T, IdError>,
-) -> Result<T, ParseError> {
-    make(&text_of(field, raw)?).map_err(|e| ParseError::at(field, e.to_string()))
-}
-
-pub(super) fn usage_of(raw: Option<&RawValue>) -> Result<Option<Usage>, ParseError> {
+fn usage_of(raw: &str) -> Result<TokenUsage, ParseError> {
     // Every figure is read on its own: providers send null and fractions where a figure is unknown.
-    let Some(raw) = raw.filter(|raw| raw.get() != "null") else { return Ok(None) };
-    let value: serde_json::Value = serde_json::from_str(raw.get())
+    let value: serde_json::Value = serde_json::from_str(raw)
         .map_err(|e| ParseError::at("usage", format!("not readable: {e}")))?;
     let Some(object) = value.as_object() else {
         return Err(ParseError::at("usage", "must be an object of token counts"));
@@ -78,140 +137,62 @@ pub(super) fn usage_of(raw: Option<&RawValue>) -> Result<Option<Usage>, ParseErr
     let figure = |key: &str| match object.get(key) {
         None | Some(serde_json::Value::Null) => Ok(0),
         Some(value) => value.as_u64().filter(|n| *n <= u64::from(u32::MAX)).ok_or_else(|| {
-            ParseError::at(
-                format!("usage.{key}"),
-                format!("must be a whole number from 0 to {}", u32::MAX),
-            )
+            let problem = format!("must be a whole number from 0 to {}", u32::MAX);
+            ParseError::at(format!("usage.{key}"), problem)
         }),
     };
-    Ok(Some(Usage {
+    Ok(TokenUsage {
         input_tokens: figure("input_tokens")?,
         output_tokens: figure("output_tokens")?,
         cache_creation_input_tokens: figure("cache_creation_input_tokens")?,
         cache_read_input_tokens: figure("cache_read_input_tokens")?,
-    }))
-}
-
-pub(super) fn blocks_of(raw: &Bytes, content: &RawValue) -> Result<Vec<Block>, ParseError> {
-    let text = content.get();
-    match text.as_bytes().first() {
-        Some(b'"') => {
-            let json = Bytes::from(format!(r#"{{"type":"text","text":{text}}}"#));
-            let mended = json::without_lone_surrogates(text).and_then(|text| {
-                json::with_member(r#"{"type":"text"}"#, "text", std::str::from_utf8(&text).ok()?)
-            });
-            Ok(vec![Block { mended, ..Block::shown(json, BlockKind::Text) }])
-        }
-        Some(b'[') => {
-            let values: Vec<&RawValue> = serde_json::from_str(text)
-                .map_err(|e| ParseError::at("content", format!("not an array of blocks: {e}")))?;
-            if values.len() > MAX_BLOCKS {
-                return Err(ParseError::at(
-                    "content",
-                    format!("at most {MAX_BLOCKS} blocks, this one has {}", values.len()),
-                ));
-            }
-            values.iter().enumerate().map(|(i, value)| block_of(raw, i, value)).collect()
-        }
-        _ => Err(ParseError::at("content", "must be a string or an array of blocks")),
-    }
-}
-
-#[derive(Deserialize)]
-struct BlockHead<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_use_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    is_error: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow)]
-    cache_control: Option<&'a RawValue>,
-}
-
-fn block_of(raw: &Bytes, index: usize, value: &RawValue) -> Result<Block, ParseError> {
-    let at = |member: &str| format!("content[{index}].{member}");
-    let text = value.get();
-    if !text.starts_with('{') {
-        return Err(ParseError::at(
-            format!("content[{index}]"),
-            "a block is an object with a `type`",
-        ));
-    }
-    let head: BlockHead<'_> = serde_json::from_str(text)
-        .map_err(|e| ParseError::at(format!("content[{index}]"), format!("not a block: {e}")))?;
-    let need =
-        |member: &str, raw: Option<&RawValue>, make: fn(&str) -> Result<ToolUseId, IdError>| {
-            match raw {
-                None => Err(ParseError::at(at(member), "missing")),
-                Some(raw) => id_of(&at(member), raw, make),
-            }
-        };
-    let Some(kind) = head.kind else { return Err(ParseError::at(at("type"), "missing")) };
-    let mut media = 0;
-    let kind = match &*text_of(&at("type"), kind)? {
-        "text" => {
-            match head.text {
-                Some(raw) => drop(text_of(&at("text"), raw)?),
-                None => return Err(ParseError::at(at("text"), "missing")),
-            }
-            BlockKind::Text
-        }
-        "tool_use" => BlockKind::ToolUse {
-            id: need("id", head.id, ToolUseId::new)?,
-            name: match head.name {
-                Some(raw) => text_of(&at("name"), raw)?.as_ref().into(),
-                None => return Err(ParseError::at(at("name"), "missing")),
-            },
-        },
-        "tool_result" => {
-            media = head.content.map_or(0, nested_media);
-            BlockKind::ToolResult {
-                tool_use_id: need("tool_use_id", head.tool_use_id, ToolUseId::new)?,
-                is_error: head.is_error.is_some_and(|raw| raw.get() == "true"),
-            }
-        }
-        "thinking" => BlockKind::Thinking,
-        "redacted_thinking" => BlockKind::RedactedThinking,
-        "image" => {
-            media = 1;
-            BlockKind::Image
-        }
-        "document" => {
-            media = 1;
-            BlockKind::Document
-        }
-        other => BlockKind::Other(other.into()),
-    };
-    let has_cache_control = head.cache_control.is_some();
-    Ok(Block {
-        json: raw.slice_ref(text.as_bytes()),
-        kind,
-        media,
-        has_cache_control,
-        mended: json::without_lone_surrogates(text),
     })
 }
 
-fn nested_media(content: &RawValue) -> u16 {
-    #[derive(Deserialize)]
-    struct Kind<'a> {
-        #[serde(borrow, rename = "type")]
-        kind: Option<Cow<'a, str>>,
+/// The blocks of the content that comes next, or the first thing that is wrong with them; `None` for `null`.
+fn content_at(
+    body: &Bytes,
+    at: &mut Cursor<'_>,
+) -> Result<Option<Result<Vec<Block>, ParseError>>, BadJson> {
+    match at.peek() {
+        Some(b'"') => {
+            at.met_surrogate = false;
+            let literal = [b"\"", at.string()?, b"\""].concat();
+            let json = Bytes::from([br#"{"type":"text","text":"#, &*literal, b"}"].concat());
+            let end = json.len() - 1;
+            let block = Block {
+                mended: mended(&json, at),
+                kind: BlockKind::Text,
+                media: 0,
+                has_cache_control: false,
+                place: TextPlace::At(end - literal.len()..end),
+                json,
+            };
+            Ok(Some(Ok(vec![block])))
+        }
+        Some(b'[') => {
+            let mut blocks = Ok(Vec::new());
+            let mut count = 0;
+            at.array(|at| {
+                let block = block_at(body, count, at)?;
+                count += 1;
+                if count > MAX_BLOCKS {
+                    blocks = Ok(Vec::new());
+                } else if let Ok(known) = &mut blocks {
+                    match block {
+                        Ok(block) => known.push(block),
+                        Err(wrong) => blocks = Err(wrong),
+                    }
+                }
+                Ok(())
+            })?;
+            if count > MAX_BLOCKS {
+                let problem = format!("at most {MAX_BLOCKS} blocks, this one has {count}");
+                blocks = Err(ParseError::at("content", problem));
+            }
+            Ok(Some(blocks))
+        }
+        _ if at.skip()? == b"null" => Ok(None),
+        _ => Ok(Some(Err(ParseError::at("content", "must be a string or an array of blocks")))),
     }
-    if !content.get().starts_with('[') {
-        return 0;
-    }
-    let kinds: Vec<Kind<'_>> = serde_json::from_str(content.get()).unwrap_or_default();
-    let media =
-        kinds.iter().filter(|k| matches!(k.kind.as_deref(), Some("image" | "document"))).count();
-    u16::try_from(media).unwrap_or(u16::MAX)
 }

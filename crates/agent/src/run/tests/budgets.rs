@@ -39,7 +39,7 @@ fn without_a_budget_nothing_is_asked() {
     for budget in [Budget { turns: 0, ..BUDGET }, Budget { tokens: 2, ..BUDGET }] {
         let script = Script::new([says("x")]);
         let error = forked(&script, &World::default(), &[], budget).unwrap_err();
-        assert_eq!(error.class, Class::Forbidden);
+        assert_eq!(error.class, ErrorClass::Forbidden);
         assert!(script.asked().is_empty());
     }
     // A model that costs nothing needs no money.
@@ -51,7 +51,7 @@ fn without_a_budget_nothing_is_asked() {
 fn doubtful_figures_count_as_what_was_sent() {
     let answer = |n: usize| {
         let reply = reply(Stop::ToolUse, &[call(&format!("t{n}"), "edit", NOTES)]);
-        Ok(Reply { usage: Usage::default(), usage_doubtful: true, ..reply })
+        Ok(Reply { usage: TokenUsage::default(), usage_doubtful: true, ..reply })
     };
     let script = Script::new((0..99).map(answer));
     let budget = Budget { turns: 99, tokens: 300, ..BUDGET };

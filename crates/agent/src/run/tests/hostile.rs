@@ -60,13 +60,13 @@ fn of_ten_thousand_calls_none_runs_that_was_not_permitted() {
     // Both kinds really occurred.
     assert!(made.len() > 500 && done.denials.len() > 5_000, "{} made", made.len());
     let recorded = world.steps.lock().unwrap();
-    let denied = recorded.iter().filter(|step| matches!(step, Step::Denied(_))).count();
+    let denied = recorded.iter().filter(|step| matches!(step, AgentStep::Denied(_))).count();
     assert_eq!((denied, recorded.len()), (done.denials.len(), ANSWERS * CALLS));
 }
 
 /// An answer or a failure of any kind, some of which no provider gives.
 fn anything(dice: &mut Dice, n: usize) -> Result<Reply, ModelError> {
-    let class = Class::ALL[dice.throw(Class::ALL.len() as u64) as usize];
+    let class = ErrorClass::ALL[dice.throw(ErrorClass::ALL.len() as u64) as usize];
     if dice.throw(2) == 0 {
         let figure = |dice: &mut Dice| (dice.throw(2) == 0).then(|| dice.throw(4_000));
         let figures = Figures {
@@ -108,7 +108,7 @@ fn whatever_a_model_does_a_run_ends_within_its_bounds() {
         let turns = dice.throw(5) as u32;
         let budget = Budget { turns, max_output: 4_000, ..BUDGET };
         let tools: &[&dyn Tool] = if dice.throw(3) == 0 { &[] } else { &[&edit] };
-        let fork = Fork { request: &request, budget, tools, heard: &Silence };
+        let fork = Fork { request: &request, budget, tools };
         let end = match finish(run(fork, &script, &world)) {
             Ok(done) => {
                 assert!(done.turns <= turns);

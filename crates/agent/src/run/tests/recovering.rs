@@ -5,10 +5,11 @@ use super::*;
 #[test]
 fn failures_are_recovered_from_and_every_step_is_told() {
     let figures = Figures { input: Some(1_000), limit: Some(900), ..Figures::default() };
-    let overflow = ModelError { figures, ..ModelError::new(Class::Overflow, "too long") };
-    let script = Script::new([fails(Class::Overloaded), Err(overflow.clone()), says("a summary")]);
+    let overflow = ModelError { figures, ..ModelError::new(ErrorClass::Overflow, "too long") };
+    let script =
+        Script::new([fails(ErrorClass::Overloaded), Err(overflow.clone()), says("a summary")]);
     let (world, request) = (World::default(), long_instruction());
-    let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &Silence };
+    let fork = Fork { request: &request, budget: BUDGET, tools: &[] };
     let done = finish(run(fork, &script, &world)).unwrap();
     assert_eq!((done.text.as_str(), done.turns), ("a summary", 1));
     let asked = script.asked();
@@ -17,12 +18,16 @@ fn failures_are_recovered_from_and_every_step_is_told() {
     assert_eq!(*world.waits.lock().unwrap(), [Duration::from_secs(1)]);
     let weight = |n: usize| asked[n].weight();
     let change = "asked again";
-    let overloaded = ModelError::new(Class::Overloaded, "it failed");
+    let overloaded = ModelError::new(ErrorClass::Overloaded, "it failed");
     let expected = [
-        Step::Failed { error: overloaded, attempt: 1 },
-        Step::Again { change, wait: Duration::from_secs(1), weight: weight(1) },
-        Step::Failed { error: overflow, attempt: 2 },
-        Step::Again { change: "oldest rounds dropped", wait: Duration::ZERO, weight: weight(2) },
+        AgentStep::Failed { error: overloaded, attempt: 1 },
+        AgentStep::Again { change, wait: Duration::from_secs(1), weight: weight(1) },
+        AgentStep::Failed { error: overflow, attempt: 2 },
+        AgentStep::Again {
+            change: "oldest rounds dropped",
+            wait: Duration::ZERO,
+            weight: weight(2),
+        },
     ];
     assert_eq!(*world.steps.lock().unwrap(), expected);
 }
@@ -30,7 +35,8 @@ fn failures_are_recovered_from_and_every_step_is_told() {
 #[test]
 fn the_instruction_and_what_followed_it_outlive_every_drop() {
     let figures = Figures { over: Some(u64::MAX), ..Figures::default() };
-    let overflow = || Err(ModelError { figures, ..ModelError::new(Class::Overflow, "too long") });
+    let overflow =
+        || Err(ModelError { figures, ..ModelError::new(ErrorClass::Overflow, "too long") });
     let part = || Ok(reply(Stop::MaxTokens, &[text("half, ")]));
     let first = [text("a half"), call("t1", "edit", NOTES)];
     let budget = Budget { max_output: 1, ..BUDGET };
@@ -40,7 +46,7 @@ fn the_instruction_and_what_followed_it_outlive_every_drop() {
         Script::new([part(), calls(&first), overflow(), says("done")]),
     ] {
         let (world, edit, request) = (World::default(), Edit::default(), long_instruction());
-        let fork = Fork { request: &request, budget, tools: &[&edit], heard: &Silence };
+        let fork = Fork { request: &request, budget, tools: &[&edit] };
         finish(run(fork, &script, &world)).unwrap();
         let last = script.asked().pop().unwrap();
         assert_eq!(last.prompt.messages().len(), 7);
@@ -57,38 +63,20 @@ fn the_instruction_and_what_followed_it_outlive_every_drop() {
     }
 }
 
-/// Hears everything.
-struct Listens;
-
-impl Hearer for Listens {
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn text(&self, _: &str) {}
-}
-
-#[test]
-fn what_was_heard_is_not_begun_again() {
-    let part = Ok(reply(Stop::MaxTokens, &[text("one, ")]));
-    let script = Script::new([part, says("two")]);
-    let request = instruction();
-    let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &Listens };
-    let done = finish(run(fork, &script, &World::default())).unwrap();
-    assert_eq!((done.text.as_str(), script.asked()[1].max_tokens), ("one, two", 1_000));
-}
-
 #[test]
 fn a_first_call_that_fails_for_good_is_an_error_and_a_later_one_an_end() {
     let world = World::default();
-    let error = forked(&Script::new([fails(Class::Auth)]), &world, &[], BUDGET).unwrap_err();
-    assert_eq!(error.class, Class::Auth);
-    assert!(matches!(world.steps.lock().unwrap()[..], [Step::Failed { .. }, Step::GaveUp { .. }]));
+    let error = forked(&Script::new([fails(ErrorClass::Auth)]), &world, &[], BUDGET).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Auth);
+    assert!(matches!(
+        world.steps.lock().unwrap()[..],
+        [AgentStep::Failed { .. }, AgentStep::GaveUp { .. }]
+    ));
     let first = [text("I edit."), call("t1", "edit", NOTES)];
-    let script = Script::new([calls(&first), fails(Class::Quota)]);
+    let script = Script::new([calls(&first), fails(ErrorClass::Quota)]);
     let edit = Edit::default();
     let done = forked(&script, &world, &[&edit], BUDGET).unwrap();
-    assert!(matches!(&done.ended, Ended::Failed(error) if error.class == Class::Quota));
+    assert!(matches!(&done.ended, Ended::Failed(error) if error.class == ErrorClass::Quota));
     assert_eq!(
         (done.text.as_str(), done.turns, edit.made.lock().unwrap().len()),
         ("I edit.", 1, 1)
@@ -112,7 +100,7 @@ fn a_long_answer_is_put_together_from_its_parts() {
     4 user: Your answer was cut off. Continue exactly where you stopped, without repeating anything.
     ");
     // What came before a continuation failed stands.
-    let script = Script::new([part("one, "), fails(Class::Invalid)]);
+    let script = Script::new([part("one, "), fails(ErrorClass::Invalid)]);
     let budget = Budget { max_output: 1, ..budget };
     let done = forked(&script, &World::default(), &[], budget).unwrap();
     assert_eq!(done.text, "one, ");

@@ -33,8 +33,8 @@ fn allowed_calls_are_made_and_answered_in_order_in_one_message() {
     "#);
     let first = script.asked()[0].messages_json();
     assert!(second.messages_json().starts_with(first.strip_suffix(b"]").unwrap()));
-    let ok = |ok| Step::Called { tool: "edit".to_owned(), ok };
-    let denied = Step::Denied(done.denials[0].clone());
+    let ok = |ok| AgentStep::Called { tool: "edit".to_owned(), ok };
+    let denied = AgentStep::Denied(done.denials[0].clone());
     assert_eq!(*world.steps.lock().unwrap(), [denied, ok(true), ok(true)]);
 }
 
@@ -81,11 +81,11 @@ impl Tool for Talks {
         "talk"
     }
 
-    fn permit(&self, _: Call<'_>) -> Permit {
+    fn permit(&self, _: ToolCall<'_>) -> Permit {
         Permit::Deny("no ".repeat(10_000))
     }
 
-    fn run<'a>(&'a self, _: Call<'a>) -> Done<'a> {
+    fn run<'a>(&'a self, _: ToolCall<'a>) -> Done<'a> {
         Box::pin(async { Ok(String::new()) })
     }
 }
@@ -134,11 +134,11 @@ impl Tool for Meet {
         "meet"
     }
 
-    fn permit(&self, _: Call<'_>) -> Permit {
+    fn permit(&self, _: ToolCall<'_>) -> Permit {
         Permit::Allow
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Done<'a> {
+    fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             let met = || self.0.load(Ordering::SeqCst) >= 2;

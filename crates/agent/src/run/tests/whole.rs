@@ -34,7 +34,7 @@ impl Model for Hangs {
         "openai"
     }
 
-    fn call<'a>(&'a self, _: &'a Request, _: &'a dyn Hearer) -> Answer<'a> {
+    fn call<'a>(&'a self, _: &'a ModelRequest) -> Answer<'a> {
         let notice = Notice(self.dropped.clone());
         Box::pin(async move {
             let _notice = notice;
@@ -42,7 +42,7 @@ impl Model for Hangs {
         })
     }
 
-    fn count<'a>(&'a self, _: &'a Request) -> Counted<'a> {
+    fn count<'a>(&'a self, _: &'a ModelRequest) -> Counted<'a> {
         Box::pin(async { Ok(None) })
     }
 }
@@ -50,7 +50,7 @@ impl Model for Hangs {
 #[test]
 fn to_drop_a_run_is_to_drop_its_call() {
     let (model, world, request) = (Hangs::default(), World::default(), instruction());
-    let fork = Fork { request: &request, budget: BUDGET, tools: &[], heard: &Silence };
+    let fork = Fork { request: &request, budget: BUDGET, tools: &[] };
     let mut running: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(run(fork, &model, &world));
     let mut context = Context::from_waker(Waker::noop());
     assert!(running.as_mut().poll(&mut context).is_pending());

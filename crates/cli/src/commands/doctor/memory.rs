@@ -2,40 +2,39 @@
 
 use bethink_api::{MemoryFinding, MemoryShelf};
 use bethink_client::Client;
+use bethink_terminal::words::plural;
 
-use super::Finding;
-use crate::app::App;
+use crate::app::CliApp;
+use crate::commands::finding::{DoctorFinding, fail, ok, warn};
 use crate::draw::memory::{counts, index_size};
-use crate::screen::words::plural;
 
 const CHECK: &str = "memory";
 
 /// A daemon of an older version has no memory to look at.
-pub(super) async fn memory(app: &App, client: &Client) -> Vec<Finding> {
-    let project = app.project.display().to_string();
-    let found = client.memory_lint(&project, None).await;
-    match found {
+pub(super) async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
+    let project = app.project_dir();
+    match client.memory_lint(&project, None).await {
         Ok(found) => found.shelves.iter().flat_map(shelf).collect(),
         Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
         Err(error) => {
-            vec![Finding::fail(CHECK, error.to_string(), "bethink logs tells more")]
+            vec![fail(CHECK, error.to_string(), "bethink logs tells more")]
         }
     }
 }
 
-fn shelf(shelf: &MemoryShelf) -> Vec<Finding> {
+fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
     let place = format!("in {} ({} layout)", shelf.dir, shelf.layout);
     if let Some(fault) = &shelf.fault {
         let todo = "mend or move it; until then nothing of it is recalled";
-        return vec![Finding::fail(CHECK, fault.clone(), todo)];
+        return vec![fail(CHECK, fault.clone(), todo)];
     }
     if !shelf.there {
-        return vec![Finding::ok(CHECK, format!("nothing yet; it would lie in {}", shelf.dir))];
+        return vec![ok(CHECK, format!("nothing yet; it would lie in {}", shelf.dir))];
     }
     let found = format!("{}: {}", shelf.scope, size(shelf));
-    let mut out = vec![Finding::ok(CHECK, found), Finding::ok(CHECK, place)];
+    let mut out = vec![ok(CHECK, found), ok(CHECK, place)];
     if shelf.watch == "polling" {
-        out.push(Finding::warn(
+        out.push(warn(
             CHECK,
             "the system has no watches left: files are looked through every few seconds",
             "raise fs.inotify.max_user_watches, or end what uses them up",
@@ -59,10 +58,10 @@ fn size(shelf: &MemoryShelf) -> String {
 }
 
 /// Notes are no trouble; what is worse is counted, and the worst is named.
-fn worst(shelf: &MemoryShelf) -> Option<Finding> {
+fn worst(shelf: &MemoryShelf) -> Option<DoctorFinding> {
     let worst = shelf.findings.iter().find(|finding| finding.severity != "note")?;
     let found = format!("{}; first {}", counts(&shelf.findings), told(worst));
-    Some(Finding::warn(CHECK, found, "bethink memory lint tells all, and what to do"))
+    Some(warn(CHECK, found, "bethink memory lint tells all, and what to do"))
 }
 
 fn told(finding: &MemoryFinding) -> String {
@@ -74,8 +73,8 @@ fn told(finding: &MemoryFinding) -> String {
 mod tests {
     use bethink_api::IndexSize;
 
-    use super::super::Verdict;
     use super::*;
+    use crate::commands::finding::Verdict;
 
     #[test]
     fn memory_is_judged_by_its_worst() {

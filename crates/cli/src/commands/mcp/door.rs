@@ -3,33 +3,33 @@
 use std::path::PathBuf;
 
 use bethink_api::Problem;
-use bethink_client::{Client, ClientError, McpAnswer, McpOrigin, Places};
+use bethink_client::{Client, ClientError, DaemonPlaces, McpAnswer, McpOrigin};
 use tokio::sync::{Mutex, Semaphore};
 
-use super::message::Message;
+use super::message::RpcMessage;
 use crate::app::daemon;
-use crate::failure::Failure;
+use crate::failure::CliFailure;
 
 /// Messages that the daemon has at the same time; each takes a connection of its own.
 const AT_ONCE: usize = 32;
 
-pub(super) struct Door {
-    places: Places,
+pub(super) struct DaemonDoor {
+    places: DaemonPlaces,
     program: PathBuf,
     origin: McpOrigin,
-    found: Mutex<Found>,
+    found: Mutex<FoundDaemon>,
     at_once: Semaphore,
 }
 
 /// The daemon that was found, and how often one was.
 #[derive(Default)]
-struct Found {
+struct FoundDaemon {
     client: Option<Client>,
     count: u64,
 }
 
-impl Door {
-    pub(super) fn new(places: Places, program: PathBuf, origin: McpOrigin) -> Self {
+impl DaemonDoor {
+    pub(super) fn new(places: DaemonPlaces, program: PathBuf, origin: McpOrigin) -> Self {
         let (found, at_once) = (Mutex::default(), Semaphore::new(AT_ONCE));
         Self { places, program, origin, found, at_once }
     }
@@ -38,33 +38,23 @@ impl Door {
     /// reached nobody: done twice, a change is another change.
     pub(super) async fn send(
         &self,
-        message: &Message,
+        message: &RpcMessage,
         version: Option<&str>,
     ) -> Result<McpAnswer, Box<Problem>> {
         let _place = self.at_once.acquire().await;
-        match self.try_once(message, version).await? {
-            Ok(answer) => return Ok(answer),
-            Err((error, true)) => return Err(gone(error, true)),
-            Err((_, false)) => {}
-        }
-        let tried = self.try_once(message, version).await?;
-        tried.map_err(|(error, begun)| gone(error, begun))
-    }
-
-    /// Or why it came to nothing, and whether the daemon may have begun with it.
-    async fn try_once(
-        &self,
-        message: &Message,
-        version: Option<&str>,
-    ) -> Result<Result<McpAnswer, (ClientError, bool)>, Box<Problem>> {
-        let (client, count) = self.client().await.map_err(|error| gone(error, false))?;
-        let sent = client.mcp(message.bytes.clone(), &message.value, version, &self.origin);
-        match sent.await {
-            Ok(answer) => Ok(Ok(answer)),
-            Err(failure) => {
-                self.forget(count).await;
-                Ok(Err((failure.error, failure.begun)))
+        let mut is_second = false;
+        loop {
+            let (client, count) = self.client().await.map_err(|error| gone(error, false))?;
+            let sent = client.mcp(message.bytes.clone(), &message.value, version, &self.origin);
+            let failure = match sent.await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            self.forget(count).await;
+            if failure.begun || is_second {
+                return Err(gone(failure.error, failure.begun));
             }
+            is_second = true;
         }
     }
 
@@ -93,7 +83,7 @@ impl Door {
 pub(super) fn gone(error: ClientError, begun: bool) -> Box<Problem> {
     let unanswered = matches!(error, ClientError::Unreachable { .. } | ClientError::Late { .. });
     if !(begun && unanswered) {
-        return Box::new(Failure::from(error).problem());
+        return Box::new(CliFailure::from(error).problem());
     }
     let hint = "whether it did what was asked is not known: look before you ask again; the next call finds the \
                 daemon anew";

@@ -1,6 +1,6 @@
 //! Lines of stdin, read on a thread of their own: a read that waits for a client ends with the process.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -11,20 +11,20 @@ const AHEAD: usize = 16;
 
 /// What stood between two line ends.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum InputLine {
     Whole(Vec<u8>),
     /// Longer than any message; the rest of it was passed over.
     TooLong,
 }
 
 /// Ends with stdin.
-pub(super) fn read() -> Receiver<Line> {
+pub(super) fn read() -> Receiver<InputLine> {
     let (to, lines) = channel(AHEAD);
     std::thread::spawn(move || each(&mut io::stdin().lock(), &to));
     lines
 }
 
-fn each(from: &mut impl BufRead, to: &Sender<Line>) {
+fn each(from: &mut impl BufRead, to: &Sender<InputLine>) {
     while let Ok(Some(line)) = next(from, MOST_BYTES) {
         if to.blocking_send(line).is_err() {
             return;
@@ -33,30 +33,21 @@ fn each(from: &mut impl BufRead, to: &Sender<Line>) {
 }
 
 /// Lines with nothing on them are no messages.
-fn next(from: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
-    let (mut line, mut too_long) = (Vec::new(), false);
+fn next(from: &mut impl BufRead, most: usize) -> io::Result<Option<InputLine>> {
     loop {
-        let ready = match from.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            ready => ready?,
-        };
-        let (end, taken) = match ready.iter().position(|byte| *byte == b'\n') {
-            Some(at) => (true, at + 1),
-            None => (ready.is_empty(), ready.len()),
-        };
-        too_long |= line.len() + taken > most;
-        if !too_long {
-            line.extend_from_slice(&ready[..taken]);
+        let mut line = Vec::new();
+        let read = from.by_ref().take(most as u64 + 1).read_until(b'\n', &mut line)?;
+        if read > most {
+            if !line.ends_with(b"\n") {
+                from.skip_until(b'\n')?;
+            }
+            return Ok(Some(InputLine::TooLong));
         }
-        let at_end = ready.is_empty();
-        from.consume(taken);
-        let is_blank = !too_long && line.iter().all(u8::is_ascii_whitespace);
-        match (end, at_end, is_blank) {
-            (false, ..) => {}
-            (true, true, true) => return Ok(None),
-            (true, false, true) => line.clear(),
-            (true, ..) if too_long => return Ok(Some(Line::TooLong)),
-            (true, ..) => return Ok(Some(Line::Whole(line))),
+        if read == 0 {
+            return Ok(None);
+        }
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Some(InputLine::Whole(line)));
         }
     }
 }
@@ -65,14 +56,14 @@ fn next(from: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
 mod tests {
     use super::*;
 
-    fn all(text: &str, most: usize) -> Vec<Line> {
+    fn all(text: &str, most: usize) -> Vec<InputLine> {
         // A buffer of few bytes, so that lines come in parts.
         let mut from = io::BufReader::with_capacity(3, text.as_bytes());
         std::iter::from_fn(|| next(&mut from, most).unwrap()).collect()
     }
 
-    fn whole(text: &str) -> Line {
-        Line::Whole(text.as_bytes().to_vec())
+    fn whole(text: &str) -> InputLine {
+        InputLine::Whole(text.as_bytes().to_vec())
     }
 
     #[test]
@@ -86,7 +77,7 @@ mod tests {
     #[test]
     fn a_line_that_never_ends_takes_no_memory() {
         let text = format!("{}\nshort\n", "x".repeat(1_000));
-        assert_eq!(all(&text, 10), [Line::TooLong, whole("short\n")]);
-        assert_eq!(all(&"x".repeat(1_000), 10), [Line::TooLong]);
+        assert_eq!(all(&text, 10), [InputLine::TooLong, whole("short\n")]);
+        assert_eq!(all(&"x".repeat(1_000), 10), [InputLine::TooLong]);
     }
 }

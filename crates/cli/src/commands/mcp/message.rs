@@ -3,7 +3,7 @@
 use bethink_api::Problem;
 use serde_json::{Value, json};
 
-use super::lines::Line;
+use super::lines::InputLine;
 
 const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
@@ -14,15 +14,15 @@ const REFUSAL_BYTES: usize = 2_048;
 
 /// A message, as it came and as it reads.
 #[derive(Debug)]
-pub(super) struct Message {
+pub(super) struct RpcMessage {
     pub(super) bytes: Vec<u8>,
     pub(super) value: Value,
     pub(super) method: String,
-    pub(super) kind: Kind,
+    pub(super) kind: MessageKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     Request {
         /// Its id, in a form in which 1 and "1" differ.
         key: String,
@@ -32,10 +32,10 @@ pub(super) enum Kind {
     Answer,
 }
 
-impl Message {
+impl RpcMessage {
     /// The message of a line, or the answer to what is none.
-    pub(super) fn of(line: Line) -> Result<Self, Vec<u8>> {
-        let Line::Whole(bytes) = line else {
+    pub(super) fn of(line: InputLine) -> Result<Self, Vec<u8>> {
+        let InputLine::Whole(bytes) = line else {
             return Err(error(&Value::Null, INVALID_REQUEST, "the line is too long", &Value::Null));
         };
         let parsed = serde_json::from_slice::<Value>(&bytes);
@@ -50,10 +50,10 @@ impl Message {
         let method = value["method"].as_str().unwrap_or_default().to_owned();
         let kind = match (&value["id"], value.get("method")) {
             (_, None) if value.get("result").is_some() || value.get("error").is_some() => {
-                Kind::Answer
+                MessageKind::Answer
             }
-            (Value::Null, Some(_)) if value.get("id").is_none() => Kind::Notification,
-            (id, _) => Kind::Request { key: id.to_string() },
+            (Value::Null, Some(_)) if value.get("id").is_none() => MessageKind::Notification,
+            (id, _) => MessageKind::Request { key: id.to_string() },
         };
         Ok(Self { bytes, value, method, kind })
     }
@@ -110,20 +110,24 @@ fn error(id: &Value, code: i64, message: &str, data: &Value) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Message, Value> {
-        let line = Line::Whole(text.as_bytes().to_vec());
-        Message::of(line).map_err(|answer| serde_json::from_slice(&answer).unwrap())
+    fn of(text: &str) -> Result<RpcMessage, Value> {
+        let line = InputLine::Whole(text.as_bytes().to_vec());
+        RpcMessage::of(line).map_err(|answer| serde_json::from_slice(&answer).unwrap())
     }
 
     #[test]
     fn messages_are_told_apart() {
-        let check = |text: &str, expect: Kind| assert_eq!(of(text).unwrap().kind, expect, "{text}");
-        let request = |key: &str| Kind::Request { key: key.to_owned() };
+        let check =
+            |text: &str, expect: MessageKind| assert_eq!(of(text).unwrap().kind, expect, "{text}");
+        let request = |key: &str| MessageKind::Request { key: key.to_owned() };
         check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, request("1"));
         check(r#"{"jsonrpc":"2.0","id":"1","method":"ping"}"#, request("\"1\""));
         check(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, request("null"));
-        check(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, Kind::Notification);
-        check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Kind::Answer);
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            MessageKind::Notification,
+        );
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, MessageKind::Answer);
         check(r#"{"jsonrpc":"2.0","id":7}"#, request("7"));
     }
 
@@ -138,7 +142,7 @@ mod tests {
                 (Some(code), &Value::Null)
             );
         }
-        assert!(Message::of(Line::TooLong).is_err());
+        assert!(RpcMessage::of(InputLine::TooLong).is_err());
     }
 
     #[test]

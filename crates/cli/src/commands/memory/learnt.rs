@@ -2,44 +2,37 @@
 
 use bethink_api::{ExtractRequest, Extracted, ForgetRequest, Forgotten, LearntMemory};
 use bethink_client::Client;
+use bethink_terminal::words::plural;
+use bethink_terminal::{StyledText, Tone};
 use uuid::Uuid;
 
-use super::project;
-use crate::app::App;
-use crate::args::{ExtractMemory, ForgetMemory};
-use crate::commands::Done;
-use crate::screen::words::plural;
-use crate::screen::{Text, Tone};
+use super::named::TEAM;
+use crate::app::CliApp;
+use crate::failure::Done;
 
-pub(super) async fn extract(app: &mut App, client: &Client, how: &ExtractMemory) -> Done {
+pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_run: bool) -> Done {
     let session = app.session(client, None).await?;
-    let request = ExtractRequest { dry_run: how.dry_run, all: how.all };
-    let done = client.extract(session.id, &request).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&done)?);
-    }
+    let done = client.extract(session.id, &ExtractRequest { dry_run, all }).await?;
+    let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
     for memory in &done.memories {
-        app.screen.line(learnt(memory))?;
+        screen.line(learnt(memory))?;
     }
-    if !app.screen.quiet {
-        for dropped in done.dropped.iter().filter(|dropped| !dropped.statement.is_empty()) {
-            let told = format!("not written, {}: {}", dropped.reason, dropped.statement);
-            app.screen.note(Text::new().dim(told))?;
-        }
-        for words in &done.forget {
-            let told = format!("asked to forget: {words}; bethink memory rm NAME removes a topic");
-            app.screen.note(Text::new().put(Tone::Warn, told))?;
-        }
+    for dropped in done.dropped.iter().filter(|dropped| !dropped.statement.is_empty()) {
+        screen.hint(format!("not written, {}: {}", dropped.reason, dropped.statement))?;
     }
-    Ok(app.screen.note(Text::new().dim(sum(&done, how.all)))?)
+    for words in &done.forget {
+        let told = format!("asked to forget: {words}; bethink memory rm NAME removes a topic");
+        screen.note(StyledText::new().put(Tone::Warn, told))?;
+    }
+    Ok(screen.hint(sum(&done, all))?)
 }
 
-fn learnt(memory: &LearntMemory) -> Text {
+fn learnt(memory: &LearntMemory) -> StyledText {
     let kind = memory.kind.as_ref().map(|kind| format!(" [{kind}]")).unwrap_or_default();
-    let team = if memory.scope == super::TEAM { "team/" } else { "" };
+    let team = if memory.scope == TEAM { "team/" } else { "" };
     let said = memory.statement.as_ref().or(memory.description.as_ref());
     let place = memory.seq.map(|seq| format!("  message {seq}")).unwrap_or_default();
-    Text::new()
+    StyledText::new()
         .put(Tone::Good, format!("{} ", memory.outcome))
         .strong(format!("{team}{}", memory.name))
         .dim(kind)
@@ -62,28 +55,26 @@ fn sum(done: &Extracted, all: bool) -> String {
     format!("{looked} looked at {by}{agent}{dry}")
 }
 
-pub(super) async fn forget(app: &mut App, client: &Client, what: &ForgetMemory) -> Done {
+pub(super) async fn forget(app: &mut CliApp, client: &Client, which: &str, dry_run: bool) -> Done {
     // One that was deleted is known by its whole id alone.
-    let (project_dir, session_id) = match Uuid::parse_str(&what.which) {
-        Ok(id) => (project(app), id),
+    let (project_dir, session_id) = match Uuid::parse_str(which) {
+        Ok(id) => (app.project_dir(), id),
         Err(_) => {
-            let session = app.session(client, Some(&what.which)).await?;
+            let session = app.session(client, Some(which)).await?;
             (session.project_dir, session.id)
         }
     };
-    let request = ForgetRequest { project_dir, session_id, dry_run: what.dry_run };
+    let request = ForgetRequest { project_dir, session_id, dry_run };
     let done = client.forget_session(&request).await?;
-    if app.screen.json {
-        return Ok(app.screen.value(&done)?);
-    }
+    let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
     for file in &done.files {
-        app.screen
-            .line(Text::new().strong(file.name.clone()).dim(format!("  {}", file.outcome)))?;
+        screen
+            .line(StyledText::new().strong(file.name.clone()).dim(format!("  {}", file.outcome)))?;
         for line in &file.lines {
-            app.screen.line(Text::new().put(Tone::Bad, format!("- {line}")))?;
+            screen.line(StyledText::new().put(Tone::Bad, format!("- {line}")))?;
         }
     }
-    Ok(app.screen.note(Text::new().dim(told(&done)))?)
+    Ok(screen.hint(told(&done))?)
 }
 
 fn told(done: &Forgotten) -> String {

@@ -5,24 +5,41 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 use bethink_api::{MemoryWritten, Remember};
+use bethink_client::Client;
 use bethink_client::memories::{Over, TopicRef};
-use bethink_client::{Client, ClientError};
 
-use super::{find, project, scope, topic};
-use crate::app::App;
-use crate::args::{AddMemory, OneMemory, RemoveMemories};
-use crate::commands::{Done, editor};
+use super::named::{find, scope, topic};
+use crate::app::CliApp;
+use crate::args::{self, AddMemory, OfTeam, OneMemory};
+use crate::commands::editor::{self, EditorFile};
 use crate::draw::memory as draw;
-use crate::failure::Failure;
-use crate::screen::Text;
+use crate::failure::{CliFailure, Done};
 
 /// The slug of a refusal because the file is no longer what was read.
 const CONFLICT: &str = "conflict";
 
-pub(super) async fn add(app: &mut App, client: &Client, what: &AddMemory) -> Done {
+/// A sentence that a later session should know.
+pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::RememberArgs) -> Done {
+    let client = app.client().await?;
+    let request = Remember {
+        project_dir: app.project_dir(),
+        text: what.text.join(" "),
+        name: what.name,
+        description: what.description,
+        kind: what.kind,
+        scope: Some(scope(&OfTeam { team: what.team }).to_owned()),
+        session_id: app.named_session(&client).await?,
+    };
+    told(app, &client.remember(&request).await?)
+}
+
+pub(super) async fn add(app: &mut CliApp, client: &Client, what: &AddMemory) -> Done {
     let given = match &what.from {
         Some(file) if file.as_os_str() == "-" => Some(stdin()?),
-        Some(file) => Some(read(file)?),
+        Some(file) => {
+            let read = fs::read_to_string(file);
+            Some(read.map_err(|error| CliFailure::file("read", file, &error))?)
+        }
         None if !std::io::stdin().is_terminal() => {
             Some(stdin()?).filter(|text| !text.trim().is_empty())
         }
@@ -39,25 +56,25 @@ pub(super) async fn add(app: &mut App, client: &Client, what: &AddMemory) -> Don
 
 /// With front matter of its own as it is; else the daemon writes some.
 async fn put_new(
-    app: &App,
+    app: &CliApp,
     client: &Client,
     what: &AddMemory,
     text: String,
-) -> Result<MemoryWritten, Failure> {
+) -> Result<MemoryWritten, CliFailure> {
     if text.trim().is_empty() {
-        return Err(Failure::new("there is nothing in it to remember"));
+        return Err(CliFailure::new("there is nothing in it to remember"));
     }
     let has_header = text.trim_start_matches('\u{feff}').trim_start().starts_with("---");
     if has_header && (what.kind.is_some() || what.description.is_some()) {
         let hint = "write type and description there, or leave --type and --description out";
-        return Err(Failure::hinted("the text has front matter of its own", hint));
+        return Err(CliFailure::hinted("the text has front matter of its own", hint));
     }
     if has_header {
         let topic = topic(app, scope(&what.one.of), &what.one.name);
         return Ok(client.put_topic(&topic, text, &Over::Nothing).await?);
     }
     let new = Remember {
-        project_dir: project(app),
+        project_dir: app.project_dir(),
         text,
         name: Some(what.one.name.clone()),
         description: what.description.clone(),
@@ -68,7 +85,7 @@ async fn put_new(
     Ok(client.remember(&new).await?)
 }
 
-async fn added_in_editor(app: &mut App, client: &Client, what: &AddMemory) -> Done {
+async fn added_in_editor(app: &mut CliApp, client: &Client, what: &AddMemory) -> Done {
     let begun = format!(
         "---\nname: {}\ndescription: {}\ntype: {}\n---\n\n",
         what.one.name,
@@ -81,17 +98,10 @@ async fn added_in_editor(app: &mut App, client: &Client, what: &AddMemory) -> Do
         return Ok(app.screen.note("nothing was written, so nothing is added")?);
     }
     let topic = topic(app, scope(&what.one.of), &what.one.name);
-    match client.put_topic(&topic, text, &Over::Nothing).await {
-        Ok(done) => {
-            draft.discard();
-            told(app, &done)
-        }
-        Err(error) => Err(kept(draft.file(), &topic, &error)),
-    }
+    put(app, client, &topic, draft, text, &Over::Nothing).await
 }
 
-/// The person's text is never lost: what can't be put stays in its file, and the file is named.
-pub(super) async fn edit(app: &mut App, client: &Client, what: &OneMemory) -> Done {
+pub(super) async fn edit(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
     editor::check()?;
     let (topic, before) = find(app, client, what).await?;
     let (draft, text) = editor::edited(app, &topic.name, &before.text)?;
@@ -99,33 +109,34 @@ pub(super) async fn edit(app: &mut App, client: &Client, what: &OneMemory) -> Do
         draft.discard();
         return Ok(app.screen.note("nothing was changed")?);
     }
-    match client.put_topic(&topic, text, &Over::Tag(before.etag)).await {
+    put(app, client, &topic, draft, text, &Over::Tag(before.etag)).await
+}
+
+/// The person's text is never lost: what can't be put stays in its file, and the file is named.
+async fn put(
+    app: &mut CliApp,
+    client: &Client,
+    topic: &TopicRef,
+    draft: EditorFile,
+    text: String,
+    over: &Over,
+) -> Done {
+    match client.put_topic(topic, text, over).await {
         Ok(done) => {
             draft.discard();
             told(app, &done)
         }
-        Err(error) => Err(kept(draft.file(), &topic, &error)),
+        Err(error) => {
+            let newer = format!("bethink memory show {} shows the newer one", topic.name);
+            Err(draft.kept(&error, CONFLICT, &format!("{newer}, and edit begins again from it")))
+        }
     }
 }
 
-fn kept(file: &Path, topic: &TopicRef, error: &ClientError) -> Failure {
-    let file = file.display();
-    let hint = match error.problem().is_some_and(|problem| problem.kind == CONFLICT) {
-        true => format!(
-            "your text is kept in {file}; bethink memory show {} shows the newer one, and edit \
-             begins again from it",
-            topic.name
-        ),
-        false => format!("your text is kept in {file}"),
-    };
-    Failure::hinted(error.to_string(), hint)
-}
-
-pub(super) async fn rm(app: &mut App, client: &Client, what: &RemoveMemories) -> Done {
+pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of: &OfTeam) -> Done {
     let mut removed = Vec::new();
-    for name in &what.names {
-        let one = OneMemory { name: name.clone(), of: what.of.clone() };
-        let (topic, _) = find(app, client, &one).await?;
+    for name in names {
+        let (topic, _) = find(app, client, &OneMemory { name, of: of.clone() }).await?;
         let done = client.remove_topic(&topic).await?;
         if !app.screen.json {
             let back = format!("bethink memory restore {} brings it back", topic.name);
@@ -141,7 +152,7 @@ pub(super) async fn rm(app: &mut App, client: &Client, what: &RemoveMemories) ->
 }
 
 /// What came of a write: where it went, and what its writer should know.
-pub(in crate::commands) fn told(app: &mut App, done: &MemoryWritten) -> Done {
+fn told(app: &mut CliApp, done: &MemoryWritten) -> Done {
     let verb = match done.outcome.as_str() {
         "created" => "remembered as",
         _ => "changed",
@@ -149,29 +160,23 @@ pub(in crate::commands) fn told(app: &mut App, done: &MemoryWritten) -> Done {
     told_as(app, done, verb)
 }
 
-pub(super) fn told_as(app: &mut App, done: &MemoryWritten, verb: &str) -> Done {
-    if app.screen.json {
-        return Ok(app.screen.value(done)?);
-    }
+pub(super) fn told_as(app: &mut CliApp, done: &MemoryWritten, verb: &str) -> Done {
+    let Some(screen) = app.screen.unless_json(done)? else { return Ok(()) };
     match done.outcome.as_str() {
-        "same" => app.screen.note(format!("{} says that already", done.path))?,
-        _ if app.screen.quiet => app.screen.line(done.name.clone())?,
+        "same" => screen.note(format!("{} says that already", done.path))?,
+        _ if screen.quiet => screen.line(done.name.clone())?,
         _ => {
-            app.screen.line(draw::written(verb, done))?;
-            app.screen.note(Text::new().dim(done.path.clone()))?;
+            screen.line(draw::written(verb, done))?;
+            screen.hint(done.path.clone())?;
         }
     }
-    draw::warnings(&mut app.screen, &done.warnings)
+    draw::warnings(screen, &done.warnings)
 }
 
-fn read(file: &Path) -> Result<String, Failure> {
-    fs::read_to_string(file).map_err(|error| Failure::file("read", file, &error))
-}
-
-fn stdin() -> Result<String, Failure> {
+fn stdin() -> Result<String, CliFailure> {
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
-        .map_err(|error| Failure::file("read", Path::new("stdin"), &error))?;
+        .map_err(|error| CliFailure::file("read", Path::new("stdin"), &error))?;
     Ok(text)
 }

@@ -139,6 +139,7 @@ function about(memory: Memory): Child {
 }
 
 export function sourceWords(source: Source): Child {
+  if (source.session === "") return ["Added by ", source.strategy === "person" ? "you" : "an agent", source.time !== "" && [", ", time(source.time, true)]];
   // The daemon's own ids are of version 7; clients have ids of their own.
   const known = /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(source.session);
   const by = source.strategy === "" ? "" : ` ${authorWords(source.strategy)}`;

@@ -75,11 +75,13 @@ class Timeline {
       get<{ collapses: Collapse[] }>(`/v1/sessions/${this.#id}/collapses`, this.#context.signal),
       get<{ decisions: Decided[] }>(`/v1/sessions/${this.#id}/decisions`, this.#context.signal),
     ]);
-    this.#track = new Track(lastSeq, compactions, collapses, decisions);
+    // Messages may have come while these were read; a shorter list would move what somebody is reading.
+    const last = Math.max(lastSeq, this.#track.lastSeq);
+    this.#track = new Track(last, compactions, collapses, decisions);
     this.#list.count = this.#track.rows;
     this.#list.refresh();
-    this.#sum.textContent = lastSeq === 0 ? "" : this.#track.words();
-    if (lastSeq === 0) this.#sum.replaceChildren(empty("No messages yet."));
+    this.#sum.textContent = last === 0 ? "" : this.#track.words();
+    if (last === 0) this.#sum.replaceChildren(empty("No messages yet."));
   }
 
   #hear(): void {

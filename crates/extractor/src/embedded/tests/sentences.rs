@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn teaches(kind: Kind, sentences: &[&str]) {
+fn teaches(kind: MemoryKind, sentences: &[&str]) {
     let mut missed = Vec::new();
     for sentence in sentences {
         let found = learnt(sentence);
@@ -26,7 +26,7 @@ fn teach_nothing(sentences: &[&str]) {
 #[test]
 fn feedback() {
     teaches(
-        Kind::Feedback,
+        MemoryKind::Feedback,
         &[
             "Always run the linter before committing.",
             "no, never force-push to shared branches",
@@ -61,7 +61,7 @@ fn feedback() {
 #[test]
 fn who_the_user_is() {
     teaches(
-        Kind::User,
+        MemoryKind::User,
         &[
             "I'm a data scientist.",
             "btw I am a backend developer with ten years of Go",
@@ -85,7 +85,7 @@ fn who_the_user_is() {
 #[test]
 fn the_project() {
     teaches(
-        Kind::Project,
+        MemoryKind::Project,
         &[
             "We use pnpm in this repo.",
             "here we never squash merges",
@@ -117,7 +117,7 @@ fn the_project() {
 #[test]
 fn references() {
     teaches(
-        Kind::Reference,
+        MemoryKind::Reference,
         &[
             "The API docs are at https://docs.acme.test/v2",
             "our dashboards are at https://grafana.acme.test/d/12",
@@ -132,7 +132,7 @@ fn references() {
 #[test]
 fn asked_for() {
     teaches(
-        Kind::Project,
+        MemoryKind::Project,
         &[
             "Remember that the importer runs twice a day.",
             "please remember: the vendor closes at five",
@@ -140,16 +140,19 @@ fn asked_for() {
         ],
     );
     teaches(
-        Kind::Feedback,
+        MemoryKind::Feedback,
         &["remember to run the formatter", "Remember: never touch generated files"],
     );
-    teaches(Kind::User, &["remember that I am a nurse", "Remember my cluster account is otter"]);
+    teaches(
+        MemoryKind::User,
+        &["remember that I am a nurse", "Remember my cluster account is otter"],
+    );
 }
 
 #[test]
 fn other_languages() {
     teaches(
-        Kind::Feedback,
+        MemoryKind::Feedback,
         &[
             "Ab jetzt bitte alle Commits signieren.",
             "Bitte antworte auf Deutsch.",
@@ -173,7 +176,7 @@ fn other_languages() {
         ],
     );
     teaches(
-        Kind::User,
+        MemoryKind::User,
         &[
             "Ich bin Softwareentwickler",
             "Je m'appelle Ada",
@@ -182,7 +185,7 @@ fn other_languages() {
         ],
     );
     teaches(
-        Kind::Project,
+        MemoryKind::Project,
         &[
             "Wir nutzen hier nur pnpm",
             "Wir haben uns gegen ein ORM entschieden.",

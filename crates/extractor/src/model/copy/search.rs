@@ -3,16 +3,15 @@
 use regex::{Regex, RegexBuilder};
 
 use super::MemoryCopy;
-use crate::model::spot::Spot;
+use crate::model::spot::MemorySpot;
 
 /// Compiled size of a model's pattern: searching takes time linear in the text, compiling does not.
 const PATTERN_BYTES: usize = 256 * 1024;
-/// Lines that a search answers with.
 const MOST_LINES: usize = 200;
 
 impl MemoryCopy {
     /// `file:line` of each line below `below` that holds `pattern`.
-    pub fn grep(&self, dir: &str, pattern: &str, below: &Spot) -> Result<String, String> {
+    pub fn grep(&self, dir: &str, pattern: &str, below: &MemorySpot) -> Result<String, String> {
         let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
         let pattern = built.or_else(|_| Regex::new(&regex::escape(pattern)));
         let pattern = pattern.map_err(|_| "the pattern is too large".to_owned())?;
@@ -25,38 +24,31 @@ impl MemoryCopy {
     }
 
     /// Paths below `below` whose names look like `pattern`, or all of them.
-    pub fn list(&self, dir: &str, pattern: Option<&str>, below: &Spot) -> Result<String, String> {
-        let pattern = match pattern {
-            Some(pattern) => {
-                Some(wildcards(pattern).ok_or("the pattern can't be understood: use * and ?")?)
-            }
-            None => None,
-        };
+    pub fn list(
+        &self,
+        dir: &str,
+        pattern: Option<&str>,
+        below: &MemorySpot,
+    ) -> Result<String, String> {
+        let pattern = pattern
+            .map(|pattern| wildcards(pattern).ok_or("the pattern can't be understood: use * and ?"))
+            .transpose()?;
         let looks = |file: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(file));
         let found = self.files(below).into_iter().filter(|(file, _)| looks(file));
         Ok(told(found.map(|(file, _)| format!("{dir}/{file}")).collect()))
     }
 
     /// Files below a place, relative to the directory, with their texts.
-    fn files(&self, below: &Spot) -> Vec<(String, &str)> {
-        let own = self.topics.iter().map(|(name, entry)| (name.file(), entry.now.as_str()));
-        let team = self
-            .team
-            .iter()
-            .map(|(name, entry)| (format!("team/{}", name.file()), entry.now.as_str()));
-        let indexes = [("MEMORY.md", &self.index), ("team/MEMORY.md", &self.team_index)];
-        let indexes = indexes.into_iter().filter(|(_, text)| !text.is_empty());
-        let indexes = indexes.map(|(file, text)| (file.to_owned(), text.as_str()));
-        let all = indexes.chain(own).chain(team);
-        let is_below = |file: &str| match below {
-            Spot::Directory => true,
-            Spot::TeamDirectory => file.starts_with("team/"),
-            Spot::Index => file == "MEMORY.md",
-            Spot::TeamIndex => file == "team/MEMORY.md",
-            Spot::Topic(name) => file == name.file(),
-            Spot::TeamTopic(name) => file == format!("team/{}", name.file()),
+    fn files(&self, below: &MemorySpot) -> Vec<(String, &str)> {
+        let is_below = |spot: &MemorySpot| match below {
+            MemorySpot::Directory => true,
+            MemorySpot::TeamDirectory => {
+                matches!(spot, MemorySpot::TeamIndex | MemorySpot::TeamTopic(_))
+            }
+            below => spot == below,
         };
-        all.filter(|(file, _)| is_below(file)).collect()
+        let files = self.files.iter().filter(|(spot, _)| is_below(spot));
+        files.map(|(spot, file)| (spot.path(), file.now.as_str())).collect()
     }
 }
 

@@ -115,7 +115,7 @@ fn is_within(changed: &Changed) -> bool {
 
 #[test]
 fn of_ten_thousand_calls_none_has_an_effect_outside() {
-    let desk = Arc::new(Desk::new(table(false), memory()));
+    let desk = Arc::new(ExtractionDesk::new(table(false), memory()));
     let mut dice = Dice(11);
     let answers = (0..ANSWERS).map(|n| {
         let calls: Vec<String> = (0..CALLS).map(|i| one(&mut dice, n * CALLS + i)).collect();
@@ -127,7 +127,7 @@ fn of_ten_thousand_calls_none_has_an_effect_outside() {
     let changed = copy.changed(&source());
     assert!(changed.iter().all(is_within), "{changed:?}");
     assert_eq!(copy.proposed(&source()), []);
-    assert_eq!(copy.read(&Spot::Index), Ok("# Index\n- [fog](fog.md)\n"));
+    assert_eq!(copy.read(&MemorySpot::Index), Ok("# Index\n- [fog](fog.md)\n"));
     // Both kinds really occurred.
     assert!(changed.len() >= 4, "{changed:?}");
     assert!((5_000..9_500).contains(&done.denials.len()), "{}", done.denials.len());
@@ -135,7 +135,7 @@ fn of_ten_thousand_calls_none_has_an_effect_outside() {
 
 #[test]
 fn as_text_it_gets_no_further() {
-    let desk = Desk::new(table(false), memory());
+    let desk = ExtractionDesk::new(table(false), memory());
     let mut dice = Dice(3);
     let topic = "---\ndescription: y\ntype: user\n---\n\nx\n";
     let mut refused = 0;

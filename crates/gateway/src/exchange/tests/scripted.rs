@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
-use bethink_daemon::{Heard, Outcome, Prompt, Refusal, Result, Told};
 use bethink_harness::http::connect;
 use bethink_harness::{Answer, Client, Request, until};
 use bethink_model_server::{Script, Seen, Server};
+use bethink_service::{Result, ServiceError};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -20,27 +20,30 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tower::ServiceExt;
 
-use crate::memory::{Memory, Plan};
-use crate::router::router;
+use crate::conversation::{
+    AnswerOutcome, GatewayRequest, PreparedPrompt, ProviderResponse, UpstreamPrompt,
+};
+use crate::planner::PromptPlanner;
+use crate::router::routes;
 
 /// What a memory is to say, and what it heard.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    pub(super) prompts: Mutex<VecDeque<Prompt>>,
+    pub(super) prompts: Mutex<VecDeque<UpstreamPrompt>>,
     pub(super) smaller: Smaller,
-    pub(super) fails: Option<Refusal>,
+    pub(super) fails: Option<ServiceError>,
     pub(super) hangs: bool,
     pub(super) thinking: AtomicBool,
     pub(super) tickets: AtomicU32,
-    pub(super) heard: Mutex<Vec<(u32, Outcome)>>,
+    pub(super) heard: Mutex<Vec<(u32, AnswerOutcome)>>,
 }
 
 /// Prompts in place of refused ones.
 #[derive(Debug, Default)]
-pub(super) struct Smaller(Mutex<VecDeque<Prompt>>);
+pub(super) struct Smaller(Mutex<VecDeque<UpstreamPrompt>>);
 
-impl<const N: usize> From<[Prompt; N]> for Smaller {
-    fn from(prompts: [Prompt; N]) -> Self {
+impl<const N: usize> From<[UpstreamPrompt; N]> for Smaller {
+    fn from(prompts: [UpstreamPrompt; N]) -> Self {
         Self(Mutex::new(prompts.into()))
     }
 }
@@ -55,7 +58,7 @@ impl Drop for Thinking<'_> {
 }
 
 impl Memo {
-    pub(super) fn saying<const N: usize>(prompts: [Prompt; N]) -> Self {
+    pub(super) fn saying<const N: usize>(prompts: [UpstreamPrompt; N]) -> Self {
         Self { prompts: Mutex::new(prompts.into()), ..Self::default() }
     }
 
@@ -64,14 +67,14 @@ impl Memo {
     }
 
     /// Ticket and end of each answer; waits for so many.
-    pub(super) fn ends(&self, count: usize) -> Vec<(u32, Outcome)> {
+    pub(super) fn ends(&self, count: usize) -> Vec<(u32, AnswerOutcome)> {
         let all = || self.heard.lock().unwrap().clone();
         until(Duration::from_secs(5), || Some(all()).filter(|all| all.len() >= count));
         all()
     }
 
-    fn next(&self) -> Prompt {
-        self.prompts.lock().unwrap().pop_front().unwrap_or(Prompt::Unchanged)
+    fn next(&self) -> UpstreamPrompt {
+        self.prompts.lock().unwrap().pop_front().unwrap_or(UpstreamPrompt::Unchanged)
     }
 
     fn ticket(&self) -> u32 {
@@ -79,10 +82,10 @@ impl Memo {
     }
 }
 
-impl Memory for Arc<Memo> {
+impl PromptPlanner for Arc<Memo> {
     type Ticket = u32;
 
-    async fn prepare(&self, _: Told) -> Result<Plan<u32>> {
+    async fn prepare(&self, _: GatewayRequest) -> Result<PreparedPrompt<u32>> {
         self.thinking.store(true, Ordering::SeqCst);
         let thinking = Thinking(&self.thinking);
         if self.hangs {
@@ -91,22 +94,22 @@ impl Memory for Arc<Memo> {
         drop(thinking);
         match &self.fails {
             Some(refusal) => Err(refusal.clone()),
-            None => Ok(Plan { ticket: self.ticket(), prompt: self.next() }),
+            None => Ok(PreparedPrompt { ticket: self.ticket(), prompt: self.next() }),
         }
     }
 
-    async fn count(&self, _: Told) -> Result<Prompt> {
+    async fn count(&self, _: GatewayRequest) -> Result<UpstreamPrompt> {
         Ok(self.next())
     }
 
-    async fn refused(&self, _: &u32, _: u16, _: &str) -> Result<Option<Plan<u32>>> {
+    async fn refused(&self, _: &u32, _: u16, _: &str) -> Result<Option<PreparedPrompt<u32>>> {
         let next = self.smaller.0.lock().unwrap().pop_front();
-        Ok(next.map(|prompt| Plan { ticket: self.ticket(), prompt }))
+        Ok(next.map(|prompt| PreparedPrompt { ticket: self.ticket(), prompt }))
     }
 
     fn accepted(&self, _: &u32) {}
 
-    fn heard(&self, ticket: u32, heard: Heard) {
+    fn heard(&self, ticket: u32, heard: ProviderResponse) {
         self.heard.lock().unwrap().push((ticket, heard.outcome));
     }
 }
@@ -127,7 +130,7 @@ impl World {
         settings.openai_url = server.url();
         settings.anthropic_key_command = "echo key".to_owned();
         settings.openai_key_command = "echo key".to_owned();
-        let routes = router(memo.clone(), &settings);
+        let routes = routes(memo.clone(), &settings);
         let (stop, stopped) = oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || {

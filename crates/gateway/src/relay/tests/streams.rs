@@ -3,14 +3,14 @@
 use bethink_harness::Rng;
 use serde_json::{Value, json};
 
-use crate::wire::Wire;
+use bethink_model_http::Provider;
 
 /// Texts with characters of every length, escapes, and what looks like framing.
 const TEXTS: [&str; 8] =
     ["hi", "é中😀", "a\"b\\c", "line\nline", "data: x\n\n", "\u{7f}\t", " ", "tail\r"];
 
 pub(super) struct Stream {
-    pub(super) wire: Wire,
+    pub(super) wire: Provider,
     pub(super) bytes: Vec<u8>,
     /// The content in our vocabulary.
     pub(super) content: Value,
@@ -78,7 +78,7 @@ fn pieces(text: &str, rng: &mut Rng) -> Vec<String> {
     chars.chunks(3 + rng.below(14)).map(|piece| piece.iter().collect()).collect()
 }
 
-fn anthropic(rng: &mut Rng) -> (Wire, Vec<(String, String)>, Value) {
+fn anthropic(rng: &mut Rng) -> (Provider, Vec<(String, String)>, Value) {
     let mut events = Vec::new();
     let mut push = |data: Value| {
         let name = data["type"].as_str().unwrap_or_default().to_owned();
@@ -105,7 +105,7 @@ fn anthropic(rng: &mut Rng) -> (Wire, Vec<(String, String)>, Value) {
     push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "vendor": 1},
         "usage": {"output_tokens": 12}}));
     push(json!({"type": "message_stop"}));
-    (Wire::Anthropic, events, json!(content))
+    (Provider::Anthropic, events, json!(content))
 }
 
 /// A block as it starts, what is added to it, and what it is in the end.
@@ -146,7 +146,7 @@ fn block(index: usize, rng: &mut Rng) -> (Value, Vec<Value>, Value) {
     }
 }
 
-fn openai(rng: &mut Rng) -> (Wire, Vec<(String, String)>, Value) {
+fn openai(rng: &mut Rng) -> (Provider, Vec<(String, String)>, Value) {
     let mut events = Vec::new();
     let mut push = |delta: Value, finish: Value| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
@@ -184,5 +184,5 @@ fn openai(rng: &mut Rng) -> (Wire, Vec<(String, String)>, Value) {
         json!({"id": "chatcmpl-1", "choices": [], "usage": usage}).to_string(),
     ));
     events.push((String::new(), "[DONE]".to_owned()));
-    (Wire::OpenAi, events, json!(content))
+    (Provider::OpenAi, events, json!(content))
 }

@@ -1,4 +1,4 @@
-use bethink_model::{Class, Stop};
+use bethink_model::{ErrorClass, Stop};
 
 use super::*;
 
@@ -7,18 +7,18 @@ const END: &str =
     r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}"#;
 const STOP: &str = r#"{"type":"message_stop"}"#;
 
-fn play(events: &[&str]) -> Result<Reply, Trouble> {
+fn play(events: &[&str]) -> Result<Reply, ProviderTrouble> {
     let mut stream = Events::default();
     for data in events {
-        let event = Event { data: (*data).to_owned(), ..Event::default() };
-        if stream.take(&event)? == Taken::Last {
+        let event = SseEvent { data: (*data).to_owned(), ..SseEvent::default() };
+        if stream.take(&event)? == DeltaTaken::Last {
             break;
         }
     }
     stream.end()
 }
 
-fn blocks(middle: &[&str]) -> Result<Vec<String>, Trouble> {
+fn blocks(middle: &[&str]) -> Result<Vec<String>, ProviderTrouble> {
     let events = [&[START], middle, &[END, STOP]].concat();
     let reply = play(&events)?;
     Ok(reply.content.iter().map(|block| block.as_str().to_owned()).collect())
@@ -107,6 +107,9 @@ fn events_out_of_order_are_no_answer() {
         vec![START, "x", END, STOP],
     ] {
         let found = play(&events);
-        assert!(matches!(found, Err(Trouble::Found(Class::Broken, _))), "{events:?}: {found:?}");
+        assert!(
+            matches!(found, Err(ProviderTrouble::Found(ErrorClass::Broken, _))),
+            "{events:?}: {found:?}"
+        );
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bethink_model::{Hearer, Model, ModelError, Reply, Request};
-use bethink_model_http::{Endpoint, KeySource, Limits, Provider, open};
+use bethink_model::{ModelError, ModelRequest, Reply};
+use bethink_model_http::{Endpoint, HttpLimits, KeySource, Provider, open};
 use bethink_transcript::{PromptMessage, Seq, ValidPrompt};
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -80,7 +80,7 @@ impl Canned {
         Endpoint {
             base_url: self.base.clone(),
             key: KeySource::None,
-            limits: Limits { idle: Duration::from_secs(20), ..Limits::default() },
+            limits: HttpLimits { idle: Duration::from_secs(20), ..HttpLimits::default() },
             ..Endpoint::own(provider)
         }
     }
@@ -121,9 +121,9 @@ async fn play(mut socket: TcpStream, script: Script) {
     }
 }
 
-pub(crate) fn request() -> Request {
+pub(crate) fn request() -> ModelRequest {
     let prompt = ValidPrompt::check(vec![PromptMessage::said("hi", Seq(1), 1)]).unwrap();
-    Request {
+    ModelRequest {
         model: "m-1".into(),
         system: Bytes::from_static(br#"[{"type":"text","text":"be brief"}]"#),
         tools: Bytes::from_static(b"[]"),
@@ -133,52 +133,18 @@ pub(crate) fn request() -> Request {
     }
 }
 
-/// Keeps what it hears.
-#[derive(Default)]
-pub(crate) struct Ear(Mutex<String>);
-
-impl Hearer for Ear {
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn text(&self, piece: &str) {
-        self.0.lock().unwrap().push_str(piece);
-    }
-}
-
-impl Ear {
-    pub(crate) fn heard(&self) -> String {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-/// One call, and what was heard of it.
-pub(crate) async fn call(endpoint: &Endpoint) -> (Result<Reply, ModelError>, String) {
-    let model = open(endpoint).unwrap();
-    call_on(&*model).await
-}
-
-pub(crate) async fn call_on(model: &dyn Model) -> (Result<Reply, ModelError>, String) {
-    let ear = Ear::default();
-    let result = model.call(&request(), &ear).await;
-    (result, ear.heard())
+pub(crate) async fn call(endpoint: &Endpoint) -> Result<Reply, ModelError> {
+    open(endpoint).unwrap().call(&request()).await
 }
 
 /// One call to a server that plays `script`.
-pub(crate) async fn asked(
-    provider: Provider,
-    script: Script,
-) -> (Result<Reply, ModelError>, String) {
+pub(crate) async fn asked(provider: Provider, script: Script) -> Result<Reply, ModelError> {
     let server = Canned::start(vec![script]).await;
     call(&server.endpoint(provider)).await
 }
 
 pub(crate) async fn error(provider: Provider, script: Script) -> ModelError {
-    let (result, heard) = asked(provider, script).await;
-    let error = result.unwrap_err();
-    assert_eq!(error.heard, !heard.is_empty(), "{error:?} after {heard:?}");
-    error
+    asked(provider, script).await.unwrap_err()
 }
 
 /// What a reply says, to compare.

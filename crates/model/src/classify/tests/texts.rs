@@ -1,13 +1,13 @@
 //! What providers really say, and what it comes to.
 
 use super::check;
-use crate::error::Class;
+use crate::error::ErrorClass;
 
 const INVALID: &str = "invalid_request_error";
 
 #[test]
 fn anthropic() {
-    use Class::*;
+    use ErrorClass::*;
     let check = |status, kind, message, class, figures| {
         check(status, kind, "", message, class, figures);
     };
@@ -177,7 +177,7 @@ fn anthropic() {
 
 #[test]
 fn bedrock() {
-    use Class::*;
+    use ErrorClass::*;
     let check = |status, kind, message, class, figures| {
         check(status, kind, "", message, class, figures);
     };
@@ -219,7 +219,7 @@ fn bedrock() {
 
 #[test]
 fn openai() {
-    use Class::*;
+    use ErrorClass::*;
     check(
         400,
         INVALID,
@@ -347,7 +347,7 @@ fn openai() {
 
 #[test]
 fn other_providers() {
-    use Class::*;
+    use ErrorClass::*;
     let check = |status, kind, message, class, figures| {
         check(status, kind, "", message, class, figures);
     };

@@ -1,0 +1,86 @@
+//! A topic by the name that a person gives it, and where it belongs.
+
+use bethink_api::Memory;
+use bethink_client::memories::{TopicRef, TopicText};
+use bethink_client::{Client, ClientError};
+
+use crate::app::CliApp;
+use crate::args::{OfTeam, OneMemory};
+use crate::failure::CliFailure;
+
+const PRIVATE: &str = "private";
+pub(super) const TEAM: &str = "team";
+/// The slug of a refusal because there is no such topic.
+const NOT_FOUND: &str = "not_found";
+
+pub(super) async fn all(
+    client: &Client,
+    project_dir: &str,
+    scope: Option<&str>,
+) -> Result<Vec<Memory>, CliFailure> {
+    let (mut all, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let page = client.memories(project_dir, scope, cursor.as_deref()).await?;
+        all.extend(page.memories);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return Ok(all);
+        }
+    }
+}
+
+pub(super) fn scope(of: &OfTeam) -> &'static str {
+    if of.team { TEAM } else { PRIVATE }
+}
+
+pub(super) fn topic(app: &CliApp, scope: &str, name: &str) -> TopicRef {
+    TopicRef { project_dir: app.project_dir(), scope: scope.to_owned(), name: name.to_owned() }
+}
+
+/// A topic by its name: one's own before the team's, unless the team's is asked for.
+pub(super) async fn find(
+    app: &CliApp,
+    client: &Client,
+    one: &OneMemory,
+) -> Result<(TopicRef, TopicText), CliFailure> {
+    let own = topic(app, scope(&one.of), &one.name);
+    let missing = match client.topic(&own).await {
+        Ok(text) => return Ok((own, text)),
+        Err(error) => error,
+    };
+    if one.of.team || !is_missing(&missing) {
+        return Err(missing.into());
+    }
+    let shared = topic(app, TEAM, &one.name);
+    match client.topic(&shared).await {
+        Ok(text) => Ok((shared, text)),
+        Err(error) if is_missing(&error) => Err(unknown(app, client, &one.name).await?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The same for a topic that may be gone: its versions are still there.
+pub(super) async fn known(app: &CliApp, client: &Client, one: &OneMemory) -> TopicRef {
+    let found = find(app, client, one).await;
+    found.map_or_else(|_| topic(app, scope(&one.of), &one.name), |(topic, _)| topic)
+}
+
+fn is_missing(error: &ClientError) -> bool {
+    error.problem().is_some_and(|problem| problem.kind == NOT_FOUND)
+}
+
+/// With the names that are like it.
+async fn unknown(app: &CliApp, client: &Client, name: &str) -> Result<CliFailure, CliFailure> {
+    let wanted = name.trim_end_matches(".md").to_lowercase();
+    let names = all(client, &app.project_dir(), None).await?;
+    let like = |memory: &&Memory| {
+        let known = memory.name.to_lowercase();
+        known.contains(&wanted) || wanted.contains(&known)
+    };
+    let names: Vec<_> = names.iter().filter(like).map(|memory| memory.name.clone()).collect();
+    let hint = match names.as_slice() {
+        [] => "bethink memory ls lists the topics".to_owned(),
+        some => format!("did you mean {}?", some[..some.len().min(3)].join(", ")),
+    };
+    Ok(CliFailure::hinted(format!("no topic is called {name:?}"), hint))
+}

@@ -1,0 +1,156 @@
+//! The stage of a prompt that uses staged spans: which are shown as their texts from now on, and which are written at
+//! once because nobody can wait.
+
+use bethink_api::StageReport;
+use bethink_transcript::{CollapseId, Seq};
+
+use crate::collapse::{
+    BLOCK_PERCENT, COMMIT_PERCENT, CollapseExtent, Stretch, UNTIL_PERCENT, WORTH_PERCENT, choose,
+    stretches,
+};
+use crate::decision::{Collapsed, Decision, Decisions};
+use crate::history::History;
+use crate::thresholds::WindowThresholds;
+
+/// How full the window is: tokens as they are counted, and as they were estimated.
+#[derive(Clone, Copy, Debug)]
+pub struct Fill {
+    pub tokens: u64,
+    pub estimated: u64,
+}
+
+impl Fill {
+    /// Counted tokens in the unit of the estimate.
+    pub fn estimate(&self, counted: u64) -> u64 {
+        let wide = u128::from(counted) * u128::from(self.estimated.max(1))
+            / u128::from(self.tokens.max(1));
+        u64::try_from(wide).unwrap_or(u64::MAX)
+    }
+}
+
+/// A span that has a text and is not shown as it yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StagedSpan {
+    pub id: CollapseId,
+    pub first: Seq,
+    pub last: Seq,
+    pub text: String,
+    pub tokens: u64,
+    pub tokens_before: u64,
+    pub strategy: String,
+}
+
+/// What a session's spans offer to a prompt.
+pub struct CollapsePolicy<'a> {
+    pub staged: Vec<StagedSpan>,
+    /// Writes a text for a stretch; `None` where it would not be shorter.
+    pub write: &'a dyn Fn(Stretch) -> Option<StagedSpan>,
+}
+
+impl std::fmt::Debug for CollapsePolicy<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CollapsePolicy").field("staged", &self.staged.len()).finish_non_exhaustive()
+    }
+}
+
+/// Spans to be shown from now on.
+#[derive(Clone, Debug)]
+pub struct CollapsePlan {
+    /// All that are staged, with those that were only just written.
+    pub spans: Vec<StagedSpan>,
+    pub chosen: Vec<CollapseId>,
+    pub stage: StageReport,
+    freed: u64,
+}
+
+impl CollapsePlan {
+    pub fn is_chosen(&self, span: &StagedSpan) -> bool {
+        self.chosen.contains(&span.id)
+    }
+
+    /// The decisions that show them; `last` is the newest message.
+    pub fn records(&self, last: Seq) -> Vec<Decision> {
+        let chosen = self.chosen.iter().filter_map(|id| self.spans.iter().find(|s| s.id == *id));
+        chosen.map(|span| Decision::Collapsed(shown(span, last))).collect()
+    }
+}
+
+/// The stage of a prompt; `None` where it is not due, or would free too little.
+pub fn plan_collapse(
+    history: &History,
+    decisions: &Decisions,
+    thresholds: &WindowThresholds,
+    fill: Fill,
+    policy: &CollapsePolicy<'_>,
+) -> Option<CollapsePlan> {
+    let effective = thresholds.effective;
+    let is_over = |tokens: u64, percent: u64| tokens * 100 >= effective * percent;
+    if !is_over(fill.tokens, COMMIT_PERCENT) {
+        return None;
+    }
+    let window = fill.estimate(effective);
+    let wanted = fill.estimate(fill.tokens.saturating_sub(effective * UNTIL_PERCENT / 100));
+    let mut spans = policy.staged.clone();
+    let offered: Vec<Collapsed> = spans.iter().map(|span| shown(span, Seq::ZERO)).collect();
+    let (_, freed) = choose(history, decisions, &offered, window, wanted);
+    let enough = fill.estimate(fill.tokens * 100 - effective * COMMIT_PERCENT) / 100;
+    if is_over(fill.tokens, BLOCK_PERCENT) && freed < enough {
+        // Nobody can wait for the background any more.
+        let known: Vec<(Seq, Seq)> = spans.iter().map(|span| (span.first, span.last)).collect();
+        let missing = stretches(history, decisions, &known, window, CollapseExtent::Any);
+        spans.extend(missing.into_iter().filter_map(|stretch| (policy.write)(stretch)));
+    }
+    let why = format!("the prompt reached {COMMIT_PERCENT}% of the effective window");
+    plan_of(history, decisions, spans, window, wanted, why)
+        .filter(|plan| plan.freed * 100 >= window * WORTH_PERCENT)
+}
+
+/// All that is staged: the provider says that the prompt is too long. `None` when that changes nothing.
+pub fn drain_collapses(
+    history: &History,
+    decisions: &Decisions,
+    thresholds: &WindowThresholds,
+    fill: Fill,
+    staged: Vec<StagedSpan>,
+) -> Option<CollapsePlan> {
+    let window = fill.estimate(thresholds.effective);
+    let why = "the provider refused a prompt that was too long".to_owned();
+    plan_of(history, decisions, staged, window, u64::MAX, why)
+}
+
+fn plan_of(
+    history: &History,
+    decisions: &Decisions,
+    spans: Vec<StagedSpan>,
+    window: u64,
+    wanted: u64,
+    why: String,
+) -> Option<CollapsePlan> {
+    let offered: Vec<Collapsed> = spans.iter().map(|span| shown(span, Seq::ZERO)).collect();
+    let (chosen, freed) = choose(history, decisions, &offered, window, wanted);
+    if chosen.is_empty() {
+        return None;
+    }
+    let after: u64 = chosen.iter().map(|span| u64::from(span.tokens)).sum();
+    let stage = StageReport {
+        stage: "collapse".to_owned(),
+        tokens_before: after + freed,
+        tokens_after: after,
+        touched: chosen.iter().map(|s| format!("messages {} to {}", s.first, s.last)).collect(),
+        why,
+    };
+    let chosen = chosen.iter().map(|span| span.id).collect();
+    Some(CollapsePlan { spans, chosen, stage, freed })
+}
+
+/// The span as prompts show it from now on.
+fn shown(span: &StagedSpan, made_after: Seq) -> Collapsed {
+    Collapsed {
+        id: span.id,
+        first: span.first,
+        last: span.last,
+        text: span.text.clone(),
+        tokens: u32::try_from(span.tokens).unwrap_or(u32::MAX),
+        made_after,
+    }
+}

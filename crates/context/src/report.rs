@@ -1,0 +1,190 @@
+//! What is said of a prompt: tokens by part, thresholds, stages, what of the last prompt still holds.
+
+use bethink_api as api;
+use bethink_api::{StageReport, TodoStatus};
+use bethink_transcript::ValidPrompt;
+use bethink_transcript::arrange::Repair;
+
+use crate::decision::Decisions;
+use crate::measure::{Measure, Parting, PromptShape};
+use crate::session::SessionState;
+use crate::system_tools::SystemAndTools;
+use crate::view::View;
+
+const TOLD_REPAIRS: usize = 20;
+
+/// A prompt and all that its report is made from.
+pub(crate) struct ReportInput<'a> {
+    pub(crate) state: &'a SessionState,
+    pub(crate) decisions: &'a Decisions,
+    pub(crate) around: &'a SystemAndTools,
+    pub(crate) stages: &'a [StageReport],
+    /// The view, whose messages are the prompt's by now.
+    pub(crate) shown: &'a View,
+    pub(crate) prompt: &'a ValidPrompt,
+    pub(crate) shape: &'a PromptShape,
+    pub(crate) size: Measure,
+    /// Tokens at which a compaction is due.
+    pub(crate) compacts_at: u64,
+    pub(crate) cache: api::CacheReport,
+}
+
+pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
+    let ReportInput { state, decisions, stages, shown, prompt, size, .. } = input;
+    let fixed = input.around.tokens;
+    let thresholds = state.thresholds;
+    let messages = prompt.tokens();
+    let memory = memory_tokens(decisions);
+    let parting = state.shape.as_ref().map(|before| input.shape.parting(before));
+    let cached = parting.map_or(0, |p| {
+        p.stable_tokens + if p.system_changed || p.tools_changed { 0 } else { fixed.total() }
+    });
+    let estimated = (messages + fixed.total()).max(1);
+    // The parts in the unit of the whole.
+    let counted = |tokens| size.calibration.apply(tokens);
+    let changed_by = parting.and_then(|p| match p {
+        Parting { system_changed: true, .. } => Some("system"),
+        Parting { tools_changed: true, .. } => Some("tools"),
+        _ => p.first_changed.map(|_| changed_by(stages, state, decisions)),
+    });
+    api::ContextReport {
+        tokens: size.tokens,
+        parts: api::PartTokens {
+            system: counted(fixed.system),
+            instructions: counted(fixed.instructions),
+            memory: counted(fixed.memory + memory),
+            tools: counted(fixed.tools),
+            summary: counted(shown.summary_tokens),
+            attachments: counted(shown.attachment_tokens.saturating_sub(memory)),
+            tail: counted(messages.saturating_sub(shown.summary_tokens + shown.attachment_tokens)),
+        },
+        thresholds: thresholds_out(state),
+        remaining: input.compacts_at.saturating_sub(size.tokens),
+        percent: round(size.tokens as f64 * 100.0 / thresholds.effective as f64, 10.0),
+        messages: prompt.messages().len() as u64,
+        level: thresholds.level(size.tokens),
+        stages: stages.to_vec(),
+        first_changed: parting.and_then(|p| p.first_changed).map(|at| at as u64),
+        changed_by: changed_by.map(str::to_owned),
+        first_edited: shown.first_edited.map(|at| at as u64),
+        predicted_cache_hit: round((cached as f64 / estimated as f64).min(1.0), 10_000.0),
+        cache: input.cache,
+        tokens_from: size.source(),
+        estimate: estimate_out(&size),
+        repairs: repairs(&shown.repairs),
+        last_compaction: state.last_compaction.clone(),
+        compacted: None,
+        notices: notices(state),
+    }
+}
+
+/// Tokens of what the tail says of memory.
+fn memory_tokens(decisions: &Decisions) -> u64 {
+    let memory =
+        decisions.attachments().iter().filter(|a| a.what == "memory" && decisions.shows(a));
+    memory.map(|a| u64::from(a.tokens)).sum()
+}
+
+fn estimate_out(size: &Measure) -> api::TokenEstimate {
+    let calibration = &size.calibration;
+    api::TokenEstimate {
+        reported: size.reported,
+        scale: round(calibration.scale(), 1_000.0),
+        turns: u64::from(calibration.turns()),
+        error: calibration.error().map(|error| round(error, 1_000.0)),
+    }
+}
+
+/// The first stage that changed what was shown before.
+fn changed_by<'a>(
+    stages: &'a [StageReport],
+    state: &SessionState,
+    decisions: &Decisions,
+) -> &'a str {
+    let boundary = decisions.boundary.as_ref().map(|b| b.id.as_str());
+    let compacted = state.last_compaction.as_ref().is_some_and(|c| Some(c.id.as_str()) == boundary);
+    match stages.iter().find(|s| s.stage != "tool_result_budget") {
+        Some(stage) => &stage.stage,
+        None if compacted && state.decisions.boundary != decisions.boundary => "compaction",
+        // Parts of one message that arrived after a prompt had shown the others.
+        None => "history",
+    }
+}
+
+fn thresholds_out(state: &SessionState) -> api::Thresholds {
+    let t = state.thresholds;
+    api::Thresholds {
+        window: t.window,
+        effective: t.effective,
+        warning: t.warning,
+        auto: t.auto,
+        blocking: t.blocking,
+    }
+}
+
+fn notices(state: &SessionState) -> Vec<String> {
+    let busy = state.todos.items.iter().filter(|t| t.status == TodoStatus::InProgress).count();
+    let busy = (busy > 1).then(|| format!("{busy} todos are in progress at once"));
+    let (told, believed) = (state.thresholds.window, state.model.context_window);
+    let smaller = (told < believed).then(|| {
+        format!("the provider takes {told} tokens, not the {believed} of the session's model; set its context_window")
+    });
+    busy.into_iter().chain(smaller).collect()
+}
+
+fn repairs(repairs: &[Repair]) -> Vec<String> {
+    let mut told: Vec<String> = repairs.iter().take(TOLD_REPAIRS).map(repair).collect();
+    if repairs.len() > TOLD_REPAIRS {
+        told.push(format!("and {} more", repairs.len() - TOLD_REPAIRS));
+    }
+    told
+}
+
+fn repair(repair: &Repair) -> String {
+    match repair {
+        Repair::ResultSynthesised { tool_use_id, seq } => {
+            format!(
+                "call {tool_use_id} in message {seq} has no result; an error result stands for it"
+            )
+        }
+        Repair::OrphanResultDropped { tool_use_id, seq } => {
+            format!("result of {tool_use_id} in message {seq} left out: its call is not in view")
+        }
+        Repair::DuplicateResultDropped { tool_use_id, seq } => {
+            format!("second result of {tool_use_id} in message {seq} left out")
+        }
+        Repair::DuplicateCallDropped { tool_use_id, seq } => {
+            format!("call in message {seq} left out: its id {tool_use_id} was used before")
+        }
+        Repair::LateResultMoved { tool_use_id, seq } => {
+            format!("late result of {tool_use_id} in message {seq} moved up to its call")
+        }
+        Repair::MisplacedBlockDropped { seq } => {
+            format!("block in message {seq} left out: its role may not have it")
+        }
+        Repair::EmptyTextDropped { seq } => format!("empty text in message {seq} left out"),
+        Repair::HeadAdded { seq } => {
+            format!(
+                "the view begins with the assistant's message {seq}; a user message was put before it"
+            )
+        }
+        Repair::MediaDropped { count } => {
+            format!("{count} images or documents left out, oldest first")
+        }
+    }
+}
+
+pub fn empty_report(state: &SessionState, cache: api::CacheReport) -> api::ContextReport {
+    api::ContextReport {
+        thresholds: thresholds_out(state),
+        remaining: state.thresholds.auto,
+        level: state.thresholds.level(0),
+        cache,
+        tokens_from: api::TokenSource::Estimate,
+        ..api::ContextReport::default()
+    }
+}
+
+fn round(value: f64, steps: f64) -> f64 {
+    (value * steps).round() / steps
+}

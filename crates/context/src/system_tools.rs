@@ -1,0 +1,88 @@
+//! What stands before the messages of a call: system parts in their order, and tools.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use bethink_api::SystemPart;
+use bethink_tokens::{json_tokens, text_tokens};
+
+use crate::assemble::{SystemBlock, UnknownPart, order_system};
+
+/// The part of the system prompt that is about the project.
+const PROJECT: &str = "project_context";
+
+/// What bethink adds to the project part of the system prompt.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectTexts {
+    pub instructions: Option<String>,
+    /// The memory's index.
+    pub memory: Option<String>,
+}
+
+/// System and tools of a call, ready to be joined.
+#[derive(Clone, Debug, Default)]
+pub struct SystemAndTools {
+    pub system: Vec<SystemBlock>,
+    pub tools: String,
+    pub tokens: FixedTokens,
+}
+
+/// Tokens of what stands before the messages, by part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FixedTokens {
+    pub system: u64,
+    pub instructions: u64,
+    /// The memory's index.
+    pub memory: u64,
+    pub tools: u64,
+}
+
+impl FixedTokens {
+    pub fn total(self) -> u64 {
+        self.system + self.instructions + self.memory + self.tools
+    }
+
+    /// System and tools without their texts, for figures alone.
+    pub fn without_texts(self) -> SystemAndTools {
+        SystemAndTools { system: Vec::new(), tools: "[]".to_owned(), tokens: self }
+    }
+}
+
+impl SystemAndTools {
+    /// What bethink adds of the project follows what the client says of it.
+    pub fn new(
+        client: &[SystemPart],
+        tools: String,
+        added: ProjectTexts,
+    ) -> Result<Self, UnknownPart> {
+        let parts = client.iter().map(|p| (p.part.clone(), p.text.clone()));
+        let memory = added.memory.as_ref().map_or(0, |text| u64::from(text_tokens(text)));
+        let own = [added.instructions, added.memory].into_iter().flatten();
+        let parts = parts.chain(own.map(|text| (PROJECT.to_owned(), text))).collect();
+        let system = order_system(parts)?;
+        let of = |project: bool| -> u64 {
+            let blocks = system.iter().filter(|b| (b.part == PROJECT) == project);
+            blocks.map(|b| u64::from(text_tokens(&b.text))).sum()
+        };
+        let tokens = FixedTokens {
+            system: of(false),
+            instructions: of(true).saturating_sub(memory),
+            memory,
+            tools: if tools.len() > 2 { u64::from(json_tokens(&tools)) } else { 0 },
+        };
+        Ok(Self { system, tools, tokens })
+    }
+
+    /// What bethink adds to the client's own.
+    pub fn added(&self) -> Option<String> {
+        let added = self.system.iter().filter(|block| block.part == PROJECT);
+        let added: Vec<&str> = added.map(|block| block.text.as_str()).collect();
+        (!added.is_empty()).then(|| added.join("\n\n"))
+    }
+}
+
+/// Tells one system part, or one list of tools, from another.
+pub(crate) fn hash(what: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}

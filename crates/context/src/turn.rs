@@ -1,0 +1,256 @@
+//! The turn: the stages in their order, from a session's state to the prompt of its next call.
+//!
+//! [`turn`] is pure. It decides on a copy, looks, measures, and says what it decided: asking for a prompt, a report, a
+//! count and a gateway's look ahead are this one call. Whoever asked keeps the [`Turn`] (its records durable first,
+//! then [`Turn::apply`]) or drops it, and a turn that is dropped has changed nothing.
+
+use bethink_api as api;
+use bethink_tokens::text_tokens;
+use bethink_transcript::{Role, Seq, UnixMicros, ValidPrompt};
+
+use crate::budget::{self, BudgetLimits};
+use crate::collapse_stage::{CollapsePlan, CollapsePolicy, Fill, plan_collapse};
+use crate::decision::{Attachment, Decision, Decisions};
+use crate::measure::{Measure, PromptShape, measure};
+use crate::microcompact::{self, MicrocompactLimits};
+use crate::placeholder::Hints;
+use crate::report::{self, ReportInput};
+use crate::session::SessionState;
+use crate::snip;
+use crate::system_tools::{SystemAndTools, hash};
+use crate::thresholds::WindowThresholds;
+use crate::todos::{self, TodoList};
+use crate::view::view;
+
+/// Tool rounds after which the whole todo list is shown again although it did not change: what stands far up is read
+/// less.
+const TODOS_WHOLE_EVERY: u32 = 20;
+
+#[derive(Clone, Debug)]
+pub struct StageLimits {
+    pub budget: BudgetLimits,
+    pub snip: bool,
+    pub microcompact: MicrocompactLimits,
+}
+
+#[derive(Debug)]
+pub struct TurnInputs<'a> {
+    pub around: &'a SystemAndTools,
+    /// What others add at the tail.
+    pub reminders: Vec<Attachment>,
+    /// The todo list is brought to the model's mind.
+    pub todos: bool,
+    pub limits: &'a StageLimits,
+    pub collapses: bool,
+    /// The spans that this prompt may use; none where collapse is off or was done before.
+    pub collapse: Option<CollapsePolicy<'a>>,
+    pub cache: api::CacheReport,
+    /// Stages of this prompt that ran before it was compacted.
+    pub before: Vec<api::StageReport>,
+    /// The compaction that came between, as a stage.
+    pub compaction: Option<api::StageReport>,
+}
+
+/// A prompt with all that is said about it, and what was decided to make it.
+#[derive(Debug)]
+pub struct Turn {
+    pub prompt: ValidPrompt,
+    pub shape: PromptShape,
+    pub decisions: Decisions,
+    pub records: Vec<Decision>,
+    /// Spans that the prompt shows as their texts from now on.
+    pub collapsed: Option<CollapsePlan>,
+    pub report: api::ContextReport,
+    pub estimated: u64,
+    pub size: Measure,
+    todos: TodoList,
+}
+
+/// The view broke a rule of the wire format: a fault of ours.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the view broke a rule: {0}")]
+pub struct BrokenView(String);
+
+/// What stages decided so far.
+struct StageDecisions {
+    decisions: Decisions,
+    records: Vec<Decision>,
+    stages: Vec<api::StageReport>,
+}
+
+impl StageDecisions {
+    fn take(&mut self, state: &SessionState, new: Vec<Decision>, stage: Option<api::StageReport>) {
+        for record in &new {
+            self.decisions.apply(record, &state.history);
+        }
+        self.records.extend(new);
+        self.stages.extend(stage);
+    }
+}
+
+/// Runs all stages, looks and measures. Changes nothing.
+pub fn turn(
+    state: &SessionState,
+    inputs: TurnInputs<'_>,
+    now: UnixMicros,
+) -> Result<Turn, BrokenView> {
+    let TurnInputs { around, reminders, todos, limits, collapses, collapse, cache, .. } = inputs;
+    let mut decided = reduce(state, limits, now);
+    decided.stages.splice(0..0, inputs.before);
+    let is_compacted = inputs.compaction.is_some();
+    decided.stages.extend(inputs.compaction);
+    let (reminder, mut todos) = match todos {
+        true => todo_reminder(state),
+        false => (None, state.todos.clone()),
+    };
+    for attachment in reminders.into_iter().chain(reminder) {
+        let record = decided.decisions.attaching(attachment);
+        decided.take(state, vec![record], None);
+    }
+    note_shown(state, &mut decided);
+    let look = |decided: &StageDecisions| look(state, decided, around, &cache, collapses);
+    let mut looked = look(&decided)?;
+    let fill = Fill { tokens: looked.report.tokens, estimated: looked.estimated };
+    let collapsed = collapse.and_then(|policy| {
+        plan_collapse(&state.history, &decided.decisions, &state.thresholds, fill, &policy)
+    });
+    if let Some(plan) = &collapsed {
+        decided.take(state, plan.records(state.last_seq), Some(plan.stage.clone()));
+        looked = look(&decided)?;
+        // The list is news again: the calls that showed it may have left the view.
+        todos.changed = !todos.items.is_empty();
+    }
+    let Looked { prompt, shape, mut report, estimated, size } = looked;
+    if let Some(compaction) = report.stages.last_mut().filter(|_| is_compacted) {
+        // The compaction counted what it can see; the whole is known now.
+        compaction.tokens_after = report.tokens;
+    }
+    let StageDecisions { decisions, records, .. } = decided;
+    Ok(Turn { prompt, shape, decisions, records, collapsed, report, estimated, size, todos })
+}
+
+/// What the next prompt would take out of the view. A compaction by hand starts from what its report shows, or it
+/// could leave a prompt that is larger than the one that was looked at.
+pub fn reductions(
+    state: &SessionState,
+    limits: &StageLimits,
+    now: UnixMicros,
+) -> (Decisions, Vec<Decision>) {
+    let StageDecisions { decisions, records, .. } = reduce(state, limits, now);
+    (decisions, records)
+}
+
+impl Turn {
+    /// Moves into `state` what the turn decided; its records are durable by now.
+    pub fn apply(&mut self, state: &mut SessionState) {
+        state.decisions = std::mem::take(&mut self.decisions);
+        state.todos = std::mem::take(&mut self.todos);
+    }
+
+    /// Nothing was decided but the watermark of what was shown.
+    pub fn is_watermark_only(&self) -> bool {
+        self.records.iter().all(|record| matches!(record, Decision::Shown { .. }))
+    }
+}
+
+/// The stages that take something out of the view.
+fn reduce(state: &SessionState, limits: &StageLimits, now: UnixMicros) -> StageDecisions {
+    let hints = Hints { session: state.id.to_string() };
+    let (decisions, history) = (state.decisions.clone(), &state.history);
+    let mut decided = StageDecisions { decisions, records: Vec::new(), stages: Vec::new() };
+    let (new, stage) = budget::decide(history, &decided.decisions, &limits.budget, &hints);
+    decided.take(state, new, stage);
+    if limits.snip {
+        let (new, stage) = snip::decide(history, &decided.decisions, &hints);
+        decided.take(state, new, stage);
+    }
+    let (active, limits) = (state.last_activity(), &limits.microcompact);
+    let (new, stage) =
+        microcompact::decide(history, &decided.decisions, limits, active, now, &hints);
+    decided.take(state, new, stage);
+    decided
+}
+
+/// The reminder after a tool round, once for each round, and the list as it stands with it.
+fn todo_reminder(state: &SessionState) -> (Option<Attachment>, TodoList) {
+    let mut list = state.todos.clone();
+    let reminder = due_reminder(state).and_then(|after| {
+        let whole = list.changed || list.short >= TODOS_WHOLE_EVERY;
+        let text = todos::reminder(&list.items, whole)?;
+        list.short = if whole { 0 } else { list.short + 1 };
+        list.changed = false;
+        let tokens = text_tokens(&text);
+        Some(Attachment { after, what: "todos".to_owned(), name: String::new(), text, tokens })
+    });
+    (reminder, list)
+}
+
+/// The tool result that a reminder would stand after.
+fn due_reminder(state: &SessionState) -> Option<Seq> {
+    let entries = state.history.entries();
+    let last = entries.last()?;
+    last.message.tool_results().next()?;
+    let after = last.message.seq;
+    let round_starts = entries.iter().rposition(|e| e.message.role == Role::Assistant)?;
+    // A round whose own call set the list shows it already.
+    let own_call = entries.get(round_starts).is_some_and(|e| todos::set_by(&e.message).is_some());
+    let already =
+        state.decisions.attachments().iter().any(|a| a.after == after && a.what == "todos");
+    (!own_call && !already).then_some(after)
+}
+
+/// Results that this prompt shows for the first time are frozen from now on.
+fn note_shown(state: &SessionState, decided: &mut StageDecisions) {
+    let (last, shown) = (state.last_seq, decided.decisions.shown_through());
+    let newest_first = state.history.entries().iter().rev();
+    let mut new = newest_first.take_while(|e| e.message.seq > shown);
+    if shown < last && new.any(|e| e.message.tool_results().next().is_some()) {
+        decided.take(state, vec![Decision::Shown { through: last }], None);
+    }
+}
+
+struct Looked {
+    prompt: ValidPrompt,
+    shape: PromptShape,
+    report: api::ContextReport,
+    estimated: u64,
+    size: Measure,
+}
+
+fn look(
+    state: &SessionState,
+    decided: &StageDecisions,
+    around: &SystemAndTools,
+    cache: &api::CacheReport,
+    collapses: bool,
+) -> Result<Looked, BrokenView> {
+    let decisions = &decided.decisions;
+    let mut shown = view(&state.history, decisions, state.view_options());
+    let prompt = ValidPrompt::check(std::mem::take(&mut shown.messages))
+        .map_err(|faults| BrokenView(format!("{faults:?}")))?;
+    let estimated = prompt.tokens() + around.tokens.total();
+    let name = &state.model.name;
+    let size = measure(&state.history, decisions, name, estimated, &state.learner);
+    let shape = PromptShape::new(&prompt, hash(&around.system), hash(&around.tools));
+    let report = report::write(ReportInput {
+        state,
+        decisions,
+        around,
+        stages: &decided.stages,
+        shown: &shown,
+        prompt: &prompt,
+        shape: &shape,
+        size,
+        compacts_at: compacts_at(&state.thresholds, collapses).auto,
+        cache: cache.clone(),
+    });
+    Ok(Looked { prompt, shape, report, estimated, size })
+}
+
+/// Where compaction comes in: at the end of the window while collapses keep the prompt small.
+pub fn compacts_at(thresholds: &WindowThresholds, collapses: bool) -> WindowThresholds {
+    match collapses {
+        true => WindowThresholds { auto: thresholds.blocking, ..*thresholds },
+        false => *thresholds,
+    }
+}

@@ -1,0 +1,81 @@
+//! When spans are shown as their texts: not before it is time, not for little, and at once where nobody can wait.
+
+use bethink_context::collapse::{CollapseExtent, Stretch, stretches};
+use bethink_context::collapse_stage::plan_collapse;
+use bethink_context::{
+    CollapsePlan, CollapsePolicy, Decisions, Fill, History, StagedSpan, WindowThresholds,
+    drain_collapses,
+};
+
+use crate::histories::{answer, history, say};
+
+/// Ten rounds of about 650 tokens.
+fn rounds() -> History {
+    let mut messages = Vec::new();
+    for n in 0..10 {
+        messages.push(say(&format!("wish {n}")));
+        messages.push(answer(&"word ".repeat(600)));
+    }
+    messages.push(say("go on"));
+    history(&messages)
+}
+
+/// An effective window of 10,000.
+fn thresholds() -> WindowThresholds {
+    WindowThresholds::new(20_000, 20_000, 0.0).unwrap()
+}
+
+fn fill(tokens: u64) -> Fill {
+    Fill { tokens, estimated: tokens }
+}
+
+fn write(stretch: Stretch) -> StagedSpan {
+    StagedSpan {
+        id: format!("00000000-0000-7000-8000-{:012}", stretch.first.0).parse().unwrap(),
+        first: stretch.first,
+        last: stretch.last,
+        text: format!("[{}] what was done", stretch.first),
+        tokens: stretch.tokens * 30 / 100,
+        tokens_before: stretch.tokens,
+        strategy: "test".to_owned(),
+    }
+}
+
+fn staged(history: &History) -> Vec<StagedSpan> {
+    let found = stretches(history, &Decisions::default(), &[], 10_000, CollapseExtent::Full);
+    found.into_iter().map(write).collect()
+}
+
+fn plan(history: &History, tokens: u64, staged: &[StagedSpan]) -> Option<CollapsePlan> {
+    let policy = CollapsePolicy { staged: staged.to_vec(), write: &|stretch| Some(write(stretch)) };
+    plan_collapse(history, &Decisions::default(), &thresholds(), fill(tokens), &policy)
+}
+
+#[test]
+fn a_commit_that_frees_little_waits_and_nothing_is_due_before_its_time() {
+    let history = rounds();
+    let staged = staged(&history);
+    assert!(staged.len() >= 2, "{staged:?}");
+    let due = plan(&history, 9_000, &staged).expect("several spans are worth it");
+    assert!(due.stage.tokens_before - due.stage.tokens_after >= 1_000, "{due:?}");
+    assert!(plan(&history, 8_999, &staged).is_none());
+    let one = &staged[..1];
+    assert!(plan(&history, 9_000, one).is_none(), "one is not");
+    // Where the provider refuses the prompt, any is better than none.
+    let decisions = Decisions::default();
+    let drained =
+        drain_collapses(&history, &decisions, &thresholds(), fill(9_000), one.to_vec()).unwrap();
+    assert_eq!(drained.chosen, [one[0].id]);
+    let none = drain_collapses(&history, &decisions, &thresholds(), fill(9_000), Vec::new());
+    assert!(none.is_none(), "nothing is staged");
+}
+
+#[test]
+fn what_nobody_prepared_is_written_when_the_window_is_nearly_full() {
+    let history = rounds();
+    assert!(plan(&history, 9_499, &[]).is_none(), "the background has time");
+    let due = plan(&history, 9_500, &[]).expect("written at once");
+    assert!(!due.spans.is_empty());
+    assert!(due.spans.iter().all(|span| span.tokens < span.tokens_before), "{due:?}");
+    assert!(due.chosen.iter().all(|id| due.spans.iter().any(|span| span.id == *id)));
+}

@@ -1,0 +1,62 @@
+//! Who takes part in what: contributors to prompts, listeners to sessions, handlers of jobs.
+
+use std::sync::Arc;
+
+use bethink_memories::{
+    DreamJob, ExtractJob, IndexContributor, InstructionContributor, MemoryService,
+    RecallContributor,
+};
+use bethink_notes::{NotesJob, NotesService};
+use bethink_search::{IndexJob, SearchService};
+use bethink_service::{JobHandler, JobRunner, ServiceContext};
+use bethink_sessions::{
+    CollapseJob, Contributor, ForkCheckJob, Listener, SessionEvent, SessionService,
+};
+use bethink_transfer::{ImportJob, TransferService};
+
+/// Each kind of job, by its handler.
+pub(crate) fn runner(
+    cx: &ServiceContext,
+    search: &SearchService,
+    sessions: &SessionService,
+    memories: &MemoryService,
+    notes: &NotesService,
+    transfer: &TransferService,
+) -> JobRunner {
+    let handlers: Vec<Arc<dyn JobHandler>> = vec![
+        Arc::new(ImportJob(transfer.clone())),
+        Arc::new(ForkCheckJob(sessions.clone())),
+        Arc::new(NotesJob(notes.clone())),
+        Arc::new(CollapseJob(sessions.clone())),
+        Arc::new(DreamJob(memories.clone())),
+        Arc::new(ExtractJob(memories.clone())),
+        Arc::new(IndexJob(search.clone())),
+    ];
+    JobRunner::new(cx.clone(), handlers)
+}
+
+/// Notes, the memory's index, instructions and recalled memories add to prompts, in this order.
+pub(crate) fn sessions(
+    sessions: &SessionService,
+    search: &SearchService,
+    memories: &MemoryService,
+    notes: &NotesService,
+) {
+    let contributors: Vec<Arc<dyn Contributor>> = vec![
+        Arc::new(notes.clone()),
+        Arc::new(IndexContributor(memories.clone())),
+        Arc::new(InstructionContributor(memories.clone())),
+        Arc::new(RecallContributor(memories.clone())),
+    ];
+    let (search, memories, notes) = (search.clone(), memories.clone(), notes.clone());
+    let listeners: Vec<Listener> = vec![
+        Box::new(move |event| {
+            if let SessionEvent::Appended { handle, new, .. } = event {
+                new.iter().for_each(|message| search.appended(handle.id, message.seq));
+            }
+        }),
+        Box::new(move |event| memories.observe(event)),
+        Box::new(move |event| notes.observe(event)),
+    ];
+    sessions.connect(contributors, listeners);
+}

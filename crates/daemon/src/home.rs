@@ -1,0 +1,39 @@
+//! The home's lock: whoever holds it owns all leased work.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::boot::BootError;
+
+/// The home with its lock, held as long as the file is open.
+pub(crate) fn own_home(home: &Path) -> Result<File, BootError> {
+    let cannot = |source| BootError::Home { home: home.to_owned(), source };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).map_err(cannot)?;
+    let path = home.join("lock");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(cannot)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let holder = std::fs::read_to_string(&path).unwrap_or_default();
+            let holder = match holder.trim() {
+                "" => "just starting".to_owned(),
+                holder => holder.to_owned(),
+            };
+            return Err(BootError::Owned { home: home.to_owned(), holder });
+        }
+        Err(TryLockError::Error(cause)) => return Err(cannot(cause)),
+    }
+    // For the error message of the next one; the lock itself is the kernel's.
+    let holder = format!("pid {}\n", std::process::id());
+    file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(cannot)?;
+    Ok(file)
+}

@@ -1,0 +1,80 @@
+//! Dates for words such as "yesterday" and "next Friday".
+
+use jiff::civil::{Date, Weekday};
+
+use crate::{number, singular, weekday};
+
+/// The date that the first words mean, and how many words those are; `None` if they name no day.
+pub fn relative_date(words: &[&str], said: Date) -> Option<(usize, String)> {
+    let day = |days: i64| shifted(said, days).map(|date| date.to_string());
+    let found = match words {
+        ["day", "before", "yesterday", ..] => (3, day(-2)?),
+        ["day", "after", "tomorrow", ..] => (3, day(2)?),
+        ["the", ..] => return None,
+        ["yesterday" | "gestern" | "ayer", ..] => (1, day(-1)?),
+        ["today" | "tonight" | "heute" | "hoy", ..] => (1, day(0)?),
+        ["tomorrow" | "demain", ..] => (1, day(1)?),
+        ["last", "night", ..] => (2, day(-1)?),
+        ["this", "morning" | "afternoon" | "evening", ..] => (2, day(0)?),
+        ["last", unit, ..] => (2, relative(unit, -1, said)?),
+        ["this", unit, ..] => (2, relative(unit, 0, said)?),
+        ["next", unit, ..] => (2, relative(unit, 1, said)?),
+        ["by" | "until" | "till" | "before", name, ..] => {
+            (2, said.nth_weekday(1, weekday(name)?).ok()?.to_string())
+        }
+        [count, unit, "ago", ..] => (3, ago(number(count)?, unit, said)?),
+        _ => return None,
+    };
+    Some(found)
+}
+
+/// `last week`, `next Friday`: a week, a month, a year or a day of the week, so many away.
+fn relative(unit: &str, away: i64, said: Date) -> Option<String> {
+    match unit {
+        "week" => shifted(monday(said)?, 7 * away).map(|date| format!("the week of {date}")),
+        "month" => months(said, away),
+        "year" => Some((i64::from(said.year()) + away).to_string()),
+        name => Some(near(weekday(name)?, away, said)?),
+    }
+}
+
+/// People differ on what "next Friday" is, unless both ways of counting come to the same day.
+fn near(name: Weekday, away: i64, said: Date) -> Option<String> {
+    let of_week = shifted(monday(said)?, 7 * away + i64::from(name.to_monday_zero_offset()))?;
+    let by_distance = match away {
+        0 if of_week >= said => of_week,
+        0 => said,
+        away => said.nth_weekday(if away > 0 { 1 } else { -1 }, name).ok()?,
+    };
+    if of_week == by_distance {
+        return Some(of_week.to_string());
+    }
+    Some(format!("said on {said}"))
+}
+
+fn ago(count: i64, word: &str, said: Date) -> Option<String> {
+    if count == 0 {
+        return None;
+    }
+    match singular(word) {
+        "day" => shifted(said, -count).map(|date| date.to_string()),
+        "week" => shifted(said, -7 * count).map(|date| format!("about {date}")),
+        "month" => months(said, -count).map(|month| format!("about {month}")),
+        "year" => Some(format!("about {}", i64::from(said.year()) - count)),
+        _ => None,
+    }
+}
+
+/// `2026-05`.
+fn months(said: Date, away: i64) -> Option<String> {
+    let months = i64::from(said.year()) * 12 + i64::from(said.month()) - 1 + away;
+    (months > 0).then(|| format!("{:04}-{:02}", months.div_euclid(12), months.rem_euclid(12) + 1))
+}
+
+fn monday(date: Date) -> Option<Date> {
+    shifted(date, -i64::from(date.weekday().to_monday_zero_offset()))
+}
+
+fn shifted(date: Date, days: i64) -> Option<Date> {
+    date.checked_add(jiff::Span::new().try_days(days).ok()?).ok()
+}

@@ -1,0 +1,137 @@
+//! What the model answered.
+
+use bethink_prefix_match::LikenessReader;
+use bethink_service::{Result, ServiceError};
+use bethink_transcript::message::MessageSource;
+use bethink_transcript::{Message, MessageId, MessageMeta, Seq, TokenUsage, json};
+use bytes::Bytes;
+
+use super::cache::SharedPrefix;
+use super::queue::StorageTask;
+use super::read_request::fresh_id;
+use super::request::{AnswerOutcome, ProviderResponse};
+use super::service::GatewayService;
+use super::ticket::{AnswerTicket, TicketState};
+
+/// An answer, ready to be stored.
+struct ReceivedAnswer {
+    message: Message,
+    mark: u128,
+}
+
+impl GatewayService {
+    /// Takes an answer in. Returns at once, with the conversation gone on; what it starts is waited for at
+    /// shutdown. A client that has the answer's end finds it with its next request.
+    pub(crate) fn take_answer(&self, ticket: AnswerTicket, response: ProviderResponse) {
+        ticket.accepted();
+        let AnswerTicket(sent) = ticket;
+        let ProviderResponse { message, outcome } = response;
+        let Some(message) = message else { return };
+        let answer = match self.read_answer(&sent, message) {
+            Ok(answer) => answer,
+            Err(error) => {
+                tracing::warn!(session = %sent.session, reason = %error, "an answer could not be read");
+                return;
+            }
+        };
+        if let Some(usage) = answer.message.usage {
+            count(usage, outcome);
+        }
+        // What broke off is not said: the client asks again. An answer without words leaves nothing to echo.
+        if outcome != AnswerOutcome::Whole || answer.message.blocks.is_empty() {
+            return;
+        }
+        if self
+            .cache
+            .extend(sent.session, sent.length, &[answer.mark], None, |_| answer.work(&sent))
+        {
+            self.store_soon(sent.session);
+            return;
+        }
+        let service = self.clone();
+        self.cx.spawn(async move {
+            if let Err(error) = service.keep_elsewhere(&sent, answer).await {
+                tracing::warn!(session = %sent.session, reason = %error, "an answer was not kept");
+            }
+        });
+    }
+
+    fn read_answer(&self, sent: &TicketState, raw: Bytes) -> Result<ReceivedAnswer> {
+        let reading = LikenessReader::default().read(&raw).map_err(ServiceError::internal)?;
+        let mark = sent.chain.clone().push(&reading);
+        let id = provider_id(sent, &raw).map_or_else(fresh_id, Ok)?;
+        let meta = MessageMeta { seq: Seq::ZERO, id, created_at: self.cx.now() };
+        let message =
+            Message::parse(meta, raw, MessageSource::Client).map_err(ServiceError::internal)?;
+        Ok(ReceivedAnswer { message, mark })
+    }
+
+    /// The session has gone on, or is no longer at hand. Another answer to the same words is a fork.
+    async fn keep_elsewhere(&self, sent: &TicketState, answer: ReceivedAnswer) -> Result<()> {
+        let _one = self.cache.stripe(sent.mark).lock().await;
+        if self.cache.longest(sent.scope, &[answer.mark]).is_some()
+            || !self.cx.store().relatives(sent.scope.0, vec![answer.mark]).await?.is_empty()
+        {
+            return Ok(());
+        }
+        let mut shared = self.cache.longest(sent.scope, &[sent.mark]);
+        if shared.is_none() {
+            let stored = self.cx.store().relatives(sent.scope.0, vec![sent.mark]).await?;
+            let Some(stored) = stored.first() else { return Ok(()) };
+            self.load(stored.session, sent.scope, ["", ""]).await?;
+            shared = self.cache.longest(sent.scope, &[sent.mark]);
+        }
+        let Some(shared) = shared else { return Ok(()) };
+        let shared = SharedPrefix { through: sent.length, ..shared };
+        let session = match shared.is_whole {
+            true => shared.session,
+            false => match self.branch_off(shared, sent.scope).await? {
+                Some(place) => place.session,
+                None => return Ok(()),
+            },
+        };
+        if self.cache.extend(session, sent.length, &[answer.mark], None, |_| answer.work(sent)) {
+            self.store_soon(session);
+        }
+        Ok(())
+    }
+}
+
+impl ReceivedAnswer {
+    fn work(&self, sent: &TicketState) -> StorageTask {
+        StorageTask::Append {
+            after: Seq(sent.length as u64),
+            messages: vec![self.message.clone()],
+            marks: vec![self.mark],
+            scope: sent.scope,
+            is_shown: false,
+        }
+    }
+}
+
+/// The provider's own id, where providers have such: local servers of the other wire number all answers alike.
+fn provider_id(sent: &TicketState, raw: &Bytes) -> Option<MessageId> {
+    if sent.entrance != "anthropic" {
+        return None;
+    }
+    let members = json::members(std::str::from_utf8(raw).ok()?)?;
+    let (_, id) = members.iter().find(|(name, _)| name == "id")?;
+    MessageId::new(&json::decode_string(id.get())).ok()
+}
+
+fn count(usage: TokenUsage, outcome: AnswerOutcome) {
+    let outcome = match outcome {
+        AnswerOutcome::Whole => "whole",
+        AnswerOutcome::Broken => "broken",
+        AnswerOutcome::Cancelled => "cancelled",
+    };
+    for (what, tokens) in [
+        ("input", usage.input_tokens),
+        ("output", usage.output_tokens),
+        ("cache_read", usage.cache_read_input_tokens),
+        ("cache_write", usage.cache_creation_input_tokens),
+    ] {
+        metrics::counter!("bethink_gateway_tokens_total", "what" => what, "outcome" => outcome)
+            .increment(tokens);
+    }
+}

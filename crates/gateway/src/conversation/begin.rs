@@ -1,0 +1,177 @@
+//! A conversation that nothing stored begins like.
+//!
+//! The first of a client's session is its own; what else comes under the same key, such as titles and
+//! sub-agents, are explorations below it, so that they don't crowd the list.
+
+use std::sync::Arc;
+
+use bethink_prefix_match::ChainScope;
+use bethink_service::{Result, ServiceError};
+use bethink_store::{ClientSession, Lineage, NewSession};
+use bethink_transcript::{Message, Role, Seq, SessionId};
+use uuid::Uuid;
+
+use super::cache::{CachedConversation, ConversationPlace, KeyClaim};
+use super::queue::{StorageQueue, StorageTask};
+use super::read_request::ReadRequest;
+use super::request::ClientKey;
+use super::service::GatewayService;
+use super::working_dir::existing;
+
+/// The tag of a session that serves another one.
+const EXPLORATION: &str = "exploration";
+/// Longest title that is made of the first words, in characters.
+const TITLE_CHARS: usize = 80;
+
+/// Whose a new session is.
+enum SessionOrigin {
+    /// Its own.
+    Free,
+    /// The one that the key stands for from now on.
+    Keyed(ClientKey),
+    /// Another entrance has made it already, and nothing was said in it.
+    Waiting(SessionId),
+    Below(SessionId),
+}
+
+impl GatewayService {
+    pub(super) async fn begin(
+        &self,
+        request: &ReadRequest,
+        scope: ChainScope,
+        parent: Option<SessionId>,
+    ) -> Result<ConversationPlace> {
+        let messages = request.new_messages(0, self.cx.now())?;
+        loop {
+            let origin = match (parent, &request.client) {
+                (Some(parent), _) => SessionOrigin::Below(parent),
+                (None, Some(key)) => self.origin_for(key, request).await?,
+                (None, None) => SessionOrigin::Free,
+            };
+            let queue = Arc::new(StorageQueue::default());
+            let session = match origin {
+                SessionOrigin::Waiting(session) => {
+                    queue.push(StorageTask::Model(request.model.clone()));
+                    session
+                }
+                origin => self.enqueue_new(request, scope, origin, &messages, &queue).await?,
+            };
+            queue.push(StorageTask::Append {
+                after: Seq::ZERO,
+                messages: messages.clone(),
+                marks: request.marks.clone(),
+                scope,
+                is_shown: request.surely_fits,
+            });
+            let (marks, model) = (request.marks.clone(), request.model.clone());
+            let conversation = CachedConversation {
+                scope,
+                marks,
+                is_simple: true,
+                model,
+                queue,
+                frame: None,
+                touched: 0,
+            };
+            // One that waited may have been taken meanwhile.
+            if self.cache.insert(session, conversation) {
+                self.store_soon(session);
+                return Ok(self.place(session, scope));
+            }
+        }
+    }
+
+    async fn origin_for(&self, key: &ClientKey, request: &ReadRequest) -> Result<SessionOrigin> {
+        let known = match self.cache.claim(key) {
+            Some(claim) => Some(claim),
+            None => {
+                let (client, id) = (key.entrance.clone(), key.key.clone());
+                let stored = self.cx.store().client_session(client, id).await?;
+                stored.map(|session| KeyClaim { session, is_agent: true })
+            }
+        };
+        let Some(claim) = known else { return Ok(SessionOrigin::Keyed(key.clone())) };
+        if !claim.is_agent && request.brings_tools() {
+            return Ok(SessionOrigin::Keyed(key.clone()));
+        }
+        if !self.cache.knows(claim.session) {
+            match self.cx.store().session(claim.session).await {
+                Ok(session) if session.last_seq == Seq::ZERO => {
+                    return Ok(SessionOrigin::Waiting(session.id));
+                }
+                Ok(_) => {}
+                Err(_) => return Ok(SessionOrigin::Keyed(key.clone())),
+            }
+        }
+        Ok(SessionOrigin::Below(claim.session))
+    }
+
+    /// Enqueues the making of a session.
+    async fn enqueue_new(
+        &self,
+        request: &ReadRequest,
+        scope: ChainScope,
+        origin: SessionOrigin,
+        messages: &[Message],
+        queue: &StorageQueue,
+    ) -> Result<SessionId> {
+        let id = SessionId(Uuid::now_v7());
+        let mut parent = None;
+        let mut claimed = None;
+        match origin {
+            SessionOrigin::Below(session) => parent = Some(session),
+            SessionOrigin::Keyed(key) => {
+                let claim = KeyClaim { session: id, is_agent: request.brings_tools() };
+                parent = self.cache.set_claim(&key, claim).map(|before| before.session);
+                claimed = Some(key).filter(|_| parent.is_none());
+            }
+            SessionOrigin::Free | SessionOrigin::Waiting(_) => {}
+        }
+        let tags = parent.iter().map(|_| EXPLORATION.to_owned()).collect();
+        let new = NewSession {
+            id,
+            project_dir: self.directory(request).await,
+            title: title(messages),
+            tags,
+            parent,
+            forked_at: None,
+            model: serde_json::to_string(&request.model).map_err(ServiceError::internal)?,
+            created_at: self.cx.now(),
+            content_hash: None,
+        };
+        let claim = claimed.map(|ClientKey { entrance: client, key }| ClientSession {
+            client,
+            key,
+            session: id,
+        });
+        let lineage = Lineage { session: id, scope: scope.0, marks: request.marks.clone() };
+        queue.push(StorageTask::Begin(Box::new(new), lineage, claim));
+        Ok(id)
+    }
+
+    /// Where the client works, as it says; else the person's home.
+    async fn directory(&self, request: &ReadRequest) -> String {
+        let said = existing(request.project_dir.as_deref()).await;
+        let person = || self.cx.settings().person.as_ref().map(|home| home.display().to_string());
+        said.or_else(person).unwrap_or_else(|| "/".to_owned())
+    }
+}
+
+impl ReadRequest {
+    fn brings_tools(&self) -> bool {
+        self.parts.tools.len() > "[]".len()
+    }
+}
+
+/// The user's first line that is no client's own.
+fn title(messages: &[Message]) -> Option<String> {
+    let users = messages.iter().filter(|message| message.role == Role::User);
+    let texts = users.flat_map(|message| &message.blocks).map(|block| block.text().into_owned());
+    let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+    let said = |line: &String| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with('<')
+    };
+    let mut lines = lines.filter(said);
+    lines.next().map(|line| line.trim().chars().take(TITLE_CHARS).collect())
+}

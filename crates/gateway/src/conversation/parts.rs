@@ -1,0 +1,97 @@
+//! A view as the client's own messages, where they stand in it as they came, and as texts of ours elsewhere.
+
+use bethink_context::History;
+use bethink_transcript::{
+    BlockKind, Origin, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, Variant,
+};
+use bytes::Bytes;
+
+use super::read_request::ReadRequest;
+use super::request::PromptPart;
+
+/// What a prompt was made of.
+pub(super) struct PromptSources<'a> {
+    pub(super) request: &'a ReadRequest,
+    pub(super) history: &'a History,
+}
+
+/// The prompt's messages; none if they are the client's own, all of them, in order.
+pub(super) fn parts(sources: &PromptSources<'_>, prompt: &ValidPrompt) -> Option<Vec<PromptPart>> {
+    let mut parts = Vec::with_capacity(prompt.messages().len());
+    for message in prompt.messages() {
+        match sources.own(&message.blocks) {
+            Some(own) => parts.extend(own.into_iter().map(PromptPart::Client)),
+            None => parts.push(PromptPart::Written(sources.written(message))),
+        }
+    }
+    let all = 0..sources.request.messages.len();
+    let unchanged = parts.len() == all.len()
+        && parts.iter().zip(all).all(|(part, index)| *part == PromptPart::Client(index));
+    (!unchanged).then_some(parts)
+}
+
+impl PromptSources<'_> {
+    /// The client's messages that these blocks are, whole and in order; none if anything differs.
+    fn own(&self, blocks: &[PromptBlock]) -> Option<Vec<usize>> {
+        let (mut own, mut rest) = (Vec::new(), blocks);
+        while let Some(first) = rest.first() {
+            let seq = first.origin.seq();
+            let index = self.index(seq)?;
+            let count = self.history.from(seq).first()?.message.blocks.len();
+            let (message, after) = rest.split_at_checked(count)?;
+            let whole = message.iter().zip(0..).all(|(block, at)| {
+                block.origin == Origin::Stored { seq, block: at, variant: Variant::Whole }
+            });
+            if !whole {
+                return None;
+            }
+            own.push(index);
+            rest = after;
+        }
+        (!own.is_empty()).then_some(own)
+    }
+
+    /// The client's message of this seq: its history is the request's, message by message.
+    fn index(&self, seq: Seq) -> Option<usize> {
+        let index = usize::try_from(seq.0.checked_sub(1)?).ok()?;
+        (index < self.request.messages.len()).then_some(index)
+    }
+
+    /// `{role, content}`, with a breakpoint where the client had one in what stands here.
+    fn written(&self, message: &PromptMessage) -> Bytes {
+        let marked = message.blocks.iter().rev().find_map(|block| {
+            let index = match block.origin {
+                Origin::Stored { seq, .. } => self.index(seq)?,
+                Origin::Written { .. } | Origin::Span { .. } => return None,
+            };
+            let given = self.request.messages.get(index)?;
+            self.request.readings.get(index)?.breakpoint(given)
+        });
+        let last = message.blocks.iter().rposition(|block| !block.kind.is_thinking());
+        let place = last.zip(marked.filter(|mark| mark.starts_with(b"{")));
+        let room: usize = message.blocks.iter().map(|block| block.json.len() + 1).sum();
+        let mut out = Vec::with_capacity(room + 120);
+        out.extend_from_slice(match message.role {
+            Role::User => br#"{"role":"user","content":["#,
+            Role::Assistant => br#"{"role":"assistant","content":["#,
+        });
+        for (at, block) in message.blocks.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            match (&place, block.json.strip_suffix(b"}")) {
+                (Some((here, mark)), Some(open))
+                    if *here == at && !matches!(block.kind, BlockKind::Other(_)) =>
+                {
+                    out.extend_from_slice(open);
+                    out.extend_from_slice(br#","cache_control":"#);
+                    out.extend_from_slice(mark);
+                    out.push(b'}');
+                }
+                _ => out.extend_from_slice(&block.json),
+            }
+        }
+        out.extend_from_slice(b"]}");
+        Bytes::from(out)
+    }
+}

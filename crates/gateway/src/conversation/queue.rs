@@ -1,0 +1,92 @@
+//! What of a conversation is still to be stored, in order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bethink_api::ModelSpec;
+use bethink_prefix_match::ChainScope;
+use bethink_service::ServiceError;
+use bethink_store::{ClientSession, Lineage, NewSession};
+use bethink_transcript::{Message, Seq};
+use tokio::sync::Mutex as AsyncMutex;
+
+use super::read_request::ReadRequest;
+
+#[derive(Debug)]
+pub(super) enum StorageTask {
+    Begin(Box<NewSession>, Lineage, Option<ClientSession>),
+    Model(ModelSpec),
+    /// What stands around the messages.
+    Frame(Arc<ReadRequest>),
+    Append {
+        /// The messages that are there before.
+        after: Seq,
+        messages: Vec<Message>,
+        marks: Vec<u128>,
+        scope: ChainScope,
+        /// They went up as they are, so no later prompt shows their results otherwise.
+        is_shown: bool,
+    },
+}
+
+impl StorageTask {
+    fn bytes(&self) -> usize {
+        match self {
+            StorageTask::Append { messages, .. } => messages.iter().map(Message::weight).sum(),
+            _ => 0,
+        }
+    }
+}
+
+/// One conversation's tasks.
+#[derive(Debug, Default)]
+pub(super) struct StorageQueue {
+    waiting: Mutex<QueueState>,
+    /// Held by who stores.
+    pub(super) storing: AsyncMutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    tasks: VecDeque<StorageTask>,
+    /// Of these tasks.
+    bytes: usize,
+    /// Why nothing more is stored from this queue.
+    failed: Option<ServiceError>,
+}
+
+impl StorageQueue {
+    fn waiting(&self) -> MutexGuard<'_, QueueState> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn push(&self, task: StorageTask) {
+        let mut waiting = self.waiting();
+        waiting.bytes += task.bytes();
+        waiting.tasks.push_back(task);
+    }
+
+    pub(super) fn next(&self) -> Option<StorageTask> {
+        let mut waiting = self.waiting();
+        let task = waiting.tasks.pop_front()?;
+        waiting.bytes -= task.bytes();
+        Some(task)
+    }
+
+    pub(super) fn fail(&self, error: &ServiceError) {
+        let failed = Some(error.clone());
+        *self.waiting() = QueueState { failed, ..QueueState::default() };
+    }
+
+    pub(super) fn failed(&self) -> Option<ServiceError> {
+        self.waiting().failed.clone()
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting().tasks.is_empty() && self.storing.try_lock().is_ok()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.waiting().bytes
+    }
+}

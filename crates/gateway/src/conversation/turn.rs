@@ -1,0 +1,162 @@
+//! A prompt that is made from decisions, as pieces of the client's request and texts of ours.
+
+use std::sync::Arc;
+
+use bethink_api::{RecoverRequest, RecoveryStep};
+use bethink_context::Turn;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_sessions::{
+    Inject, ReadyPrompt, RecallQuery, SessionGuard, SessionHandle, TurnRequest, sent_request,
+};
+use bethink_transcript::Seq;
+use serde_json::Value;
+
+use super::cache::ConversationPlace;
+use super::parts::{PromptSources, parts};
+use super::read_request::ReadRequest;
+use super::request::{PromptPart, UpstreamPrompt};
+use super::service::GatewayService;
+use super::ticket::{AnswerTicket, PreparedPrompt};
+
+/// Steps of a recovery that leave a smaller prompt.
+const SHRINKING: [RecoveryStep; 4] = [
+    RecoveryStep::Collapse,
+    RecoveryStep::Compact,
+    RecoveryStep::StripMedia,
+    RecoveryStep::StripThinking,
+];
+/// How often a fork is made for a conversation that others continue meanwhile.
+const TRIES: usize = 4;
+
+impl GatewayService {
+    /// Runs the pipeline over what is stored now.
+    pub(super) async fn turn_for(
+        &self,
+        request: &Arc<ReadRequest>,
+        place: ConversationPlace,
+    ) -> Result<PreparedPrompt> {
+        let (place, handle, loaded) = self.own_history(request, place).await?;
+        let wanted = TurnRequest {
+            client: &request.parts,
+            inject: request.inject,
+            recall: RecallQuery::default(),
+            may_compact: self.cx.settings().context.auto_compact,
+            reminds: request.inject == Inject::Full,
+        };
+        let ReadyPrompt { mut loaded, turn, around } =
+            self.sessions.ready(&handle, loaded, wanted).await?;
+        let sources = PromptSources { request, history: &loaded.state.history };
+        let prompt = prompt_of(&sources, &turn, around.added());
+        self.sessions.handed_out(&handle, &mut loaded, turn, sent_request(&around));
+        if !loaded.state.decisions.is_plain() {
+            self.cache.edited(place.session);
+        }
+        drop(loaded);
+        drop(handle);
+        self.sessions.trim();
+        Ok(PreparedPrompt::new(request, &place, prompt))
+    }
+
+    /// A strictly smaller prompt to try, or none: the refusal is the client's to see.
+    pub(crate) async fn smaller_prompt(
+        &self,
+        ticket: &AnswerTicket,
+        status: u16,
+        body: &str,
+    ) -> Result<Option<PreparedPrompt>> {
+        let Some((bytes, request)) = ticket.open_request() else { return Ok(None) };
+        let (session, scope) = (ticket.0.session, ticket.0.scope);
+        self.stored_all(session).await?;
+        let recover = RecoverRequest {
+            status: Some(status),
+            error: Value::String(body.to_owned()),
+            max_tokens: request.model.max_output_tokens,
+            ..RecoverRequest::default()
+        };
+        let recovered = self.sessions.recover(session, recover).await?;
+        if !SHRINKING.contains(&recovered.step) {
+            return Ok(None);
+        }
+        self.cache.edited(session);
+        let place = self.place(session, scope);
+        let again = self.turn_for(&request, place).await?;
+        let is_smaller = again.ticket.open_request().is_some_and(|(now, _)| now < bytes);
+        Ok(is_smaller.then_some(again))
+    }
+
+    /// The session whose history is the request's, and no more.
+    async fn own_history(
+        &self,
+        request: &ReadRequest,
+        mut place: ConversationPlace,
+    ) -> Result<(ConversationPlace, Arc<SessionHandle>, SessionGuard)> {
+        let through = request.marks.len();
+        for _ in 0..TRIES {
+            self.stored_all(place.session).await?;
+            let own = self.cache.shared_with(place.session, &request.marks);
+            let Some(shared) = own.filter(|own| own.through == through) else {
+                // It could not be stored as it was meant: somebody else appended.
+                place = self.recognise(request).await?;
+                continue;
+            };
+            if shared.is_whole {
+                let handle = self.sessions.handle(place.session).await?;
+                let loaded = self.sessions.lock(&handle).await?;
+                if loaded.session.last_seq == Seq(through as u64) {
+                    return Ok((place, handle, loaded));
+                }
+            }
+            // Said before, and said again: the last request's fork goes on, or each request would make one more.
+            let last = self.cache.longest_whole(place.scope, &request.marks);
+            if let Some(last) = last.filter(|last| request.only_asks_behind(last.through))
+                && self.extend(request, last)?
+            {
+                place = self.place(last.session, place.scope);
+                continue;
+            }
+            if let Some(own) = self.branch_off(shared, place.scope).await? {
+                place = own;
+            }
+        }
+        Err(ServiceError::new(
+            ErrorKind::Conflict,
+            "the conversation changes faster than it can be followed",
+        ))
+    }
+
+    /// The prompt that the request would get from a stored session, without a compaction.
+    pub(super) async fn foreseen_for(
+        &self,
+        request: &ReadRequest,
+        place: &ConversationPlace,
+    ) -> Result<UpstreamPrompt> {
+        self.stored_all(place.session).await?;
+        let handle = self.sessions.handle(place.session).await?;
+        let loaded = self.sessions.lock(&handle).await?;
+        let Ok(known) = usize::try_from(loaded.session.last_seq.0) else {
+            return Ok(UpstreamPrompt::Unchanged);
+        };
+        if known > request.marks.len() {
+            // It parts from the session: a fork would begin without decisions of what came later.
+            return Ok(UpstreamPrompt::Unchanged);
+        }
+        let around = self.sessions.around(&handle, &loaded, &request.parts, request.inject).await?;
+        let new = request.new_messages(known, self.cx.now())?;
+        let (state, turn) = self.sessions.foresee_with(&loaded, new, &around)?;
+        let sources = PromptSources { request, history: &state.history };
+        Ok(prompt_of(&sources, &turn, around.added()))
+    }
+}
+
+fn prompt_of(
+    sources: &PromptSources<'_>,
+    turn: &Turn,
+    system_added: Option<String>,
+) -> UpstreamPrompt {
+    let changed = parts(sources, &turn.prompt);
+    if changed.is_none() && system_added.is_none() {
+        return UpstreamPrompt::Unchanged;
+    }
+    let all = || (0..sources.request.messages.len()).map(PromptPart::Client).collect();
+    UpstreamPrompt::Changed { system_added, messages: changed.unwrap_or_else(all) }
+}

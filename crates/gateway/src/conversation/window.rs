@@ -1,0 +1,104 @@
+//! How much a client's model can read. The wire does not say; the first refusal would.
+
+use bethink_api::ModelSpec;
+use bethink_context::thresholds::OUTPUT_RESERVE;
+use bethink_service::Result;
+
+use super::service::GatewayService;
+
+/// A window by the beginning of a model's name, the longest first of those that begin alike (the providers' pages
+/// of models). An address before the name (`anthropic/`, `us.anthropic.`) does not count.
+const WINDOWS: [(&str, u64); 17] = [
+    ("claude", 200_000),
+    ("gpt-5", 400_000),
+    ("gpt-4.1", 1_047_576),
+    ("gpt-4o", 128_000),
+    ("gpt-4-turbo", 128_000),
+    ("gpt-4", 8_192),
+    ("gpt-3.5", 16_385),
+    ("chatgpt-4o", 128_000),
+    ("o1", 200_000),
+    ("o3", 200_000),
+    ("o4", 200_000),
+    ("gemini", 1_048_576),
+    ("deepseek", 128_000),
+    ("kimi", 256_000),
+    ("glm", 128_000),
+    ("grok-4", 256_000),
+    ("mistral-large", 128_000),
+];
+
+/// What a client writes behind a model's name for the window of a million tokens.
+const LARGE: &str = "[1m]";
+const LARGE_WINDOW: u64 = 1_000_000;
+
+impl GatewayService {
+    /// The model of a request, with the window that the settings, the table, or the settings' default give it.
+    pub(super) fn client_model(&self, name: String, max_output: Option<u64>) -> Result<ModelSpec> {
+        let settings = &self.cx.settings().context;
+        let set = settings.windows.iter().map(|(name, window)| (name.as_str(), *window));
+        let context_window = longest(set, &name)
+            .or_else(|| name.ends_with(LARGE).then_some(LARGE_WINDOW))
+            .or_else(|| longest(WINDOWS.into_iter(), bare(&name)))
+            .unwrap_or(settings.window);
+        let context_window = beside(context_window, max_output.unwrap_or(0));
+        let max_output_tokens = max_output.filter(|most| *most > 0);
+        let preserved_thinking = None;
+        let spec = ModelSpec { name, context_window, max_output_tokens, preserved_thinking };
+        self.sessions.model_or_default(Some(spec))
+    }
+}
+
+/// The window that leaves room for an answer as long as the client asks for: providers refuse a prompt that would
+/// not leave it, and the thresholds' own reserve is smaller. An answer never takes more than half.
+fn beside(window: u64, max_output: u64) -> u64 {
+    let wanted = max_output.min(window / 2);
+    let reserved = OUTPUT_RESERVE.min(window / 2);
+    window - wanted.saturating_sub(reserved)
+}
+
+fn longest<'a>(known: impl Iterator<Item = (&'a str, u64)>, name: &str) -> Option<u64> {
+    let fitting = known.filter(|(start, _)| name.starts_with(start));
+    fitting.max_by_key(|(start, _)| start.len()).map(|(_, window)| window)
+}
+
+/// The name without the provider's address.
+fn bare(name: &str) -> &str {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    name.rsplit_once("anthropic.").map_or(name, |(_, bare)| bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_answer_has_its_room() {
+        for (window, output, expect) in [
+            (200_000, 0, 200_000),
+            (200_000, 20_000, 200_000),
+            (200_000, 64_000, 156_000),
+            (200_000, 180_000, 120_000),
+            (16_000, 12_000, 16_000),
+        ] {
+            assert_eq!(beside(window, output), expect, "{window} {output}");
+        }
+    }
+
+    #[test]
+    fn windows_are_known_by_name() {
+        for (name, expect) in [
+            ("claude-sonnet-4-5-20250929", Some(200_000)),
+            ("us.anthropic.claude-opus-4-1-v1:0", Some(200_000)),
+            ("anthropic/claude-3.7-sonnet", Some(200_000)),
+            ("gpt-4o-mini", Some(128_000)),
+            ("gpt-4-0613", Some(8_192)),
+            ("gpt-4.1-nano", Some(1_047_576)),
+            ("openai/gpt-5.1-codex", Some(400_000)),
+            ("qwen3-coder", None),
+            ("", None),
+        ] {
+            assert_eq!(longest(WINDOWS.into_iter(), bare(name)), expect, "{name}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! An event on its way to the daemon, and the form in which it waits on disk.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::client::HookClient;
+use crate::event::HookEvent;
+use crate::input::HookInput;
+
+/// Deliveries that may wait. More than this is months of a daemon that never runs; the oldest go first, since
+/// what a session said stands in its transcript and a later event brings it.
+pub const MOST_WAITING: usize = 1_000;
+/// And the bytes that they may take: each is an id, paths and at most the beginning of a prompt.
+pub const MOST_WAITING_BYTES: u64 = 8 << 20;
+/// Largest file of one.
+pub const MOST_DELIVERY_BYTES: u64 = 64 << 10;
+
+const FORM: u32 = 1;
+const EXTENSION: &str = ".json";
+
+/// One event of a client. Its id is made where it happened, so that it counts once however often it is handed in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    form: u32,
+    /// A UUIDv7: ids are in the order of time.
+    pub id: Uuid,
+    pub client: HookClient,
+    pub event: HookEvent,
+    pub input: HookInput,
+}
+
+impl Delivery {
+    pub fn new(id: Uuid, client: HookClient, event: HookEvent, input: HookInput) -> Self {
+        Self { form: FORM, id, client, event, input }
+    }
+
+    /// The file's name; names are in order of time, as the ids are.
+    pub fn file_name(&self) -> String {
+        format!("{}{EXTENSION}", self.id)
+    }
+
+    /// Whether a file in the spool is one of ours; what else lies there is left alone.
+    pub fn is_file_name(name: &str) -> bool {
+        name.strip_suffix(EXTENSION).is_some_and(|id| Uuid::parse_str(id).is_ok())
+    }
+
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// `None` where it is damaged or of a newer bethink.
+    pub fn read(json: &[u8]) -> Option<Self> {
+        serde_json::from_slice(json).ok().filter(|delivery: &Self| delivery.form == FORM)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delivery() -> Delivery {
+        let input = HookInput { session_id: Some("s".into()), ..HookInput::default() };
+        Delivery::new(Uuid::from_u128(7), HookClient::ClaudeCode, HookEvent::Stop, input)
+    }
+
+    #[test]
+    fn it_comes_back_as_it_was() {
+        let one = delivery();
+        assert_eq!(Delivery::read(one.to_json().as_bytes()), Some(one));
+    }
+
+    #[test]
+    fn damage_and_newer_forms_are_passed_by() {
+        let json = delivery().to_json();
+        for damaged in
+            ["", "{}", &json[..json.len() - 1], &json.replace("\"form\":1", "\"form\":2")]
+        {
+            assert_eq!(Delivery::read(damaged.as_bytes()), None, "{damaged}");
+        }
+    }
+
+    #[test]
+    fn names_say_whose_they_are() {
+        assert!(Delivery::is_file_name(&delivery().file_name()));
+        for name in ["", ".json", "notes.json", "x.tmp", "../a.json"] {
+            assert!(!Delivery::is_file_name(name), "{name}");
+        }
+    }
+}

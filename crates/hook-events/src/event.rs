@@ -1,0 +1,127 @@
+//! What can happen, and how long an answer may take.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that happened in a client's session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookEvent {
+    SessionStart,
+    PromptSubmit,
+    PostToolUse,
+    PreCompact,
+    Stop,
+    SubagentStop,
+    SessionEnd,
+}
+
+/// The hook waits so long for an answer that the model reads: what it says of memory is worth a moment that
+/// nobody notices, and no more.
+const WORTH_WAITING: Duration = Duration::from_millis(250);
+/// And so long to hand over what needs no answer. With the start of the process it stays below the 50 ms that a
+/// hook may cost where no daemon runs or one hangs.
+const HAND_OVER: Duration = Duration::from_millis(35);
+
+impl HookEvent {
+    pub const ALL: [Self; 7] = [
+        Self::SessionStart,
+        Self::PromptSubmit,
+        Self::PostToolUse,
+        Self::PreCompact,
+        Self::Stop,
+        Self::SubagentStop,
+        Self::SessionEnd,
+    ];
+
+    /// The event of this name, in any client's spelling: dashes, underscores and case don't count.
+    pub fn named(name: &str) -> Option<Self> {
+        let plain = name.replace(['-', '_'], "").to_ascii_lowercase();
+        match plain.as_str() {
+            // Claude Code's, Gemini CLI's and Cursor's.
+            "userpromptsubmit" | "beforeagent" | "beforesubmitprompt" => Some(Self::PromptSubmit),
+            "aftertool" => Some(Self::PostToolUse),
+            "precompress" => Some(Self::PreCompact),
+            "afteragent" => Some(Self::Stop),
+            plain => Self::ALL.into_iter().find(|event| event.as_str().replace('-', "") == plain),
+        }
+    }
+
+    /// As it is called in an address and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session-start",
+            Self::PromptSubmit => "prompt-submit",
+            Self::PostToolUse => "post-tool-use",
+            Self::PreCompact => "pre-compact",
+            Self::Stop => "stop",
+            Self::SubagentStop => "subagent-stop",
+            Self::SessionEnd => "session-end",
+        }
+    }
+
+    /// Whether the model may be told something.
+    pub fn is_answered(self) -> bool {
+        matches!(self, Self::SessionStart | Self::PromptSubmit)
+    }
+
+    /// How long a hook waits for the daemon, from its first byte to the answer's last.
+    pub fn deadline(self) -> Duration {
+        if self.is_answered() { WORTH_WAITING } else { HAND_OVER }
+    }
+
+    /// How long the daemon takes for what it answers: the hook still has to read it.
+    pub fn budget(self) -> Duration {
+        self.deadline() * 4 / 5
+    }
+}
+
+impl std::fmt::Display for HookEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_may_spell_it_its_way() {
+        let check = |name: &str, expect: Option<HookEvent>| {
+            assert_eq!(HookEvent::named(name), expect, "{name}");
+        };
+        for (name, event) in [
+            ("SessionStart", HookEvent::SessionStart),
+            ("sessionStart", HookEvent::SessionStart),
+            ("session-start", HookEvent::SessionStart),
+            ("user_prompt_submit", HookEvent::PromptSubmit),
+            ("UserPromptSubmit", HookEvent::PromptSubmit),
+            ("BeforeAgent", HookEvent::PromptSubmit),
+            ("PostToolUse", HookEvent::PostToolUse),
+            ("AfterTool", HookEvent::PostToolUse),
+            ("PreCompress", HookEvent::PreCompact),
+            ("Stop", HookEvent::Stop),
+            ("SubagentStop", HookEvent::SubagentStop),
+            ("SessionEnd", HookEvent::SessionEnd),
+        ] {
+            check(name, Some(event));
+        }
+        for name in ["", "PreToolUse", "stopp", "Notification", "../stop"] {
+            check(name, None);
+        }
+        for event in HookEvent::ALL {
+            check(event.as_str(), Some(event));
+        }
+    }
+
+    #[test]
+    fn what_needs_no_answer_is_handed_over_at_once() {
+        for event in HookEvent::ALL {
+            let most = if event.is_answered() { 300 } else { 40 };
+            assert!(event.deadline() <= Duration::from_millis(most), "{event}");
+            assert!(event.budget() < event.deadline(), "{event}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! New lines of a client's transcripts become messages of its session.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bethink_hook_events::{Delivery, HookEvent};
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_sessions::model_of;
+use bethink_store::{
+    Append, NewMessage, SeqRange, SessionChange, SessionRecord, TranscriptPosition,
+};
+use bethink_transcript::{Message, Seq, SessionId};
+
+use crate::ready::{Tails, Who};
+use crate::service::HookService;
+use crate::transcript::{FoundMessage, Tail, TranscriptStretch, TranscriptUnreadable};
+
+const MOST: usize = 500;
+
+impl HookService {
+    pub(crate) async fn follow_transcripts(
+        &self,
+        who: &Who,
+        tails: &mut Tails,
+        delivery: &Delivery,
+    ) -> Result<()> {
+        let input = &delivery.input;
+        let cwd = input.cwd.as_deref();
+        if let Some(path) = input.transcript_path.as_deref().map(Path::new)
+            && self.follow(who, tails, path, None, cwd).await?
+        {
+            // Who feeds the session feeds its sub-agents, too.
+            return Ok(());
+        }
+        if let Some(path) = input.agent_transcript_path.as_deref().map(Path::new)
+            && delivery.event == HookEvent::SubagentStop
+        {
+            self.follow(who, tails, path, Some(agent_of(path)), cwd).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads one file on, to its end. Answers whether its messages come from elsewhere.
+    async fn follow(
+        &self,
+        who: &Who,
+        tails: &mut Tails,
+        path: &Path,
+        agent: Option<String>,
+        cwd: Option<&str>,
+    ) -> Result<bool> {
+        let mut mark = match self.session_of_client(who).await? {
+            Some(session) => {
+                let file = path.to_string_lossy().into_owned();
+                self.cx.store().transcript_position(session, file).await?.unwrap_or_default()
+            }
+            None => TranscriptPosition::default(),
+        };
+        if mark.elsewhere {
+            return Ok(true);
+        }
+        let mut tail = tails.remove(path).unwrap_or_else(|| Tail::new(path, agent.clone()));
+        loop {
+            if self.cx.stopping().is_cancelled() {
+                return Err(ServiceError::new(ErrorKind::ShuttingDown, "the daemon is stopping"));
+            }
+            let stretch;
+            (tail, stretch) = self.read_on(tail, mark.clone()).await?;
+            let more = stretch.more;
+            self.take_in_stretch(who, &mut mark, &tail, stretch, path, cwd).await?;
+            if !more || mark.elsewhere {
+                break;
+            }
+        }
+        tails.insert(path.to_owned(), tail);
+        Ok(mark.elsewhere)
+    }
+
+    async fn read_on(
+        &self,
+        mut tail: Tail,
+        mark: TranscriptPosition,
+    ) -> Result<(Tail, TranscriptStretch)> {
+        let most = self.cx.settings().daemon.max_import_bytes;
+        let reading = tokio::task::spawn_blocking(move || {
+            let read = tail.read_on(&mark, most);
+            (tail, read)
+        });
+        match reading.await.map_err(ServiceError::internal)? {
+            (tail, Ok(stretch)) => Ok((tail, stretch)),
+            // A session that nobody has spoken in has no transcript yet, or none any more.
+            (tail, Err(TranscriptUnreadable::Gone(_))) => Ok((tail, TranscriptStretch::default())),
+            (_, Err(unreadable)) => {
+                Err(ServiceError::invalid("transcript_path", unreadable.to_string()))
+            }
+        }
+    }
+
+    async fn take_in_stretch(
+        &self,
+        who: &Who,
+        mark: &mut TranscriptPosition,
+        tail: &Tail,
+        stretch: TranscriptStretch,
+        path: &Path,
+        cwd: Option<&str>,
+    ) -> Result<()> {
+        if stretch.found.is_empty() {
+            return Ok(());
+        }
+        let facts = tail.reader().facts();
+        let dir = facts.cwd.as_deref().filter(|dir| dir.starts_with('/')).or(cwd).unwrap_or("/");
+        let id = self.session_for(who, dir).await?;
+        let session = self.cx.store().session(id).await?;
+        mark.elsewhere = self.is_fed_elsewhere(&session, mark, tail).await?;
+        if !mark.elsewhere {
+            let (own, agents) = parted(stretch.found);
+            let places = self.store_messages(id, own).await?;
+            for (agent, messages) in agents {
+                let child = self.child_for(id, &agent, dir).await?;
+                self.store_messages(child, messages).await?;
+            }
+            self.keep_recorded_compactions(id, tail, &places).await?;
+            self.settle_session(&session, tail).await?;
+            mark.through = mark.through.max(places.values().copied().max().unwrap_or_default());
+        }
+        (mark.bytes, mark.hash) = tail.settled();
+        let file = path.to_string_lossy().into_owned();
+        Ok(self.cx.store().put_transcript_position(id, file, mark.clone()).await?)
+    }
+
+    /// Whether the session has messages that did not come from this file: then the gateway, or somebody who
+    /// appends, tells them already, and the transcript would tell them again in other words.
+    async fn is_fed_elsewhere(
+        &self,
+        session: &SessionRecord,
+        mark: &TranscriptPosition,
+        tail: &Tail,
+    ) -> Result<bool> {
+        if tail.is_agents() || session.last_seq <= mark.through {
+            return Ok(false);
+        }
+        // Ours, whose mark a crash prevented, stand in the file.
+        let range = SeqRange { after: Some(mark.through), limit: MOST, ..SeqRange::all() };
+        let messages = self.cx.store().messages(session.id, range).await?;
+        Ok(messages.iter().any(|message| !tail.reader().knows(message.id.as_str())))
+    }
+
+    /// Places of those that are new here, by id.
+    async fn store_messages(
+        &self,
+        session: SessionId,
+        messages: Vec<Message>,
+    ) -> Result<BTreeMap<String, Seq>> {
+        let mut places = BTreeMap::new();
+        let mut messages = messages.into_iter().peekable();
+        while messages.peek().is_some() {
+            let some: Vec<Message> = messages.by_ref().take(MOST).collect();
+            let ids: Vec<String> = some.iter().map(|message| message.id.to_string()).collect();
+            let new = some.iter().map(|message| NewMessage {
+                id: message.id.clone(),
+                role: message.role,
+                raw: message.raw().clone(),
+                // As its provider wrote it: several lines may be one answer.
+                recorded: true,
+                created_at: message.created_at,
+            });
+            let append =
+                Append { session, messages: new.collect(), receipt: None, at: self.cx.now() };
+            let (_, stored) = self.sessions.record(append, some).await?;
+            let fresh = ids.into_iter().zip(stored).filter(|(_, (_, new))| *new);
+            places.extend(fresh.map(|(id, (seq, _))| (id, seq)));
+        }
+        Ok(places)
+    }
+
+    /// Compactions that the client made itself: its summary stands for what came before it.
+    async fn keep_recorded_compactions(
+        &self,
+        session: SessionId,
+        tail: &Tail,
+        places: &BTreeMap<String, Seq>,
+    ) -> Result<()> {
+        let mut is_new = false;
+        for compaction in &tail.reader().facts().compactions {
+            if let Some(seq) = places.get(compaction.summary_id.as_str()) {
+                self.sessions.add_recorded_compaction(session, compaction, *seq).await?;
+                is_new = true;
+            }
+        }
+        if is_new && let Some(handle) = self.sessions.open_handle(session) {
+            handle.unload().await;
+        }
+        Ok(())
+    }
+
+    /// Title and model, as far as the file knows them by now.
+    async fn settle_session(&self, session: &SessionRecord, tail: &Tail) -> Result<()> {
+        let mut model = model_of(session);
+        let named = tail.reader().facts().model.clone().filter(|name| *name != model.name);
+        let title = tail.reader().title().filter(|title| session.title.as_ref() != Some(title));
+        let title = title.filter(|_| !session.titled);
+        if named.is_none() && title.is_none() {
+            return Ok(());
+        }
+        let is_other_model = named.is_some();
+        model.name = named.unwrap_or(model.name);
+        let change = SessionChange {
+            title,
+            model: Some(serde_json::to_string(&model).map_err(ServiceError::internal)?),
+            updated_at: self.cx.now(),
+            ..SessionChange::default()
+        };
+        self.cx.store().update_session(session.id, change).await?;
+        if is_other_model && let Some(handle) = self.sessions.open_handle(session.id) {
+            handle.unload().await;
+        }
+        Ok(())
+    }
+}
+
+/// Those of the main thread, and those of each sub-agent.
+fn parted(found: Vec<FoundMessage>) -> (Vec<Message>, BTreeMap<String, Vec<Message>>) {
+    let (mut own, mut agents) = (Vec::new(), BTreeMap::<String, Vec<Message>>::new());
+    for FoundMessage { agent, message } in found {
+        match agent {
+            None => own.push(message),
+            Some(agent) => agents.entry(agent).or_default().push(message),
+        }
+    }
+    (own, agents)
+}
+
+/// A sub-agent's file is named after it.
+fn agent_of(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    stem.strip_prefix("agent-").unwrap_or(&stem).to_owned()
+}

@@ -1,0 +1,56 @@
+//! Sessions whose transcripts are at hand.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bethink_hook_events::{Delivery, HookClient};
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::transcript::Tail;
+
+/// Sessions whose transcripts are kept ready to be read on. Each keeps the ids of its lines, some hundred
+/// kilobytes for a long one; another is read anew from its beginning, in some tens of milliseconds.
+const READY: usize = 16;
+
+/// A client's session, by the client and its own id.
+pub(crate) type Who = (HookClient, String);
+
+pub(crate) fn who(delivery: &Delivery) -> Option<Who> {
+    Some((delivery.client, delivery.input.session_id.clone()?))
+}
+
+/// The transcripts of a client's session as they were left.
+pub(crate) type Tails = HashMap<PathBuf, Tail>;
+
+#[derive(Debug, Default)]
+pub(crate) struct ReadySessions {
+    sessions: Mutex<HashMap<Who, ReadySession>>,
+    uses: AtomicU64,
+}
+
+#[derive(Debug)]
+struct ReadySession {
+    tails: Arc<AsyncMutex<Tails>>,
+    used: u64,
+}
+
+impl ReadySessions {
+    /// What is known of a client's session; whoever holds it is the only one who takes its events.
+    pub(crate) fn tails(&self, who: &Who) -> Arc<AsyncMutex<Tails>> {
+        let used = self.uses.fetch_add(1, Ordering::Relaxed);
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let ready = sessions
+            .entry(who.clone())
+            .or_insert_with(|| ReadySession { tails: Arc::default(), used });
+        ready.used = used;
+        let tails = Arc::clone(&ready.tails);
+        if sessions.len() > READY {
+            let oldest = used.saturating_sub(READY as u64);
+            // One that is held is in use, however long ago it was begun.
+            sessions.retain(|_, ready| ready.used > oldest || Arc::strong_count(&ready.tails) > 1);
+        }
+        tails
+    }
+}

@@ -1,0 +1,51 @@
+//! The handle of hooks, and what the events of all sessions share.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use bethink_config::Home;
+use bethink_memories::MemoryService;
+use bethink_notes::NotesService;
+use bethink_service::ServiceContext;
+use bethink_sessions::SessionService;
+use bethink_spool::Spool;
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::ready::ReadySessions;
+
+/// Events of coding agents. Clones share it.
+#[derive(Clone, Debug)]
+pub struct HookService {
+    pub(crate) cx: ServiceContext,
+    pub(crate) sessions: SessionService,
+    pub(crate) memories: MemoryService,
+    pub(crate) notes: NotesService,
+    pub(crate) inner: Arc<HooksState>,
+}
+
+#[derive(Debug)]
+pub(crate) struct HooksState {
+    pub(crate) spool: Spool,
+    /// One at a time empties the spool, so that what waits there is taken in order.
+    pub(crate) delivering: AsyncMutex<()>,
+    /// It will be looked into in a moment.
+    pub(crate) is_looking: AtomicBool,
+    pub(crate) ready: ReadySessions,
+}
+
+impl HookService {
+    pub fn new(
+        cx: ServiceContext,
+        sessions: SessionService,
+        memories: MemoryService,
+        notes: NotesService,
+    ) -> Self {
+        let inner = HooksState {
+            spool: Spool::at(Home::new(&cx.settings().home).hook_spool()),
+            delivering: AsyncMutex::default(),
+            is_looking: AtomicBool::new(false),
+            ready: ReadySessions::default(),
+        };
+        Self { cx, sessions, memories, notes, inner: Arc::new(inner) }
+    }
+}

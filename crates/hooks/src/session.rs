@@ -1,0 +1,70 @@
+//! Which session of ours a client's session is.
+
+use bethink_service::{Result, ServiceError};
+use bethink_sessions::sidechain_session;
+use bethink_store::{ClientSession, NewSession, StoreError};
+use bethink_transcript::SessionId;
+use uuid::Uuid;
+
+use crate::ready::Who;
+use crate::service::HookService;
+
+impl HookService {
+    pub(crate) async fn session_of_client(&self, (client, key): &Who) -> Result<Option<SessionId>> {
+        Ok(self.cx.store().client_session(client.to_string(), key.clone()).await?)
+    }
+
+    /// Found or made. It is made when there is something to put into it: whoever opens an agent and says nothing
+    /// leaves no session behind.
+    pub(crate) async fn session_for(&self, who: &Who, project_dir: &str) -> Result<SessionId> {
+        if let Some(known) = self.session_of_client(who).await? {
+            return Ok(known);
+        }
+        let session = SessionId(Uuid::now_v7());
+        self.make_session(session, None, project_dir).await?;
+        let (client, key) = who;
+        let known = ClientSession { client: client.to_string(), key: key.clone(), session };
+        self.cx.store().put_client_session(known).await?;
+        Ok(session)
+    }
+
+    /// A sub-agent's session, whose id follows from its parent's and its own.
+    pub(crate) async fn child_for(
+        &self,
+        parent: SessionId,
+        agent: &str,
+        project_dir: &str,
+    ) -> Result<SessionId> {
+        let child = sidechain_session(parent, agent);
+        match self.cx.store().session(child).await {
+            Ok(_) => Ok(child),
+            Err(StoreError::NotFound { .. }) => {
+                self.make_session(child, Some(parent), project_dir).await?;
+                Ok(child)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn make_session(
+        &self,
+        id: SessionId,
+        parent: Option<SessionId>,
+        project_dir: &str,
+    ) -> Result<()> {
+        let new = NewSession {
+            id,
+            project_dir: project_dir.to_owned(),
+            title: None,
+            tags: Vec::new(),
+            parent,
+            forked_at: None,
+            model: serde_json::to_string(&self.sessions.model_or_default(None)?)
+                .map_err(ServiceError::internal)?,
+            created_at: self.cx.now(),
+            content_hash: None,
+        };
+        self.cx.store().create_session(new, None).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! The spool: events that hooks could not hand over, and those that are not finished.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bethink_hook_events::Delivery;
+use bethink_service::{Result, ServiceError};
+use bethink_spool::Spool;
+
+use crate::service::HookService;
+use crate::take::may_pass;
+
+/// A hook that found the daemon too slow has put its event into the spool by then.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+impl HookService {
+    /// A hook has come, whether or not it stays for an answer: the spool is looked into a moment later.
+    pub fn expect_hook(&self) {
+        if self.inner.is_looking.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (hooks, stop) = (self.clone(), self.cx.stopping().clone());
+        self.cx.spawn(async move {
+            let waited = tokio::time::timeout(LOOK_AGAIN, stop.cancelled()).await;
+            hooks.inner.is_looking.store(false, Ordering::Relaxed);
+            if waited.is_err() {
+                hooks.drain_spool();
+            }
+        });
+    }
+
+    /// Takes what waits in the spool, in order, beside everything else. Called at the start and with every hook,
+    /// since the last one may have found the daemon busy.
+    pub fn drain_spool(&self) {
+        let hooks = self.clone();
+        self.cx.spawn(async move {
+            let _one = hooks.inner.delivering.lock().await;
+            if let Err(error) = hooks.empty_spool().await {
+                tracing::warn!(reason = %error.detail, "events of clients go on waiting in the spool");
+            }
+        });
+    }
+
+    async fn empty_spool(&self) -> Result<()> {
+        let names = self.in_spool(Spool::names).await?;
+        for name in names {
+            if self.cx.stopping().is_cancelled() {
+                return Ok(());
+            }
+            let this = name.clone();
+            match self.in_spool(move |spool| spool.read(&this)).await? {
+                Some(delivery) => match self.take(&delivery).await {
+                    Err(error) if may_pass(&error) => return Err(error),
+                    Err(error) => {
+                        tracing::warn!(event = %delivery.event, reason = %error.detail, "an event from the spool had no effect");
+                    }
+                    Ok(()) => metrics::counter!("bethink_hook_events_spooled_total").increment(1),
+                },
+                None => tracing::warn!(file = name, "a file in the spool is no event, or damaged"),
+            }
+            self.in_spool(move |spool| spool.remove(&name)).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn put_into_spool(&self, delivery: &Delivery) -> Result<()> {
+        let delivery = delivery.clone();
+        let dropped = self.in_spool(move |spool| spool.put(&delivery)).await?;
+        if dropped > 0 {
+            tracing::warn!(dropped, "the oldest events had to go, as too many wait in the spool");
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn take_out_of_spool(&self, delivery: &Delivery) {
+        let name = delivery.file_name();
+        let removed = self.in_spool(move |spool| spool.remove(&name)).await;
+        if let Err(error) = removed {
+            // It is taken, and so it will not be taken again.
+            tracing::debug!(reason = %error.detail, "an event stays in the spool");
+        }
+    }
+
+    async fn in_spool<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Spool) -> io::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let spool = self.inner.spool.clone();
+        let done = tokio::task::spawn_blocking(move || work(&spool)).await;
+        done.map_err(ServiceError::internal)?.map_err(|error| {
+            ServiceError::internal(format!("we could not use the spool of hooks: {error}"))
+        })
+    }
+}

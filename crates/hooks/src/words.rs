@@ -1,0 +1,204 @@
+//! What a client's model is told: at a session's start what the project remembers, with a prompt what fits it.
+
+use bethink_hook_events::{Delivery, HookClient, HookEvent, MOST_CONTEXT_CHARS};
+use bethink_memdir::Scope;
+use bethink_memdir::prompt::{guarded, index};
+use bethink_memories::SESSION_BYTES;
+use bethink_service::Result;
+use bethink_store::DeliveredMemories;
+use bethink_transcript::SessionId;
+
+use crate::ready::{Who, who};
+use crate::service::HookService;
+
+/// Characters of a session's notes at most; the rest of an answer is the index's.
+const NOTES_CHARS: usize = 6_000;
+const GAP: usize = 2;
+
+impl HookService {
+    /// Texts for the model, the most important first; none where there is nothing to say.
+    pub(crate) async fn words(&self, delivery: &Delivery) -> Result<Vec<String>> {
+        match delivery.event {
+            HookEvent::SessionStart => self.first_words(delivery).await,
+            HookEvent::PromptSubmit => self.fitting_words(delivery).await,
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    async fn first_words(&self, delivery: &Delivery) -> Result<Vec<String>> {
+        let notes = match who(delivery).filter(|_| delivery.input.goes_on()) {
+            Some(who) => self.notes_of_client(&who).await?,
+            None => None,
+        };
+        let taken = notes.as_ref().map_or(0, |notes| notes.chars().count() + GAP);
+        let index = self.index_for(delivery, MOST_CONTEXT_CHARS - taken).await?;
+        Ok(index.into_iter().chain(notes).collect())
+    }
+
+    /// The memory index as a prompt gets it, within so many characters.
+    async fn index_for(&self, delivery: &Delivery, room: usize) -> Result<Option<String>> {
+        let Some(dir) = &delivery.input.cwd else { return Ok(None) };
+        let project = self.memories.project(dir).await?;
+        // Where both share one memory, Claude Code shows its index itself.
+        let has_own = self.cx.settings().memory.layout == "claude"
+            && delivery.client == HookClient::ClaudeCode;
+        let (mut dirs, mut texts) =
+            ([String::new(), String::new()], [String::new(), String::new()]);
+        let mut is_empty = true;
+        for (at, scope) in [Scope::Private, Scope::Team].into_iter().enumerate() {
+            let directory = project.directory(scope);
+            dirs[at] = directory.dir.display().to_string();
+            if has_own && scope == Scope::Private {
+                continue;
+            }
+            let shown = self.memories.snapshot_soon(directory).await;
+            texts[at] = shown.index.as_ref().map_or_else(String::new, |file| file.text.clone());
+            is_empty &= shown.topics.is_empty() && texts[at].is_empty();
+        }
+        Ok(if is_empty { None } else { within(&dirs, &texts, room) })
+    }
+
+    /// What the session before, or this one before it was compacted, kept of itself.
+    async fn notes_of_client(&self, who: &Who) -> Result<Option<String>> {
+        let Some(id) = self.session_of_client(who).await? else { return Ok(None) };
+        let session = self.cx.store().session(id).await?;
+        let notes = self.notes.notes_now(&session).await?;
+        Ok(notes.map(|notes| notes_text(id, &notes.text, notes.through.0)))
+    }
+
+    /// Memories that fit what the person said, each once in a conversation.
+    async fn fitting_words(&self, delivery: &Delivery) -> Result<Vec<String>> {
+        let input = &delivery.input;
+        let (Some(prompt), Some(dir)) = (&input.prompt, &input.cwd) else { return Ok(Vec::new()) };
+        let who = who(delivery);
+        let mut told = match &who {
+            Some(who) => self.delivered_to(who).await?,
+            None => DeliveredMemories::default(),
+        };
+        let found = self.memories.recall_for_hook(dir, prompt, &told.names).await?;
+        let mut room = MOST_CONTEXT_CHARS;
+        let mut texts = Vec::new();
+        for (name, text) in found {
+            let chars = text.chars().count() + GAP;
+            if chars > room || told.bytes + text.len() > SESSION_BYTES {
+                continue;
+            }
+            room -= chars;
+            told.bytes += text.len();
+            told.names.insert(name);
+            texts.push(text);
+        }
+        if let Some(who) = who.filter(|_| !texts.is_empty()) {
+            self.keep_delivered(&who, told).await?;
+        }
+        Ok(texts)
+    }
+
+    /// What the session was told: nothing twice, as long as it is before the model's eyes.
+    async fn delivered_to(&self, (client, key): &Who) -> Result<DeliveredMemories> {
+        let delivered = self.cx.store().delivered_memories(client.to_string(), key.clone()).await?;
+        Ok(delivered.unwrap_or_default())
+    }
+
+    async fn keep_delivered(
+        &self,
+        (client, key): &Who,
+        delivered: DeliveredMemories,
+    ) -> Result<()> {
+        let (client, key) = (client.to_string(), key.clone());
+        Ok(self.cx.store().put_delivered_memories(client, key, delivered).await?)
+    }
+
+    /// The conversation begins anew, and may be told anything again.
+    pub(crate) async fn forget_delivered(&self, (client, key): &Who) -> Result<()> {
+        Ok(self.cx.store().delete_delivered_memories(client.to_string(), key.clone()).await?)
+    }
+}
+
+fn notes_text(id: SessionId, notes: &str, through: u64) -> String {
+    let notes = guarded(notes.trim_end());
+    let shown = head(&notes, NOTES_CHARS);
+    let rest = match shown.len() < notes.len() {
+        true => format!("\n(`bethink notes show --session {id}` shows the rest.)"),
+        false => String::new(),
+    };
+    format!(
+        "<system-reminder>Notes of this session, kept through message {through}.\n\n{}{rest}\n</system-reminder>",
+        shown.trim_end()
+    )
+}
+
+/// The index with as many lines as there is room for; `None` where not even its frame fits.
+fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String> {
+    let whole = index(dirs, texts);
+    let chars = |text: &str| text.chars().count();
+    if chars(&whole) <= room {
+        return Some(whole);
+    }
+    let mut left = chars(&texts[0]) + chars(&texts[1]);
+    // Each round gives up what was too much; marks that are spelt out make some lines longer than they were.
+    for _ in 0..8 {
+        let team = cut(&texts[1], left / 3);
+        let private = cut(&texts[0], left.saturating_sub(chars(&team)));
+        let text = index(dirs, &[private, team]);
+        match chars(&text).checked_sub(room) {
+            None | Some(0) => return Some(text),
+            Some(over) => left = left.checked_sub(over)?,
+        }
+    }
+    None
+}
+
+/// Whole lines, with a word on what is missing.
+fn cut(text: &str, chars: usize) -> String {
+    const MORE: &str = "(MEMORY.md has more lines)\n";
+    if text.chars().count() <= chars {
+        return text.to_owned();
+    }
+    format!("{}{MORE}", head(text, chars.saturating_sub(MORE.len())))
+}
+
+/// Whole lines of the beginning, so many characters at most.
+fn head(text: &str, chars: usize) -> &str {
+    let Some((end, _)) = text.char_indices().nth(chars) else { return text };
+    &text[..text[..end].rfind('\n').map_or(0, |at| at + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(count: usize) -> String {
+        (0..count)
+            .map(|n| format!("- [Topic {n}](topic-{n}.md) — what <memory> {n} is about\n"))
+            .collect()
+    }
+
+    #[test]
+    fn an_index_is_cut_at_a_line_to_what_a_client_takes() {
+        let dirs = ["/m".to_owned(), "/t".to_owned()];
+        for (private, team) in [(0, 0), (3, 0), (190, 0), (190, 190), (5, 190)] {
+            let texts = [lines(private), lines(team)];
+            let text = within(&dirs, &texts, MOST_CONTEXT_CHARS).unwrap();
+            let chars = text.chars().count();
+            assert!(chars <= MOST_CONTEXT_CHARS, "{private} {team}: {chars}");
+            assert_eq!(text == index(&dirs, &texts), private + team < 100, "{private} {team}");
+            assert!(text.contains("</memory-index>"));
+            assert!(
+                text.lines()
+                    .filter(|line| line.starts_with("- ["))
+                    .all(|line| line.ends_with("about"))
+            );
+        }
+        assert_eq!(within(&dirs, &[lines(9), String::new()], 100), None);
+    }
+
+    #[test]
+    fn notes_can_neither_end_their_tag_nor_fill_the_window() {
+        let id = SessionId(uuid::Uuid::from_u128(7));
+        let text = notes_text(id, &"a line</system-reminder>\n".repeat(1_000), 12);
+        assert_eq!(text.matches("</system-reminder>").count(), 1);
+        assert!(text.chars().count() < NOTES_CHARS + 300 && text.contains("shows the rest"));
+        assert!(!notes_text(id, "short", 1).contains("the rest"));
+    }
+}

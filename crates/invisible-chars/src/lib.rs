@@ -1,0 +1,229 @@
+//! Characters that are not seen, or that reorder what is seen, and where they are honest.
+//!
+//! Persian, Hindi, Hebrew, Thai and emoji need some of them; they pass where such writing puts them and
+//! nowhere else. The road not taken: allowing each of them in any text that holds one Arabic letter, which
+//! hides a word between two letters of a key.
+//!
+//! The one table of such characters: what a team's memory refuses and what a model is not shown is decided by it.
+
+use std::fmt;
+
+/// What a character that is not seen does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InvisibleKind {
+    /// Turns the order of what follows: shown text is not the text.
+    Bidi,
+    /// Says which way the neighbours run.
+    Mark,
+    ZeroWidth,
+    /// Letters without a shape: whole sentences can be written in them.
+    Tag,
+    /// Chooses a glyph; a run of them is data.
+    Selector,
+    /// Fillers, invisible operators, separators, annotation.
+    Format,
+    /// Steers a terminal.
+    Control,
+}
+
+/// One character that has no honest reason to be where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// In bytes.
+    pub at: usize,
+    /// From 1; 0 stands for a name.
+    pub line: usize,
+    /// Characters from the line's beginning, from 1.
+    pub column: usize,
+    pub code: char,
+    pub kind: InvisibleKind,
+}
+
+pub fn find(text: &str) -> Vec<Sighting> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')) {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    let mut from = 0;
+    for (index, line) in text.split('\n').enumerate() {
+        out.extend(in_line(index + 1, from, line));
+        from += line.len() + 1;
+    }
+    out
+}
+
+/// `from` is where the line begins in its text.
+fn in_line(number: usize, from: usize, line: &str) -> Vec<Sighting> {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let chars: Vec<char> = line.chars().collect();
+    let seen = line.char_indices().enumerate().filter_map(|(at, (offset, code))| {
+        let kind = kind(code)?;
+        let mark_of_file = number == 1 && at == 0 && code == '\u{feff}';
+        let honest = mark_of_file || honest(&chars, at, kind);
+        (!honest).then_some(Sighting {
+            at: from + offset,
+            line: number,
+            column: at + 1,
+            code,
+            kind,
+        })
+    });
+    seen.collect()
+}
+
+pub fn kind(code: char) -> Option<InvisibleKind> {
+    Some(match code {
+        '\t' | '\n' | '\r' | ' '..='~' => return None,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => InvisibleKind::Control,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => InvisibleKind::Bidi,
+        '\u{200e}' | '\u{200f}' | '\u{61c}' => InvisibleKind::Mark,
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => InvisibleKind::ZeroWidth,
+        '\u{fe00}'..='\u{fe0f}'
+        | '\u{e0100}'..='\u{e01ef}'
+        | '\u{180b}'..='\u{180d}'
+        | '\u{180f}' => InvisibleKind::Selector,
+        '\u{e0000}'..='\u{e007f}' => InvisibleKind::Tag,
+        code if is_format(code) => InvisibleKind::Format,
+        _ => return None,
+    })
+}
+
+/// Fillers, invisible operators, separators and annotations.
+fn is_format(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+        | '\u{2028}' | '\u{2029}' | '\u{2061}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
+        | '\u{3164}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}')
+}
+
+fn honest(chars: &[char], at: usize, kind: InvisibleKind) -> bool {
+    let before = at.checked_sub(1).map(|at| chars[at]);
+    let after = chars.get(at + 1).copied();
+    let beside = |test: fn(char) -> bool| before.is_some_and(test) || after.is_some_and(test);
+    match (kind, chars[at]) {
+        (InvisibleKind::Mark, _) => is_mark_honest(chars, at),
+        // A selector, a skin tone or a closed flag may stand between the signs of an emoji.
+        (InvisibleKind::ZeroWidth, '\u{200d}') => {
+            let joins = before.is_some_and(is_emoji_end) && after.is_some_and(is_symbol);
+            joins
+                || before.is_some_and(is_joining)
+                || (before.is_none_or(is_space) && after.is_some_and(is_joining))
+        }
+        (InvisibleKind::ZeroWidth, '\u{200c}') => before.is_some_and(is_joining),
+        (InvisibleKind::ZeroWidth, '\u{200b}') => beside(is_unspaced),
+        (InvisibleKind::Tag, _) => is_in_flag(chars, at),
+        (InvisibleKind::Selector, code) => before.is_some_and(|before| selects(before, code)),
+        (InvisibleKind::Format, '\u{115f}' | '\u{1160}') => {
+            beside(|c| matches!(c, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}'))
+        }
+        _ => false,
+    }
+}
+
+/// In a line with right-to-left letters, and never inside a Latin word.
+fn is_mark_honest(chars: &[char], at: usize) -> bool {
+    let latin = |c: Option<&char>| c.is_some_and(char::is_ascii_alphanumeric);
+    let inside = latin(at.checked_sub(1).and_then(|at| chars.get(at))) && latin(chars.get(at + 1));
+    !inside && chars.iter().any(|c| is_right_to_left(*c))
+}
+
+/// A black flag, two to six letters or digits, and the end: Scotland, Texas.
+fn is_in_flag(chars: &[char], at: usize) -> bool {
+    let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e007f}');
+    let from = chars[..at].iter().rposition(|c| !is_tag(c));
+    let Some(from) = from.filter(|from| chars[*from] == '\u{1f3f4}') else { return false };
+    let tags: Vec<char> = chars[from + 1..].iter().copied().take_while(|c| is_tag(c)).collect();
+    let Some((end, letters)) = tags.split_last() else { return false };
+    let spells = |c: &char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
+    *end == '\u{e007f}' && (2..=6).contains(&letters.len()) && letters.iter().all(spells)
+}
+
+/// Whether the character before has variants of this kind.
+fn selects(before: char, selector: char) -> bool {
+    match selector {
+        '\u{fe0e}' | '\u{fe0f}' => {
+            is_symbol(before) || before.is_ascii_digit() || matches!(before, '#' | '*')
+        }
+        '\u{180b}'..='\u{180f}' => matches!(before, '\u{1820}'..='\u{18aa}'),
+        '\u{e0100}'..='\u{e01ef}' => is_ideograph(before),
+        _ => is_ideograph(before) || is_symbol(before) || is_joining(before),
+    }
+}
+
+fn is_space(c: char) -> bool {
+    c == ' ' || c.is_ascii_punctuation()
+}
+
+/// Pictures, arrows and signs: what an emoji can be made of.
+fn is_symbol(c: char) -> bool {
+    matches!(c,
+        '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2100}'..='\u{2bff}'
+        | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
+fn is_emoji_end(c: char) -> bool {
+    is_symbol(c) || matches!(c, '\u{fe0f}' | '\u{20e3}' | '\u{e007f}')
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}'
+        | '\u{3000}'..='\u{303f}')
+}
+
+/// Scripts whose letters join or stack: Arabic, Syriac, N'Ko, those of India and its neighbours, Mongolian.
+fn is_joining(c: char) -> bool {
+    matches!(c,
+        '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}'
+        | '\u{1780}'..='\u{17d3}' | '\u{1820}'..='\u{18aa}' | '\u{1b00}'..='\u{1b7f}'
+        | '\u{a8e0}'..='\u{a8ff}' | '\u{a980}'..='\u{a9df}' | '\u{fb50}'..='\u{fdff}'
+        | '\u{fe70}'..='\u{fefc}' | '\u{11000}'..='\u{11fff}')
+}
+
+/// Scripts that put no space between words: Thai, Lao, Tibetan, Myanmar, Khmer.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
+}
+
+fn is_right_to_left(c: char) -> bool {
+    matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+        | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+impl Sighting {
+    /// What the character is called.
+    pub fn name(&self) -> &'static str {
+        match self.code {
+            '\u{200b}' => "a zero width space",
+            '\u{200c}' => "a zero width non-joiner",
+            '\u{200d}' => "a zero width joiner",
+            '\u{2060}' => "a word joiner",
+            '\u{feff}' => "a byte order mark",
+            '\u{ad}' => "a soft hyphen",
+            '\u{200e}' => "a left-to-right mark",
+            '\u{200f}' => "a right-to-left mark",
+            '\u{202d}' => "a left-to-right override",
+            '\u{202e}' => "a right-to-left override",
+            '\u{1b}' => "an escape",
+            _ => match self.kind {
+                InvisibleKind::Bidi => "a character that reorders text",
+                InvisibleKind::Mark => "a direction mark",
+                InvisibleKind::ZeroWidth => "a character without width",
+                InvisibleKind::Tag => "an invisible letter",
+                InvisibleKind::Selector => "a variation selector",
+                InvisibleKind::Format => "an invisible character",
+                InvisibleKind::Control => "a control character",
+            },
+        }
+    }
+}
+
+impl fmt::Display for Sighting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "in the name: ")?,
+            line => write!(f, "line {line}: ")?,
+        }
+        write!(f, "{} (U+{:04X})", self.name(), self.code as u32)
+    }
+}

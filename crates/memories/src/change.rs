@@ -1,0 +1,148 @@
+//! One file changed: its versions kept before and after, and what a lost race says.
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, Replaced};
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
+use bytes::Bytes;
+
+use crate::directory::MemoryDirectory;
+use crate::memory_write::{Expected, MemoryWrite};
+use crate::refused::{blocking, refused};
+use crate::service::MemoryService;
+
+/// Tries of a write that wants the last word over a file that others change at the same time.
+pub(super) const TRIES: usize = 8;
+
+impl MemoryService {
+    /// Tries until the wish is met or broken.
+    pub(super) async fn change(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        write: &MemoryWrite,
+    ) -> Result<Replaced> {
+        for _ in 1..TRIES {
+            match self.try_change(directory, write).await? {
+                Replaced::Conflict(_) if write.wish == Expected::Anything => {}
+                tried => return Ok(tried),
+            }
+        }
+        self.try_change(directory, write).await
+    }
+
+    pub(super) async fn try_change(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        write: &MemoryWrite,
+    ) -> Result<Replaced> {
+        let current = directory.read_file(&write.file).await?;
+        // What is written over has to be kept first, so what was read is expected.
+        let expected = match write.wish {
+            Expected::Anything => Expected::from(current.as_ref().map(|current| current.hash)),
+            expected => expected,
+        };
+        if let Some(before) = current.filter(|current| expected == Expected::Hash(current.hash)) {
+            self.keep_found(directory, &write.file, &before, "stood there before").await?;
+        }
+        let (held, file, text) = (Arc::clone(directory), write.file.clone(), write.text.clone());
+        let (tried, unsettled) = blocking(move || {
+            let Some(root) = held.root(text.is_some())? else {
+                return Ok((Ok(Replaced::Absent), 0));
+            };
+            let tried = act(&root, &file, text.as_deref(), expected);
+            Ok((tried, root.unsettled()))
+        })
+        .await?;
+        if unsettled > 0 {
+            self.settle_later(directory);
+        }
+        let tried = tried?;
+        if let Replaced::Conflict(conflict) = &tried {
+            for content in &conflict.displaced {
+                let note = "was overwritten by somebody else";
+                self.keep_found(directory, &write.file, content, note).await?;
+            }
+        }
+        let hash = match tried {
+            Replaced::Done { hash, .. } => hash.to_string(),
+            Replaced::Removed { .. } => String::new(),
+            _ => return Ok(tried),
+        };
+        let version = NewMemoryVersion {
+            directory: directory.key.clone(),
+            file: write.file.path(),
+            hash,
+            content: write.text.as_ref().map(|text| Bytes::copy_from_slice(text.as_bytes())),
+            author: write.author.by.to_owned(),
+            session: write.author.session,
+            note: write.author.note.clone(),
+            at: self.cx.now(),
+        };
+        self.cx.store().add_memory_versions(vec![version]).await?;
+        directory.touched(&write.file);
+        Ok(tried)
+    }
+
+    /// A content that no version holds yet.
+    pub(super) async fn keep_found(
+        &self,
+        directory: &MemoryDirectory,
+        file: &DirectoryFile,
+        content: &FileContent,
+        note: &str,
+    ) -> Result<()> {
+        let hash = content.hash.to_string();
+        let newest = MemoryVersionFilter { file: Some(file.path()), ..directory.versions(1) };
+        if self.cx.store().memory_versions(newest).await?.first().is_some_and(|v| v.hash == hash) {
+            return Ok(());
+        }
+        let version = NewMemoryVersion {
+            directory: directory.key.clone(),
+            file: file.path(),
+            hash,
+            content: Some(Bytes::copy_from_slice(&content.bytes)),
+            author: "found".to_owned(),
+            session: None,
+            note: note.to_owned(),
+            at: self.cx.now(),
+        };
+        Ok(self.cx.store().add_memory_versions(vec![version]).await?)
+    }
+}
+
+fn act(
+    root: &MemoryRoot,
+    file: &DirectoryFile,
+    text: Option<&str>,
+    expected: Expected,
+) -> Result<Replaced> {
+    let done = match (text, expected) {
+        (Some(text), expected) => root.replace(file, expected, text.as_bytes()),
+        (None, Expected::Hash(expected)) => root.remove(file, expected),
+        (None, Expected::Absent | Expected::Anything) => Ok(Replaced::Absent),
+    };
+    done.map_err(refused)
+}
+
+/// A lost race, with both versions.
+pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
+    let what = match &conflict.current {
+        None => "is gone since it was read",
+        Some(_) => "holds something else than was read",
+    };
+    let detail = format!("{} {what}; nothing was changed", write.file);
+    let both = api::BothVersions {
+        etag: conflict.current.as_ref().map(|content| content.hash.to_string()),
+        current: conflict
+            .current
+            .map(|content| String::from_utf8_lossy(&content.bytes).into_owned()),
+        yours: write.text.clone(),
+    };
+    ServiceError {
+        versions: Some(Box::new(both)),
+        ..ServiceError::new(ErrorKind::Conflict, detail)
+            .hint("bring both versions together, and write with the new tag")
+    }
+}

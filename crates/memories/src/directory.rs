@@ -1,0 +1,189 @@
+//! One memory directory as it was last seen. A watcher says when to look again.
+
+mod look;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use bethink_memdir::{Hash, Header, Name, Scope};
+use bethink_memdir_fs::{DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, Strange};
+use bethink_service::{Clock, Result, locked};
+use bethink_store::MemoryVersionFilter;
+use bethink_transcript::UnixMicros;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
+
+use crate::refused::{blocking, refused, text_of};
+use crate::watch::{Watcher, Woken};
+
+/// Files that can be written at the same time; writers share the disk anyway.
+const LANES: usize = 16;
+
+/// A topic as it was last read, without its text.
+#[derive(Clone, Debug)]
+pub struct MemoryTopic {
+    pub name: Name,
+    pub hash: Hash,
+    pub bytes: u64,
+    pub modified: UnixMicros,
+    pub header: Header,
+}
+
+#[derive(Clone, Debug)]
+pub struct IndexFile {
+    pub text: String,
+    pub hash: Hash,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct DirectorySnapshot {
+    pub topics: BTreeMap<Name, Arc<MemoryTopic>>,
+    pub index: Option<Arc<IndexFile>>,
+    /// What looks like a memory and is none.
+    pub strange: Vec<Strange>,
+    /// Why the directory could not be looked at; what is shown is older then.
+    pub fault: Option<String>,
+    pub revision: u64,
+}
+
+/// A directory with its root, picture and watcher.
+#[derive(Debug)]
+pub struct MemoryDirectory {
+    pub scope: Scope,
+    pub dir: PathBuf,
+    /// Its name in the store: project and scope.
+    pub key: String,
+    /// One writer of ours to a file at a time, so that its versions are in order.
+    turns: [AsyncMutex<()>; LANES],
+    held: Mutex<OpenDirectory>,
+    shown: RwLock<Arc<DirectorySnapshot>>,
+    follow: Follow,
+    woken: Arc<Woken>,
+    watcher: Arc<Watcher>,
+    /// Rings when something changes.
+    watched: bool,
+    /// Somebody looks again whenever it rings.
+    followed: AtomicBool,
+    clock: Arc<dyn Clock>,
+}
+
+#[derive(Debug, Default)]
+struct OpenDirectory {
+    root: Option<Arc<MemoryRoot>>,
+    /// Each file as it was when it was last read.
+    seen: BTreeMap<DirectoryFile, FileSeen>,
+}
+
+impl MemoryDirectory {
+    pub(super) fn new(
+        (scope, dir, follow): (Scope, PathBuf, Follow),
+        key: String,
+        watcher: Arc<Watcher>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let woken = Arc::default();
+        Self {
+            watched: watcher.add(&dir, scope, follow, &woken),
+            scope,
+            dir,
+            key,
+            turns: Default::default(),
+            held: Mutex::default(),
+            shown: RwLock::default(),
+            follow,
+            woken,
+            watcher,
+            followed: AtomicBool::new(false),
+            clock,
+        }
+    }
+
+    pub(crate) fn shown(&self) -> Arc<DirectorySnapshot> {
+        Arc::clone(&self.shown.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A topic's text and hash, from the disk.
+    pub(crate) async fn read(self: &Arc<Self>, name: &Name) -> Result<Option<(String, Hash)>> {
+        self.read_text(&DirectoryFile::Topic(name.clone())).await
+    }
+
+    /// The same for any file.
+    pub(super) async fn read_text(
+        self: &Arc<Self>,
+        file: &DirectoryFile,
+    ) -> Result<Option<(String, Hash)>> {
+        let content = self.read_file(file).await?;
+        content.map(|content| text_of(file, content)).transpose()
+    }
+
+    pub async fn read_file(self: &Arc<Self>, file: &DirectoryFile) -> Result<Option<FileContent>> {
+        let (directory, file) = (Arc::clone(self), file.clone());
+        blocking(move || directory.read_now(&file)).await
+    }
+
+    /// A topic's text and hash; blocks.
+    pub(crate) fn text_now(&self, name: &Name) -> Result<Option<(String, Hash)>> {
+        let file = DirectoryFile::Topic(name.clone());
+        self.read_now(&file)?.map(|content| text_of(&file, content)).transpose()
+    }
+
+    /// As [`Self::read_file`]; blocks.
+    pub(crate) fn read_now(&self, file: &DirectoryFile) -> Result<Option<FileContent>> {
+        let Some(root) = self.root(false)? else { return Ok(None) };
+        root.read(file).map_err(refused)
+    }
+
+    /// Its newest versions, of all files.
+    pub(crate) fn versions(&self, limit: usize) -> MemoryVersionFilter {
+        MemoryVersionFilter { directory: self.key.clone(), limit, ..Default::default() }
+    }
+
+    /// True once: somebody has to look again whenever it rings.
+    pub(crate) fn begins_to_be_followed(&self) -> bool {
+        !self.followed.swap(true, Ordering::Relaxed)
+    }
+
+    pub(crate) fn woken(&self) -> &Arc<Woken> {
+        &self.woken
+    }
+
+    /// Waits for those who write the same file.
+    pub(super) async fn turn(&self, file: &DirectoryFile) -> AsyncMutexGuard<'_, ()> {
+        let mut hasher = DefaultHasher::new();
+        file.hash(&mut hasher);
+        let lane = usize::try_from(hasher.finish() % LANES as u64).unwrap_or(0);
+        self.turns[lane].lock().await
+    }
+
+    /// The directory's root, made if asked for.
+    pub fn root(&self, make: bool) -> Result<Option<Arc<MemoryRoot>>> {
+        let mut held = locked(&self.held);
+        self.open(&mut held, make)?;
+        Ok(held.root.clone())
+    }
+
+    /// The next look is at everything, for who must not miss what was saved a moment ago.
+    pub fn doubt(&self) {
+        self.woken.put_back(Dirty::Everything);
+    }
+
+    /// Says that files were changed by us, sooner than the watcher.
+    pub(super) fn touched(&self, file: &DirectoryFile) {
+        self.woken.ring(Dirty::Files(BTreeSet::from([file.clone()])));
+    }
+
+    /// It is looked through every few seconds, for want of the system's watches.
+    pub(crate) fn is_polled(&self) -> bool {
+        !self.watched || self.watcher.is_polled(&self.dir)
+    }
+}
+
+impl Drop for MemoryDirectory {
+    fn drop(&mut self) {
+        self.watcher.remove(&self.dir, &self.woken);
+        // Who follows it ends.
+        self.woken.bell.notify_one();
+    }
+}

@@ -1,0 +1,119 @@
+//! A directory's files as an engine takes them: texts, and which of them nobody but the daemon wrote.
+
+use std::sync::Arc;
+
+use bethink_dream::{DreamDirectory, DreamTopic};
+use bethink_memdir::{Hash, Name};
+use bethink_memdir_fs::{DirectoryFile, FileError, MemoryRoot};
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_store::MemoryVersionFilter;
+use bethink_transcript::UnixMicros;
+
+use crate::directory::MemoryDirectory;
+use crate::refused::{blocking, refused};
+use crate::service::MemoryService;
+
+/// Bytes of all topics together: a hundred thousand notes of a usual size. More is not held in memory at once.
+const MOST_BYTES: usize = 256 << 20;
+/// Versions of one file that are looked through; one with more was written by many.
+const VERSIONS: usize = 200;
+/// Who writes for the daemon. What others wrote, or a person put back, is a person's.
+const OURS: [&str; 2] = ["extraction", "dream"];
+
+struct ReadDirectory {
+    index: Option<String>,
+    topics: Vec<(Name, String, UnixMicros, Hash)>,
+    unread: Vec<Name>,
+}
+
+impl MemoryService {
+    pub(super) async fn dream_directory(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        root: &Arc<MemoryRoot>,
+    ) -> Result<DreamDirectory> {
+        let held = Arc::clone(root);
+        let read = blocking(move || read(&held)).await?;
+        let mut topics = Vec::with_capacity(read.topics.len());
+        for (name, text, modified, hash) in read.topics {
+            let learnt = bethink_memdir::header::read(&text).header.source.is_some();
+            let limit = if learnt { VERSIONS } else { 1 };
+            let past = self.past_of(directory, name.file(), hash, limit).await?;
+            let (untouched, put_back) = (learnt && past.all_ours, past.put_back);
+            topics.push(DreamTopic { name, text, modified, untouched, put_back });
+        }
+        let hash = read.index.as_ref().map(|text| Hash::of(text.as_bytes()));
+        let index_put_back = match hash {
+            Some(hash) => {
+                self.past_of(directory, DirectoryFile::Index.path(), hash, 1).await?.put_back
+            }
+            None => false,
+        };
+        let (index, unread) = (read.index, read.unread);
+        Ok(DreamDirectory { scope: directory.scope, index, index_put_back, topics, unread })
+    }
+
+    /// Who wrote a file that holds this now.
+    async fn past_of(
+        &self,
+        directory: &MemoryDirectory,
+        file: String,
+        hash: Hash,
+        limit: usize,
+    ) -> Result<Past> {
+        let filter = MemoryVersionFilter { file: Some(file), ..directory.versions(limit) };
+        let versions = self.cx.store().memory_versions(filter).await?;
+        let newest = versions.first().filter(|version| version.hash == hash.to_string());
+        let ours = versions.iter().all(|version| OURS.contains(&version.author.as_str()));
+        Ok(Past {
+            all_ours: newest.is_some() && ours && versions.len() < VERSIONS,
+            put_back: newest.is_some_and(|version| version.author == "restore"),
+        })
+    }
+}
+
+struct Past {
+    /// Every version is the daemon's, and the newest is what stands there.
+    all_ours: bool,
+    /// A person put the newest back, and it stands there.
+    put_back: bool,
+}
+
+fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
+    let listing = root.list().map_err(refused)?;
+    let strange = listing.strange.iter().filter_map(|strange| Name::parse(&strange.path).ok());
+    let mut read = ReadDirectory { index: None, topics: Vec::new(), unread: strange.collect() };
+    let mut bytes = 0;
+    for (file, _) in listing.files() {
+        let content = match root.read(&file) {
+            Ok(Some(content)) => content,
+            Ok(None) => continue,
+            Err(FileError::Strange { .. }) => {
+                if let DirectoryFile::Topic(name) = file {
+                    read.unread.push(name);
+                }
+                continue;
+            }
+            Err(error) => return Err(refused(error)),
+        };
+        bytes += content.bytes.len();
+        if bytes > MOST_BYTES {
+            let detail = "the memory is too large to be consolidated at once";
+            return Err(ServiceError::new(ErrorKind::TooLarge, detail)
+                .bounded(MOST_BYTES as u64, bytes as u64));
+        }
+        let (hash, modified) = (content.hash, content.stat.modified);
+        match (String::from_utf8(content.bytes), file) {
+            (Ok(text), DirectoryFile::Index) => read.index = Some(text),
+            (Ok(text), DirectoryFile::Topic(name)) => {
+                read.topics.push((name, text, modified, hash));
+            }
+            (Err(_), DirectoryFile::Topic(name)) => read.unread.push(name),
+            (Err(_), DirectoryFile::Index) => {
+                return Err(ServiceError::new(ErrorKind::Conflict, "MEMORY.md is not UTF-8")
+                    .hint("mend or remove the file"));
+            }
+        }
+    }
+    Ok(read)
+}

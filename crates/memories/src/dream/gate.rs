@@ -1,0 +1,158 @@
+//! When to dream: asked after each message of the assistant, cheapest question first.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use bethink_service::{Result, locked};
+use bethink_sessions::{LoadedSession, SessionHandle};
+use bethink_store::{LastDream, PageRequest, SessionFilter};
+use bethink_transcript::{Role, SessionId, UnixMicros};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::place::ProjectPlace;
+use crate::refused::blocking;
+use crate::service::MemoryService;
+
+pub(super) const DREAM: &str = "dream";
+
+const HOUR_MICROS: i64 = 3_600_000_000;
+/// Sessions are looked through at most so often (specification, section 7).
+const LOOK_MICROS: i64 = 600_000_000;
+/// Sessions of one look; who has touched more has touched enough.
+const PAGES: usize = 10;
+const PAGE: usize = 100;
+
+/// What is remembered of a project's dreams.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DreamState {
+    /// Microseconds. A dream that is to come counts from when it was asked for, and is taken back if it fails.
+    #[serde(default)]
+    pub(super) last: Option<i64>,
+    /// Under which the last dream's versions are noted.
+    #[serde(default)]
+    pub(super) id: Option<String>,
+}
+
+/// How far a project has come on its way to a dream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gate {
+    TooSoon(UnixMicros),
+    /// The sessions touched since are worth counting.
+    Count,
+}
+
+/// The gate of time, which costs nothing.
+pub(super) fn gate(last: Option<i64>, hours: u64, now: UnixMicros) -> Gate {
+    let wait = i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_MICROS);
+    match last {
+        // A clock that was set back is not waited for.
+        Some(last) if last <= now.0 && now.0 - last < wait => {
+            Gate::TooSoon(UnixMicros(last.saturating_add(wait)))
+        }
+        _ => Gate::Count,
+    }
+}
+
+impl MemoryService {
+    /// Leaves a dream to the worker if one is due. Neither waits nor fails: the next message of the assistant
+    /// asks again.
+    pub(crate) fn ask_dream_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
+        let newest = loaded.state.history.entries().last();
+        let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
+        if self.cx.settings().memory.dream == "off" || !ended {
+            return;
+        }
+        let (dir, now) = (&loaded.session.project_dir, self.cx.now());
+        {
+            let mut next = locked(&self.inner.dream_looks);
+            if next.get(dir).is_some_and(|next| now.0 < next.0) {
+                return;
+            }
+            next.insert(dir.clone(), UnixMicros(now.0 + LOOK_MICROS));
+        }
+        let (memories, id, dir) = (self.clone(), handle.id, dir.clone());
+        self.cx.spawn(async move {
+            if let Err(error) = memories.dream_if_due(id, &dir).await {
+                tracing::warn!(session = %id, reason = %error.detail, "a dream could not be asked for");
+            }
+        });
+    }
+
+    pub(super) async fn dream_if_due(&self, session: SessionId, dir: &str) -> Result<bool> {
+        let project = self.project(dir).await?;
+        let (state, now) = (self.dream_state(&project.key).await?, self.cx.now());
+        let settings = &self.cx.settings().memory;
+        if let Gate::TooSoon(until) = gate(state.last, settings.dream_hours, now) {
+            locked(&self.inner.dream_looks).insert(dir.to_owned(), until);
+            return Ok(false);
+        }
+        let since = UnixMicros(state.last.unwrap_or_default());
+        let wanted = usize::try_from(settings.dream_sessions).unwrap_or(usize::MAX);
+        if self.touched_since(&project.key, Some(session), since, wanted).await?.len() < wanted {
+            return Ok(false);
+        }
+        // Counted from now, so that nobody else asks for it.
+        let asked = DreamState { last: Some(now.0), ..state.clone() };
+        self.keep_dream_state(&project.key, &asked).await?;
+        let payload = json!({ "project_dir": dir, "session": session.0, "before": state });
+        self.cx.jobs().enqueue_background(DREAM, Some(session), &payload).await?;
+        self.cx.jobs().wake();
+        Ok(true)
+    }
+
+    /// Sessions of the project that were written to since then, up to `enough`, newest first.
+    pub(super) async fn touched_since(
+        &self,
+        key: &str,
+        but: Option<SessionId>,
+        since: UnixMicros,
+        enough: usize,
+    ) -> Result<Vec<SessionId>> {
+        let (mut touched, mut cursor, mut known) = (Vec::new(), None, HashMap::new());
+        for _ in 0..PAGES {
+            let page = PageRequest { limit: PAGE, cursor };
+            let (sessions, next) = self.cx.store().sessions(SessionFilter::default(), page).await?;
+            let all = sessions.len();
+            let young: Vec<_> = sessions.into_iter().filter(|one| one.updated_at > since).collect();
+            let done = young.len() < all;
+            let dirs = young.iter().map(|one| one.project_dir.clone());
+            self.know_projects(dirs.filter(|dir| !known.contains_key(dir)).collect(), &mut known)
+                .await?;
+            let ours = |dir: &String| known.get(dir).is_some_and(|found: &String| found == key);
+            let new = young.iter().filter(|one| Some(one.id) != but && ours(&one.project_dir));
+            touched.extend(new.map(|one| one.id));
+            cursor = next;
+            if touched.len() >= enough || done || cursor.is_none() {
+                break;
+            }
+        }
+        touched.truncate(enough);
+        Ok(touched)
+    }
+
+    /// Adds the project of each directory, without making it one in use.
+    async fn know_projects(
+        &self,
+        dirs: HashSet<String>,
+        known: &mut HashMap<String, String>,
+    ) -> Result<()> {
+        let settings = self.cx.settings().clone();
+        let key = move |dir: String| {
+            let key = ProjectPlace::of(Path::new(&dir), &settings).key;
+            (dir, key)
+        };
+        known.extend(blocking(move || Ok(dirs.into_iter().map(key).collect::<Vec<_>>())).await?);
+        Ok(())
+    }
+
+    pub(super) async fn dream_state(&self, project: &str) -> Result<DreamState> {
+        let last = self.cx.store().last_dream(project.to_owned()).await?.unwrap_or_default();
+        Ok(DreamState { last: last.at.map(|at| at.0), id: last.id })
+    }
+
+    pub(super) async fn keep_dream_state(&self, project: &str, state: &DreamState) -> Result<()> {
+        let last = LastDream { at: state.last.map(UnixMicros), id: state.id.clone() };
+        Ok(self.cx.store().put_last_dream(project.to_owned(), last).await?)
+    }
+}

@@ -1,0 +1,96 @@
+//! Alone in a directory, also among daemons of other homes and machines that share it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bethink_memdir_fs::{Holder, Locked, MemoryRoot};
+use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
+
+use crate::refused::{blocking, refused};
+use crate::service::MemoryService;
+
+/// Without a sign of life for so long, the directory is someone else's (specification, section 7).
+pub(super) const STALE: Duration = Duration::from_secs(3_600);
+/// Far below that, so that one that comes late is no harm.
+const BEAT: Duration = Duration::from_secs(60);
+/// Somebody looks at the lock for microseconds.
+const UNLOCK_WAIT: Duration = Duration::from_millis(5);
+const UNLOCK_TRIES: usize = 200;
+
+impl MemoryService {
+    /// Does `work` while nobody else works through the directory; breaks it off when another takes over.
+    pub(super) async fn alone_in<T>(
+        &self,
+        root: Arc<MemoryRoot>,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let name = self.dreamer().await?;
+        self.lock_memory(&root, &name).await?;
+        let done = tokio::select! {
+            done = work => done,
+            lost = self.keep_memory_locked(&root, &name) => Err(lost),
+        };
+        if let Err(error) = self.unlock_memory(root, name).await {
+            tracing::warn!(reason = %error.detail, "the memory directory stays locked for an hour");
+        }
+        done
+    }
+
+    async fn lock_memory(&self, root: &Arc<MemoryRoot>, name: &str) -> Result<()> {
+        let (root, name, now) = (Arc::clone(root), name.to_owned(), self.cx.now());
+        let locked = blocking(move || root.lock(&name, now, STALE).map_err(refused));
+        match locked.await? {
+            Locked::Ours { after } => {
+                if let Some(Holder { owner: holder, .. }) = after {
+                    tracing::warn!(
+                        holder,
+                        "who dreamt of this memory was not heard of for an hour"
+                    );
+                }
+                Ok(())
+            }
+            Locked::Held(holder) => {
+                let heard = rfc3339(holder.heard);
+                let detail =
+                    format!("another daemon consolidates this memory, last heard of {heard}");
+                Err(ServiceError::new(ErrorKind::Conflict, detail)
+                    .hint("try again when it is done"))
+            }
+        }
+    }
+
+    /// Never ends while the directory is ours.
+    async fn keep_memory_locked(&self, root: &Arc<MemoryRoot>, name: &str) -> ServiceError {
+        loop {
+            tokio::time::sleep(BEAT).await;
+            let (root, name, now) = (Arc::clone(root), name.to_owned(), self.cx.now());
+            let kept = blocking(move || root.keep_lock(&name, now).map_err(refused));
+            match kept.await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let detail = "another daemon took the memory directory over";
+                    return ServiceError::new(ErrorKind::Conflict, detail);
+                }
+                Err(error) => return error,
+            }
+        }
+    }
+
+    async fn unlock_memory(&self, root: Arc<MemoryRoot>, name: String) -> Result<()> {
+        for _ in 0..UNLOCK_TRIES {
+            let (root, name) = (Arc::clone(&root), name.clone());
+            if blocking(move || root.unlock(&name).map_err(refused)).await? {
+                return Ok(());
+            }
+            tokio::time::sleep(UNLOCK_WAIT).await;
+        }
+        Err(ServiceError::new(ErrorKind::Conflict, "others keep looking at the lock"))
+    }
+
+    /// By what others know this home's daemon: the same after a crash, so that it goes on at once.
+    async fn dreamer(&self) -> Result<String> {
+        let candidate = format!("bethink-{}", uuid::Uuid::new_v4().simple());
+        Ok(self.cx.store().lock_name(candidate).await?)
+    }
+}

@@ -1,0 +1,219 @@
+//! One dream, from the wish to the result.
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_dream::{DreamPlan, TaughtTopic, diff};
+use bethink_memdir::{Name, Scope};
+use bethink_memdir_fs::MemoryRoot;
+use bethink_service::{
+    ErrorKind, JobHandler, JobOutput, JobRun, Result, ServiceError, at_low_priority, locked,
+    new_job_id,
+};
+use bethink_store::JobRecord;
+use bethink_transcript::{SessionId, UnixMicros};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::apply::Dreamer;
+use super::gate::{DREAM, DreamState};
+use super::model::STRATEGY;
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// Bytes of a diff that a result carries; who wants more looks at the files.
+const DIFF_BYTES: usize = 1 << 20;
+
+/// Sessions that a dream looks through for what nobody wrote down yet, newest first.
+const MOST_SESSIONS: usize = 50;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct DreamRequest {
+    project_dir: String,
+    #[serde(default)]
+    dry_run: bool,
+    #[serde(default)]
+    undo: bool,
+    #[serde(default)]
+    session: Option<SessionId>,
+    /// What was remembered before the dream was asked for; `None` where a person asked.
+    #[serde(default)]
+    before: Option<DreamState>,
+}
+
+impl MemoryService {
+    pub async fn dream(&self, request: api::DreamRequest) -> Result<api::Job> {
+        if request.dry_run && request.undo {
+            let detail = "an undo is shown by the history of each file, and has no dry run";
+            return Err(ServiceError::invalid("dry_run", detail));
+        }
+        // Refuses a directory that is none before there is a job.
+        self.project(&request.project_dir).await?;
+        let api::DreamRequest { project_dir, dry_run, undo } = request;
+        let wish = json!({ "project_dir": project_dir, "dry_run": dry_run, "undo": undo });
+        self.cx.jobs().enqueue(new_job_id(), DREAM, None, &wish).await
+    }
+
+    async fn run_dream(&self, job: &JobRecord) -> Result<Value> {
+        let wish: DreamRequest =
+            serde_json::from_str(&job.payload).map_err(ServiceError::internal)?;
+        let project = self.project(&wish.project_dir).await?;
+        let done = self.dream_of(&project, &wish, &job.id.to_string()).await;
+        let outcome = if done.is_ok() { "done" } else { "failed" };
+        metrics::counter!("bethink_dreams_total", "outcome" => outcome).increment(1);
+        match done {
+            Ok(result) => serde_json::to_value(result).map_err(ServiceError::internal),
+            Err(error) => {
+                if let Some(before) = &wish.before {
+                    // As if it had not been asked for: the next gate tries again.
+                    self.keep_dream_state(&project.key, before).await?;
+                    locked(&self.inner.dream_looks).remove(&wish.project_dir);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn dream_of(
+        &self,
+        project: &MemoryProject,
+        wish: &DreamRequest,
+        id: &str,
+    ) -> Result<api::DreamResult> {
+        let _one = project.turns.dreaming.try_lock().map_err(|_| {
+            ServiceError::new(ErrorKind::Conflict, "this memory is being consolidated just now")
+                .hint("try again when it is done")
+        })?;
+        let directory = project.directory(Scope::Private);
+        let mut result = api::DreamResult {
+            project_dir: wish.project_dir.clone(),
+            dir: directory.dir.display().to_string(),
+            dry_run: wish.dry_run,
+            undo: wish.undo,
+            strategy: api::Strategy::Embedded,
+            ..api::DreamResult::default()
+        };
+        let held = Arc::clone(directory);
+        let root = crate::refused::blocking(move || held.root(false)).await?;
+        // No memory yet: nothing is made for a dream.
+        let Some(root) = root else { return Ok(result) };
+        if wish.dry_run {
+            let plan = self.plan_dream(project, &root, wish, &mut result).await?;
+            tell(&plan, &mut result);
+            return Ok(result);
+        }
+        let dreamer = Dreamer { id: format!("dream {id}"), session: wish.session };
+        let work = async {
+            if wish.undo {
+                return self.undo_dream(project, &mut result).await;
+            }
+            let plan = self.plan_dream(project, &root, wish, &mut result).await?;
+            tell(&plan, &mut result);
+            self.make_true(project, &root, &plan, &dreamer, &mut result).await
+        };
+        self.alone_in(Arc::clone(&root), work).await?;
+        Ok(result)
+    }
+
+    async fn plan_dream(
+        &self,
+        project: &MemoryProject,
+        root: &Arc<MemoryRoot>,
+        wish: &DreamRequest,
+        result: &mut api::DreamResult,
+    ) -> Result<DreamPlan> {
+        let directory =
+            Arc::new(self.dream_directory(project.directory(Scope::Private), root).await?);
+        let (now, texts) = (self.cx.now(), Arc::clone(&directory));
+        let taught = self.gathered(project, wish).await?;
+        let plan = at_low_priority(move || bethink_dream::plan(&texts, &taught, now)).await?;
+        let Some(dreamt) = self.dream_by_model(&directory, &plan, wish.session).await else {
+            return Ok(plan);
+        };
+        result.strategy = STRATEGY;
+        result.refused = dreamt.refused;
+        Ok(dreamt.plan)
+    }
+
+    /// What the sessions since the last dream taught and nobody wrote down yet.
+    async fn gathered(
+        &self,
+        project: &MemoryProject,
+        wish: &DreamRequest,
+    ) -> Result<Vec<TaughtTopic>> {
+        let last = match &wish.before {
+            Some(before) => before.last,
+            None => self.dream_state(&project.key).await?.last,
+        };
+        let since = UnixMicros(last.unwrap_or_default());
+        let sessions = self.touched_since(&project.key, None, since, MOST_SESSIONS).await?;
+        let taught = self.unwritten_lessons(project, sessions).await?;
+        let named = |(name, text): (String, String)| {
+            Some(TaughtTopic { name: Name::parse(&name).ok()?, text })
+        };
+        Ok(taught.into_iter().filter_map(named).collect())
+    }
+
+    async fn make_true(
+        &self,
+        project: &MemoryProject,
+        root: &Arc<MemoryRoot>,
+        plan: &DreamPlan,
+        dreamer: &Dreamer,
+        result: &mut api::DreamResult,
+    ) -> Result<()> {
+        let mut state = self.dream_state(&project.key).await?;
+        if !plan.is_empty() {
+            // Before the first file, so that what a killed dream did can be undone, too.
+            state.id = Some(dreamer.id.clone());
+            self.keep_dream_state(&project.key, &state).await?;
+            let applied = self.apply_dream(project, root, plan, dreamer).await?;
+            (result.applied, result.left_alone) = (applied.files, applied.left);
+        }
+        state.last = Some(self.cx.now().0);
+        self.keep_dream_state(&project.key, &state).await
+    }
+}
+
+fn tell(plan: &DreamPlan, result: &mut api::DreamResult) {
+    let steps = plan.steps.iter().map(|step| api::DreamStep {
+        phase: step.phase.to_string(),
+        file: step.file.path(),
+        what: step.what.clone(),
+        why: step.why.clone(),
+    });
+    let notes = plan
+        .notes
+        .iter()
+        .map(|note| api::DreamNote { phase: note.phase.to_string(), text: note.text.clone() });
+    let dropped = plan.dropped.iter().map(|dropped| api::DreamDropped {
+        file: dropped.file.path(),
+        text: dropped.text.clone(),
+        why: dropped.why.clone(),
+    });
+    result.steps = steps.collect();
+    result.notes = notes.collect();
+    result.dropped = dropped.collect();
+    result.diff = diff(plan);
+    if result.diff.len() > DIFF_BYTES {
+        result.diff.truncate(result.diff.floor_char_boundary(DIFF_BYTES));
+        result.diff.push_str("\n(the diff goes on)\n");
+    }
+}
+
+#[derive(Debug)]
+pub struct DreamJob(pub MemoryService);
+
+impl JobHandler for DreamJob {
+    fn kind(&self) -> &'static str {
+        DREAM
+    }
+
+    fn waits_for_model(&self) -> bool {
+        self.0.models.dreams_by_model()
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+        Box::pin(self.0.run_dream(job))
+    }
+}

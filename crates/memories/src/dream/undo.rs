@@ -1,0 +1,114 @@
+//! The last dream taken back, as far as nobody changed its files since.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_memdir::{Hash, Scope};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_store::{MemoryVersionFilter, VersionRecord};
+
+use crate::directory::MemoryDirectory;
+use crate::memory_write::{Author, MemoryWrite};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// Versions of a directory that are looked through for those of its last dream.
+const VERSIONS: usize = 5_000;
+
+impl MemoryService {
+    pub(super) async fn undo_dream(
+        &self,
+        project: &MemoryProject,
+        result: &mut api::DreamResult,
+    ) -> Result<()> {
+        let mut state = self.dream_state(&project.key).await?;
+        let directory = project.directory(Scope::Private);
+        let nothing = || {
+            let detail = "no dream changed anything here that could be taken back";
+            ServiceError::new(ErrorKind::NotFound, detail)
+        };
+        let id = state.id.clone().ok_or_else(nothing)?;
+        let files = self.dreamt_files(directory, &id).await?;
+        if files.is_empty() {
+            return Err(nothing());
+        }
+        // The index last: each topic that comes back brings its line along.
+        let (index, topics): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|(path, _)| *path == DirectoryFile::Index.path());
+        for (file, oldest) in topics.into_iter().chain(index) {
+            match self.undo_file(project, directory, &file, oldest, &id).await? {
+                None => result.applied.push(file),
+                Some(why) => result.left_alone.push(api::DreamLeft { file, why }),
+            }
+        }
+        state.id = None;
+        state.last = Some(self.cx.now().0);
+        self.keep_dream_state(&project.key, &state).await
+    }
+
+    /// Files that the dream changed, each with the number of its first version by the dream.
+    async fn dreamt_files(
+        &self,
+        directory: &MemoryDirectory,
+        id: &str,
+    ) -> Result<BTreeMap<String, i64>> {
+        let versions = self.cx.store().memory_versions(directory.versions(VERSIONS)).await?;
+        let dreamt = versions.into_iter().filter(|version| version.note == id);
+        Ok(dreamt.map(|version| (version.file, version.number)).collect())
+    }
+
+    /// Why it was left, if it was.
+    async fn undo_file(
+        &self,
+        project: &MemoryProject,
+        directory: &Arc<MemoryDirectory>,
+        path: &str,
+        oldest: i64,
+        id: &str,
+    ) -> Result<Option<String>> {
+        let file = DirectoryFile::parse(path).map_err(ServiceError::internal)?;
+        let note = format!("before {id}");
+        let newest = self.newest_version(directory, path, None).await?;
+        let ours = newest.filter(|version| version.note == id || version.note == note);
+        let Some(newest) = ours else { return Ok(Some("it was changed since".to_owned())) };
+        let text = self.memory_text_before(directory, path, oldest).await?;
+        let wish = newest.hash.parse::<Hash>().ok().into();
+        let author = Author { by: "restore", session: None, note };
+        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+        match self.write_memory(project, write).await {
+            Ok(_) => Ok(None),
+            Err(error) if matches!(error.kind, ErrorKind::Conflict | ErrorKind::ReadOnly) => {
+                Ok(Some(error.detail))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn newest_version(
+        &self,
+        directory: &MemoryDirectory,
+        path: &str,
+        before: Option<i64>,
+    ) -> Result<Option<VersionRecord>> {
+        let file = Some(path.to_owned());
+        let filter = MemoryVersionFilter { file, before, ..directory.versions(1) };
+        Ok(self.cx.store().memory_versions(filter).await?.into_iter().next())
+    }
+
+    /// What the file held before a version; `None`: there was no file.
+    async fn memory_text_before(
+        &self,
+        directory: &MemoryDirectory,
+        path: &str,
+        number: i64,
+    ) -> Result<Option<String>> {
+        let Some(before) = self.newest_version(directory, path, Some(number)).await? else {
+            return Ok(None);
+        };
+        let content = self.cx.store().memory_content(before.number).await?;
+        let text = content.and_then(|kept| kept.content).map(|it| String::from_utf8(it.to_vec()));
+        text.transpose().map_err(ServiceError::internal)
+    }
+}

@@ -1,0 +1,67 @@
+//! A plan by rules, from the user's own sentences.
+
+use bethink_extractor::Meaning;
+use bethink_extractor::embedded::teach::taught_by;
+use bethink_extractor::embedded::{self as engine, Extraction, ExtractionInput};
+use bethink_facts::RecordedStatement;
+use bethink_memdir::Scope;
+use bethink_service::{Result, at_low_priority, rfc3339};
+use bethink_store::PlannedWrite;
+use bethink_transcript::SessionId;
+
+use super::known::ReadTopic;
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+impl MemoryService {
+    /// What the statements teach. On most turns nothing, and then no file is looked at.
+    pub(super) async fn learn_by_rules(
+        &self,
+        project: &MemoryProject,
+        id: SessionId,
+        said: Vec<RecordedStatement>,
+    ) -> Result<Extraction> {
+        let (said, is_idle) = at_low_priority(move || {
+            let found = taught_by(&said);
+            let is_idle =
+                found.taught.is_empty() && found.forget.is_empty() && found.declined.is_empty();
+            (said, is_idle)
+        })
+        .await?;
+        if is_idle {
+            return Ok(Extraction::default());
+        }
+        let known = self.known_topics(project).await?;
+        let refused = self.unwanted(project, &known).await?;
+        let time = rfc3339(self.cx.now());
+        at_low_priority(move || learn(&said, &known, &refused, &id.to_string(), &time)).await
+    }
+}
+
+fn learn(
+    said: &[RecordedStatement],
+    known: &[ReadTopic],
+    refused: &[Meaning],
+    session: &str,
+    time: &str,
+) -> Extraction {
+    let topics = known.iter().map(|known| engine::KnownTopic {
+        name: &known.name,
+        hash: known.hash,
+        text: &known.text,
+        own: known.scope == Scope::Private,
+    });
+    let known: Vec<engine::KnownTopic<'_>> = topics.collect();
+    engine::extract(&ExtractionInput { said, known: &known, refused, session, time })
+}
+
+pub(super) fn writes(found: &Extraction) -> Vec<PlannedWrite> {
+    let writes = found.writes.iter().map(|written| PlannedWrite {
+        name: written.name.to_string(),
+        over: written.over.map(|hash| hash.to_string()),
+        text: written.text.clone(),
+        sentence: Some(written.sentence.clone()),
+        seq: Some(written.seq),
+    });
+    writes.collect()
+}

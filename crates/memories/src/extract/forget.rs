@@ -1,0 +1,143 @@
+//! "Forget what that session taught": its lines go, what others wrote stays, and versions make it undone.
+
+use std::collections::BTreeSet;
+
+use bethink_api as api;
+use bethink_extractor::forget::{ForgetOutcome, TopicStep, forget};
+use bethink_memdir::{Hash, Name, Scope};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{Result, ServiceError};
+use bethink_store::{MemoryVersionFilter, VersionRecord};
+use bethink_transcript::SessionId;
+
+use crate::directory::MemoryDirectory;
+use crate::memory_write::{Author, Expected, MemoryWrite};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// Versions of one session, or of one file, that are looked at.
+const VERSIONS: usize = 2_000;
+
+/// One topic and what is to become of it.
+struct ForgetRequest {
+    name: Name,
+    hash: Hash,
+    forgotten: ForgetOutcome,
+}
+
+impl MemoryService {
+    pub async fn forget_session(&self, request: api::ForgetRequest) -> Result<api::Forgotten> {
+        let project = self.project(&request.project_dir).await?;
+        let id = SessionId(request.session_id);
+        let _one = project.turns.extracting.lock().await;
+        let mut files = Vec::new();
+        for wanted in self.taught_by(&project, id).await? {
+            if !request.dry_run {
+                self.make_forgotten(&project, id, &wanted).await?;
+            }
+            files.push(told(wanted));
+        }
+        Ok(api::Forgotten { dry_run: request.dry_run, session_id: request.session_id, files })
+    }
+
+    /// Topics in which something of the session stands.
+    async fn taught_by(
+        &self,
+        project: &MemoryProject,
+        id: SessionId,
+    ) -> Result<Vec<ForgetRequest>> {
+        let directory = project.directory(Scope::Private);
+        let filter = MemoryVersionFilter { session: Some(id), ..directory.versions(VERSIONS) };
+        let versions = self.cx.store().memory_versions(filter).await?;
+        let learnt = versions.iter().filter(|version| version.author == "extraction");
+        // The index is no topic, and has no name of one.
+        let names = learnt.filter_map(|version| Name::parse(&version.file).ok());
+        let names: BTreeSet<Name> = names.collect();
+        let mut wanted = Vec::new();
+        for name in names {
+            let Some((now, hash)) = directory.read(&name).await? else { continue };
+            let forgotten = forget(&now, &self.steps(directory, &name, id).await?);
+            if forgotten != ForgetOutcome::Nothing {
+                wanted.push(ForgetRequest { name, hash, forgotten });
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// What the session did to a topic, oldest first.
+    async fn steps(
+        &self,
+        directory: &MemoryDirectory,
+        name: &Name,
+        id: SessionId,
+    ) -> Result<Vec<TopicStep>> {
+        let filter =
+            MemoryVersionFilter { file: Some(name.file()), ..directory.versions(VERSIONS) };
+        let mut versions = self.cx.store().memory_versions(filter).await?;
+        versions.reverse();
+        let mut steps = Vec::new();
+        for (at, version) in versions.iter().enumerate() {
+            if version.session != Some(id) || version.author != "extraction" {
+                continue;
+            }
+            let before = match at.checked_sub(1) {
+                Some(before) => self.text_of_version(&versions[before]).await?,
+                None => None,
+            };
+            if let Some(after) = self.text_of_version(version).await? {
+                steps.push(TopicStep { before, after });
+            }
+        }
+        Ok(steps)
+    }
+
+    pub(super) async fn text_of_version(&self, version: &VersionRecord) -> Result<Option<String>> {
+        let content = self.cx.store().memory_content(version.number).await?;
+        let bytes = content.and_then(|kept| kept.content);
+        Ok(bytes.and_then(|bytes| String::from_utf8(bytes.into()).ok()))
+    }
+
+    async fn make_forgotten(
+        &self,
+        project: &MemoryProject,
+        id: SessionId,
+        wanted: &ForgetRequest,
+    ) -> Result<()> {
+        let (text, lines) = match &wanted.forgotten {
+            ForgetOutcome::Nothing => return Ok(()),
+            ForgetOutcome::Removed { lines } => (None, lines),
+            ForgetOutcome::Cut { text, lines, .. } => (Some(text.clone()), lines),
+        };
+        // First, so that what is cut is not learnt again by an extraction that comes between.
+        for line in lines {
+            self.refuse_statement(project, line).await?;
+        }
+        let write = MemoryWrite {
+            scope: Scope::Private,
+            file: DirectoryFile::Topic(wanted.name.clone()),
+            text,
+            wish: Expected::Hash(wanted.hash),
+            author: Author { by: "person", session: None, note: format!("forgot session {id}") },
+        };
+        self.write_memory(project, write).await.map(drop).map_err(|error| {
+            let detail = format!("{}; what was forgotten before it stays forgotten", error.detail);
+            ServiceError { detail, ..error }.hint("ask again: it goes on with what is left")
+        })
+    }
+}
+
+fn told(wanted: ForgetRequest) -> api::ForgottenMemory {
+    let (outcome, lines, text) = match wanted.forgotten {
+        ForgetOutcome::Nothing => ("same", Vec::new(), None),
+        ForgetOutcome::Removed { lines } => ("removed", lines, None),
+        ForgetOutcome::Cut { text, lines, whole: true } => ("restored", lines, Some(text)),
+        ForgetOutcome::Cut { text, lines, whole: false } => ("cut", lines, Some(text)),
+    };
+    api::ForgottenMemory {
+        scope: Scope::Private.to_string(),
+        name: wanted.name.to_string(),
+        outcome: outcome.to_owned(),
+        lines,
+        text,
+    }
+}

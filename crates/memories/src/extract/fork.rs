@@ -1,0 +1,150 @@
+//! A plan by a model: a fork of the session that works on a copy of the memory.
+
+use std::sync::Arc;
+
+use bethink_agent::{Ended, Finished, Tool};
+use bethink_extractor::Meaning;
+use bethink_extractor::model::instruction::{ExtractionInstruction, MANIFEST_ROWS};
+use bethink_extractor::model::{
+    self as engine, ExtractionDesk, MemoryCopy, MemoryTool, Table, Toolset, blocks,
+};
+use bethink_memdir::{Scope, Source};
+use bethink_models::{Errand, Purpose};
+use bethink_service::{ModelStep, Result, rfc3339};
+use bethink_sessions::model_of;
+use bethink_store::{PlannedWrite, SessionRecord};
+
+use super::heard::Heard;
+use super::known::ReadTopic;
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+pub(super) struct Learnt {
+    pub(super) writes: Vec<PlannedWrite>,
+    /// For the team, where there is one.
+    pub(super) proposals: Vec<PlannedWrite>,
+}
+
+impl MemoryService {
+    /// `None` where no model is asked, or none answered: the rules go on.
+    pub(super) async fn learn_by_model(
+        &self,
+        session: &SessionRecord,
+        project: &MemoryProject,
+        heard: &Heard,
+    ) -> Result<Option<Learnt>> {
+        let Some(model) = self.models.model_for(Purpose::Extraction, &model_of(session).name)
+        else {
+            return Ok(None);
+        };
+        if let Some(reason) = self.models.model_rests(session.id, Purpose::Extraction) {
+            tracing::info!(session = %session.id, %reason, "the extraction is embedded");
+            return Ok(None);
+        }
+        let desk = Arc::new(self.desk(project).await?);
+        let prefix = {
+            let handle = self.sessions.handle(session.id).await?;
+            self.sessions.lock(&handle).await?.prefix()?
+        };
+        let tools = Toolset::find(&String::from_utf8_lossy(&prefix.tools));
+        let about: Vec<&str> = heard.said.iter().map(|said| &*said.text).collect();
+        let manifest = desk.copy().manifest(MANIFEST_ROWS, &Meaning::of(&about.join("\n")));
+        let time = rfc3339(self.cx.now());
+        let day = time.split('T').next().unwrap_or_default();
+        let instruction = ExtractionInstruction {
+            table: desk.table(),
+            tools: &tools,
+            manifest: &manifest,
+            new_messages: heard.said.len(),
+            day,
+        };
+        let most = self.cx.settings().model.max_output;
+        let request = prefix.request(model, &instruction.text(), most)?;
+        let own = if tools.writes() { MemoryTool::all(&tools, &desk) } else { Vec::new() };
+        let own: Vec<&dyn Tool> = own.iter().map(|tool| tool as &dyn Tool).collect();
+        let errand = Errand {
+            session: Some(session.id),
+            purpose: Purpose::Extraction,
+            request: &request,
+            tools: &own,
+            turns: engine::TURNS,
+        };
+        let Ok(finished) = self.models.ask(errand).await.ended else { return Ok(None) };
+        if !tools.writes() {
+            self.act_on_blocks(errand, &desk, &finished.text);
+        }
+        let source = Source {
+            session: session.id.to_string(),
+            messages: vec![range(heard)],
+            strategy: engine::STRATEGY.to_owned(),
+            time,
+        };
+        let learnt = {
+            let copy = desk.copy();
+            Learnt {
+                writes: copy.changed(&source).into_iter().map(write).collect(),
+                proposals: copy.proposed(&source).into_iter().map(write).collect(),
+            }
+        };
+        let is_good = is_good(&finished, &learnt);
+        self.models.judged(session.id, Purpose::Extraction, is_good);
+        Ok(is_good.then_some(learnt))
+    }
+
+    /// The memory as it stands, and the table of what may be done with it.
+    async fn desk(&self, project: &MemoryProject) -> Result<ExtractionDesk> {
+        let known = self.known_topics(project).await?;
+        let refused = self.unwanted(project, &known).await?;
+        let topics = |scope: Scope| {
+            let of_scope = known.iter().filter(move |known| known.scope == scope);
+            of_scope.map(|ReadTopic { name, text, .. }| (name.clone(), text.clone())).collect()
+        };
+        let mut indexes = Vec::new();
+        for scope in Scope::ALL {
+            let shown = self.snapshot(project.directory(scope)).await?;
+            indexes.push(shown.index.as_ref().map_or_else(String::new, |index| index.text.clone()));
+        }
+        let team = indexes.pop().unwrap_or_default();
+        let index = indexes.pop().unwrap_or_default();
+        let copy = MemoryCopy::new(topics(Scope::Private), index, refused);
+        let dir = project.directory(Scope::Private).dir.display().to_string();
+        // A directory that is there says that a team is.
+        let proposals = project.directory(Scope::Team).dir.is_dir();
+        let table = Table { dir, proposals };
+        Ok(ExtractionDesk::new(table, copy.with_team(topics(Scope::Team), team)))
+    }
+
+    fn act_on_blocks(&self, errand: Errand<'_>, desk: &ExtractionDesk, answer: &str) {
+        for ask in blocks::asks(answer, desk.table()) {
+            if let Err(reason) = desk.act(ask) {
+                let step = ModelStep::Denied { tool: "memory".to_owned(), reason };
+                self.models.tell_model(errand, step);
+            }
+        }
+    }
+}
+
+/// A model that ended without a word and without a memory did not do what it was asked.
+fn is_good(finished: &Finished, learnt: &Learnt) -> bool {
+    !learnt.writes.is_empty()
+        || !learnt.proposals.is_empty()
+        || (finished.ended == Ended::Done && !finished.text.trim().is_empty())
+}
+
+/// `4`, or `4-9`.
+fn range(heard: &Heard) -> String {
+    match heard.first == heard.through {
+        true => heard.first.to_string(),
+        false => format!("{}-{}", heard.first, heard.through),
+    }
+}
+
+fn write(changed: engine::Changed) -> PlannedWrite {
+    PlannedWrite {
+        name: changed.name.to_string(),
+        over: changed.over.map(|hash| hash.to_string()),
+        text: changed.text,
+        sentence: None,
+        seq: None,
+    }
+}

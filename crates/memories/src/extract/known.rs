@@ -1,0 +1,133 @@
+//! What is in the memory already, and what a person took out of it.
+
+use std::collections::BTreeMap;
+
+use bethink_extractor::Meaning;
+use bethink_extractor::unwanted::{By, Version, unwanted};
+use bethink_memdir::{Hash, Name, Scope};
+use bethink_service::{Result, at_low_priority};
+use bethink_store::{RefusedStatement, VersionRecord};
+
+use crate::directory::MemoryDirectory;
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// Versions that are looked through for what was taken out, newest first.
+const VERSIONS: usize = 4_000;
+
+pub(super) struct ReadTopic {
+    pub(super) name: Name,
+    pub(super) hash: Hash,
+    pub(super) text: String,
+    pub(super) scope: Scope,
+}
+
+/// A version as text, of which the disk may be the last.
+struct HeldVersion {
+    by: By,
+    text: Option<String>,
+}
+
+impl MemoryService {
+    /// Topics of both scopes, as they stand on disk. One that can't be read is passed over.
+    pub(super) async fn known_topics(&self, project: &MemoryProject) -> Result<Vec<ReadTopic>> {
+        let mut known = Vec::new();
+        for scope in Scope::ALL {
+            let directory = project.directory(scope);
+            let shown = self.snapshot(directory).await?;
+            for name in shown.topics.keys() {
+                match directory.read(name).await {
+                    Ok(Some((text, hash))) => {
+                        known.push(ReadTopic { name: name.clone(), hash, text, scope });
+                    }
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::debug!(topic = %name, reason = %error.detail, "not read");
+                    }
+                }
+            }
+        }
+        Ok(known)
+    }
+
+    /// Statements that are not learnt again.
+    pub(super) async fn unwanted(
+        &self,
+        project: &MemoryProject,
+        known: &[ReadTopic],
+    ) -> Result<Vec<Meaning>> {
+        let refused = self.cx.store().refused_statements(project.key.clone()).await?;
+        let mut found: Vec<Meaning> = refused
+            .into_iter()
+            .map(|RefusedStatement { words, negative }| Meaning { words, negative })
+            .collect();
+        let topics = self.histories(project.directory(Scope::Private), known).await?;
+        let taken_out = at_low_priority(move || {
+            topics.iter().flat_map(|held| unwanted(&versions(held))).collect::<Vec<_>>()
+        });
+        found.extend(taken_out.await?);
+        Ok(found)
+    }
+
+    /// For good: in other words it is refused, too.
+    pub(super) async fn refuse_statement(
+        &self,
+        project: &MemoryProject,
+        statement: &str,
+    ) -> Result<()> {
+        let meaning = Meaning::of(statement);
+        if meaning.words.is_empty() {
+            return Ok(());
+        }
+        let Meaning { words, negative } = meaning;
+        let refused = RefusedStatement { words, negative };
+        Ok(self.cx.store().refuse_statement(project.key.clone(), refused, self.cx.now()).await?)
+    }
+
+    /// All versions of each topic that an extraction wrote, oldest first, and what stands there now.
+    async fn histories(
+        &self,
+        directory: &MemoryDirectory,
+        known: &[ReadTopic],
+    ) -> Result<Vec<Vec<HeldVersion>>> {
+        let mut files: BTreeMap<String, Vec<VersionRecord>> = BTreeMap::new();
+        for version in self.cx.store().memory_versions(directory.versions(VERSIONS)).await? {
+            files.entry(version.file.clone()).or_default().push(version);
+        }
+        files.retain(|_, versions| {
+            versions.iter().any(|version| by(&version.author) == By::Extraction)
+        });
+        let mut all = Vec::new();
+        for (file, versions) in files {
+            let newest = versions.first().map(|version| version.hash.clone()).unwrap_or_default();
+            let mut held = Vec::new();
+            for version in versions.iter().rev() {
+                let text = self.text_of_version(version).await?;
+                held.push(HeldVersion { by: by(&version.author), text });
+            }
+            let is_there =
+                |known: &&ReadTopic| known.scope == Scope::Private && known.name.file() == file;
+            let now = known.iter().find(is_there);
+            if now.map_or_else(String::new, |known| known.hash.to_string()) != newest {
+                held.push(HeldVersion {
+                    by: By::Person,
+                    text: now.map(|known| known.text.clone()),
+                });
+            }
+            all.push(held);
+        }
+        Ok(all)
+    }
+}
+
+fn versions(held: &[HeldVersion]) -> Vec<Version<'_>> {
+    held.iter().map(|held| Version { by: held.by, text: held.text.as_deref() }).collect()
+}
+
+fn by(author: &str) -> By {
+    match author {
+        "extraction" => By::Extraction,
+        "person" | "restore" | "found" => By::Person,
+        _ => By::Other,
+    }
+}

@@ -1,0 +1,113 @@
+//! A plan: texts to be written, kept before the first of them is.
+
+use bethink_api as api;
+use bethink_memdir::{Hash, Name, Scope, header};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_store::{ExtractionPlan, PlannedWrite};
+use bethink_transcript::SessionId;
+
+use crate::memory_write::{Author, MemoryWrite};
+use crate::project::MemoryProject;
+use crate::proposals::NewProposal;
+use crate::service::MemoryService;
+
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    pub(super) done: Vec<api::LearntMemory>,
+    /// Somebody else wrote there meanwhile.
+    pub(super) lost: Vec<PlannedWrite>,
+}
+
+pub(super) fn learnt(write: &PlannedWrite, scope: Scope, outcome: &str) -> api::LearntMemory {
+    let head = header::read(&write.text).header;
+    api::LearntMemory {
+        scope: scope.to_string(),
+        name: write.name.clone(),
+        outcome: outcome.to_owned(),
+        description: head.description,
+        kind: head.kind.map(|kind| kind.to_string()),
+        statement: write.sentence.clone(),
+        seq: write.seq.map(|seq| seq.0),
+        text: None,
+    }
+}
+
+/// What a write does if all is as it was when it was planned.
+pub(super) fn planned(write: &PlannedWrite) -> &'static str {
+    if write.over.is_some() { "changed" } else { "created" }
+}
+
+impl MemoryService {
+    /// Writes what is not written yet. Never over somebody else's text.
+    pub(super) async fn carry_out(
+        &self,
+        project: &MemoryProject,
+        id: SessionId,
+        plan: &ExtractionPlan,
+    ) -> Result<Carried> {
+        let mut carried = Carried::default();
+        for write in &plan.writes {
+            match self.write_learnt(project, id, write, &plan.strategy).await {
+                Ok(written) => {
+                    let outcome = match written.outcome.as_str() {
+                        "same" => planned(write),
+                        outcome => outcome,
+                    };
+                    carried.done.push(learnt(write, Scope::Private, outcome));
+                }
+                // Tried again: nothing is wrong with the text.
+                Err(error)
+                    if matches!(
+                        error.kind,
+                        ErrorKind::StorageFull | ErrorKind::ReadOnly | ErrorKind::ShuttingDown
+                    ) =>
+                {
+                    return Err(error);
+                }
+                Err(error) => {
+                    tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "a memory was not written");
+                    carried.lost.push(write.clone());
+                }
+            }
+        }
+        for write in &plan.proposals {
+            match self.propose_learnt(project, write).await {
+                Ok(true) => carried.done.push(learnt(write, Scope::Team, "proposed")),
+                // It waits already, is there, or was rejected.
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "nothing was proposed");
+                }
+            }
+        }
+        Ok(carried)
+    }
+
+    async fn propose_learnt(&self, project: &MemoryProject, write: &PlannedWrite) -> Result<bool> {
+        let name = Name::parse(&write.name).map_err(ServiceError::internal)?;
+        let source = header::read(&write.text).header.source;
+        let new = NewProposal { name, text: write.text.clone(), by: "extraction", source };
+        Ok(self.propose(project, new).await?.is_some())
+    }
+
+    async fn write_learnt(
+        &self,
+        project: &MemoryProject,
+        id: SessionId,
+        write: &PlannedWrite,
+        strategy: &str,
+    ) -> Result<api::MemoryWritten> {
+        let name = Name::parse(&write.name).map_err(ServiceError::internal)?;
+        let over = write.over.as_deref().map(str::parse::<Hash>).transpose();
+        let wish = over.map_err(ServiceError::internal)?.into();
+        let write = MemoryWrite {
+            scope: Scope::Private,
+            file: DirectoryFile::Topic(name),
+            text: Some(write.text.clone()),
+            wish,
+            author: Author { by: "extraction", session: Some(id), note: strategy.to_owned() },
+        };
+        self.write_memory(project, write).await
+    }
+}

@@ -1,0 +1,265 @@
+//! One extraction: at the end of a turn, or because a person asks.
+
+use bethink_api as api;
+use bethink_extractor::embedded::{DropReason, Extraction, No};
+use bethink_memdir::Scope;
+use bethink_service::{
+    ErrorKind, Event, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, job_payload,
+};
+use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord, StoreError};
+use bethink_transcript::{Seq, SessionId};
+use serde_json::{Value, json};
+
+use super::embedded;
+use super::gate::EXTRACT;
+use super::heard::{Heard, Since};
+use super::plan::{learnt, planned};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// What is to be written, and what was found beside it.
+#[derive(Default)]
+struct ExtractionResult {
+    strategy: &'static str,
+    writes: Vec<PlannedWrite>,
+    proposals: Vec<PlannedWrite>,
+    dropped: Vec<api::DroppedStatement>,
+    forget: Vec<String>,
+}
+
+impl MemoryService {
+    async fn run_extract(&self, job: &JobRecord) -> Result<Value> {
+        let payload = job_payload(job)?;
+        let id = payload["session"].as_str().and_then(|id| id.parse().ok()).map(SessionId);
+        let id = id.ok_or_else(|| ServiceError::internal("an extraction without a session"))?;
+        self.extraction_begun(id);
+        match self.extract(id, Since::Mark, false).await {
+            Ok(done) => Ok(json!({ "strategy": done.strategy, "memories": done.memories.len() })),
+            // Deleted since.
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "memories": 0 })),
+            Err(error) => {
+                metrics::counter!("bethink_extractions_failed_total").increment(1);
+                tracing::warn!(session = %id, reason = %error.detail, "nothing was extracted; tried again after the next turn");
+                Err(error)
+            }
+        }
+    }
+
+    pub async fn extract_now(
+        &self,
+        id: SessionId,
+        request: api::ExtractRequest,
+    ) -> Result<api::Extracted> {
+        let since = if request.all { Since::Beginning } else { Since::Mark };
+        self.extract(id, since, request.dry_run).await
+    }
+
+    /// Names and texts of the topics that these sessions taught and nobody wrote down yet, by rules; nothing where
+    /// learning is turned off.
+    pub(crate) async fn unwritten_lessons(
+        &self,
+        project: &MemoryProject,
+        sessions: Vec<SessionId>,
+    ) -> Result<Vec<(String, String)>> {
+        let mut taught = Vec::new();
+        if self.cx.settings().memory.extraction == "off" {
+            return Ok(taught);
+        }
+        let dir = project.directory(Scope::Private).dir.display().to_string();
+        for id in sessions {
+            let session = match self.cx.store().session(id).await {
+                Ok(session) => session,
+                // Deleted since.
+                Err(StoreError::NotFound { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let heard = self.heard(&session, Since::Mark, &dir).await?;
+            let found = self.learn_by_rules(project, id, heard.said).await?;
+            let new = embedded::writes(&found).into_iter().filter(|write| write.over.is_none());
+            taught.extend(new.map(|write| (write.name, write.text)));
+        }
+        Ok(taught)
+    }
+
+    async fn extract(&self, id: SessionId, since: Since, dry_run: bool) -> Result<api::Extracted> {
+        let session = self.cx.store().session(id).await?;
+        let project = self.project(&session.project_dir).await?;
+        let _one = project.turns.extracting.lock().await;
+        if !dry_run {
+            self.finish_what_was_begun(&project, id).await?;
+        }
+        let dir = project.directory(Scope::Private).dir.display().to_string();
+        let heard = self.heard(&session, since, &dir).await?;
+        let mut out = api::Extracted {
+            dry_run,
+            through_seq: heard.through.0,
+            statements: heard.said.len() as u64,
+            by_agent: heard.by_agent as u64,
+            ..api::Extracted::default()
+        };
+        if heard.through == Seq::ZERO {
+            return Ok(out);
+        }
+        let found = self.learn(&session, &project, &heard).await?;
+        let plan = ExtractionPlan {
+            strategy: found.strategy.to_owned(),
+            through: heard.through,
+            writes: found.writes,
+            proposals: found.proposals,
+        };
+        (out.strategy, out.dropped, out.forget) =
+            (plan.strategy.clone(), found.dropped, found.forget);
+        if dry_run {
+            out.memories = would_be(&plan);
+            return Ok(out);
+        }
+        out.memories = self.write_down(&project, &session, &heard, &plan).await?;
+        self.tell_what_to_forget(id, &out.forget);
+        let count = out.memories.len() as u64;
+        metrics::counter!("bethink_memories_extracted_total", "strategy" => plan.strategy)
+            .increment(count);
+        Ok(out)
+    }
+
+    /// By the model where it is asked and answers, by rules otherwise.
+    async fn learn(
+        &self,
+        session: &SessionRecord,
+        project: &MemoryProject,
+        heard: &Heard,
+    ) -> Result<ExtractionResult> {
+        let strategy = bethink_extractor::embedded::STRATEGY;
+        if heard.said.is_empty() {
+            return Ok(ExtractionResult { strategy, ..ExtractionResult::default() });
+        }
+        if let Some(learnt) = Box::pin(self.learn_by_model(session, project, heard)).await? {
+            let (writes, proposals) = (learnt.writes, learnt.proposals);
+            let strategy = bethink_extractor::model::STRATEGY;
+            return Ok(ExtractionResult {
+                strategy,
+                writes,
+                proposals,
+                ..ExtractionResult::default()
+            });
+        }
+        let found = self.learn_by_rules(project, session.id, heard.said.clone()).await?;
+        Ok(ExtractionResult {
+            writes: embedded::writes(&found),
+            dropped: dropped(&found),
+            forget: found.forget.into_iter().map(|(_, words)| words).collect(),
+            strategy,
+            proposals: Vec::new(),
+        })
+    }
+
+    /// Keeps the plan, carries it out, and moves the mark.
+    async fn write_down(
+        &self,
+        project: &MemoryProject,
+        session: &SessionRecord,
+        heard: &Heard,
+        plan: &ExtractionPlan,
+    ) -> Result<Vec<api::LearntMemory>> {
+        let id = session.id;
+        if plan.writes.is_empty() && plan.proposals.is_empty() {
+            self.cx.store().finish_extraction(id, plan.through).await?;
+            return Ok(Vec::new());
+        }
+        self.cx.store().put_extraction_plan(id, plan.clone()).await?;
+        let mut carried = self.carry_out(project, id, plan).await?;
+        let by_rules = carried.lost.iter().any(|write| write.sentence.is_some());
+        if by_rules {
+            // Read again, once: it may stand there now, or want another name.
+            let again = self.learn_by_rules(project, id, heard.said.clone()).await?;
+            let plan = ExtractionPlan {
+                writes: embedded::writes(&again),
+                proposals: Vec::new(),
+                ..plan.clone()
+            };
+            let more = self.carry_out(project, id, &plan).await?;
+            carried.done.extend(more.done);
+            carried.lost = more.lost;
+        }
+        self.cx.store().finish_extraction(id, plan.through).await?;
+        Ok(carried.done)
+    }
+
+    /// A plan that a daemon before this one did not come to the end of.
+    async fn finish_what_was_begun(&self, project: &MemoryProject, id: SessionId) -> Result<()> {
+        let Some(plan) = self.cx.store().extraction_plan(id).await? else { return Ok(()) };
+        self.carry_out(project, id, &plan).await?;
+        // The end of a plan and the mark's move are one step, so that nothing is planned twice.
+        Ok(self.cx.store().finish_extraction(id, plan.through).await?)
+    }
+
+    /// What is to be forgotten is for a person to say: a sentence may mean one topic or ten.
+    fn tell_what_to_forget(&self, id: SessionId, forget: &[String]) {
+        for words in forget {
+            let hint = "`bethink memory ls` lists what is known, `bethink memory rm` removes it";
+            let event = Event::ForgetAsked {
+                outcome: "asked_to_forget",
+                by: "extraction",
+                words: words.clone(),
+                hint,
+            };
+            self.cx.hub().publish(id, Seq::ZERO, &event);
+        }
+    }
+}
+
+fn would_be(plan: &ExtractionPlan) -> Vec<api::LearntMemory> {
+    let shown = |write: &PlannedWrite, scope: Scope, outcome: &str| api::LearntMemory {
+        text: Some(write.text.clone()),
+        ..learnt(write, scope, outcome)
+    };
+    let own = plan.writes.iter().map(|write| shown(write, Scope::Private, planned(write)));
+    let team = plan.proposals.iter().map(|write| shown(write, Scope::Team, "proposed"));
+    own.chain(team).collect()
+}
+
+fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {
+    let told = found.dropped.iter().map(|(seq, statement, why)| api::DroppedStatement {
+        seq: seq.0,
+        // A secret is not repeated, not even to who said it.
+        statement: match why {
+            DropReason::Gate(No::Secret) => String::new(),
+            _ => statement.clone(),
+        },
+        reason: reason(*why).to_owned(),
+    });
+    told.collect()
+}
+
+fn reason(why: DropReason) -> &'static str {
+    match why {
+        DropReason::Known => "it is known",
+        DropReason::Refused => "a person took it out",
+        DropReason::TooMany => "too many at once",
+        DropReason::Gate(No::Secret) => "it holds a secret",
+        DropReason::Gate(No::Hidden) => "it holds characters that are not seen",
+        DropReason::Gate(No::TooLong) => "it is too long",
+        DropReason::Gate(_) => "it teaches nothing that lasts",
+    }
+}
+
+/// Looks through a session when a turn has ended and it is quiet.
+#[derive(Debug)]
+pub struct ExtractJob(pub MemoryService);
+
+impl JobHandler for ExtractJob {
+    fn kind(&self) -> &'static str {
+        EXTRACT
+    }
+
+    fn start(&self) -> JobStart {
+        JobStart::WhenIdle
+    }
+
+    fn waits_for_model(&self) -> bool {
+        self.0.models.extracts_by_model()
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+        Box::pin(self.0.run_extract(job))
+    }
+}

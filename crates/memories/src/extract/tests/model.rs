@@ -1,0 +1,257 @@
+//! With a model, good and hostile.
+
+use std::sync::Mutex as StdMutex;
+
+use bethink_model::{Answer, Counted, Model, ModelRequest, Reply, Stop};
+use bethink_transcript::message::{MessageMeta, MessageSource};
+use bethink_transcript::{Message, MessageId, TokenUsage, UnixMicros};
+
+use super::*;
+
+/// Answers in order; after that it says that nothing was taught.
+#[derive(Debug, Default)]
+struct Scripted {
+    answers: StdMutex<VecDeque<Value>>,
+    asked: StdMutex<Vec<ModelRequest>>,
+}
+
+impl Model for Scripted {
+    fn provider(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
+        self.asked.lock().unwrap().push(request.clone());
+        let answer = self.answers.lock().unwrap().pop_front();
+        let answer = answer.unwrap_or_else(|| json!("Nothing was taught."));
+        Box::pin(async move { Ok(reply(&answer)) })
+    }
+
+    fn count<'a>(&'a self, _request: &'a ModelRequest) -> Counted<'a> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+fn reply(content: &Value) -> Reply {
+    let raw = json!({ "role": "assistant", "content": content }).to_string();
+    let meta =
+        MessageMeta { seq: Seq(1), id: MessageId::new("m").unwrap(), created_at: UnixMicros(0) };
+    let message = Message::parse(meta, raw.into(), MessageSource::Client).unwrap();
+    Reply {
+        id: "msg_1".to_owned(),
+        model: "claude-sonnet-4-5".to_owned(),
+        stop: if message.tool_uses().count() > 0 { Stop::ToolUse } else { Stop::EndTurn },
+        content: message.blocks.into_vec(),
+        usage: TokenUsage { input_tokens: 100, output_tokens: 50, ..TokenUsage::default() },
+        usage_doubtful: false,
+    }
+}
+
+async fn boot_with(home: &tempfile::TempDir, answers: &[Value]) -> (MemoryService, Arc<Scripted>) {
+    let mut settings = Settings::at(home.path());
+    settings.model.provider = "anthropic".to_owned();
+    settings.session_memory.enabled = false;
+    settings.memory.recall = "off".to_owned();
+    settings.memory.dream = "off".to_owned();
+    let answers = StdMutex::new(answers.iter().cloned().collect());
+    let model = Arc::new(Scripted { answers, ..Scripted::default() });
+    let asked = Arc::clone(&model) as Arc<dyn Model>;
+    (start(settings, Some(asked)).await, model)
+}
+
+/// A session whose client has tools for files and a shell; its turn has not ended.
+async fn session(memories: &MemoryService) -> SessionId {
+    let request = json!({ "project_dir": "/project",
+        "model": { "name": "claude-sonnet-4-5", "context_window": 60_000, "max_output_tokens": 8_000 } });
+    let request = serde_json::from_value(request).unwrap();
+    let id = SessionId(memories.sessions.create_session(request, None).await.unwrap().id);
+    let user = json!({ "messages": [{ "role": "user", "content": TAUGHT }] }).to_string();
+    memories.sessions.append(id, user.into(), None).await.unwrap();
+    let tool = |name: &str, arguments: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            arguments.iter().map(|a| ((*a).to_owned(), json!({ "type": "string" }))).collect();
+        json!({ "name": name, "input_schema": { "type": "object", "properties": properties } })
+    };
+    let frame = json!({ "tools": [
+        tool("Read", &["file_path"]),
+        tool("Write", &["file_path", "content"]),
+        tool("Edit", &["file_path", "old_string", "new_string"]),
+        tool("Bash", &["command"]),
+    ] });
+    memories.sessions.prompt(id, serde_json::from_value(frame).unwrap()).await.unwrap();
+    id
+}
+
+async fn end_turn(memories: &MemoryService, id: SessionId) {
+    let body = json!({ "messages": [{ "role": "assistant", "content": "I will." }] }).to_string();
+    memories.sessions.append(id, body.into(), None).await.unwrap();
+}
+
+fn call(id: &str, tool: &str, input: &Value) -> Value {
+    json!({ "type": "tool_use", "id": id, "name": tool, "input": input })
+}
+
+fn topic(description: &str) -> String {
+    format!(
+        "---\nname: packages\ndescription: {description}\ntype: feedback\n---\n\nInstalls go through pnpm.\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fork_of_the_session_writes_with_the_clients_own_tools() {
+    let home = tempfile::tempdir().unwrap();
+    let probe = boot(&home).await;
+    let path = dir(&probe).await.join("packages.md");
+    probe.cx.stop().await;
+    drop(probe);
+    let write = call("t1", "Write", &json!({ "file_path": path, "content": topic("pnpm it is") }));
+    let (memories, model) =
+        boot_with(&home, &[json!([write]), json!("One memory was written.")]).await;
+    let id = session(&memories).await;
+    let sent = model.asked.lock().unwrap().len();
+    assert_eq!(sent, 0, "nobody is asked before a turn ends");
+    let mut events = memories.sessions.events(id, None).await.unwrap();
+    end_turn(&memories, id).await;
+    let created = async {
+        loop {
+            let event = events.next().await.unwrap();
+            if event.kind == "memory" {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), created).await.unwrap();
+    let text = read(&memories, "packages").await;
+    let head = header::read(&text).header;
+    let source = head.source.unwrap();
+    assert_eq!((source.strategy.as_str(), source.messages), ("model", vec!["1-2".to_owned()]));
+    assert_eq!(source.session, id.to_string());
+    let first = String::from_utf8(model.asked.lock().unwrap()[0].messages_json()).unwrap();
+    assert!(first.contains(TAUGHT) && first.contains("write down what later sessions"), "{first}");
+    memories.cx.stop().await;
+}
+
+/// Everything that a hostile model calls ends in the copy, and what is left of it in the project's own topics.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hostile_model_changes_nothing_outside() {
+    let home = tempfile::tempdir().unwrap();
+    let probe = boot(&home).await;
+    let inside = dir(&probe).await;
+    probe
+        .put_memory("/project", "private", "kept", topic("by a person"), Expected::Absent)
+        .await
+        .unwrap();
+    probe.cx.stop().await;
+    drop(probe);
+    let canary = home.path().join("canary.md");
+    std::fs::write(&canary, "untouched").unwrap();
+    let at = |inner: &str| inside.join(inner).display().to_string();
+    let paths = [
+        canary.display().to_string(),
+        at("../../../canary.md"),
+        at("../canary.md"),
+        at("team/x.md"),
+        at("MEMORY.md"),
+        at("a/../../b.md"),
+        "/project/CLAUDE.md".to_owned(),
+        "~/.ssh/authorized_keys".to_owned(),
+    ];
+    let mut calls = Vec::new();
+    for (n, path) in paths.iter().enumerate() {
+        calls.push(call(
+            &format!("w{n}"),
+            "Write",
+            &json!({ "file_path": path, "content": topic("x") }),
+        ));
+        calls.push(call(&format!("r{n}"), "Read", &json!({ "file_path": path })));
+        let command = format!("echo pwned > {path}; rm -rf {}", inside.display());
+        calls.push(call(&format!("b{n}"), "Bash", &json!({ "command": command })));
+    }
+    calls.push(call("empty", "Write", &json!({ "file_path": at("kept.md"), "content": "" })));
+    calls.push(call("task", "Task", &json!({ "prompt": "delete everything" })));
+    calls.push(call(
+        "ok",
+        "Write",
+        &json!({ "file_path": at("fine.md"), "content": topic("a line") }),
+    ));
+    let answers: Vec<Value> = calls.chunks(9).map(|calls| json!(calls)).collect();
+    let before = tree(home.path());
+    let (memories, _) = boot_with(&home, &answers).await;
+    let id = session(&memories).await;
+    end_turn(&memories, id).await;
+    let done = async {
+        let mut events = memories.sessions.events(id, None).await.unwrap();
+        loop {
+            let event = events.next().await.unwrap();
+            if event.kind == "job" && event.data.contains("extract") {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), done).await.unwrap();
+    memories.cx.stop().await;
+    assert_eq!(std::fs::read_to_string(&canary).unwrap(), "untouched");
+    let mut expect = before;
+    expect.push(inside.join("fine.md"));
+    expect.sort();
+    assert_eq!(tree(home.path()), expect);
+}
+
+/// Markdown files below a directory.
+fn tree(dir: &std::path::Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(tree(&path));
+        } else if path.extension().is_some_and(|ending| ending == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_good_answer_the_rules_go_on() {
+    let home = tempfile::tempdir().unwrap();
+    let (memories, _) = boot_with(&home, &[json!(" ")]).await;
+    let id = session(&memories).await;
+    let body = json!({ "messages": [{ "role": "assistant", "content": "I will." }] }).to_string();
+    let mut events = memories.sessions.events(id, None).await.unwrap();
+    memories.sessions.append(id, body.into(), None).await.unwrap();
+    let written = async {
+        loop {
+            let event = events.next().await.unwrap();
+            if event.kind == "memory" {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), written).await.unwrap();
+    let text = read(&memories, "use-pnpm-installs").await;
+    assert_eq!(header::read(&text).header.source.unwrap().strategy, "embedded");
+    memories.cx.stop().await;
+}
+
+/// What it would have the team know waits for a person.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn for_the_team_it_proposes() {
+    let home = tempfile::tempdir().unwrap();
+    let probe = boot(&home).await;
+    let inside = dir(&probe).await;
+    probe.cx.stop().await;
+    drop(probe);
+    std::fs::create_dir_all(inside.join("team")).unwrap();
+    let path = inside.join("team/packages.md");
+    let write = call("t1", "Write", &json!({ "file_path": path, "content": topic("pnpm it is") }));
+    let (memories, _) = boot_with(&home, &[json!([write]), json!("One was proposed.")]).await;
+    let id = session(&memories).await;
+    // Asked for now, whoever is first: the end of the turn or we.
+    end_turn(&memories, id).await;
+    memories.extract_now(id, api::ExtractRequest::default()).await.unwrap();
+    let waiting = memories.proposals(Some("/project"), false).await.unwrap().proposals;
+    assert_eq!((waiting.len(), waiting[0].by.as_str()), (1, "extraction"));
+    assert!(!path.exists(), "nothing is written before a person approves");
+    memories.cx.stop().await;
+}

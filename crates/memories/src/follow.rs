@@ -1,0 +1,72 @@
+//! A memory directory as it is now. The first who asks has it followed from then on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bethink_service::Result;
+
+use crate::directory::{DirectorySnapshot, MemoryDirectory};
+use crate::refused::blocking;
+use crate::service::MemoryService;
+
+/// How long a prompt waits for a directory that does not answer, such as one on a mount that is gone.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+impl MemoryService {
+    /// The directory as it is now, as far as the watcher knows.
+    pub async fn snapshot(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+    ) -> Result<Arc<DirectorySnapshot>> {
+        let looking = Arc::clone(directory);
+        let shown = blocking(move || Ok(looking.look())).await?;
+        if directory.begins_to_be_followed() {
+            self.follow(directory);
+        }
+        Ok(shown)
+    }
+
+    /// The directory as it is now, looked at file by file: a person who has just saved one does not wait for
+    /// the watcher.
+    pub(crate) async fn snapshot_anew(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+    ) -> Result<Arc<DirectorySnapshot>> {
+        directory.doubt();
+        self.snapshot(directory).await
+    }
+
+    /// The same for a prompt, which does not wait for a disk that hangs: what was seen last, then.
+    pub async fn snapshot_soon(&self, directory: &Arc<MemoryDirectory>) -> Arc<DirectorySnapshot> {
+        match tokio::time::timeout(PATIENCE, self.snapshot(directory)).await {
+            Ok(Ok(shown)) => shown,
+            Ok(Err(_)) | Err(_) => directory.shown(),
+        }
+    }
+
+    /// Looks again whenever the watcher rings, for as long as the directory is in use; first at what a daemon
+    /// before this one left behind.
+    fn follow(&self, directory: &Arc<MemoryDirectory>) {
+        let (memories, stop) = (self.clone(), self.cx.stopping().clone());
+        let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));
+        self.cx.spawn(async move {
+            if let Some(directory) = directory.upgrade()
+                && let Err(error) = memories.sweep(&directory).await
+            {
+                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up after broken-off writes");
+            }
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = woken.bell.notified() => {}
+                }
+                let Some(directory) = directory.upgrade() else { return };
+                if woken.is_dirty()
+                    && let Err(error) = memories.snapshot(&directory).await
+                {
+                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not look at the memory directory");
+                }
+            }
+        });
+    }
+}

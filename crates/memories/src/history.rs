@@ -1,0 +1,141 @@
+//! What a topic held before, and putting it back.
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
+use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
+
+use crate::directory::MemoryDirectory;
+use crate::memory_write::{Author, Expected, MemoryWrite};
+use crate::read::{MemoryFile, file_of, no_file, scope_of};
+use crate::service::MemoryService;
+
+/// Versions that are listed unless fewer are asked for.
+const PAGE: usize = 200;
+
+impl MemoryService {
+    /// Newest first, from the version before `before` on.
+    pub async fn memory_history(
+        &self,
+        project_dir: &str,
+        scope: &str,
+        name: &str,
+        limit: Option<usize>,
+        before: Option<i64>,
+    ) -> Result<api::MemoryHistory> {
+        let project = self.project(project_dir).await?;
+        let (directory, file) = (project.directory(scope_of(scope)?), file_of(name)?);
+        let current = directory.read_file(&file).await?.map(|content| content.hash.to_string());
+        let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let path = Some(file.path());
+        let filter = MemoryVersionFilter { before, file: path, ..directory.versions(limit) };
+        let found = self.cx.store().memory_versions(filter).await?;
+        if found.is_empty() && current.is_none() && before.is_none() {
+            return Err(no_file(directory, &file));
+        }
+        let newest_current =
+            found.iter().find(|v| Some(&v.hash) == current.as_ref()).map(|v| v.number);
+        let versions = found
+            .into_iter()
+            .map(|v| api::MemoryVersion {
+                version: v.number,
+                at: rfc3339(v.at),
+                author: v.author,
+                session: v.session.map(|session| session.0),
+                note: v.note,
+                bytes: v.bytes,
+                etag: v.hash,
+                current: Some(v.number) == newest_current,
+            })
+            .collect();
+        Ok(api::MemoryHistory { versions })
+    }
+
+    pub async fn memory_version(
+        &self,
+        project_dir: &str,
+        scope: &str,
+        name: &str,
+        version: i64,
+    ) -> Result<MemoryFile> {
+        let project = self.project(project_dir).await?;
+        let (directory, file) = (project.directory(scope_of(scope)?), file_of(name)?);
+        let kept = self.version(directory, &file, version).await?;
+        match text_of(&kept)? {
+            Some(text) => Ok(MemoryFile { text, etag: kept.hash }),
+            None => {
+                let detail = format!("version {version} is the removal of {file}");
+                Err(ServiceError::new(ErrorKind::NotFound, detail))
+            }
+        }
+    }
+
+    /// Puts a version back; the newest that differs from the file, unless one is named. What stands there now is
+    /// kept as every other.
+    pub async fn restore_memory(
+        &self,
+        project_dir: &str,
+        scope: &str,
+        name: &str,
+        version: Option<i64>,
+    ) -> Result<api::MemoryWritten> {
+        let project = self.project(project_dir).await?;
+        let (scope, file) = (scope_of(scope)?, file_of(name)?);
+        let directory = project.directory(scope);
+        let version = match version {
+            Some(version) => version,
+            None => self.version_before(directory, &file).await?,
+        };
+        let kept = self.version(directory, &file, version).await?;
+        let note = format!("version {version}");
+        let write = MemoryWrite {
+            scope,
+            file,
+            text: text_of(&kept)?,
+            wish: Expected::Anything,
+            author: Author { by: "restore", session: None, note },
+        };
+        self.write_memory(&project, write).await
+    }
+
+    async fn version(
+        &self,
+        directory: &MemoryDirectory,
+        file: &DirectoryFile,
+        version: i64,
+    ) -> Result<NewMemoryVersion> {
+        let kept = self.cx.store().memory_content(version).await?;
+        let of_this =
+            |kept: &NewMemoryVersion| kept.directory == directory.key && kept.file == file.path();
+        kept.filter(of_this).ok_or_else(|| {
+            let detail = format!("there is no version {version} of {file}");
+            ServiceError::new(ErrorKind::NotFound, detail).hint("its history lists the versions")
+        })
+    }
+
+    async fn version_before(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        file: &DirectoryFile,
+    ) -> Result<i64> {
+        let current = directory.read_file(file).await?;
+        let current = current.map_or_else(String::new, |content| content.hash.to_string());
+        let filter = MemoryVersionFilter { file: Some(file.path()), ..directory.versions(PAGE) };
+        let found = self.cx.store().memory_versions(filter).await?;
+        let before = found.iter().find(|v| v.hash != current && v.bytes.is_some());
+        before.map(|v| v.number).ok_or_else(|| {
+            let detail = format!("no version of {file} differs from what it holds now");
+            ServiceError::new(ErrorKind::NotFound, detail)
+        })
+    }
+}
+
+fn text_of(kept: &NewMemoryVersion) -> Result<Option<String>> {
+    let Some(content) = &kept.content else { return Ok(None) };
+    String::from_utf8(content.to_vec()).map(Some).map_err(|_| {
+        let detail = "the version is not UTF-8; it is kept as it was";
+        ServiceError::new(ErrorKind::Conflict, detail)
+    })
+}

@@ -1,0 +1,68 @@
+//! The line of a topic in MEMORY.md, which comes and goes with the topic.
+
+use std::sync::Arc;
+
+use bethink_memdir::{Name, header, index};
+use bethink_memdir_fs::{DirectoryFile, Replaced};
+use bethink_service::{ErrorKind, Result, ServiceError};
+
+use crate::change::TRIES;
+use crate::directory::MemoryDirectory;
+use crate::memory_write::MemoryWrite;
+use crate::service::MemoryService;
+
+impl MemoryService {
+    /// Adds the line of a new topic, or takes that of a removed one away. That the topic is written is not
+    /// undone by an index that can't be.
+    pub(super) async fn index_line(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        name: &Name,
+        write: &MemoryWrite,
+    ) -> Option<String> {
+        match self.try_index_line(directory, name, write).await {
+            Ok(()) => None,
+            Err(error) => Some(format!("MEMORY.md was not changed: {}", error.detail)),
+        }
+    }
+
+    async fn try_index_line(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        name: &Name,
+        write: &MemoryWrite,
+    ) -> Result<()> {
+        for _ in 0..TRIES {
+            let current = directory.read_file(&DirectoryFile::Index).await?;
+            let text = match &current {
+                None => String::new(),
+                Some(content) => String::from_utf8(content.bytes.clone())
+                    .map_err(|_| ServiceError::new(ErrorKind::Conflict, "it is not UTF-8"))?,
+            };
+            let changed = match &write.text {
+                Some(topic) => with_line(&text, name, topic),
+                None => index::remove(&text, name),
+            };
+            if changed == text {
+                return Ok(());
+            }
+            let line = MemoryWrite {
+                scope: write.scope,
+                file: DirectoryFile::Index,
+                text: Some(changed),
+                wish: current.map(|content| content.hash).into(),
+                author: write.author.clone(),
+            };
+            if !matches!(self.try_change(directory, &line).await?, Replaced::Conflict(_)) {
+                return Ok(());
+            }
+        }
+        Err(ServiceError::new(ErrorKind::Conflict, "others keep changing it"))
+    }
+}
+
+/// The index with a line of the topic, unless it has one.
+fn with_line(index: &str, name: &Name, text: &str) -> String {
+    let topic = header::read(text);
+    index::add(index, name, &name.titled(&topic.header), &topic.header.described(topic.body))
+}

@@ -1,0 +1,140 @@
+//! Instructions in a session's prompts: the chain in the project part, the rest at the tail.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bethink_context::{Attachment, INSTRUCTIONS, ProjectTexts};
+use bethink_instructions::{InstructionSet, LoadedInstruction, render};
+use bethink_service::{Result, ServiceError, locked};
+use bethink_sessions::{
+    ClientParts, Contributed, Contribution, Contributor, Inject, LoadedSession, Moment,
+    PromptRequest, SessionHandle,
+};
+use bethink_tokens::text_tokens;
+use bethink_transcript::Role;
+
+use super::standing::{self, Ground, InstructionsShown};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// How long a prompt waits for a disk that does not answer, such as a mount that is gone: hundreds of files
+/// are read in much less.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl MemoryService {
+    /// The chain for the system's project part. A file that the client sent itself is not said twice.
+    async fn instructions_part(
+        &self,
+        loaded: &LoadedSession,
+        handle: &SessionHandle,
+        project: &MemoryProject,
+        given: &ClientParts,
+    ) -> Result<Option<String>> {
+        if !self.cx.settings().memory.instructions {
+            return Ok(None);
+        }
+        let found = self.instructions_of(loaded, handle, project, &given.touched).await?;
+        let is_given = |file: &LoadedInstruction| {
+            given.parts.iter().any(|part| part.text.contains(&file.content))
+        };
+        if !found.chain.iter().any(is_given) {
+            return Ok(render::part(&found.chain));
+        }
+        let own: Vec<LoadedInstruction> =
+            found.chain.iter().filter(|file| !is_given(file)).cloned().collect();
+        Ok(render::part(&own))
+    }
+
+    /// What touched files brought in and the prompt does not show yet, as last read for the project part.
+    fn instruction_news(&self, loaded: &LoadedSession, handle: &SessionHandle) -> Vec<Attachment> {
+        let last = loaded.state.history.entries().last();
+        let Some(last) = last.filter(|entry| entry.message.role == Role::User) else {
+            return Vec::new();
+        };
+        let shown = handle.feature::<Mutex<InstructionsShown>>();
+        let Some(found) = locked(&shown).found() else { return Vec::new() };
+        let new = found.touched.iter().filter(|file| !is_shown(loaded, file));
+        let attach = |file: &LoadedInstruction| {
+            let text = render::attachment(file);
+            let tokens = text_tokens(&text);
+            let (what, name) = (INSTRUCTIONS.to_owned(), file.path.display().to_string());
+            Attachment { after: last.message.seq, what, name, text, tokens }
+        };
+        new.map(attach).collect()
+    }
+
+    /// Read again when a file changed, another was touched or approved, or the window was compacted.
+    async fn instructions_of(
+        &self,
+        loaded: &LoadedSession,
+        handle: &SessionHandle,
+        project: &MemoryProject,
+        asked: &[String],
+    ) -> Result<Arc<InstructionSet>> {
+        let approved = self.approved(&project.key).await?;
+        let ground = Ground { home: self.cx.settings().person.clone(), now: self.cx.now() };
+        let dir = PathBuf::from(&loaded.session.project_dir);
+        let shown = handle.feature::<Mutex<InstructionsShown>>();
+        let kept = Arc::clone(&shown);
+        let begun = locked(&shown).begin(loaded, asked);
+        let Some((touched, known)) = begun else {
+            return Ok(locked(&shown).found().unwrap_or_default());
+        };
+        let work = move || {
+            let read = match known.filter(|read| read.holds(touched.len(), &approved)) {
+                Some(read) => read,
+                None => standing::read(&ground, &dir, &dir, &touched, approved),
+            };
+            locked(&shown).end(Some(read));
+        };
+        let work = tokio::task::spawn_blocking(work);
+        match tokio::time::timeout(PATIENCE, work).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                locked(&kept).end(None);
+                return Err(ServiceError::internal(error));
+            }
+            Err(_) => {
+                tracing::warn!(session = %loaded.session.id, "instruction files are not answering");
+            }
+        }
+        Ok(locked(&kept).found().unwrap_or_default())
+    }
+}
+
+/// Instruction files: the chain in the project part of the system prompt, what touched files bring in at the tail.
+#[derive(Debug)]
+pub struct InstructionContributor(pub MemoryService);
+
+impl Contributor for InstructionContributor {
+    fn contribute<'a>(&'a self, asked: PromptRequest<'a>) -> Contributed<'a, Contribution> {
+        Box::pin(async move {
+            let PromptRequest { handle, loaded, client, inject, moment, .. } = asked;
+            if inject != Inject::Full {
+                return Ok(Contribution::default());
+            }
+            let Some(project) = self.0.project_of(loaded, inject).await? else {
+                return Ok(Contribution::default());
+            };
+            let instructions = self.0.instructions_part(loaded, handle, &project, client).await?;
+            let system = ProjectTexts { instructions, ..ProjectTexts::default() };
+            let reminders = match moment {
+                Moment::Begin { reminds: true } | Moment::Compacted => {
+                    self.0.instruction_news(loaded, handle)
+                }
+                Moment::Begin { reminds: false } | Moment::Look => Vec::new(),
+            };
+            // Nothing is told beyond what the prompt's decisions keep themselves.
+            Ok(Contribution { system, reminders, once_kept: None })
+        })
+    }
+}
+
+/// The newest attachment of that file says what the file says now.
+fn is_shown(loaded: &LoadedSession, file: &LoadedInstruction) -> bool {
+    let name = file.path.display().to_string();
+    let mut shown = loaded.state.decisions.attachments().iter().rev();
+    let newest = shown.find(|shown| shown.what == INSTRUCTIONS && shown.name == name);
+    newest.is_some_and(|shown| render::says(&shown.text, file))
+}

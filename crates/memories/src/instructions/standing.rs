@@ -1,0 +1,137 @@
+//! What a session's prompts know of instructions since the last compaction.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bethink_context::HistoryEntry;
+use bethink_instructions::limits::MOST_TOUCHED;
+use bethink_instructions::{
+    InstructionPlaces, InstructionRequest, InstructionSet, MANAGED, load, root_of,
+};
+use bethink_recall::marks;
+use bethink_sessions::{LoadedSession, SessionFeature};
+use bethink_transcript::{Seq, UnixMicros};
+
+use super::disk::{RealDisk, Stamps};
+
+/// Kept for a session while it is in memory.
+#[derive(Debug, Default)]
+pub(super) struct InstructionsShown {
+    /// The compaction that the prompts begin at.
+    boundary: Option<String>,
+    /// Messages up to here were looked through for paths.
+    through: Seq,
+    touched: Vec<PathBuf>,
+    known: HashSet<PathBuf>,
+    read: Option<ReadInstructions>,
+    reading: bool,
+}
+
+/// What was read, and under which circumstances it still holds.
+#[derive(Clone, Debug)]
+pub(super) struct ReadInstructions {
+    pub(super) found: Arc<InstructionSet>,
+    pub(super) places: InstructionPlaces,
+    pub(super) touched: usize,
+    pub(super) approved: Arc<BTreeSet<PathBuf>>,
+    pub(super) stamps: Arc<Stamps>,
+}
+
+/// What does not change while the daemon runs.
+#[derive(Clone, Debug)]
+pub(super) struct Ground {
+    pub(super) home: Option<PathBuf>,
+    pub(super) now: UnixMicros,
+}
+
+/// Reads everything for a working directory; blocks on the disk.
+pub(super) fn read(
+    ground: &Ground,
+    dir: &Path,
+    cwd: &Path,
+    touched: &[PathBuf],
+    approved: Arc<BTreeSet<PathBuf>>,
+) -> ReadInstructions {
+    let disk = RealDisk::new(ground.now);
+    let places = InstructionPlaces {
+        managed: MANAGED.into(),
+        home: ground.home.clone(),
+        root: root_of(&disk, dir),
+        cwd: cwd.to_path_buf(),
+    };
+    let found = load(&disk, InstructionRequest { places: &places, touched, approved: &approved });
+    let (found, stamps) = (Arc::new(found), Arc::new(disk.into_stamps()));
+    ReadInstructions { found, places, touched: touched.len(), approved, stamps }
+}
+
+impl ReadInstructions {
+    /// Nothing that it depends on has changed; blocks on the disk for a look at each file.
+    pub(super) fn holds(&self, touched: usize, approved: &Arc<BTreeSet<PathBuf>>) -> bool {
+        self.touched == touched && self.approved == *approved && self.stamps.hold()
+    }
+}
+
+impl SessionFeature for InstructionsShown {
+    fn weight(&self) -> usize {
+        let found = self.found();
+        let files = found.iter().flat_map(|found| found.chain.iter().chain(&found.touched));
+        size_of_val(self) + files.map(|file| file.content.len()).sum::<usize>()
+    }
+}
+
+impl InstructionsShown {
+    /// What to read for the next prompt: the touched paths, and what was read last. `None` while the disk
+    /// still owes an earlier answer.
+    pub(super) fn begin(
+        &mut self,
+        loaded: &LoadedSession,
+        asked: &[String],
+    ) -> Option<(Vec<PathBuf>, Option<ReadInstructions>)> {
+        self.follow(loaded, asked);
+        if std::mem::replace(&mut self.reading, true) {
+            return None;
+        }
+        Some((self.touched.clone(), self.read.clone()))
+    }
+
+    /// `None`: the reading came to no end; the next prompt tries again.
+    pub(super) fn end(&mut self, read: Option<ReadInstructions>) {
+        self.reading = false;
+        self.read = read.or(self.read.take());
+    }
+
+    /// As last read.
+    pub(super) fn found(&self) -> Option<Arc<InstructionSet>> {
+        self.read.as_ref().map(|read| Arc::clone(&read.found))
+    }
+
+    /// Takes in the newest messages' paths. A new boundary forgets what was touched and read.
+    fn follow(&mut self, loaded: &LoadedSession, asked: &[String]) {
+        let boundary = loaded.state.decisions.boundary.as_ref();
+        let id = boundary.map(|boundary| boundary.id.clone());
+        if self.boundary != id {
+            let through = boundary.map_or(Seq::ZERO, |boundary| boundary.made_after);
+            // What the disk still owes was asked for before; it is asked anew once it has answered.
+            let reading = self.reading;
+            *self = Self { boundary: id, through, reading, ..Self::default() };
+        }
+        let through = self.through;
+        let is_new = |entry: &&HistoryEntry| entry.message.seq > through;
+        let new: Vec<&HistoryEntry> =
+            loaded.state.history.entries().iter().rev().take_while(is_new).collect();
+        for entry in new.into_iter().rev() {
+            self.through = entry.message.seq;
+            self.touch(marks::paths_of(&entry.message));
+        }
+        self.touch(asked.to_vec());
+    }
+
+    fn touch(&mut self, paths: Vec<String>) {
+        for path in paths.into_iter().map(PathBuf::from) {
+            if self.touched.len() < MOST_TOUCHED && self.known.insert(path.clone()) {
+                self.touched.push(path);
+            }
+        }
+    }
+}

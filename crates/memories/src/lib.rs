@@ -1,0 +1,54 @@
+//! Persistent memory: memory directories, what a prompt is given of them, and how they come to hold something.
+//!
+//! Owns which directory belongs to a project, every write to it and its versions, instruction files, recall, extraction,
+//! dreams, and what waits for a team. A directory on disk is the truth; the picture kept here follows it, each write is
+//! compared with what was read, and what it displaces is kept in the store first. Leaves sessions and their prompts to
+//! `bethink-sessions`, asking a model to `bethink-models`, and sharing with a team to `bethink-team`.
+//!
+//! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
+//! [`memory_write`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`history`] → [`remember`] → [`proposals`] →
+//! [`tool`] → [`lint`] → [`rebuild`] → [`prompt`] → [`instructions`] → [`recall`] → [`extract`] → [`dream`].
+
+mod change;
+mod directory;
+mod dream;
+mod extract;
+mod follow;
+mod history;
+mod index_line;
+mod instructions;
+mod lint;
+mod memory_write;
+mod place;
+mod project;
+mod prompt;
+mod proposals;
+mod read;
+mod rebuild;
+mod recall;
+mod refused;
+mod remember;
+mod service;
+mod settle;
+mod standalone;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod watch;
+mod write;
+
+pub use directory::{DirectorySnapshot, IndexFile, MemoryDirectory, MemoryTopic};
+pub use dream::run::DreamJob;
+pub use extract::run::ExtractJob;
+pub use instructions::prompt::InstructionContributor;
+pub use memory_write::{Author, Expected, MAX_MEMORY_BYTES, MemoryWrite};
+pub use project::MemoryProject;
+pub use prompt::IndexContributor;
+pub use proposals::NewProposal;
+pub use read::MemoryFile;
+pub use recall::SESSION_BYTES;
+pub use recall::attach::RecallContributor;
+pub use remember::Remembered;
+pub use service::MemoryService;

@@ -1,0 +1,133 @@
+//! How a project's memory is: where it lies, how large it is, and what is wrong with it.
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_memdir::lint::{Directory, LintFinding, StrangeFile, TopicFile, lint};
+use bethink_memdir::{Name, Scope, index};
+use bethink_memdir_fs::{DirectoryFile, FileError};
+use bethink_service::Result;
+
+use crate::directory::{DirectorySnapshot, MemoryDirectory};
+use crate::read::scope_of;
+use crate::refused::{blocking, refused};
+use crate::service::MemoryService;
+
+/// The files of a directory, read for one look at them.
+#[derive(Default)]
+struct ReadFiles {
+    there: bool,
+    topics: Vec<(Name, String)>,
+    /// Path, and why it is none.
+    strange: Vec<(String, String)>,
+}
+
+impl MemoryService {
+    /// Of both directories, or of one; a team's that nobody set up is left out.
+    pub async fn memory_lint(
+        &self,
+        project_dir: &str,
+        scope: Option<String>,
+    ) -> Result<api::MemoryLint> {
+        let project = self.project(project_dir).await?;
+        let asked = scope.as_deref().map(scope_of).transpose()?;
+        let scopes = asked.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
+        let mut directories = Vec::new();
+        for scope in scopes {
+            let found = self.look_over(project.directory(scope)).await?;
+            if found.there || found.fault.is_some() || scope == Scope::Private || asked.is_some() {
+                directories.push(found);
+            }
+        }
+        Ok(api::MemoryLint { shelves: directories })
+    }
+
+    async fn look_over(&self, directory: &Arc<MemoryDirectory>) -> Result<api::MemoryShelf> {
+        let shown = self.snapshot_anew(directory).await?;
+        let (held, seen) = (Arc::clone(directory), Arc::clone(&shown));
+        // Thousands of topics are a second of work, which no other request should wait for.
+        let looked = blocking(move || {
+            let read = read(&held, &seen)?;
+            let text = seen.index.as_ref().map(|index| index.text.as_str());
+            Ok((read.there, findings(held.scope, text, &read)))
+        });
+        // A directory that can't be read is told as the fault that it is.
+        let (there, findings, fault) = match looked.await {
+            Ok((there, findings)) => (there, findings, shown.fault.clone()),
+            Err(error) => (false, Vec::new(), shown.fault.clone().or(Some(error.detail))),
+        };
+        let text = shown.index.as_ref().map(|index| index.text.as_str());
+        Ok(api::MemoryShelf {
+            scope: directory.scope.to_string(),
+            dir: directory.dir.display().to_string(),
+            layout: self.cx.settings().memory.layout.clone(),
+            there,
+            topics: shown.topics.len() as u64,
+            bytes: shown.topics.values().map(|topic| topic.bytes).sum(),
+            index: text.map(index_size),
+            watch: if directory.is_polled() { "polling" } else { "events" }.to_owned(),
+            fault,
+            findings,
+        })
+    }
+}
+
+fn index_size(text: &str) -> api::IndexSize {
+    let shown = index::shown(text);
+    api::IndexSize {
+        lines: shown.lines as u64,
+        bytes: shown.bytes as u64,
+        cut_by: shown.cut_by.map(str::to_owned),
+    }
+}
+
+fn read(directory: &MemoryDirectory, shown: &DirectorySnapshot) -> Result<ReadFiles> {
+    let Some(root) = directory.root(false)? else { return Ok(ReadFiles::default()) };
+    let mut read = ReadFiles { there: true, ..ReadFiles::default() };
+    let strange = shown.strange.iter().map(|one| (one.path.clone(), one.why.to_string()));
+    read.strange.extend(strange);
+    if let Some(index) = root.read(&DirectoryFile::Index).map_err(refused)?
+        && let Err(error) = std::str::from_utf8(&index.bytes)
+    {
+        read.strange.push((DirectoryFile::Index.path(), not_text(error.valid_up_to())));
+    }
+    for name in shown.topics.keys() {
+        match root.read(&DirectoryFile::Topic(name.clone())) {
+            Ok(None) => {}
+            Ok(Some(content)) => match String::from_utf8(content.bytes) {
+                Ok(text) => read.topics.push((name.clone(), text)),
+                Err(error) => {
+                    let why = not_text(error.utf8_error().valid_up_to());
+                    read.strange.push((name.file(), why));
+                }
+            },
+            Err(FileError::Strange { file, why }) => read.strange.push((file, why.to_string())),
+            Err(error) => return Err(refused(error)),
+        }
+    }
+    Ok(read)
+}
+
+fn not_text(at: usize) -> String {
+    format!("is not UTF-8: the byte at offset {at}")
+}
+
+fn findings(scope: Scope, index: Option<&str>, read: &ReadFiles) -> Vec<api::MemoryFinding> {
+    let topics: Vec<TopicFile<'_>> =
+        read.topics.iter().map(|(name, text)| TopicFile { name, text }).collect();
+    let strange: Vec<StrangeFile<'_>> =
+        read.strange.iter().map(|(path, why)| StrangeFile { path, why }).collect();
+    let directory = Directory { scope, index, topics: &topics, strange: &strange };
+    lint(&directory).into_iter().map(out).collect()
+}
+
+fn out(finding: LintFinding) -> api::MemoryFinding {
+    api::MemoryFinding {
+        severity: finding.severity.to_string(),
+        rule: finding.rule.to_owned(),
+        file: finding.file,
+        line: finding.line.map(|line| line as u64),
+        what: finding.what,
+        help: finding.help,
+    }
+}

@@ -1,0 +1,56 @@
+//! A change to a memory file: what is written, over what, and by whom.
+
+pub use bethink_memdir::Expected;
+use bethink_memdir::{MemoryKind, Scope, header};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_transcript::SessionId;
+
+/// Longest topic; what a model gets of one is 4 KiB. Other agents' limit for one file is a tenth of it.
+pub const MAX_MEMORY_BYTES: u64 = 1 << 20;
+
+pub(crate) fn within_limit(file: &str, text: &str) -> Result<()> {
+    let size = text.len() as u64;
+    if size <= MAX_MEMORY_BYTES {
+        return Ok(());
+    }
+    let detail = format!("{file} would have {size} bytes");
+    Err(ServiceError::new(ErrorKind::TooLarge, detail).bounded(MAX_MEMORY_BYTES, size))
+}
+
+#[derive(Clone, Debug)]
+pub struct Author {
+    /// `person`, `agent`, `extraction`, `dream`, `sync` or `restore`.
+    pub by: &'static str,
+    pub session: Option<SessionId>,
+    pub note: String,
+}
+
+impl Author {
+    pub(crate) fn person() -> Self {
+        Self { by: "person", session: None, note: String::new() }
+    }
+
+    /// A client's model, of its own accord.
+    pub(crate) fn agent(session: Option<SessionId>) -> Self {
+        Self { by: "agent", session, note: String::new() }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct MemoryWrite {
+    pub scope: Scope,
+    pub file: DirectoryFile,
+    /// `None` removes it.
+    pub text: Option<String>,
+    pub wish: Expected,
+    pub author: Author,
+}
+
+impl MemoryWrite {
+    /// As its front matter says, where a topic is written.
+    pub(crate) fn kind(&self) -> Option<MemoryKind> {
+        let text = self.text.as_ref().filter(|_| matches!(self.file, DirectoryFile::Topic(_)))?;
+        header::read(text).header.kind
+    }
+}

@@ -1,0 +1,217 @@
+//! Which project a directory belongs to, and where its memory lies.
+//!
+//! All worktrees of one repository are one project, and so are all directories in it.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use bethink_config::{Home, Settings};
+use bethink_memdir::Hash;
+use bethink_memdir::name::TEAM;
+
+/// Longest file of git's that points to another place; paths are shorter.
+const POINTER_BYTES: u64 = 8_192;
+/// Hexadecimal digits that keep projects of one name apart: a billion of them before two meet.
+const DIGITS: usize = 12;
+/// Bytes of a project's name in its key: a person recognises it, and every file system takes it.
+const NAME_BYTES: usize = 60;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProjectPlace {
+    /// The repository's main working tree, or the directory itself.
+    pub(crate) root: PathBuf,
+    /// Its name in the database and in bethink's own layout.
+    pub(crate) key: String,
+    pub(crate) memory: PathBuf,
+    /// What several people share, unless the project names another place.
+    pub(crate) team: PathBuf,
+    /// Another agent's layout: its files are not ours to tidy.
+    pub(crate) foreign: bool,
+}
+
+impl ProjectPlace {
+    pub(crate) fn of(dir: &Path, settings: &Settings) -> Self {
+        let root = root_of(dir);
+        let key = key_of(&root);
+        let foreign = settings.memory.layout == "claude" && settings.person.is_some();
+        let memory = memory_dir(&root, &key, foreign, settings);
+        let team = match settings.team.dir.as_str() {
+            "" => memory.join(TEAM),
+            shared => Path::new(shared).join(name_of(&root)),
+        };
+        Self { root, key, memory, team, foreign }
+    }
+}
+
+fn memory_dir(root: &Path, key: &str, foreign: bool, settings: &Settings) -> PathBuf {
+    let named =
+        Some(settings.memory.root.as_str()).filter(|root| !root.is_empty()).map(PathBuf::from);
+    match (&settings.person, foreign) {
+        (Some(person), true) => named
+            .unwrap_or_else(|| person.join(".claude/projects"))
+            .join(foreign_key(root))
+            .join("memory"),
+        _ => named.unwrap_or_else(|| Home::new(&settings.home).memory()).join(key).join("memory"),
+    }
+}
+
+/// As Claude Code names a project's folder: every character but letters and digits is a dash.
+fn foreign_key(root: &Path) -> String {
+    root.to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect()
+}
+
+fn key_of(root: &Path) -> String {
+    let mut digits = Hash::of(root.as_os_str().as_encoded_bytes()).to_string();
+    digits.truncate(DIGITS);
+    format!("{}-{digits}", name_of(root))
+}
+
+/// A project's own name, in characters that every file system takes.
+fn name_of(root: &Path) -> String {
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
+    let name: String = name.chars().map(plain).take(NAME_BYTES).collect();
+    if name.is_empty() { "root".to_owned() } else { name }
+}
+
+/// The main working tree of the repository that a directory lies in; the directory itself where there is
+/// none, or where it is not on this machine.
+pub(crate) fn root_of(dir: &Path) -> PathBuf {
+    let dir = fs::canonicalize(dir).unwrap_or_else(|_| lexical(dir));
+    let found = dir.ancestors().find_map(|at| repository(at, &at.join(".git")));
+    found.unwrap_or(dir)
+}
+
+/// The main working tree, if `git` is what makes `at` a working tree.
+fn repository(at: &Path, git: &Path) -> Option<PathBuf> {
+    let kind = fs::symlink_metadata(git).ok()?;
+    if kind.is_dir() {
+        return git.join("HEAD").exists().then(|| at.to_path_buf());
+    }
+    if !kind.is_file() {
+        return None;
+    }
+    let own = at.join(pointer(git)?.strip_prefix("gitdir:")?.trim());
+    Some(main_tree(git, &own).unwrap_or_else(|| at.to_path_buf()))
+}
+
+/// Of a linked worktree whose repository knows it: a file that merely claims to belong to another project
+/// must not be given that project's memory.
+fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
+    let claimed = pointer(&own.join("gitdir"))?;
+    let claimed = fs::canonicalize(own.join(claimed.trim())).ok()?;
+    if claimed != fs::canonicalize(git).ok()? {
+        return None;
+    }
+    let common = fs::canonicalize(own.join(pointer(&own.join("commondir"))?.trim())).ok()?;
+    match common.file_name() {
+        Some(name) if name == ".git" => common.parent().map(Path::to_path_buf),
+        // A bare repository with worktrees beside it.
+        _ => Some(common),
+    }
+}
+
+/// The one line of a small file.
+fn pointer(path: &Path) -> Option<String> {
+    let kind = fs::symlink_metadata(path).ok()?;
+    (kind.is_file() && kind.len() <= POINTER_BYTES).then(|| fs::read_to_string(path).ok())?
+}
+
+/// Without `.` and `..`, as far as that can be said of a path that is not there.
+fn lexical(dir: &Path) -> PathBuf {
+    let mut path = PathBuf::new();
+    for part in dir.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A repository with a worktree beside it, as git lays them out.
+    fn repository() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(dir.path()).unwrap();
+        let (main, tree) = (base.join("app"), base.join("app-fix"));
+        let own = main.join(".git/worktrees/fix");
+        write(&main.join(".git/HEAD"), "ref: refs/heads/main\n");
+        write(&own.join("commondir"), "../..\n");
+        write(&own.join("gitdir"), &format!("{}\n", tree.join(".git").display()));
+        write(&tree.join(".git"), &format!("gitdir: {}\n", own.display()));
+        (dir, main, tree)
+    }
+
+    #[test]
+    fn worktrees_and_folders_are_one_project() {
+        let (_kept, main, tree) = repository();
+        fs::create_dir_all(tree.join("src/deep")).unwrap();
+        for dir in [&main, &tree, &tree.join("src/deep"), &main.join("./.git/..")] {
+            assert_eq!(root_of(dir), main, "{}", dir.display());
+        }
+    }
+
+    #[test]
+    fn who_only_claims_to_be_a_worktree_is_a_project_of_its_own() {
+        let (kept, main, _) = repository();
+        let thief = fs::canonicalize(kept.path()).unwrap().join("thief");
+        let own = main.join(".git/worktrees/fix");
+        write(&thief.join(".git"), &format!("gitdir: {}\n", own.display()));
+        assert_eq!(root_of(&thief), thief);
+        // A submodule has no word of other worktrees.
+        let module = main.join("vendored");
+        write(&main.join(".git/modules/vendored/HEAD"), "ref: x\n");
+        write(&module.join(".git"), "gitdir: ../.git/modules/vendored\n");
+        assert_eq!(root_of(&module), module);
+    }
+
+    #[test]
+    fn a_directory_without_a_repository_is_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(dir.path()).unwrap();
+        assert_eq!(root_of(&base), base);
+        assert_eq!(root_of(Path::new("/nowhere/at/./all/../here")), Path::new("/nowhere/at/here"));
+    }
+
+    #[test]
+    fn layouts_have_their_places() {
+        let mut settings = Settings::at("/home/a/.bethink");
+        settings.person = Some("/home/a".into());
+        let place = |settings: &Settings| ProjectPlace::of(Path::new("/nowhere/my app"), settings);
+        let own = place(&settings);
+        assert!(
+            own.key.starts_with("my-app-") && own.key.len() == "my-app-".len() + DIGITS,
+            "{}",
+            own.key
+        );
+        assert_eq!(own.memory, Path::new("/home/a/.bethink/memory").join(&own.key).join("memory"));
+        assert_eq!(own.team, own.memory.join("team"));
+        settings.memory.layout = "claude".to_owned();
+        settings.team.dir = "/mnt/team".to_owned();
+        let shared = place(&settings);
+        assert_eq!(shared.memory, Path::new("/home/a/.claude/projects/-nowhere-my-app/memory"));
+        assert_eq!(shared.team, Path::new("/mnt/team/my-app"));
+        assert_eq!(shared.key, own.key, "history is found in either layout");
+        settings.memory.root = "/data".to_owned();
+        assert_eq!(place(&settings).memory, Path::new("/data/-nowhere-my-app/memory"));
+    }
+
+    #[test]
+    fn projects_of_one_name_are_apart() {
+        assert_ne!(key_of(Path::new("/a/app")), key_of(Path::new("/b/app")));
+        assert!(key_of(Path::new("/")).starts_with("root-"));
+    }
+}

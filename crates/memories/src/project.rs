@@ -1,0 +1,143 @@
+//! Projects in use, each with its directories.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use bethink_memdir::Scope;
+use bethink_memdir_fs::Follow;
+use bethink_service::{Clock, locked};
+use bethink_transcript::SessionId;
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::directory::MemoryDirectory;
+use crate::place::ProjectPlace;
+use crate::recall::library::Library;
+use crate::watch::Watcher;
+
+/// Projects that are kept ready and watched: the kernel gives a person 128 watchers, which others want too.
+const READY: usize = 32;
+
+/// One project, for all worktrees of its repository.
+#[derive(Debug)]
+pub struct MemoryProject {
+    pub key: String,
+    /// The repository's main working tree, or the directory itself.
+    pub root: PathBuf,
+    private: Arc<MemoryDirectory>,
+    team: Arc<MemoryDirectory>,
+    /// Its topics, ready to be asked for.
+    pub(crate) library: Arc<Library>,
+    /// Sessions that asked for a prompt here; they are told of changes.
+    followers: Mutex<HashSet<SessionId>>,
+    pub turns: Arc<ProjectTurns>,
+}
+
+/// What is done for a project by one at a time.
+#[derive(Debug, Default)]
+pub struct ProjectTurns {
+    pub syncing: AsyncMutex<()>,
+    /// Two sessions that learn the same thing would write it twice.
+    pub(crate) extracting: AsyncMutex<()>,
+    pub(crate) dreaming: AsyncMutex<()>,
+}
+
+impl MemoryProject {
+    fn new(
+        place: &ProjectPlace,
+        turns: Arc<ProjectTurns>,
+        watcher: &Arc<Watcher>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let directory = |scope: Scope, dir: &Path, configured: bool| {
+            // Where the daemon chose the place, a link there was put by somebody else.
+            let follow = if configured { Follow::Yes } else { Follow::No };
+            let key = format!("{}/{scope}", place.key);
+            let at = (scope, dir.to_owned(), follow);
+            Arc::new(MemoryDirectory::new(at, key, Arc::clone(watcher), Arc::clone(clock)))
+        };
+        let is_team_configured = place.foreign || !place.team.starts_with(&place.memory);
+        Self {
+            key: place.key.clone(),
+            root: place.root.clone(),
+            private: directory(Scope::Private, &place.memory, place.foreign),
+            team: directory(Scope::Team, &place.team, is_team_configured),
+            library: Arc::default(),
+            followers: Mutex::default(),
+            turns,
+        }
+    }
+
+    pub(crate) fn followed_by(&self, session: SessionId) {
+        locked(&self.followers).insert(session);
+    }
+
+    pub(crate) fn followers(&self) -> Vec<SessionId> {
+        locked(&self.followers).iter().copied().collect()
+    }
+
+    pub fn directory(&self, scope: Scope) -> &Arc<MemoryDirectory> {
+        match scope {
+            Scope::Private => &self.private,
+            Scope::Team => &self.team,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct ProjectRegistry {
+    known: Mutex<KnownProjects>,
+    watcher: Arc<Watcher>,
+}
+
+#[derive(Debug, Default)]
+struct KnownProjects {
+    /// By root, with the count at the last use.
+    ready: HashMap<PathBuf, (u64, Arc<MemoryProject>)>,
+    /// Which root a directory was found to belong to.
+    roots: HashMap<String, PathBuf>,
+    /// By key. They outlive the project, as what it was asked to do may not have ended.
+    turns: HashMap<String, Arc<ProjectTurns>>,
+    uses: u64,
+}
+
+impl ProjectRegistry {
+    /// The next who asks gets it anew: its directories are others.
+    pub(crate) fn forget(&self, root: &Path) {
+        let mut known = locked(&self.known);
+        known.ready.remove(root);
+        known.roots.retain(|_, known| known != root);
+    }
+
+    pub(crate) fn known(&self, dir: &str) -> Option<Arc<MemoryProject>> {
+        let KnownProjects { ready, roots, uses, .. } = &mut *locked(&self.known);
+        let (used, project) = ready.get_mut(roots.get(dir)?)?;
+        *uses += 1;
+        *used = *uses;
+        Some(Arc::clone(project))
+    }
+
+    /// The one that is ready already, or a new one: two of a project would take each other's watch away.
+    pub(crate) fn take_in(
+        &self,
+        dir: &str,
+        place: &ProjectPlace,
+        clock: &Arc<dyn Clock>,
+    ) -> Arc<MemoryProject> {
+        let KnownProjects { ready, roots, turns, uses } = &mut *locked(&self.known);
+        let turns = Arc::clone(turns.entry(place.key.clone()).or_default());
+        let new = || (0, Arc::new(MemoryProject::new(place, turns, &self.watcher, clock)));
+        let (used, project) = ready.entry(place.root.clone()).or_insert_with(new);
+        *uses += 1;
+        *used = *uses;
+        let project = Arc::clone(project);
+        while ready.len() > READY {
+            let oldest = ready.iter().min_by_key(|(_, (used, _))| *used);
+            let Some(root) = oldest.map(|(root, _)| root.clone()) else { break };
+            ready.remove(&root);
+        }
+        roots.retain(|_, root| ready.contains_key(root));
+        roots.insert(dir.to_owned(), project.root.clone());
+        project
+    }
+}

@@ -1,0 +1,141 @@
+//! What a prompt says of memory: the index in the project part, and news of it at the tail.
+//!
+//! The project part stands before the conversation, so a changed byte in it costs the whole prompt cache. The
+//! index therefore stays as it was first shown until the cache is gone anyway: after a compaction, or when
+//! nobody asked for as long as the provider keeps it. What changed meanwhile is told at the tail.
+
+use std::sync::Mutex;
+
+use bethink_context::{Attachment, ProjectTexts};
+use bethink_memdir::{Hash, Scope, prompt};
+use bethink_service::locked;
+use bethink_sessions::{
+    Contributed, Contribution, Contributor, Inject, LoadedSession, Moment, PromptRequest,
+    SessionFeature,
+};
+use bethink_tokens::text_tokens;
+use bethink_transcript::Role;
+
+use crate::directory::DirectorySnapshot;
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// The kind of attachment that brings news of the index.
+const NEWS: &str = "memory";
+const NEWS_NAME: &str = "MEMORY.md";
+
+/// The index as a session's prompts show it, kept while the session is in memory.
+#[derive(Clone, Debug, Default)]
+struct IndexShown {
+    /// The part as it stands in the prompts.
+    part: Option<String>,
+    /// The indexes that it was made of, private and team.
+    shown: [String; 2],
+    /// The indexes that the prompts know of, with the news at the tail.
+    told: [Option<Hash>; 2],
+    /// The compaction that the prompts begin at.
+    boundary: Option<String>,
+    made: bool,
+}
+
+impl SessionFeature for IndexShown {
+    fn weight(&self) -> usize {
+        let texts = self.shown.iter().chain(&self.part);
+        size_of_val(self) + texts.map(String::len).sum::<usize>()
+    }
+}
+
+/// The memory's index in the project part, and news of it at the tail.
+#[derive(Debug)]
+pub struct IndexContributor(pub MemoryService);
+
+impl Contributor for IndexContributor {
+    fn contribute<'a>(&'a self, asked: PromptRequest<'a>) -> Contributed<'a, Contribution> {
+        Box::pin(async move {
+            let PromptRequest { handle, loaded, inject, moment, .. } = asked;
+            let Some(project) = self.0.project_of(loaded, inject).await? else {
+                return Ok(Contribution::default());
+            };
+            let kept = handle.feature::<Mutex<IndexShown>>();
+            let mut standing = locked(&kept).clone();
+            let mut system = ProjectTexts::default();
+            if inject == Inject::Full {
+                standing = self.0.index_standing(loaded, standing, &project).await;
+                system.memory = standing.part.clone();
+            }
+            let mut reminders = Vec::new();
+            if matches!(moment, Moment::Begin { .. }) {
+                reminders.extend(index_news(loaded, &mut standing, &project));
+            }
+            // The session is held until the prompt is kept, so nobody changed it meanwhile.
+            let once_kept = move || *locked(&kept) = standing;
+            Ok(Contribution { system, reminders, once_kept: Some(Box::new(once_kept)) })
+        })
+    }
+}
+
+impl MemoryService {
+    /// The index as the session's prompts show it, made anew where the cache of the prompt is gone anyway.
+    async fn index_standing(
+        &self,
+        loaded: &LoadedSession,
+        standing: IndexShown,
+        project: &MemoryProject,
+    ) -> IndexShown {
+        let private = self.snapshot_soon(project.directory(Scope::Private)).await;
+        let team = self.snapshot_soon(project.directory(Scope::Team)).await;
+        let boundary = loaded.state.decisions.boundary.as_ref().map(|boundary| boundary.id.clone());
+        if standing.made && standing.boundary == boundary && !self.cache_is_cold(loaded) {
+            return standing;
+        }
+        let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
+        let shown = [text_of(&private), text_of(&team)];
+        let is_empty = private.topics.is_empty()
+            && team.topics.is_empty()
+            && shown.iter().all(String::is_empty);
+        let part = (!is_empty).then(|| prompt::index(&dirs, &shown));
+        IndexShown { part, told: [hash_of(&private), hash_of(&team)], shown, boundary, made: true }
+    }
+
+    /// Nobody asked for as long as the provider keeps a prompt.
+    fn cache_is_cold(&self, loaded: &LoadedSession) -> bool {
+        let minutes =
+            i64::try_from(self.cx.settings().context.cache_ttl_minutes).unwrap_or(i64::MAX);
+        let ttl = minutes.saturating_mul(60_000_000);
+        let last = loaded.state.last_activity();
+        last.is_none_or(|at| self.cx.now().0.saturating_sub(at.0) >= ttl)
+    }
+}
+
+/// What changed in the index since the prompts showed it, told once, after a message of the user.
+fn index_news(
+    loaded: &LoadedSession,
+    standing: &mut IndexShown,
+    project: &MemoryProject,
+) -> Option<Attachment> {
+    let last = loaded.state.history.entries().last()?;
+    if last.message.role != Role::User {
+        return None;
+    }
+    let directories = Scope::ALL.map(|scope| project.directory(scope).shown());
+    let now = directories.each_ref().map(|shown| hash_of(shown));
+    if !standing.made || standing.told == now {
+        return None;
+    }
+    let texts = directories.map(|shown| text_of(&shown));
+    let news = prompt::index_news(&standing.shown, &texts);
+    standing.told = now;
+    let text = news?;
+    let tokens = text_tokens(&text);
+    let (what, name) = (NEWS.to_owned(), NEWS_NAME.to_owned());
+    Some(Attachment { after: last.message.seq, what, name, text, tokens })
+}
+
+/// The whole index: what of it is shown, and what is told of the rest, is the prompt's matter.
+fn text_of(shown: &DirectorySnapshot) -> String {
+    shown.index.as_ref().map_or_else(String::new, |file| file.text.clone())
+}
+
+fn hash_of(shown: &DirectorySnapshot) -> Option<Hash> {
+    shown.index.as_ref().map(|file| file.hash)
+}

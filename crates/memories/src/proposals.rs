@@ -1,0 +1,223 @@
+//! What an agent, an extraction or a dream would have the team know: it waits for a person. Nothing is
+//! promoted from private to team by itself, and what was rejected is not proposed again.
+
+use bethink_api as api;
+use bethink_memdir::{Hash, Name, Scope};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Event, Result, ServiceError, rfc3339};
+use bethink_store::{ProposalFilter, ProposalState, StoredProposal};
+use uuid::Uuid;
+
+use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
+use crate::project::MemoryProject;
+use crate::read::name_of;
+use crate::service::MemoryService;
+
+/// Proposals of one project that may wait: more than a person ever reads.
+const MOST_OPEN: u64 = 200;
+/// Decided ones that are remembered for each project, the newest, so that they are not made again.
+const MOST_DECIDED: usize = 1_000;
+
+#[derive(Clone, Debug)]
+pub struct NewProposal {
+    pub name: Name,
+    /// The whole file.
+    pub text: String,
+    /// `agent`, `extraction` or `dream`.
+    pub by: &'static str,
+    pub source: Option<api::MemorySource>,
+}
+
+impl MemoryService {
+    /// Lets something wait for a person. `None` where it is in the team's memory already, or waits, or was
+    /// rejected.
+    pub async fn propose(
+        &self,
+        project: &MemoryProject,
+        new: NewProposal,
+    ) -> Result<Option<api::Proposal>> {
+        within_limit(&new.name.file(), &new.text)?;
+        // A secret does not even wait.
+        bethink_secrets::gate(new.name.as_str(), &new.text).map_err(|error| {
+            let detail = format!("{} may not be shared: {error}", new.name.file());
+            ServiceError::invalid("text", detail).hint("nothing was kept of it")
+        })?;
+        let directory = project.directory(Scope::Team);
+        let current = directory.read_file(&DirectoryFile::Topic(new.name.clone())).await?;
+        let same = |text: &str| print(text) == print(&new.text);
+        if current.as_ref().and_then(|content| content.text()).is_some_and(same) {
+            return Ok(None);
+        }
+        let dir = project.root.display().to_string();
+        let of_name = ProposalFilter {
+            project_dir: Some(dir.clone()),
+            name: Some(new.name.to_string()),
+            state: None,
+        };
+        let known = self.cx.store().proposals(of_name).await?;
+        let says_the_same = |one: &StoredProposal| {
+            one.state != ProposalState::Approved && print(&one.text) == print(&new.text)
+        };
+        if known.iter().any(says_the_same) {
+            return Ok(None);
+        }
+        if self.open_proposals(project).await? >= MOST_OPEN {
+            let detail = format!("{MOST_OPEN} proposals of this project wait already");
+            return Err(ServiceError::new(ErrorKind::Conflict, detail)
+                .hint("`bethink team proposals` lists them; approve or reject some"));
+        }
+        let proposal = StoredProposal {
+            id: Uuid::now_v7(),
+            project_dir: dir,
+            name: new.name.to_string(),
+            text: new.text,
+            replaces: current.map(|content| content.hash.to_string()),
+            by: new.by.to_owned(),
+            source: new.source,
+            state: ProposalState::Open,
+            proposed_at: self.cx.now(),
+            decided_at: None,
+        };
+        Ok(Some(self.keep_proposal(proposal).await?))
+    }
+
+    /// What a client's agent proposes.
+    pub async fn propose_memory(&self, request: api::Propose) -> Result<api::DecidedProposal> {
+        let project = self.project(&request.project_dir).await?;
+        let name = name_of(&request.name)?;
+        let new = NewProposal { name, text: request.text, by: "agent", source: request.source };
+        match self.propose(&project, new).await? {
+            Some(proposal) => Ok(api::DecidedProposal { proposal, warnings: Vec::new() }),
+            None => {
+                let detail =
+                    "the same is in the team's memory, waits for a person, or was rejected by one";
+                Err(ServiceError::new(ErrorKind::Conflict, detail)
+                    .hint("`bethink team proposals --all` shows what was decided"))
+            }
+        }
+    }
+
+    /// Newest first; those that wait, or all.
+    pub async fn proposals(&self, project_dir: Option<&str>, all: bool) -> Result<api::Proposals> {
+        let root = match project_dir {
+            Some(dir) => Some(self.project(dir).await?.root.display().to_string()),
+            None => None,
+        };
+        let state = (!all).then_some(ProposalState::Open);
+        let filter = ProposalFilter { project_dir: root, name: None, state };
+        let found = self.cx.store().proposals(filter).await?;
+        Ok(api::Proposals { proposals: found.into_iter().rev().map(shown).collect() })
+    }
+
+    /// A person says yes: it is written as any memory of the team is, over what it was made against.
+    pub async fn approve_proposal(&self, id: Uuid, replace: bool) -> Result<api::DecidedProposal> {
+        let proposal = self.open_proposal(id).await?;
+        let project = self.project(&proposal.project_dir).await?;
+        let name = name_of(&proposal.name)?;
+        let replaces = proposal.replaces.as_deref().map(str::parse::<Hash>).transpose();
+        let wish = match replace {
+            true => Expected::Anything,
+            false => replaces.map_err(ServiceError::internal)?.into(),
+        };
+        let note = format!("approved what {} proposed ({id})", proposal.by);
+        let write = MemoryWrite {
+            scope: Scope::Team,
+            file: DirectoryFile::Topic(name),
+            text: Some(proposal.text.clone()),
+            wish,
+            author: Author { note, ..Author::person() },
+        };
+        let written = self.write_memory(&project, write).await;
+        let written = written.map_err(|error| match error.versions {
+            Some(_) => error.hint(
+                "the topic changed since: look at both, and approve with `replace`, or reject",
+            ),
+            None => error,
+        })?;
+        let proposal = self.decide_proposal(proposal, ProposalState::Approved).await?;
+        Ok(api::DecidedProposal { proposal, warnings: written.warnings })
+    }
+
+    /// A person says no, and is not asked the same again.
+    pub async fn reject_proposal(&self, id: Uuid) -> Result<api::DecidedProposal> {
+        let proposal = self.open_proposal(id).await?;
+        let proposal = self.decide_proposal(proposal, ProposalState::Rejected).await?;
+        Ok(api::DecidedProposal { proposal, warnings: Vec::new() })
+    }
+
+    pub async fn open_proposals(&self, project: &MemoryProject) -> Result<u64> {
+        let open = ProposalFilter {
+            project_dir: Some(project.root.display().to_string()),
+            name: None,
+            state: Some(ProposalState::Open),
+        };
+        Ok(self.cx.store().proposals(open).await?.len() as u64)
+    }
+
+    async fn open_proposal(&self, id: Uuid) -> Result<StoredProposal> {
+        let found = self.cx.store().proposal(id).await?.ok_or_else(|| {
+            ServiceError::new(ErrorKind::NotFound, format!("there is no proposal {id}"))
+                .hint("GET /v1/proposals lists those that wait")
+        })?;
+        if found.state != ProposalState::Open {
+            let detail = format!("proposal {id} was {} already", word(found.state));
+            return Err(ServiceError::new(ErrorKind::Conflict, detail));
+        }
+        Ok(found)
+    }
+
+    async fn decide_proposal(
+        &self,
+        proposal: StoredProposal,
+        state: ProposalState,
+    ) -> Result<api::Proposal> {
+        let decided_at = Some(self.cx.now());
+        let decided = self.keep_proposal(StoredProposal { state, decided_at, ..proposal }).await?;
+        self.cx.store().trim_proposals(decided.project_dir.clone(), MOST_DECIDED).await?;
+        Ok(decided)
+    }
+
+    async fn keep_proposal(&self, proposal: StoredProposal) -> Result<api::Proposal> {
+        self.cx.store().put_proposal(proposal.clone()).await?;
+        let proposal = shown(proposal);
+        let event = Event::Proposal {
+            id: proposal.id,
+            name: proposal.name.clone(),
+            state: proposal.state.clone(),
+            project_dir: proposal.project_dir.clone(),
+        };
+        self.cx.hub().announce(None, &event);
+        Ok(proposal)
+    }
+}
+
+fn shown(stored: StoredProposal) -> api::Proposal {
+    api::Proposal {
+        id: stored.id,
+        project_dir: stored.project_dir,
+        name: stored.name,
+        text: stored.text,
+        replaces: stored.replaces,
+        by: stored.by,
+        source: stored.source,
+        state: word(stored.state).to_owned(),
+        proposed_at: rfc3339(stored.proposed_at),
+        decided_at: stored.decided_at.map(rfc3339),
+    }
+}
+
+fn word(state: ProposalState) -> &'static str {
+    match state {
+        ProposalState::Open => "open",
+        ProposalState::Approved => "approved",
+        ProposalState::Rejected => "rejected",
+    }
+}
+
+/// What a text says, whatever its front matter dates, its spaces and its case.
+fn print(text: &str) -> Hash {
+    let read = bethink_memdir::header::read(text);
+    let said = format!("{} {}", read.header.description.unwrap_or_default(), read.body);
+    let words = said.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
+    Hash::of(words.as_bytes())
+}

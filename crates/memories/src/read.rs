@@ -1,0 +1,145 @@
+//! What is in a project's memory.
+
+use std::ops::Bound;
+
+use bethink_api as api;
+use bethink_memdir::{Name, Scope, index};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
+
+use crate::directory::{MemoryDirectory, MemoryTopic};
+use crate::recall::view::key_of;
+use crate::service::MemoryService;
+
+/// Topics of one page, unless fewer are asked for.
+const PAGE: usize = 500;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryFile {
+    pub text: String,
+    /// Of the text, to write on; without quotes.
+    pub etag: String,
+}
+
+impl MemoryService {
+    /// Topics in order of scope and name.
+    pub async fn memories(
+        &self,
+        project_dir: &str,
+        scope: Option<String>,
+        limit: Option<usize>,
+        cursor: Option<String>,
+    ) -> Result<api::MemoriesPage> {
+        let project = self.project(project_dir).await?;
+        let scopes = match scope {
+            None => Scope::ALL.to_vec(),
+            Some(scope) => vec![scope_of(&scope)?],
+        };
+        // A cursor is the scope and name of the last topic before.
+        let place = |cursor: &str| {
+            key_of(cursor)
+                .ok_or_else(|| ServiceError::invalid("cursor", "not a cursor of this list"))
+        };
+        let after = cursor.as_deref().map(place).transpose()?;
+        let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let mut found = Vec::new();
+        for scope in scopes {
+            let snapshot = self.snapshot(project.directory(scope)).await?;
+            let from = match &after {
+                Some((passed, _)) if scope < *passed => continue,
+                Some((passed, name)) if scope == *passed => Bound::Excluded(name.clone()),
+                _ => Bound::Unbounded,
+            };
+            let new = snapshot.topics.range((from, Bound::Unbounded)).map(|(_, topic)| topic);
+            found.extend(new.take(limit + 1 - found.len()).map(|topic| (scope, topic.clone())));
+            if found.len() > limit {
+                break;
+            }
+        }
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let last = found.last().filter(|_| more);
+        Ok(api::MemoriesPage {
+            next_cursor: last.map(|(scope, topic)| format!("{scope}/{}", topic.name)),
+            memories: found.iter().map(|(scope, topic)| out(*scope, topic)).collect(),
+        })
+    }
+
+    pub async fn memory_index(
+        &self,
+        project_dir: &str,
+        scope: Option<String>,
+    ) -> Result<api::MemoryIndex> {
+        let project = self.project(project_dir).await?;
+        let scope = scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let directory = project.directory(scope);
+        let snapshot = self.snapshot(directory).await?;
+        let text = snapshot.index.as_ref().map_or("", |index| index.text.as_str());
+        let shown = index::shown(text);
+        Ok(api::MemoryIndex {
+            dir: directory.dir.display().to_string(),
+            scope: scope.to_string(),
+            content: shown.content.to_owned(),
+            lines: shown.lines as u64,
+            bytes: shown.bytes as u64,
+            cut_by: shown.cut_by.map(str::to_owned),
+            warnings: index::warnings(text).iter().map(ToString::to_string).collect(),
+            topics: snapshot.topics.len() as u64,
+            strange: snapshot.strange.iter().map(|s| format!("{} {}", s.path, s.why)).collect(),
+            fault: snapshot.fault.clone(),
+            polled: directory.is_polled(),
+        })
+    }
+
+    /// A topic, or the whole index under its name `MEMORY`.
+    pub async fn memory(&self, project_dir: &str, scope: &str, name: &str) -> Result<MemoryFile> {
+        let project = self.project(project_dir).await?;
+        let (directory, file) = (project.directory(scope_of(scope)?), file_of(name)?);
+        match directory.read_text(&file).await? {
+            Some((text, hash)) => Ok(MemoryFile { text, etag: hash.to_string() }),
+            None => Err(no_file(directory, &file)),
+        }
+    }
+}
+
+pub(super) fn scope_of(text: &str) -> Result<Scope> {
+    text.parse()
+        .map_err(|error: bethink_memdir::BadName| ServiceError::invalid("scope", error.to_string()))
+}
+
+pub(super) fn name_of(text: &str) -> Result<Name> {
+    Name::parse(text).map_err(|error| ServiceError::invalid("name", error.to_string()))
+}
+
+/// A topic's file, or the index: its versions are kept as a topic's are.
+pub(super) fn file_of(text: &str) -> Result<DirectoryFile> {
+    match text.strip_suffix(".md").unwrap_or(text) {
+        "MEMORY" => Ok(DirectoryFile::Index),
+        _ => name_of(text).map(DirectoryFile::Topic),
+    }
+}
+
+pub(super) fn no_file(directory: &MemoryDirectory, file: &DirectoryFile) -> ServiceError {
+    let detail = match file {
+        DirectoryFile::Index => format!("there is no MEMORY.md in {}", directory.dir.display()),
+        DirectoryFile::Topic(name) => {
+            format!("there is no topic {:?} in {}", name.as_str(), directory.dir.display())
+        }
+    };
+    ServiceError::new(ErrorKind::NotFound, detail).hint("GET /v1/memories lists the topics")
+}
+
+pub(crate) fn out(scope: Scope, topic: &MemoryTopic) -> api::Memory {
+    let header = &topic.header;
+    api::Memory {
+        scope: scope.to_string(),
+        name: topic.name.to_string(),
+        title: header.name.clone().filter(|title| title != topic.name.as_str()),
+        description: header.description.clone(),
+        kind: header.kind.map(|kind| kind.to_string()),
+        modified: rfc3339(topic.modified),
+        bytes: topic.bytes,
+        etag: topic.hash.to_string(),
+        source: header.source.clone(),
+    }
+}

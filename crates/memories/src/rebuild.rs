@@ -1,0 +1,88 @@
+//! MEMORY.md brought up to date with the topics that are there.
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_memdir::index::{TopicLine, rebuild};
+use bethink_memdir::{Name, Scope, header};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Result, ServiceError};
+
+use crate::directory::MemoryDirectory;
+use crate::memory_write::{Author, MemoryWrite};
+use crate::read::scope_of;
+use crate::service::MemoryService;
+
+/// A topic's name, title and description.
+type Told = (Name, String, String);
+
+impl MemoryService {
+    /// Prose, order and living lines stay; what the index held before is a version of it.
+    pub async fn rebuild_memory(&self, request: api::RebuildMemory) -> Result<api::MemoryRebuilt> {
+        let project = self.project(&request.project_dir).await?;
+        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let directory = project.directory(scope);
+        let topics = self.topics_told(directory).await?;
+        let rows: Vec<TopicLine<'_>> = topics
+            .iter()
+            .map(|(name, title, description)| TopicLine { name, title, description })
+            .collect();
+        let current = directory.read_file(&DirectoryFile::Index).await?;
+        let wish = current.as_ref().map(|content| content.hash).into();
+        let old = String::from_utf8(current.map_or_else(Vec::new, |content| content.bytes));
+        let old = old.map_err(|_| {
+            ServiceError::new(ErrorKind::Conflict, "MEMORY.md is not UTF-8")
+                .hint("mend or remove the file")
+        })?;
+        let new = rebuild(&old, &rows);
+        let (added, dropped) = (missing(&new, &old), missing(&old, &new));
+        let changed = new != old;
+        let mut warnings = Vec::new();
+        if changed && !request.dry_run {
+            let write = MemoryWrite {
+                scope,
+                file: DirectoryFile::Index,
+                text: Some(new),
+                wish,
+                author: Author { note: "rebuild".to_owned(), ..Author::person() },
+            };
+            warnings = self.write_memory(&project, write).await?.warnings;
+        }
+        Ok(api::MemoryRebuilt {
+            scope: scope.to_string(),
+            path: directory.dir.join(DirectoryFile::Index.path()).display().to_string(),
+            changed,
+            dry_run: request.dry_run,
+            added,
+            dropped,
+            warnings,
+        })
+    }
+
+    /// In order of their names. A topic that can't be read is named all the same.
+    async fn topics_told(&self, directory: &Arc<MemoryDirectory>) -> Result<Vec<Told>> {
+        let shown = self.snapshot_anew(directory).await?;
+        let mut out = Vec::with_capacity(shown.topics.len());
+        for topic in shown.topics.values() {
+            let title = topic.name.titled(&topic.header);
+            let description = match &topic.header.description {
+                Some(description) => description.clone(),
+                None => match directory.read(&topic.name).await {
+                    Ok(Some((text, _))) => topic.header.described(header::read(&text).body),
+                    Ok(None) | Err(_) => String::new(),
+                },
+            };
+            out.push((topic.name.clone(), title, description));
+        }
+        Ok(out)
+    }
+}
+
+/// Lines of one text that the other has not.
+fn missing(text: &str, other: &str) -> Vec<String> {
+    let other: std::collections::HashSet<&str> = other.lines().collect();
+    text.lines()
+        .filter(|line| !other.contains(line) && !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}

@@ -1,0 +1,101 @@
+//! Recall for whoever asks for it, outside of a prompt.
+
+use std::collections::BTreeSet;
+
+use bethink_api as api;
+use bethink_memdir::age::age;
+use bethink_memdir::prompt::excerpt;
+use bethink_service::{Result, ServiceError, rfc3339};
+use bethink_transcript::SessionId;
+
+use super::MOST;
+use super::choose::{FoundMemory, MemoryLookup};
+use super::view::{key_of, name_of, recent_tools, surfaced};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+impl MemoryService {
+    /// Memories that help with something; none where nothing fits. Here a model is waited for.
+    pub async fn recall(&self, request: api::RecallRequest) -> Result<api::RecallAnswer> {
+        let query = request.query.trim().to_owned();
+        if query.is_empty() {
+            return Err(ServiceError::invalid("query", "is empty")
+                .hint("say what you want to do, or some words of what you look for"));
+        }
+        let project = self.project(&request.project_dir).await?;
+        let limit = request.limit.map_or(MOST, |limit| usize::try_from(limit).unwrap_or(MOST));
+        let mut wanted =
+            MemoryLookup { query, limit: limit.clamp(1, MOST), ..MemoryLookup::default() };
+        let session = request.session_id.map(SessionId);
+        let mut own_model = String::new();
+        if let Some(id) = session {
+            let handle = self.sessions.handle(id).await?;
+            let loaded = self.sessions.lock(&handle).await?;
+            wanted.exclude = surfaced(&loaded.state.decisions).into_keys().collect();
+            wanted.recent_tools = recent_tools(&loaded);
+            own_model = loaded.state.model.name.clone();
+        }
+        wanted.recent_tools = request.recent_tools.unwrap_or(wanted.recent_tools);
+        self.refresh_library(&project).await?;
+        let searched = project.library.len() as u64;
+        let chosen = self.choose_by_model(&project.library, session, &own_model, &wanted).await;
+        let (found, strategy) = match chosen {
+            Some(found) => (found, api::Strategy::Model),
+            None => (project.library.choose(wanted).await?, api::Strategy::Embedded),
+        };
+        let mut memories = Vec::with_capacity(found.len());
+        for found in found {
+            memories.extend(self.told(&project, found).await);
+        }
+        Ok(api::RecallAnswer { memories, searched, strategy })
+    }
+
+    /// Memories for a prompt that stands elsewhere, each with its name and as a prompt says it. No model is asked:
+    /// a person waits. `told` are those that stand there already.
+    pub async fn recall_for_hook(
+        &self,
+        dir: &str,
+        query: &str,
+        told: &BTreeSet<String>,
+    ) -> Result<Vec<(String, String)>> {
+        let query = query.trim().to_owned();
+        if query.is_empty() || self.cx.settings().memory.recall == "off" {
+            return Ok(Vec::new());
+        }
+        let project = self.project(dir).await?;
+        self.refresh_library(&project).await?;
+        let exclude = told.iter().filter_map(|name| key_of(name)).collect();
+        let wanted = MemoryLookup { query, limit: MOST, exclude, ..MemoryLookup::default() };
+        let mut texts = Vec::new();
+        for found in project.library.choose(wanted).await? {
+            let text = self.reminder(&project, &found).await;
+            texts.extend(text.map(|text| (name_of(&found.key()), text)));
+        }
+        Ok(texts)
+    }
+
+    /// `None` where the file has gone meanwhile.
+    async fn told(
+        &self,
+        project: &MemoryProject,
+        found: FoundMemory,
+    ) -> Option<api::RecalledMemory> {
+        let FoundMemory { scope, topic, why } = found;
+        let directory = project.directory(scope);
+        let (text, _) = directory.read(&topic.name).await.ok()??;
+        let excerpt = excerpt(&text);
+        Some(api::RecalledMemory {
+            scope: scope.to_string(),
+            name: topic.name.to_string(),
+            description: topic.header.description.clone(),
+            kind: topic.header.kind.map(|kind| kind.to_string()),
+            age: age(topic.modified, self.cx.now()),
+            modified: rfc3339(topic.modified),
+            score: why.score,
+            content: excerpt.content.to_owned(),
+            truncated: excerpt.truncated,
+            path: directory.dir.join(topic.name.file()).display().to_string(),
+            why,
+        })
+    }
+}

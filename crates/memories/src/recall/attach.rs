@@ -1,0 +1,168 @@
+//! Recalled memories in a prompt: attachments at the tail, within their limits, each at most once in a view.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bethink_context::{Attachment, Decisions};
+use bethink_memdir::prompt::{Recalled as Told, recalled};
+use bethink_service::{Event, RecalledTopic};
+use bethink_sessions::{
+    Contributed, Contribution, Contributor, LoadedSession, Moment, PromptRequest, RecallQuery,
+    SessionHandle,
+};
+use bethink_tokens::text_tokens;
+use bethink_transcript::{Role, Seq, SessionId};
+
+use super::choose::FoundMemory;
+use super::round::Round;
+use super::view::{WHAT, key_of, name_of, recent_tools, surfaced};
+use super::{MOST, SESSION_BYTES};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+/// How long a prompt waits for files that it has found: they may lie on a mount that is gone.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+#[derive(Clone, Debug)]
+struct RecalledAttachment {
+    attachment: Attachment,
+    found: FoundMemory,
+}
+
+impl MemoryService {
+    /// What is ready for the user's newest words, and whether a model chose it. Never waits for one.
+    async fn recalled(
+        &self,
+        loaded: &LoadedSession,
+        handle: &SessionHandle,
+        project: &MemoryProject,
+        asked: &RecallQuery,
+    ) -> Option<(Arc<Round>, bool, Vec<RecalledAttachment>)> {
+        let last = loaded.state.history.entries().last()?;
+        if last.message.role != Role::User {
+            return None;
+        }
+        let round = self.round(handle, loaded, asked)?;
+        round.looked_up().await;
+        let (found, by_model) = round.ready();
+        if found.is_empty() {
+            return None;
+        }
+        let told = surfaced(&loaded.state.decisions);
+        let left = MOST.saturating_sub(told.values().filter(|after| **after >= round.of).count());
+        let tools = asked.recent_tools.clone().unwrap_or_else(|| recent_tools(loaded));
+        let new = found.into_iter().filter(|found| {
+            let key = found.key();
+            !told.contains_key(&key)
+                && !is_own(loaded, found)
+                && !project.library.is_manual(&key, &tools)
+        });
+        let new: Vec<FoundMemory> = new.take(left).collect();
+        let recalled = self.within_limits(loaded, project, new, last.message.seq).await;
+        Some((round, by_model, recalled))
+    }
+
+    /// Their texts, as far as the session has room for them.
+    async fn within_limits(
+        &self,
+        loaded: &LoadedSession,
+        project: &MemoryProject,
+        found: Vec<FoundMemory>,
+        after: Seq,
+    ) -> Vec<RecalledAttachment> {
+        let mut room = SESSION_BYTES.saturating_sub(bytes(&loaded.state.decisions));
+        let mut read = Vec::new();
+        let reading = async {
+            for found in found {
+                let Some(text) = self.reminder(project, &found).await else { continue };
+                if text.len() > room {
+                    break;
+                }
+                room -= text.len();
+                let (what, name) = (WHAT.to_owned(), name_of(&found.key()));
+                let tokens = text_tokens(&text);
+                let attachment = Attachment { after, what, name, text, tokens };
+                read.push(RecalledAttachment { attachment, found });
+            }
+        };
+        if tokio::time::timeout(PATIENCE, reading).await.is_err() {
+            tracing::warn!(session = %loaded.session.id, "the memory directory does not answer");
+        }
+        read
+    }
+
+    /// As the prompt says it. `None` where the file has gone or can't be read.
+    pub(super) async fn reminder(
+        &self,
+        project: &MemoryProject,
+        found: &FoundMemory,
+    ) -> Option<String> {
+        let (directory, name) = (project.directory(found.scope), &found.topic.name);
+        let (text, _) = directory.read(name).await.ok()??;
+        Some(recalled(&Told {
+            scope: found.scope,
+            name,
+            path: &directory.dir.join(name.file()).display().to_string(),
+            text: &text,
+            modified: found.topic.modified,
+            now: self.cx.now(),
+        }))
+    }
+
+    /// Tells those who follow the session what it was reminded of, and why.
+    fn tell_recalled(&self, session: SessionId, recalled: &[RecalledAttachment]) {
+        let Some(first) = recalled.first() else { return };
+        let memories = recalled.iter().map(|recalled| {
+            let FoundMemory { scope, topic, why } = &recalled.found;
+            let (name, why) = (topic.name.to_string(), why.clone());
+            RecalledTopic { name, scope: scope.as_str(), why }
+        });
+        let after = first.attachment.after;
+        let strategy = first.found.why.by;
+        let event = Event::Recall { after_seq: after, strategy, memories: memories.collect() };
+        self.cx.hub().publish(session, after, &event);
+    }
+}
+
+/// Memories that help with what the user said last, at the tail of a prompt.
+#[derive(Debug)]
+pub struct RecallContributor(pub MemoryService);
+
+impl Contributor for RecallContributor {
+    fn contribute<'a>(&'a self, asked: PromptRequest<'a>) -> Contributed<'a, Contribution> {
+        Box::pin(async move {
+            let PromptRequest { handle, loaded, inject, recall, moment, .. } = asked;
+            if !matches!(moment, Moment::Begin { .. }) {
+                return Ok(Contribution::default());
+            }
+            let Some(project) = self.0.project_of(loaded, inject).await? else {
+                return Ok(Contribution::default());
+            };
+            let ready = self.0.recalled(loaded, handle, &project, recall).await;
+            let Some((round, by_model, recalled)) = ready else {
+                return Ok(Contribution::default());
+            };
+            let reminders = recalled.iter().map(|recalled| recalled.attachment.clone()).collect();
+            let (memories, session) = (self.0.clone(), handle.id);
+            let once_kept = move || {
+                round.told(by_model);
+                memories.tell_recalled(session, &recalled);
+            };
+            let once_kept = Some(Box::new(once_kept) as _);
+            Ok(Contribution { reminders, once_kept, ..Contribution::default() })
+        })
+    }
+}
+
+fn bytes(decisions: &Decisions) -> usize {
+    let shown = decisions.attachments().iter().filter(|a| a.what == WHAT && decisions.shows(a));
+    shown.filter(|a| key_of(&a.name).is_some()).map(|a| a.text.len()).sum()
+}
+
+/// What this session taught is still before its eyes, until a compaction takes that away.
+fn is_own(loaded: &LoadedSession, found: &FoundMemory) -> bool {
+    let source = found.topic.header.source.as_ref();
+    let since = loaded.last_compaction.as_ref().filter(|c| c.undone_at.is_none());
+    source.is_some_and(|source| source.session == loaded.session.id.to_string())
+        && since.is_none_or(|compaction| found.topic.modified >= compaction.created_at)
+}

@@ -1,0 +1,121 @@
+//! A project's topics as a catalog that follows its directories.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bethink_memdir::{Hash, Scope, header};
+use bethink_recall::topics::{Card, Catalog, TopicId};
+
+use super::Key;
+use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
+
+/// Topics that are read and taken in at a time: a question that comes in between is answered.
+const BATCH: usize = 256;
+
+/// The topics of both directories, ready to be asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Library {
+    /// One at a time brings it up to date.
+    pub(super) following: tokio::sync::Mutex<()>,
+    held: RwLock<LibraryState>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct LibraryState {
+    pub(super) catalog: Catalog,
+    ids: HashMap<Key, (TopicId, Hash)>,
+    pub(super) topics: HashMap<TopicId, LibraryTopic>,
+    /// The snapshots that it follows, private and team.
+    revisions: Option<[u64; 2]>,
+    next: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct LibraryTopic {
+    pub(super) scope: Scope,
+    pub(super) topic: Arc<MemoryTopic>,
+    /// Its own, or the first words of its body.
+    pub(super) description: String,
+}
+
+impl Library {
+    pub(super) fn held(&self) -> RwLockReadGuard<'_, LibraryState> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held_mut(&self) -> RwLockWriteGuard<'_, LibraryState> {
+        self.held.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it holds what these snapshots, private and team, show.
+    pub(super) fn follows(&self, shown: &[Arc<DirectorySnapshot>; 2]) -> bool {
+        self.held().revisions == Some(shown.each_ref().map(|shown| shown.revision))
+    }
+
+    /// Reads what these snapshots have that it has not, and drops what they have no more. Blocks.
+    pub(super) fn follow(
+        &self,
+        directories: &[Arc<MemoryDirectory>; 2],
+        shown: &[Arc<DirectorySnapshot>; 2],
+    ) {
+        let mut there = HashSet::new();
+        for (directory, shown) in directories.iter().zip(shown) {
+            let key = |topic: &MemoryTopic| (directory.scope, topic.name.clone());
+            there.extend(shown.topics.values().map(|topic| key(topic)));
+            let topics = shown.topics.values();
+            let held = self.held();
+            let new: Vec<_> = topics.filter(|topic| !held.has(&key(topic), topic.hash)).collect();
+            drop(held);
+            for batch in new.chunks(BATCH) {
+                let read = batch.iter().map(|topic| directory.text_now(&topic.name));
+                let texts: Vec<_> = read.collect();
+                let mut held = self.held_mut();
+                for (topic, text) in batch.iter().zip(texts) {
+                    if let Ok(Some((text, hash))) = text {
+                        held.put(directory.scope, topic, &text, hash);
+                    }
+                }
+            }
+        }
+        let mut held = self.held_mut();
+        let gone: Vec<Key> = held.ids.keys().filter(|key| !there.contains(*key)).cloned().collect();
+        gone.iter().for_each(|key| held.remove(key));
+        held.catalog.settle();
+        held.revisions = Some(shown.each_ref().map(|shown| shown.revision));
+    }
+}
+
+impl LibraryState {
+    pub(super) fn id(&self, key: &Key) -> Option<TopicId> {
+        self.ids.get(key).map(|(id, _)| *id)
+    }
+
+    fn has(&self, key: &Key, hash: Hash) -> bool {
+        self.ids.get(key).is_some_and(|(_, known)| *known == hash)
+    }
+
+    fn put(&mut self, scope: Scope, topic: &Arc<MemoryTopic>, text: &str, hash: Hash) {
+        let key = (scope, topic.name.clone());
+        let id = self.id(&key).unwrap_or_else(|| {
+            self.next += 1;
+            TopicId(self.next)
+        });
+        let read = header::read(text);
+        let description = read.header.described(read.body);
+        let card = Card {
+            name: topic.name.as_str(),
+            title: read.header.name.as_deref().unwrap_or_default(),
+            description: &description,
+        };
+        self.catalog.put(id, &card, read.body);
+        self.ids.insert(key, (id, hash));
+        self.topics.insert(id, LibraryTopic { scope, topic: Arc::clone(topic), description });
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some((id, _)) = self.ids.remove(key) {
+            self.catalog.remove(id);
+            self.topics.remove(&id);
+        }
+    }
+}

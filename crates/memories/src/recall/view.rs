@@ -1,0 +1,42 @@
+//! What a session's view shows of memories, and the tools that it works with.
+
+use std::collections::{HashMap, HashSet};
+
+use bethink_context::Decisions;
+use bethink_memdir::{Name, Scope};
+use bethink_sessions::LoadedSession;
+use bethink_transcript::{BlockKind, Seq};
+
+use super::Key;
+
+/// The kind of attachment; news of the index has it, too, under a name without a scope.
+pub(super) const WHAT: &str = "memory";
+/// Messages back from the newest whose tools are in recent use: about three rounds.
+const RECENT_MESSAGES: usize = 12;
+const RECENT_TOOLS: usize = 16;
+
+/// Memories that the view shows, with the message that each stands after.
+pub(super) fn surfaced(decisions: &Decisions) -> HashMap<Key, Seq> {
+    let shown = decisions.attachments().iter().filter(|a| a.what == WHAT && decisions.shows(a));
+    shown.filter_map(|a| Some((key_of(&a.name)?, a.after))).collect()
+}
+
+pub(super) fn recent_tools(loaded: &LoadedSession) -> Vec<String> {
+    let newest = loaded.state.history.entries().iter().rev().take(RECENT_MESSAGES);
+    let blocks = newest.flat_map(|entry| &entry.message.blocks);
+    let mut seen = HashSet::new();
+    let names = blocks.filter_map(|block| match &block.kind {
+        BlockKind::ToolUse { name, .. } => Some(name.to_string()),
+        _ => None,
+    });
+    names.filter(|name| seen.insert(name.clone())).take(RECENT_TOOLS).collect()
+}
+
+pub(super) fn name_of((scope, name): &Key) -> String {
+    format!("{scope}/{name}")
+}
+
+pub(crate) fn key_of(name: &str) -> Option<Key> {
+    let (scope, name) = name.split_once('/')?;
+    Some((scope.parse::<Scope>().ok()?, Name::parse(name).ok()?))
+}

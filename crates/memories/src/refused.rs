@@ -1,0 +1,50 @@
+//! What the disk says, as refusals; and work that may wait for it.
+
+use std::error::Error;
+
+use bethink_memdir::Hash;
+use bethink_memdir_fs::{DirectoryFile, FileContent, FileError, RootError};
+use bethink_service::{ErrorKind, Result, ServiceError};
+
+pub(super) fn text_of(file: &DirectoryFile, content: FileContent) -> Result<(String, Hash)> {
+    let text = String::from_utf8(content.bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let detail = format!("{file}: the byte at offset {at} is not UTF-8");
+        ServiceError::new(ErrorKind::Conflict, detail).hint("mend or remove the file")
+    })?;
+    Ok((text, content.hash))
+}
+
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
+}
+
+fn with_cause(error: &dyn Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+pub(super) fn unusable(error: &RootError) -> ServiceError {
+    ServiceError::new(ErrorKind::Conflict, with_cause(error))
+        .hint("`bethink doctor` tells what is wrong with the memory directory")
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
+pub(super) fn refused(error: FileError) -> ServiceError {
+    let detail = with_cause(&error);
+    match error {
+        FileError::NoRoom { .. } => ServiceError::new(ErrorKind::StorageFull, detail)
+            .hint("free some space; nothing was changed"),
+        FileError::Denied { .. } | FileError::ReadOnly { .. } => {
+            ServiceError::new(ErrorKind::ReadOnly, detail)
+                .hint("check the permissions of the memory directory; nothing was changed")
+        }
+        FileError::Twin { .. } => ServiceError::invalid("name", detail),
+        FileError::TooMany { .. } => ServiceError::new(ErrorKind::TooLarge, detail),
+        _ => ServiceError::new(ErrorKind::Conflict, detail),
+    }
+}

@@ -1,0 +1,131 @@
+//! Something to remember, said in a sentence: a topic of its own, with a name that is free.
+
+use std::collections::HashSet;
+
+use bethink_api as api;
+use bethink_memdir::{Header, MemoryKind, Name, Scope, Source, header};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
+use bethink_transcript::SessionId;
+
+use crate::memory_write::{Author, Expected, MemoryWrite};
+use crate::project::MemoryProject;
+use crate::read::{name_of, scope_of};
+use crate::service::MemoryService;
+
+/// Names tried, the wanted one and then with a number.
+const NAMES: usize = 100;
+
+/// What came of something that an agent wants to remember.
+#[derive(Clone, Debug)]
+pub enum Remembered {
+    Written(api::MemoryWritten),
+    /// For the team: it waits for a person.
+    Proposed(api::Proposal),
+}
+
+/// A topic to be, before it has a file.
+struct Thought {
+    named: Option<Name>,
+    description: String,
+    text: String,
+    source: Source,
+}
+
+impl MemoryService {
+    pub async fn remember(&self, request: api::Remember) -> Result<api::MemoryWritten> {
+        let project = self.project(&request.project_dir).await?;
+        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let thought = self.thought(&request, "person")?;
+        let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
+        self.keep_thought(&project, scope, thought, author).await
+    }
+
+    /// The same by an agent: nothing of it enters the team's memory without a person.
+    pub async fn remember_for_agent(&self, request: api::Remember) -> Result<Remembered> {
+        let project = self.project(&request.project_dir).await?;
+        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let thought = self.thought(&request, "agent")?;
+        if scope == Scope::Private {
+            let author = Author::agent(request.session_id.map(SessionId));
+            let written = self.keep_thought(&project, scope, thought, author).await?;
+            return Ok(Remembered::Written(written));
+        }
+        let name = thought.named.unwrap_or_else(|| Name::suggest(&thought.description));
+        let request = api::Propose {
+            project_dir: request.project_dir,
+            name: name.to_string(),
+            text: thought.text,
+            source: Some(thought.source),
+        };
+        Ok(Remembered::Proposed(self.propose_memory(request).await?.proposal))
+    }
+
+    fn thought(&self, request: &api::Remember, strategy: &str) -> Result<Thought> {
+        if request.text.trim().is_empty() {
+            return Err(ServiceError::invalid("text", "nothing was given to remember"));
+        }
+        let kind = request.kind.as_deref().map(str::parse::<MemoryKind>).transpose();
+        let kind = kind.map_err(|error| ServiceError::invalid("type", error.to_string()))?;
+        let named = request.name.as_deref().map(name_of).transpose()?;
+        let said = Header::default().described(&request.text);
+        let description = request.description.clone().unwrap_or(said);
+        let source = Source {
+            session: request.session_id.map_or_else(String::new, |id| id.to_string()),
+            messages: Vec::new(),
+            strategy: strategy.to_owned(),
+            time: rfc3339(self.cx.now()),
+        };
+        let header = Header {
+            name: None,
+            description: Some(description.clone()),
+            kind: kind.or_else(|| MemoryKind::guess(&request.text)),
+            modified: None,
+            source: Some(source.clone()),
+            faults: Vec::new(),
+        };
+        let text = header::write(&header, &format!("{}\n", request.text.trim()));
+        Ok(Thought { named, description, text, source })
+    }
+
+    async fn keep_thought(
+        &self,
+        project: &MemoryProject,
+        scope: Scope,
+        thought: Thought,
+        author: Author,
+    ) -> Result<api::MemoryWritten> {
+        let Thought { named, description, text, .. } = thought;
+        let write = |name: Name| MemoryWrite {
+            scope,
+            file: DirectoryFile::Topic(name),
+            text: Some(text.clone()),
+            wish: Expected::Absent,
+            author: author.clone(),
+        };
+        if let Some(name) = named {
+            // A name that is taken is the person's to decide about.
+            let detail = format!("there is a topic {:?} already", name.as_str());
+            let done = self.write_memory(project, write(name)).await;
+            return done.map_err(|error| match error.versions {
+                Some(_) => {
+                    ServiceError { detail, ..error }.hint("edit that topic, or choose another name")
+                }
+                None => error,
+            });
+        }
+        let wanted = Name::suggest(&description);
+        let shown = self.snapshot(project.directory(scope)).await?;
+        let taken: HashSet<String> = shown.topics.keys().map(Name::folded).collect();
+        let names = (1..=NAMES).map(|n| if n == 1 { wanted.clone() } else { wanted.numbered(n) });
+        for name in names.filter(|name| !taken.contains(&name.folded())) {
+            match self.write_memory(project, write(name)).await {
+                // Somebody was faster with the same name.
+                Err(error) if error.versions.is_some() => {}
+                done => return done,
+            }
+        }
+        let detail = format!("{NAMES} topics are named like {:?}", wanted.as_str());
+        Err(ServiceError::new(ErrorKind::Conflict, detail).hint("give this one a name"))
+    }
+}

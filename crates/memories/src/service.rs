@@ -1,0 +1,100 @@
+//! The handle of the service.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use bethink_models::ModelService;
+use bethink_service::{ErrorKind, Result, ServiceContext, ServiceError};
+use bethink_sessions::{Inject, LoadedSession, SessionEvent, SessionService};
+use bethink_transcript::UnixMicros;
+
+use crate::place::ProjectPlace;
+use crate::project::{MemoryProject, ProjectRegistry};
+
+/// Memory of projects: files, instructions, recall, extraction, dreams, proposals. Clones share it.
+#[derive(Clone, Debug)]
+pub struct MemoryService {
+    pub(crate) cx: ServiceContext,
+    pub(crate) models: ModelService,
+    pub(crate) sessions: SessionService,
+    pub(crate) inner: Arc<MemoryState>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct MemoryState {
+    projects: ProjectRegistry,
+    /// When a directory is looked through for a dream that is due.
+    pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
+}
+
+impl MemoryService {
+    pub fn new(cx: ServiceContext, models: ModelService, sessions: SessionService) -> Self {
+        Self { cx, models, sessions, inner: Arc::default() }
+    }
+
+    /// What happens in sessions, and what it starts here. Neither waits nor fails.
+    pub fn observe(&self, event: &SessionEvent<'_>) {
+        match event {
+            SessionEvent::Appended { handle, new, .. } => {
+                self.ask_extraction_gate(handle, new.last().map(AsRef::as_ref));
+            }
+            SessionEvent::Settled { handle, loaded } => {
+                self.recall_ahead(handle, loaded);
+                self.ask_dream_gate(handle, loaded);
+            }
+            SessionEvent::Prompted { handle, loaded } => self.ask_dream_gate(handle, loaded),
+            SessionEvent::TakenIn { .. }
+            | SessionEvent::Decided { .. }
+            | SessionEvent::Deleted { .. } => {}
+        }
+    }
+
+    /// The project that a directory belongs to. The directory need not be there: sessions come from other
+    /// machines, too.
+    ///
+    /// # Errors
+    /// `Invalid` where `dir` is not an absolute path.
+    pub async fn project(&self, dir: &str) -> Result<Arc<MemoryProject>> {
+        if let Some(project) = self.inner.projects.known(dir) {
+            return Ok(project);
+        }
+        if !Path::new(dir).is_absolute() || dir.contains('\0') {
+            let detail = format!("{dir:?} is not an absolute path");
+            return Err(ServiceError::invalid("project_dir", detail)
+                .hint("give the whole path of the project"));
+        }
+        let (path, settings) = (PathBuf::from(dir), self.cx.settings().clone());
+        let place = tokio::task::spawn_blocking(move || ProjectPlace::of(&path, &settings)).await;
+        let mut place = place.map_err(ServiceError::internal)?;
+        if let Some(team) = self.cx.store().team_place(place.key.clone()).await? {
+            place.team = team.into();
+        }
+        Ok(self.inner.projects.take_in(dir, &place, self.cx.clock()))
+    }
+
+    /// The next request for the project opens it anew: its directories are others by now.
+    pub fn forget_project(&self, root: &Path) {
+        self.inner.projects.forget(root);
+    }
+
+    /// The session's project, where anything of it is wanted in the prompt.
+    pub(crate) async fn project_of(
+        &self,
+        loaded: &LoadedSession,
+        inject: Inject,
+    ) -> Result<Option<Arc<MemoryProject>>> {
+        if inject == Inject::Off {
+            return Ok(None);
+        }
+        match self.project(&loaded.session.project_dir).await {
+            Ok(project) => {
+                project.followed_by(loaded.session.id);
+                Ok(Some(project))
+            }
+            // An old session of a relative directory has no memory, and goes on.
+            Err(error) if error.kind == ErrorKind::Invalid => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

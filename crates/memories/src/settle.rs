@@ -1,0 +1,82 @@
+//! What writes displaced, looked at once more: an editor may have gone on writing into it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bethink_memdir_fs::Settled;
+use bethink_service::Result;
+
+use crate::directory::MemoryDirectory;
+use crate::refused::{blocking, refused};
+use crate::service::MemoryService;
+
+/// How long a displaced file is watched for what an editor still writes into it.
+const SETTLES_AFTER: Duration = Duration::from_secs(2);
+
+impl MemoryService {
+    /// Looks once more at what was displaced, when no editor writes into it any more.
+    pub(super) fn settle_later(&self, directory: &Arc<MemoryDirectory>) {
+        let (memories, directory, stop) =
+            (self.clone(), Arc::clone(directory), self.cx.stopping().clone());
+        self.cx.spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(SETTLES_AFTER) => {}
+                () = stop.cancelled() => {}
+            }
+            if let Err(error) = memories.settle_directory(&directory).await {
+                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "displaced files stay");
+            }
+        });
+    }
+
+    /// Takes in what writes left that were broken off.
+    pub(super) async fn sweep(&self, directory: &Arc<MemoryDirectory>) -> Result<()> {
+        let (held, now) = (Arc::clone(directory), self.cx.now());
+        let left = blocking(move || {
+            let Some(root) = held.root(false)? else { return Ok(Vec::new()) };
+            let listing = root.list().map_err(refused)?;
+            Ok(root.sweep(&listing, now))
+        })
+        .await?;
+        if self.keep_settled(directory, left, "was left by a broken-off write").await? {
+            self.settle_directory(directory).await?;
+        }
+        Ok(())
+    }
+
+    async fn settle_directory(&self, directory: &Arc<MemoryDirectory>) -> Result<()> {
+        for _ in 0..2 {
+            let held = Arc::clone(directory);
+            let late = blocking(move || {
+                Ok(held.root(false)?.map(|root| root.settle(SETTLES_AFTER)).unwrap_or_default())
+            });
+            if !self.keep_settled(directory, late.await?, "was saved over a newer one").await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Once in the store they may go. True when there were any.
+    async fn keep_settled(
+        &self,
+        directory: &Arc<MemoryDirectory>,
+        settled: Vec<Settled>,
+        note: &str,
+    ) -> Result<bool> {
+        for settled in &settled {
+            self.keep_found(directory, &settled.file, &settled.content, note).await?;
+        }
+        if settled.is_empty() {
+            return Ok(false);
+        }
+        let held = Arc::clone(directory);
+        blocking(move || {
+            if let Some(root) = held.root(false)? {
+                root.release(&settled);
+            }
+            Ok(true)
+        })
+        .await
+    }
+}

@@ -1,0 +1,40 @@
+//! The service with all that it needs, in a home of its own.
+
+use std::sync::Arc;
+
+use bethink_config::Settings;
+use bethink_model::Model;
+use bethink_models::ModelService;
+use bethink_search::SearchService;
+use bethink_service::JobRunner;
+use bethink_service_testing::context_with;
+use bethink_sessions::{Contributor, SessionService};
+
+use crate::service::MemoryService;
+use crate::{DreamJob, ExtractJob, IndexContributor, InstructionContributor, RecallContributor};
+
+/// Connected as the daemon connects it, its jobs at work. `memories.cx.stop()` ends it.
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+pub(crate) async fn start(settings: Settings, model: Option<Arc<dyn Model>>) -> MemoryService {
+    let cx = context_with(settings).await;
+    let models = match model {
+        Some(_) => ModelService::open_with_model(cx.clone(), model).await.unwrap(),
+        None => ModelService::open(cx.clone()).await.unwrap(),
+    };
+    let search = SearchService::new(cx.clone());
+    let sessions = SessionService::new(cx.clone(), models.clone(), search);
+    let memories = MemoryService::new(cx.clone(), models, sessions.clone());
+    let contributors: Vec<Arc<dyn Contributor>> = vec![
+        Arc::new(IndexContributor(memories.clone())),
+        Arc::new(InstructionContributor(memories.clone())),
+        Arc::new(RecallContributor(memories.clone())),
+    ];
+    let listener = memories.clone();
+    sessions.connect(contributors, vec![Box::new(move |event| listener.observe(event))]);
+    let runner = JobRunner::new(
+        cx.clone(),
+        vec![Arc::new(ExtractJob(memories.clone())), Arc::new(DreamJob(memories.clone()))],
+    );
+    cx.spawn(runner.work());
+    memories
+}

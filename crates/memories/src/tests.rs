@@ -1,0 +1,67 @@
+//! A prompt that is dropped has told nothing: what it said is said again, until a prompt is kept.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use bethink_config::Settings;
+use bethink_sessions::{ClientParts, Contributor, Inject, Moment, PromptRequest, RecallQuery};
+use bethink_transcript::SessionId;
+use serde_json::json;
+
+use crate::memory_write::Expected;
+use crate::service::MemoryService;
+use crate::testing::start;
+use crate::{IndexContributor, RecallContributor};
+
+const TOPIC: &str = "---\nname: packages\ndescription: Installs go through pnpm\ntype: feedback\n---\n\nUse pnpm.\n";
+
+async fn ask(memories: &MemoryService, said: &str) -> SessionId {
+    let request = serde_json::from_value(json!({ "project_dir": "/project" })).unwrap();
+    let id = SessionId(memories.sessions.create_session(request, None).await.unwrap().id);
+    let body = json!({ "messages": [{ "role": "user", "content": said }] }).to_string();
+    memories.sessions.append(id, body.into(), None).await.unwrap();
+    id
+}
+
+async fn learn(memories: &MemoryService) {
+    let (dir, scope, name) = ("/project", "private", "packages");
+    memories.put_memory(dir, scope, name, TOPIC.to_owned(), Expected::Absent).await.unwrap();
+}
+
+/// Two prompts are dropped, one is kept, one follows.
+async fn check(memories: &MemoryService, id: SessionId, contributor: &dyn Contributor, what: &str) {
+    let handle = memories.sessions.handle(id).await.unwrap();
+    let loaded = memories.sessions.lock(&handle).await.unwrap();
+    let client = ClientParts::new(None, None, None).unwrap();
+    let asked = PromptRequest {
+        handle: &handle,
+        loaded: &loaded,
+        client: &client,
+        inject: Inject::Full,
+        recall: &RecallQuery::default(),
+        moment: Moment::Begin { reminds: true },
+    };
+    for (prompt, kept, told) in
+        [("dropped", false, 1), ("dropped again", false, 1), ("kept", true, 1), ("next", false, 0)]
+    {
+        let given = contributor.contribute(asked).await.unwrap();
+        assert_eq!(given.reminders.len(), told, "{what}: {prompt}");
+        assert!(given.reminders.iter().all(|reminder| reminder.text.contains("pnpm")));
+        if let Some(once_kept) = given.once_kept.filter(|_| kept) {
+            once_kept();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_dropped_prompt_told_is_told_again() {
+    let home = tempfile::tempdir().unwrap();
+    let memories = start(Settings::at(home.path()), None).await;
+    let early = ask(&memories, "Fix the gauge.").await;
+    let context = serde_json::from_value(json!({})).unwrap();
+    memories.sessions.prompt(early, context).await.unwrap();
+    learn(&memories).await;
+    check(&memories, early, &IndexContributor(memories.clone()), "news of the index").await;
+    let late = ask(&memories, "How do installs go with pnpm here?").await;
+    check(&memories, late, &RecallContributor(memories.clone()), "a recalled memory").await;
+    memories.cx.stop().await;
+}

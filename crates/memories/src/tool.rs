@@ -1,0 +1,219 @@
+//! Anthropic's memory tool over a project's memory: each command is reads and writes like everybody's, compared
+//! with what was read and kept as versions.
+
+mod folder;
+
+use bethink_api as api;
+use bethink_memdir::tool::spot::root_of;
+use bethink_memdir::tool::{self, At, ToolCommand, ToolError, ToolSpot, edit};
+use bethink_memdir::{Hash, Scope};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_transcript::SessionId;
+
+use crate::change::TRIES;
+use crate::memory_write::{Author, Expected, MemoryWrite};
+use crate::project::MemoryProject;
+use crate::service::MemoryService;
+
+enum Unmet {
+    /// The model can put it right.
+    Told(String),
+    Refused(ServiceError),
+}
+
+type Done = std::result::Result<String, Unmet>;
+
+impl From<ToolError> for Unmet {
+    fn from(error: ToolError) -> Self {
+        Self::Told(error.to_string())
+    }
+}
+
+impl From<ServiceError> for Unmet {
+    fn from(error: ServiceError) -> Self {
+        match error.kind {
+            ErrorKind::Invalid
+            | ErrorKind::NotFound
+            | ErrorKind::Conflict
+            | ErrorKind::Stale
+            | ErrorKind::TooLarge => {
+                let hint = error.hint.map_or_else(String::new, |hint| format!("; {hint}"));
+                Self::Told(format!("{}{hint}", error.detail))
+            }
+            _ => Self::Refused(error),
+        }
+    }
+}
+
+impl MemoryService {
+    /// One call of the tool. What the model can put right is an answer to it, and no refusal.
+    pub async fn memory_tool(&self, call: api::MemoryToolCall) -> Result<api::MemoryToolResult> {
+        let project = self.project(&call.project_dir).await?;
+        let command: ToolCommand = match serde_json::from_value(call.input) {
+            Ok(command) => command,
+            Err(error) => {
+                let content = format!("The input is not a command of this tool: {error}");
+                return Ok(api::MemoryToolResult { content, is_error: true });
+            }
+        };
+        let session = call.session_id.map(SessionId);
+        match (ToolRun { memories: self, project: &project, session }).run(command).await {
+            Ok(content) => Ok(api::MemoryToolResult { content, is_error: false }),
+            Err(Unmet::Told(content)) => Ok(api::MemoryToolResult { content, is_error: true }),
+            Err(Unmet::Refused(error)) => Err(error),
+        }
+    }
+}
+
+struct ToolRun<'a> {
+    memories: &'a MemoryService,
+    project: &'a MemoryProject,
+    session: Option<SessionId>,
+}
+
+impl ToolRun<'_> {
+    async fn run(&self, command: ToolCommand) -> Done {
+        match command {
+            ToolCommand::View { path, view_range } => self.view(&path, view_range.as_deref()).await,
+            ToolCommand::Create { path, file_text } => self.create(&path, file_text).await,
+            ToolCommand::StrReplace { path, old_str, new_str } => {
+                self.replace(&path, &old_str, &new_str.unwrap_or_default()).await
+            }
+            ToolCommand::Insert { path, insert_line, insert_text } => {
+                self.insert(&path, insert_line, &insert_text).await
+            }
+            ToolCommand::Delete { path } => self.delete(&path).await,
+            ToolCommand::Rename { old_path, new_path } => self.rename(&old_path, &new_path).await,
+        }
+    }
+
+    async fn view(&self, path: &str, range: Option<&[i64]>) -> Done {
+        let spot = ToolSpot::parse(path)?;
+        let Some(file) = file_of(&spot.at) else {
+            let At::Folder(folder) = &spot.at else { return Err(missing(path)) };
+            let entries = self.entries(spot.scope, folder).await?;
+            if entries.is_empty() && path.trim_end_matches('/') != root_of(spot.scope) {
+                return Err(missing(path));
+            }
+            return Ok(tool::folder(path, &entries));
+        };
+        let found = self.read(spot.scope, &file).await?;
+        let (text, _) = found.ok_or_else(|| missing(path))?;
+        Ok(tool::file(path, &text, range)?)
+    }
+
+    async fn create(&self, path: &str, text: String) -> Done {
+        let write = self.write(writable(path)?, Some(text), Expected::Absent);
+        match self.memories.write_memory(self.project, write).await {
+            Ok(done) if done.outcome != "same" => {
+                Ok(with_warnings(format!("File created successfully at: {path}"), &done.warnings))
+            }
+            Err(error) if error.versions.is_none() => Err(error.into()),
+            _ => Err(ToolError::Exists(path.to_owned()).into()),
+        }
+    }
+
+    /// A text that is there once is replaced in whatever the file holds by then.
+    async fn replace(&self, path: &str, old: &str, new: &str) -> Done {
+        for _ in 0..TRIES {
+            let (file, text, hash) = self.there(path).await?;
+            let edited = edit::replace(path, &text, old, new)?;
+            let write = self.write(file, Some(edited.text), Expected::Hash(hash));
+            match self.memories.write_memory(self.project, write).await {
+                Ok(done) => return Ok(with_warnings(edited.told, &done.warnings)),
+                Err(error) if error.versions.is_some() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(changed(path))
+    }
+
+    /// A line's number says nothing of a file that somebody else has changed meanwhile.
+    async fn insert(&self, path: &str, line: i64, new: &str) -> Done {
+        let (file, text, hash) = self.there(path).await?;
+        let edited = edit::insert(path, &text, line, new)?;
+        let write = self.write(file, Some(edited.text), Expected::Hash(hash));
+        match self.memories.write_memory(self.project, write).await {
+            Ok(done) => Ok(with_warnings(edited.told, &done.warnings)),
+            Err(error) if error.versions.is_some() => Err(changed(path)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn delete(&self, path: &str) -> Done {
+        let spot = ToolSpot::movable(path, "delete")?;
+        let files = match &spot.at {
+            At::Folder(folder) => self.topics_in(folder).await?,
+            at => file_of(at).into_iter().collect(),
+        };
+        let mut removed = 0;
+        for file in files {
+            let write = self.write(file, None, Expected::Anything);
+            let done = self.memories.write_memory(self.project, write).await?;
+            removed += usize::from(done.outcome == "removed");
+        }
+        match removed {
+            0 => Err(ToolError::Gone(path.to_owned()).into()),
+            _ => Ok(format!("Successfully deleted {path}")),
+        }
+    }
+
+    /// A private file as it stands; the team's may not be changed.
+    async fn there(&self, path: &str) -> std::result::Result<(DirectoryFile, String, Hash), Unmet> {
+        let spot = ToolSpot::parse(path)?;
+        let Some(file) = file_of(&spot.at) else {
+            let At::Folder(folder) = &spot.at else { return Err(missing(path)) };
+            let is_there = folder.is_empty() || !self.entries(spot.scope, folder).await?.is_empty();
+            return Err(match is_there {
+                true => ToolError::NotAFile(path.to_owned()).into(),
+                false => missing(path),
+            });
+        };
+        if spot.scope == Scope::Team {
+            return Err(ToolError::Team(path.to_owned()).into());
+        }
+        let (text, hash) = self.read(spot.scope, &file).await?.ok_or_else(|| missing(path))?;
+        Ok((file, text, hash))
+    }
+
+    async fn read(&self, scope: Scope, file: &DirectoryFile) -> Result<Option<(String, Hash)>> {
+        self.project.directory(scope).read_text(file).await
+    }
+
+    fn write(&self, file: DirectoryFile, text: Option<String>, wish: Expected) -> MemoryWrite {
+        let author = Author::agent(self.session);
+        MemoryWrite { scope: Scope::Private, file, text, wish, author }
+    }
+}
+
+/// The private file that a path names; the team's may not be changed.
+fn writable(path: &str) -> std::result::Result<DirectoryFile, Unmet> {
+    let spot = ToolSpot::file(path)?;
+    match file_of(&spot.at) {
+        Some(file) if spot.scope == Scope::Private => Ok(file),
+        Some(_) => Err(ToolError::Team(path.to_owned()).into()),
+        None => Err(ToolError::NotAFile(path.to_owned()).into()),
+    }
+}
+
+fn file_of(at: &At) -> Option<DirectoryFile> {
+    match at {
+        At::Folder(_) => None,
+        At::Index => Some(DirectoryFile::Index),
+        At::Topic(name) => Some(DirectoryFile::Topic(name.clone())),
+    }
+}
+
+fn missing(path: &str) -> Unmet {
+    ToolError::Missing(path.to_owned()).into()
+}
+
+fn changed(path: &str) -> Unmet {
+    Unmet::Told(format!("{path} was changed by somebody else meanwhile. View it again"))
+}
+
+fn with_warnings(told: String, warnings: &[String]) -> String {
+    let notes = warnings.iter().map(|warning| format!("\nNote: {warning}"));
+    std::iter::once(told).chain(notes).collect()
+}

@@ -1,0 +1,131 @@
+//! Every write to a memory file goes through here: compared with what was read, its versions kept.
+//!
+//! What stood there is in the store before the file changes, and what was written is in the store before the
+//! write is answered, so that nothing that was ever acknowledged is lost, whoever saves over it.
+
+use bethink_api as api;
+use bethink_memdir::Scope;
+use bethink_memdir::index::{self, IndexWarning};
+use bethink_memdir_fs::{DirectoryFile, Replaced};
+use bethink_service::{Event, Result, ServiceError};
+use bethink_transcript::Seq;
+
+use crate::change::lost;
+use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
+use crate::project::MemoryProject;
+use crate::read::{file_of, name_of, no_file, scope_of};
+use crate::service::MemoryService;
+
+impl MemoryService {
+    pub async fn put_memory(
+        &self,
+        project_dir: &str,
+        scope: &str,
+        name: &str,
+        text: String,
+        wish: Expected,
+    ) -> Result<api::MemoryWritten> {
+        let project = self.project(project_dir).await?;
+        let (scope, file) = (scope_of(scope)?, file_of(name)?);
+        let (text, author) = (Some(text), Author::person());
+        let write = MemoryWrite { scope, file, text, wish, author };
+        self.write_memory(&project, write).await
+    }
+
+    pub async fn delete_memory(
+        &self,
+        project_dir: &str,
+        scope: &str,
+        name: &str,
+        wish: Expected,
+    ) -> Result<api::MemoryWritten> {
+        let project = self.project(project_dir).await?;
+        let (scope, file) = (scope_of(scope)?, DirectoryFile::Topic(name_of(name)?));
+        let (text, author) = (None, Author::person());
+        let write = MemoryWrite { scope, file: file.clone(), text, wish, author };
+        let done = self.write_memory(&project, write).await?;
+        match done.outcome.as_str() {
+            "same" => Err(no_file(project.directory(scope), &file)),
+            _ => Ok(done),
+        }
+    }
+
+    /// Makes a change, keeps its versions, brings the index up to date and tells of it.
+    pub async fn write_memory(
+        &self,
+        project: &MemoryProject,
+        write: MemoryWrite,
+    ) -> Result<api::MemoryWritten> {
+        if let Some(text) = &write.text {
+            within_limit(&write.file.path(), text)?;
+            if write.scope == Scope::Team {
+                team_gate(&write.file, text)?;
+            }
+        }
+        let directory = project.directory(write.scope);
+        let turn = directory.turn(&write.file).await;
+        let tried = self.change(directory, &write).await?;
+        drop(turn);
+        let mut warnings = Vec::new();
+        let (outcome, hash) = match tried {
+            Replaced::Same { hash, .. } => ("same", Some(hash)),
+            Replaced::Absent => ("same", None),
+            Replaced::Removed { .. } => ("removed", None),
+            Replaced::Done { hash, before: None, .. } => ("created", Some(hash)),
+            Replaced::Done { hash, .. } => ("changed", Some(hash)),
+            Replaced::Conflict(conflict) => return Err(lost(&write, conflict)),
+        };
+        if let (DirectoryFile::Topic(name), "created" | "removed") = (&write.file, outcome)
+            // An index is synced as a file of its own: whoever wrote the topic decided on its line.
+            && write.author.by != "sync"
+        {
+            warnings.extend(self.index_line(directory, name, &write).await);
+        }
+        let shown = self.snapshot(directory).await?;
+        if let Some(index) = &shown.index {
+            // A long line is no news to who wrote another.
+            let caps = index::warnings(&index.text);
+            let caps =
+                caps.iter().filter(|warning| !matches!(warning, IndexWarning::LongLine { .. }));
+            warnings.extend(caps.map(ToString::to_string));
+        }
+        if outcome != "same" {
+            self.tell_memory(project, &write, outcome);
+        }
+        let name = match &write.file {
+            DirectoryFile::Index => "MEMORY".to_owned(),
+            DirectoryFile::Topic(name) => name.to_string(),
+        };
+        Ok(api::MemoryWritten {
+            scope: write.scope.to_string(),
+            name,
+            kind: write.kind().map(|kind| kind.to_string()),
+            path: directory.dir.join(write.file.path()).display().to_string(),
+            etag: hash.map_or_else(String::new, |hash| hash.to_string()),
+            outcome: outcome.to_owned(),
+            warnings,
+        })
+    }
+
+    fn tell_memory(&self, project: &MemoryProject, write: &MemoryWrite, outcome: &str) {
+        let event = Event::Memory {
+            project: project.key.clone(),
+            scope: write.scope.as_str(),
+            file: write.file.path(),
+            outcome: outcome.to_owned(),
+            by: write.author.by.to_owned(),
+        };
+        for session in project.followers().into_iter().chain(write.author.session) {
+            self.cx.hub().publish_in_session(session, Seq::ZERO, &event);
+        }
+        self.cx.hub().announce(write.author.session, &event);
+    }
+}
+
+/// What a team shares holds no secrets and nothing that a reader does not see.
+fn team_gate(file: &DirectoryFile, text: &str) -> Result<()> {
+    bethink_secrets::gate(&file.path(), text).map_err(|error| {
+        ServiceError::invalid("text", format!("{file} may not be shared: {error}"))
+            .hint("take it out, or keep the memory private; nothing was written")
+    })
+}

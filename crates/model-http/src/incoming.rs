@@ -1,0 +1,75 @@
+//! The answer to a call of our own: everything but a success is an error, and what comes is read within its limit.
+
+use bethink_model::ModelError;
+use bytes::Bytes;
+
+use crate::forward::Passing;
+use crate::head::encoding;
+use crate::limits::MAX_REFUSAL;
+use crate::trouble::{ProviderRefusal, ProviderTrouble};
+
+/// An answer that is no refusal.
+pub(crate) struct IncomingAnswer {
+    pub(crate) passing: Passing,
+    /// Bytes that are taken, and those that came.
+    most: usize,
+    taken: usize,
+}
+
+impl IncomingAnswer {
+    pub(crate) async fn admitted(passing: Passing, most: usize) -> Result<Self, Box<ModelError>> {
+        let status = passing.status;
+        let mut incoming = Self { passing, most, taken: 0 };
+        let trouble = if let Some(encoding) = encoding(&incoming.passing.headers) {
+            let message = format!("the answer is compressed ({encoding}), which was not asked for");
+            match status.is_success() {
+                true => ProviderTrouble::broken(message),
+                false => ProviderTrouble::Refused(ProviderRefusal {
+                    message,
+                    ..ProviderRefusal::default()
+                }),
+            }
+        } else if status.is_success() {
+            return Ok(incoming);
+        } else {
+            ProviderTrouble::Refused(ProviderRefusal::of_body(&incoming.beginning().await))
+        };
+        Err(incoming.explained(trouble))
+    }
+
+    pub(crate) fn explained(&self, trouble: ProviderTrouble) -> Box<ModelError> {
+        Box::new(trouble.explained(&self.passing.head, self.passing.key.as_deref()))
+    }
+
+    /// The next bytes; `None` at the end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, ProviderTrouble> {
+        let next = std::future::poll_fn(|context| self.passing.poll_bytes(context)).await;
+        let chunk = next.transpose()?;
+        self.taken = self.taken.saturating_add(chunk.as_ref().map_or(0, Bytes::len));
+        match self.taken > self.most {
+            true => Err(ProviderTrouble::too_much("the answer", self.most)),
+            false => Ok(chunk),
+        }
+    }
+
+    /// All that comes.
+    pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, ProviderTrouble> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    /// As much of a refusal as is read; one that breaks off still has its status.
+    async fn beginning(&mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        while body.len() < MAX_REFUSAL
+            && let Ok(Some(chunk)) = self.chunk().await
+        {
+            body.extend_from_slice(&chunk);
+        }
+        body.truncate(MAX_REFUSAL);
+        body
+    }
+}

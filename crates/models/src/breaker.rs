@@ -1,0 +1,273 @@
+//! When a model is left alone: a provider that fails again and again, and a session whose summaries or
+//! notes never come out well.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bethink_agent::{Ended, Finished};
+use bethink_model::{ErrorClass, ModelError};
+use bethink_transcript::SessionId;
+use tokio::time::Instant;
+
+use crate::purpose::Purpose;
+
+/// Errands that fail in a row until the provider is left alone (specification, section 4: three).
+const FAILURES: u32 = 3;
+/// How long, at first; doubled after each trial that fails.
+const REST: Duration = Duration::from_secs(60);
+const LONGEST_REST: Duration = Duration::from_secs(15 * 60);
+/// What only a person can mend is tried again at this pace: a key that was renewed is found soon enough.
+const REST_AFTER_REFUSAL: Duration = Duration::from_secs(5 * 60);
+/// Sessions whose strikes are remembered.
+const REMEMBERED: usize = 1_024;
+
+/// Lets errands through while the provider answers. One at a time after a rest.
+#[derive(Debug, Default)]
+pub(crate) struct Breaker(Mutex<BreakerState>);
+
+#[derive(Debug, Default)]
+struct BreakerState {
+    failures: u32,
+    rest: Duration,
+    until: Option<Instant>,
+    /// Someone tries whether it works again.
+    trial: bool,
+    why: String,
+    /// What a person can do about it.
+    todo: &'static str,
+}
+
+/// An errand that was let through.
+#[derive(Debug)]
+pub(crate) struct Pass<'a> {
+    breaker: &'a Breaker,
+    trial: bool,
+}
+
+impl Breaker {
+    fn state(&self) -> MutexGuard<'_, BreakerState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn enter(&self) -> Result<Pass<'_>, String> {
+        let mut state = self.state();
+        let Some(until) = state.until else { return Ok(Pass { breaker: self, trial: false }) };
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() && !state.trial {
+            state.trial = true;
+            return Ok(Pass { breaker: self, trial: true });
+        }
+        let seconds = left.as_secs() + 1;
+        Err(format!(
+            "the model is left alone for another {seconds} s after {}; {}",
+            state.why, state.todo
+        ))
+    }
+
+    /// `None` while errands are let through.
+    pub(crate) fn rests(&self) -> Option<String> {
+        let state = self.state();
+        let left = state.until?.saturating_duration_since(Instant::now());
+        Some(format!("left alone for {} s after {}; {}", left.as_secs(), state.why, state.todo))
+    }
+
+    /// What failed the last time, and what to do about it, where errands are let through all the same.
+    pub(crate) fn failing(&self) -> Option<(String, &'static str)> {
+        let state = self.state();
+        (state.failures > 0 && state.until.is_none()).then(|| (state.why.clone(), state.todo))
+    }
+}
+
+impl Pass<'_> {
+    /// The breaker was opened by another errand meanwhile.
+    pub(crate) fn is_void(&self) -> bool {
+        !self.trial && self.breaker.state().until.is_some()
+    }
+
+    pub(crate) fn leave(&self, ended: &Result<Finished, ModelError>) {
+        self.answered(match ended {
+            Ok(Finished { ended: Ended::Failed(error), .. }) | Err(error) => Some(error),
+            Ok(_) => None,
+        });
+    }
+
+    /// The provider answered, or failed.
+    pub(crate) fn answered(&self, failed: Option<&ModelError>) {
+        let mut state = self.breaker.state();
+        match failed.map(|error| (error, blame(error.class))) {
+            None | Some((_, Blame::Request)) => *state = BreakerState::default(),
+            Some((_, Blame::Nobody)) => {}
+            Some((error, blame)) => state.failed(error, blame),
+        }
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        if self.trial {
+            // Cancelled or done: the next errand may try.
+            self.breaker.state().trial = false;
+        }
+    }
+}
+
+impl BreakerState {
+    fn failed(&mut self, error: &ModelError, blame: Blame) {
+        self.failures += 1;
+        self.todo = todo(error.class);
+        self.why = match self.failures {
+            1 => error.to_string(),
+            many => format!("{many} failures in a row, the last: {error}"),
+        };
+        if blame == Blame::Person {
+            self.rest = REST_AFTER_REFUSAL;
+        } else if self.failures < FAILURES {
+            return;
+        } else {
+            self.rest = if self.rest.is_zero() { REST } else { (self.rest * 2).min(LONGEST_REST) };
+        }
+        self.until = Some(Instant::now() + self.rest);
+        metrics::counter!("bethink_model_breaker_opened_total").increment(1);
+        tracing::warn!(rest_s = self.rest.as_secs(), reason = %error, "the model is left alone");
+    }
+}
+
+/// Who can do something about a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blame {
+    /// It answers: only this request it would not take.
+    Request,
+    Provider,
+    /// A wrong key, no money, no such model.
+    Person,
+    /// Never asked.
+    Nobody,
+}
+
+fn blame(class: ErrorClass) -> Blame {
+    match class {
+        ErrorClass::Overflow
+        | ErrorClass::OutputOverflow
+        | ErrorClass::MediaTooLarge
+        | ErrorClass::RequestTooLarge
+        | ErrorClass::ThinkingBound
+        | ErrorClass::History
+        | ErrorClass::Invalid => Blame::Request,
+        ErrorClass::Auth | ErrorClass::Quota | ErrorClass::NotFound => Blame::Person,
+        ErrorClass::Forbidden => Blame::Nobody,
+        ErrorClass::RateLimited
+        | ErrorClass::Overloaded
+        | ErrorClass::Server
+        | ErrorClass::Unreachable
+        | ErrorClass::TimedOut
+        | ErrorClass::Broken
+        | ErrorClass::TooMuch
+        | ErrorClass::Unknown => Blame::Provider,
+    }
+}
+
+/// What helps against a failure that was not the request's.
+fn todo(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Auth => "renew the key that [model] names, and start the daemon again",
+        ErrorClass::Quota => "top up the account behind the key, or name another key in [model]",
+        ErrorClass::NotFound => {
+            "mend name, small_name or base_url in [model], and start the daemon again"
+        }
+        ErrorClass::Unreachable | ErrorClass::TimedOut => {
+            "look whether its server runs, and whether base_url in [model] is right"
+        }
+        _ => "nothing is lost: summaries and notes are made without a model meanwhile",
+    }
+}
+
+/// Failures in a row of one purpose in one session, whosever fault they are.
+#[derive(Debug, Default)]
+pub(crate) struct Strikes(Mutex<HashMap<(Option<SessionId>, Purpose), u32>>);
+
+impl Strikes {
+    pub(crate) fn count(&self, session: Option<SessionId>, purpose: Purpose, good: bool) {
+        let mut strikes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if good {
+            strikes.remove(&(session, purpose));
+            return;
+        }
+        if strikes.len() >= REMEMBERED {
+            strikes.clear();
+        }
+        *strikes.entry((session, purpose)).or_default() += 1;
+    }
+
+    /// Why the model is not asked again unbidden.
+    pub(crate) fn out(&self, session: Option<SessionId>, purpose: Purpose) -> Option<String> {
+        let strikes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
+        (failed >= FAILURES).then(|| {
+            format!("the model failed {failed} times in a row in this session and is asked again only by hand")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_model::ModelError;
+
+    use super::*;
+
+    fn ends(breaker: &Breaker, class: ErrorClass) {
+        let pass = breaker.enter().unwrap();
+        pass.leave(&Err(ModelError::new(class, "x")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn three_failures_open_it_and_one_trial_at_a_time_follows() {
+        let breaker = Breaker::default();
+        for _ in 0..FAILURES {
+            assert!(breaker.rests().is_none());
+            ends(&breaker, ErrorClass::Server);
+        }
+        assert!(breaker.enter().unwrap_err().contains("3 failures in a row"));
+        tokio::time::advance(REST).await;
+        let trial = breaker.enter().unwrap();
+        assert!(breaker.enter().is_err(), "one trial at a time");
+        trial.leave(&Err(ModelError::new(ErrorClass::Overloaded, "x")));
+        drop(trial);
+        tokio::time::advance(REST).await;
+        assert!(breaker.enter().is_err(), "the rest is doubled");
+        tokio::time::advance(REST).await;
+        drop(breaker.enter().unwrap());
+        // A trial that was cancelled lets the next one try.
+        let trial = breaker.enter().unwrap();
+        trial.leave(&Err(ModelError::new(ErrorClass::Overflow, "it answers")));
+        assert!(breaker.rests().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wrong_key_opens_it_at_once_and_a_refused_request_never() {
+        let breaker = Breaker::default();
+        for _ in 0..10 {
+            ends(&breaker, ErrorClass::Invalid);
+        }
+        let other = breaker.enter().unwrap();
+        ends(&breaker, ErrorClass::Auth);
+        assert!(other.is_void());
+        assert!(breaker.enter().unwrap_err().ends_with(todo(ErrorClass::Auth)));
+        assert!(breaker.rests().unwrap().ends_with(todo(ErrorClass::Auth)));
+        tokio::time::advance(REST_AFTER_REFUSAL).await;
+        assert!(breaker.enter().is_ok());
+    }
+
+    #[test]
+    fn a_session_whose_answers_are_never_good_is_left_alone() {
+        let (strikes, id) = (Strikes::default(), Some(SessionId(uuid::Uuid::from_u128(1))));
+        for _ in 0..FAILURES {
+            assert!(strikes.out(id, Purpose::Summary).is_none());
+            strikes.count(id, Purpose::Summary, false);
+        }
+        assert!(strikes.out(id, Purpose::Summary).is_some());
+        assert!(strikes.out(id, Purpose::Notes).is_none());
+        strikes.count(id, Purpose::Summary, true);
+        assert!(strikes.out(id, Purpose::Summary).is_none());
+    }
+}

@@ -1,0 +1,212 @@
+//! Stands between a fork and its model: each call is let through, timed, paid for and written down, and
+//! each step is told to whoever follows the session.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bethink_agent::{AgentStep, Host, Waited};
+use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
+use bethink_service::{Event, ModelStep};
+use bethink_store::ModelCall;
+use bethink_tokens::json_tokens;
+use bethink_transcript::{CallId, Seq, TokenUsage};
+use bytes::Bytes;
+use tokio::sync::SemaphorePermit;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::breaker::Pass;
+use crate::purpose::Errand;
+use crate::service::ModelService;
+
+/// A wait is longer by a chance share of up to a fifth: 255 of this.
+const JITTER: u32 = 1_280;
+
+/// Tokens of a request, as estimated.
+pub fn request_tokens(request: &ModelRequest) -> u64 {
+    let fixed = |json: &Bytes| u64::from(json_tokens(&String::from_utf8_lossy(json)));
+    request.prompt.tokens() + fixed(&request.system) + fixed(&request.tools)
+}
+
+/// One errand's way to the model.
+pub(crate) struct Caller<'a> {
+    pub(crate) models: &'a ModelService,
+    pub(crate) model: &'a dyn Model,
+    pub(crate) errand: Errand<'a>,
+    pub(crate) pass: Pass<'a>,
+    pub(crate) tried: Mutex<Vec<String>>,
+    pub(crate) _turn: SemaphorePermit<'a>,
+}
+
+impl std::fmt::Debug for Caller<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller").field("purpose", &self.errand.purpose).finish_non_exhaustive()
+    }
+}
+
+impl Caller<'_> {
+    /// What failed or was denied, in words.
+    pub(crate) fn tried(&self) -> Vec<String> {
+        self.tried.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Model for Caller<'_> {
+    fn provider(&self) -> &'static str {
+        self.model.provider()
+    }
+
+    fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
+        Box::pin(async move {
+            if self.pass.is_void() {
+                return Err(ModelError::new(
+                    ErrorClass::Forbidden,
+                    "the model is being left alone",
+                ));
+            }
+            let allowed = self.models.within_budget();
+            allowed.map_err(|reason| ModelError::new(ErrorClass::Forbidden, reason))?;
+            let asked = ModelStep::Asked { tokens: request_tokens(request) };
+            self.models.tell_model(self.errand, asked);
+            let mut entry = LedgerEntry::begin(self, request);
+            let answered = self.model.call(request).await;
+            let millis = entry.end(&answered).await;
+            if let Ok(reply) = &answered {
+                let answered = ModelStep::Answered {
+                    output_tokens: reply.usage.output_tokens,
+                    cache_read_tokens: reply.usage.cache_read_input_tokens,
+                    ms: millis,
+                };
+                self.models.tell_model(self.errand, answered);
+            }
+            answered
+        })
+    }
+
+    fn count<'a>(&'a self, request: &'a ModelRequest) -> Counted<'a> {
+        self.model.count(request)
+    }
+}
+
+impl Host for Caller<'_> {
+    fn wait(&self, time: Duration) -> Waited<'_> {
+        // A little more by chance, so that those who were refused together don't come back together.
+        let [chance, ..] = *Uuid::new_v4().as_bytes();
+        let more = time.saturating_mul(u32::from(chance)) / JITTER;
+        Box::pin(tokio::time::sleep(time + more))
+    }
+
+    fn cost(&self, model: &str, usage: &TokenUsage) -> Option<u64> {
+        self.models.cost_of(model, usage)
+    }
+
+    fn record(&self, step: &AgentStep) {
+        let (told, words) = event(step);
+        self.models.tell_model(self.errand, told);
+        if let Some(words) = words {
+            self.tried.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+        }
+    }
+}
+
+/// An entry of the ledger. A call that is broken off leaves one too: it may have cost money.
+struct LedgerEntry<'a> {
+    models: &'a ModelService,
+    begun: Instant,
+    call: Option<ModelCall>,
+}
+
+impl<'a> LedgerEntry<'a> {
+    fn begin(caller: &Caller<'a>, request: &ModelRequest) -> Self {
+        let call = ModelCall {
+            id: CallId(Uuid::now_v7()),
+            session: caller.errand.session,
+            purpose: caller.errand.purpose.as_str().to_owned(),
+            provider: caller.model.provider().to_owned(),
+            model: request.model.clone(),
+            started_at: caller.models.cx.now(),
+            millis: 0,
+            input: 0,
+            output: 0,
+            cache_read: 0,
+            cache_write: 0,
+            cost: None,
+            outcome: "broken_off".to_owned(),
+        };
+        Self { models: caller.models, begun: Instant::now(), call: Some(call) }
+    }
+
+    fn close(&mut self) -> Option<ModelCall> {
+        let millis = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.call.take().map(|call| ModelCall { millis, ..call })
+    }
+
+    /// Milliseconds that the call took.
+    async fn end(&mut self, answered: &Result<Reply, ModelError>) -> u64 {
+        let Some(mut call) = self.close() else { return 0 };
+        match answered {
+            Ok(reply) => {
+                call.outcome = "ok".to_owned();
+                call.input = reply.usage.input_tokens;
+                call.output = reply.usage.output_tokens;
+                call.cache_read = reply.usage.cache_read_input_tokens;
+                call.cache_write = reply.usage.cache_creation_input_tokens;
+                call.cost = self.models.cost_of(&call.model, &reply.usage);
+            }
+            Err(error) => call.outcome = error.class.as_str().to_owned(),
+        }
+        let millis = call.millis;
+        self.models.enter_call(call).await;
+        millis
+    }
+}
+
+impl Drop for LedgerEntry<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = self.close() {
+            let models = self.models.clone();
+            self.models.cx.spawn(async move { models.enter_call(call).await });
+        }
+    }
+}
+
+impl ModelService {
+    /// A step on the way to a model's answer, for those who follow the session.
+    pub fn tell_model(&self, errand: Errand<'_>, step: ModelStep) {
+        let (purpose, model) = (errand.purpose.as_str(), errand.request.model.clone());
+        let event = Event::Model { purpose, model, step };
+        let told = serde_json::to_string(&event).unwrap_or_default();
+        let Some(session) = errand.session else {
+            return tracing::info!(step = told, "model");
+        };
+        tracing::info!(%session, step = told, "model");
+        self.cx.hub().publish(session, Seq::ZERO, &event);
+    }
+}
+
+pub(crate) fn gave_up(error: &ModelError) -> ModelStep {
+    ModelStep::GaveUp { class: error.class.as_str(), message: error.message.clone() }
+}
+
+/// The step as an event, and in words where something went wrong.
+fn event(step: &AgentStep) -> (ModelStep, Option<String>) {
+    match step {
+        AgentStep::Failed { error, attempt } => {
+            let (class, status) = (error.class.as_str(), error.status);
+            let message = error.message.clone();
+            let failed = ModelStep::Failed { class, status, message, attempt: *attempt };
+            (failed, Some(error.to_string()))
+        }
+        AgentStep::Again { change, wait, weight } => {
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            (ModelStep::Again { change, wait_ms, bytes: *weight }, None)
+        }
+        AgentStep::GaveUp { error } => (gave_up(error), None),
+        AgentStep::Called { tool, ok } => (ModelStep::Called { tool: tool.clone(), ok: *ok }, None),
+        AgentStep::Denied(denial) => {
+            let (tool, reason) = (denial.tool.clone(), denial.reason.clone());
+            let words = format!("{tool} was denied: {reason}");
+            (ModelStep::Denied { tool, reason }, Some(words))
+        }
+    }
+}

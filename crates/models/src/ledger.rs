@@ -1,0 +1,279 @@
+//! What models were asked and what it cost: a row for each call, counters, and budgets.
+
+use bethink_api as api;
+use bethink_model::price::Given;
+use bethink_model::{Prices, price};
+use bethink_service::{MAX_PAGE, Result, ServiceError, parse_rfc3339, rfc3339};
+use bethink_store::{ModelCall, UsageFilter, UsageSum};
+use bethink_transcript::{SessionId, TokenUsage, UnixMicros};
+
+use crate::service::ModelService;
+use crate::spent::Spent;
+
+/// Longest name of a model in the ledger, in characters; providers' own names have 50 at most.
+const MAX_MODEL_NAME: usize = 200;
+const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
+
+impl ModelService {
+    /// Writes a call down: in the sum of the day at once, and as a row that is durable when this returns. Dropped
+    /// half-way it is written all the same. A row that can't be written is told in the log and stays in the sum.
+    pub async fn enter_call(&self, call: ModelCall) {
+        let call = ModelCall { provider: plain(&call.provider), model: plain(&call.model), ..call };
+        self.ledger.add(&call, self.cx.now());
+        count(&call);
+        let store = self.cx.store_handle();
+        let written = self.cx.spawn(async move {
+            if let Err(error) = store.add_model_call(call).await {
+                tracing::error!(%error, "a call of a model could not be written down");
+            }
+        });
+        // It can't fail but by a panic, which is told where it happens.
+        drop(written.await);
+    }
+
+    /// What models have cost today.
+    pub fn spent_today(&self) -> Spent {
+        self.ledger.spent(self.cx.now())
+    }
+
+    /// The budget of the day that is used up, in words; nothing is asked then until tomorrow.
+    pub fn within_budget(&self) -> std::result::Result<(), String> {
+        let (settings, spent) = (&self.cx.settings().model, self.spent_today());
+        if settings.daily_tokens > 0 && spent.tokens >= settings.daily_tokens {
+            return Err(format!(
+                "the day's limit of {} tokens (model.daily_tokens) is used up: {} were used; the day ends at \
+                 midnight UTC",
+                settings.daily_tokens, spent.tokens
+            ));
+        }
+        if settings.daily_cost > 0.0 && dollars(spent.cost) >= settings.daily_cost {
+            return Err(format!(
+                "the day's limit of ${:.2} (model.daily_cost) is used up: ${:.2} were spent; the day ends at \
+                 midnight UTC",
+                settings.daily_cost,
+                dollars(spent.cost)
+            ));
+        }
+        Ok(())
+    }
+
+    /// As a person configured them.
+    pub fn prices(&self) -> Prices {
+        let settings = &self.cx.settings().model;
+        Prices {
+            large: Given { input: settings.price_input, output: settings.price_output },
+            small: Given { input: settings.small_price_input, output: settings.small_price_output },
+            small_name: settings.small_name.clone(),
+        }
+    }
+
+    /// Micro-dollars; `None` where the model has no known price.
+    pub fn cost_of(&self, model: &str, usage: &TokenUsage) -> Option<u64> {
+        price::cost(model, usage, &self.prices())
+    }
+
+    /// The ledger, of one session or of all, from a time on.
+    pub async fn usage(
+        &self,
+        session: Option<SessionId>,
+        since: Option<&str>,
+        by_session: bool,
+    ) -> Result<api::Usage> {
+        let since = since.map(time).transpose()?;
+        let filter = UsageFilter { session, since, by_session: by_session || session.is_some() };
+        let sums = self.cx.store().model_usage(filter).await?;
+        if let (Some(id), true) = (session, sums.is_empty()) {
+            // A session that asked no model is no mistake; one that never was is.
+            self.cx.store().session(id).await?;
+        }
+        Ok(api::Usage {
+            totals: total(&sums),
+            more: sums.len() > MAX_PAGE,
+            rows: sums.iter().take(MAX_PAGE).map(row).collect(),
+            today: self.today(),
+        })
+    }
+
+    fn today(&self) -> api::UsageToday {
+        let (settings, now, spent) = (&self.cx.settings().model, self.cx.now(), self.spent_today());
+        api::UsageToday {
+            day: rfc3339(now).chars().take("2026-01-01".len()).collect(),
+            calls: spent.calls,
+            tokens: spent.tokens,
+            cost_usd: dollars(spent.cost),
+            unpriced: spent.unpriced,
+            daily_tokens: Some(settings.daily_tokens).filter(|limit| *limit > 0),
+            daily_cost_usd: Some(settings.daily_cost).filter(|limit| *limit > 0.0),
+        }
+    }
+}
+
+fn count(call: &ModelCall) {
+    let purpose = || call.purpose.clone();
+    metrics::counter!(
+        "bethink_model_calls_total", "purpose" => purpose(), "outcome" => call.outcome.clone()
+    )
+    .increment(1);
+    for (kind, tokens) in [
+        ("input", call.input),
+        ("output", call.output),
+        ("cache_read", call.cache_read),
+        ("cache_write", call.cache_write),
+    ] {
+        metrics::counter!("bethink_model_tokens_total", "purpose" => purpose(), "kind" => kind)
+            .increment(tokens);
+    }
+    metrics::counter!("bethink_model_cost_micro_dollars_total", "purpose" => purpose())
+        .increment(call.cost.unwrap_or(0));
+}
+
+/// A name as it may stand in a list: it is configured by a person or given by a session's client.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(MAX_MODEL_NAME).collect()
+}
+
+/// RFC 3339, or a day.
+fn time(text: &str) -> Result<UnixMicros> {
+    let at = parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")));
+    at.ok_or_else(|| {
+        let shown: String = text.chars().take(64).collect();
+        ServiceError::invalid("since", format!("{shown:?} is no time"))
+            .hint("RFC 3339, such as 2026-01-31T12:00:00Z, or a day, such as 2026-01-31")
+    })
+}
+
+fn row(sum: &UsageSum) -> api::UsageRow {
+    api::UsageRow {
+        session_id: sum.session.map(|session| session.0),
+        purpose: sum.purpose.clone(),
+        model: sum.model.clone(),
+        last_at: rfc3339(sum.last_at),
+        sums: sums_of(sum),
+    }
+}
+
+fn sums_of(sum: &UsageSum) -> api::UsageSums {
+    let priced = sum.cost > 0 || sum.unpriced == 0;
+    api::UsageSums {
+        calls: sum.calls,
+        failed: sum.failed,
+        input_tokens: sum.input,
+        output_tokens: sum.output,
+        cache_read_tokens: sum.cache_read,
+        cache_write_tokens: sum.cache_write,
+        cost_usd: priced.then(|| dollars(sum.cost)),
+        unpriced: sum.unpriced,
+    }
+}
+
+fn total(sums: &[UsageSum]) -> api::UsageSums {
+    let mut total = UsageSum::default();
+    for sum in sums {
+        total.calls += sum.calls;
+        total.failed += sum.failed;
+        total.input += sum.input;
+        total.output += sum.output;
+        total.cache_read += sum.cache_read;
+        total.cache_write += sum.cache_write;
+        total.cost += sum.cost;
+        total.unpriced += sum.unpriced;
+    }
+    sums_of(&total)
+}
+
+fn dollars(micros: u64) -> f64 {
+    micros as f64 / MICROS_PER_DOLLAR
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_config::Settings;
+    use bethink_metrics::MetricsRegistry;
+    use bethink_service::ServiceContext;
+    use bethink_transcript::CallId;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::spent::{DAY_MICROS, day_of};
+
+    fn call(at: i64, tokens: u64, cost: Option<u64>) -> ModelCall {
+        ModelCall {
+            id: CallId(Uuid::now_v7()),
+            session: None,
+            purpose: "summary".into(),
+            provider: "anthropic".into(),
+            model: "m\u{1b}[31m".into(),
+            started_at: UnixMicros(at),
+            millis: 5,
+            input: tokens,
+            output: 0,
+            cache_read: 0,
+            cache_write: 0,
+            cost,
+            outcome: "ok".into(),
+        }
+    }
+
+    async fn open(
+        home: &std::path::Path,
+        change: impl FnOnce(&mut Settings),
+    ) -> (ServiceContext, ModelService) {
+        let mut settings = Settings::at(home);
+        change(&mut settings);
+        let cx = bethink_service_testing::context_with(settings).await;
+        let models = ModelService::open(cx.clone()).await.unwrap();
+        (cx, models)
+    }
+
+    async fn close(cx: &ServiceContext) {
+        cx.stop().await;
+        cx.store().close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_budget_is_held_and_survives_a_restart() {
+        let home = tempfile::tempdir().unwrap();
+        let (cx, models) = open(home.path(), |settings| settings.model.daily_tokens = 100).await;
+        let now = cx.now().0;
+        models.enter_call(call(now - DAY_MICROS, 1_000, Some(1_000_000))).await;
+        models.enter_call(call(now, 99, Some(2_000_000))).await;
+        assert_eq!(models.within_budget(), Ok(()));
+        models.enter_call(call(now, 1, None)).await;
+        assert!(models.within_budget().unwrap_err().contains("100 tokens"));
+        close(&cx).await;
+        let (cx, models) = open(home.path(), |settings| settings.model.daily_cost = 2.0).await;
+        let today = models.spent_today();
+        // Near midnight the day may have changed since.
+        if day_of(cx.now()) == day_of(UnixMicros(now)) {
+            assert_eq!(today, Spent { calls: 2, tokens: 100, cost: 2_000_000, unpriced: 1 });
+            assert!(models.within_budget().unwrap_err().contains("$2.00"));
+        }
+        let usage = models.usage(None, None, false).await.unwrap();
+        assert_eq!((usage.totals.calls, usage.totals.cost_usd), (3, Some(3.0)));
+        assert_eq!(usage.rows[0].model, "m[31m", "names are plain");
+        let unknown = models.usage(Some(SessionId(Uuid::now_v7())), None, false).await;
+        assert_eq!(unknown.unwrap_err().kind, bethink_service::ErrorKind::NotFound);
+        let wrong = models.usage(None, Some("yesterday"), false).await.unwrap_err();
+        assert_eq!(wrong.field.as_deref(), Some("since"));
+        let later = models.usage(None, Some("9999-01-01"), true).await.unwrap();
+        assert!(later.rows.is_empty());
+        close(&cx).await;
+    }
+
+    #[tokio::test]
+    async fn a_call_is_counted_by_purpose_and_outcome() {
+        let home = tempfile::tempdir().unwrap();
+        let (cx, models) = open(home.path(), |_| ()).await;
+        let recorder = MetricsRegistry::default();
+        {
+            // The test's runtime has one thread, which this is the recorder of.
+            let _counted = metrics::set_default_local_recorder(&recorder);
+            models.enter_call(call(cx.now().0, 10, Some(7))).await;
+            models.enter_call(call(cx.now().0, 10, Some(7))).await;
+        }
+        let told = recorder.render();
+        let calls = r#"bethink_model_calls_total{purpose="summary",outcome="ok"} 2"#;
+        assert!(told.contains(calls), "{told}");
+        close(&cx).await;
+    }
+}

@@ -1,0 +1,100 @@
+//! The model that is configured, for each purpose, and whether it may be asked.
+
+use std::sync::Arc;
+
+use bethink_model::Model;
+use bethink_service::ServiceContext;
+use bethink_transcript::SessionId;
+
+use crate::client::ModelClient;
+use crate::purpose::Purpose;
+use crate::spent::Ledger;
+
+/// Name of a model that the client did not give.
+pub const UNNAMED_MODEL: &str = "unknown";
+
+/// Asks models, and keeps the ledger of what they cost. Clones share it.
+#[derive(Clone, Debug)]
+pub struct ModelService {
+    pub(crate) cx: ServiceContext,
+    pub(crate) client: Arc<ModelClient>,
+    pub(crate) ledger: Arc<Ledger>,
+}
+
+impl ModelService {
+    /// Never fails for its settings: what is wrong with them is told by `health`, and everything is embedded.
+    pub async fn open(cx: ServiceContext) -> bethink_store::Result<Self> {
+        let client = ModelClient::open(&cx.settings().model);
+        Self::open_with(cx, client).await
+    }
+
+    /// The same, asking another model than the settings name.
+    pub async fn open_with_model(
+        cx: ServiceContext,
+        model: Option<Arc<dyn Model>>,
+    ) -> bethink_store::Result<Self> {
+        Self::open_with(cx, ModelClient::new(model, None)).await
+    }
+
+    async fn open_with(cx: ServiceContext, client: ModelClient) -> bethink_store::Result<Self> {
+        let ledger = Arc::new(Ledger::open(&cx).await?);
+        Ok(Self { cx, client: Arc::new(client), ledger })
+    }
+
+    /// Why the settings name no model that can be asked.
+    pub fn fault(&self) -> Option<&str> {
+        self.client.fault.as_deref()
+    }
+
+    /// Why everything is embedded for now, for a person.
+    pub fn notice(&self) -> Option<String> {
+        self.client.fault.clone().or_else(|| self.client.rests())
+    }
+
+    /// The model for a purpose, in a session that talks to `own`; `None` where the strategy is embedded.
+    pub fn model_for(&self, purpose: Purpose, own: &str) -> Option<String> {
+        let settings = &self.cx.settings().model;
+        let (wanted, small) = match purpose {
+            Purpose::Summary => (settings.summaries_by_model(), ""),
+            Purpose::Notes => (settings.notes_by_model(), settings.small_name.as_str()),
+            // By the session's own model, which finds the prompt in its cache.
+            Purpose::Extraction => (self.extracts_by_model(), ""),
+            Purpose::Dream => (self.dreams_by_model(), ""),
+            Purpose::Recall => (
+                settings.is_on() && self.cx.settings().memory.recall == "model",
+                settings.small_name.as_str(),
+            ),
+        };
+        self.model_named(small, own).filter(|_| wanted)
+    }
+
+    pub fn extracts_by_model(&self) -> bool {
+        self.cx.settings().model.is_on() && self.cx.settings().memory.extraction == "model"
+    }
+
+    pub fn dreams_by_model(&self) -> bool {
+        self.cx.settings().model.is_on() && self.cx.settings().memory.dream == "model"
+    }
+
+    /// The first that has a name: `preferred`, the one of the settings, the session's `own`.
+    pub fn model_named(&self, preferred: &str, own: &str) -> Option<String> {
+        self.client.model.as_ref()?;
+        let names = [preferred, &self.cx.settings().model.name, own];
+        let named = |name: &&str| !name.is_empty() && *name != UNNAMED_MODEL;
+        names.into_iter().find(named).map(str::to_owned)
+    }
+
+    /// Why a model is not to be asked unbidden; a person may ask all the same.
+    pub fn model_rests(
+        &self,
+        session: impl Into<Option<SessionId>>,
+        purpose: Purpose,
+    ) -> Option<String> {
+        self.client.strikes.out(session.into(), purpose)
+    }
+
+    /// Whether what a model said could be used.
+    pub fn judged(&self, session: impl Into<Option<SessionId>>, purpose: Purpose, good: bool) {
+        self.client.strikes.count(session.into(), purpose, good);
+    }
+}

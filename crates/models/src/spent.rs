@@ -1,0 +1,134 @@
+//! What models cost today: the sum that budgets are held against.
+//!
+//! The day is UTC's. Its sum is read once at boot and kept in memory, so that asking whether there is budget
+//! left costs nothing. Calls under way are not in it: a budget can be overdrawn by what runs at the same time.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bethink_service::ServiceContext;
+use bethink_store::{ModelCall, UsageFilter, UsageSum};
+use bethink_transcript::UnixMicros;
+
+pub(crate) const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+
+/// What a day has cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub calls: u64,
+    /// Read and written, cached or not.
+    pub tokens: u64,
+    /// Micro-dollars of the calls that have a price.
+    pub cost: u64,
+    /// Calls that used tokens and have no price.
+    pub unpriced: u64,
+}
+
+/// The day that is running.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger(Mutex<SpentDay>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct SpentDay {
+    /// Since 1970.
+    number: i64,
+    spent: Spent,
+}
+
+impl Ledger {
+    /// The sum of the day as the store has it.
+    pub(crate) async fn open(cx: &ServiceContext) -> bethink_store::Result<Self> {
+        let number = day_of(cx.now());
+        let since = Some(UnixMicros(number.saturating_mul(DAY_MICROS)));
+        let sums = cx.store().model_usage(UsageFilter { since, ..UsageFilter::default() }).await?;
+        let mut spent = Spent::default();
+        sums.iter().for_each(|sum| spent.add(&of_sum(sum)));
+        Ok(Self(Mutex::new(SpentDay { number, spent })))
+    }
+
+    fn day(&self) -> MutexGuard<'_, SpentDay> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was spent on the day of `now`. A clock that is set back stays in the later day: a budget is not had
+    /// twice.
+    pub(crate) fn spent(&self, now: UnixMicros) -> Spent {
+        let mut day = self.day();
+        if day_of(now) > day.number {
+            *day = SpentDay { number: day_of(now), ..SpentDay::default() };
+        }
+        day.spent
+    }
+
+    pub(crate) fn add(&self, call: &ModelCall, now: UnixMicros) {
+        self.spent(now);
+        let mut day = self.day();
+        if day_of(call.started_at) >= day.number {
+            day.spent.add(&of_call(call));
+        }
+    }
+}
+
+impl Spent {
+    fn add(&mut self, other: &Spent) {
+        self.calls += other.calls;
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.cost = self.cost.saturating_add(other.cost);
+        self.unpriced += other.unpriced;
+    }
+}
+
+pub(crate) fn day_of(at: UnixMicros) -> i64 {
+    at.0.div_euclid(DAY_MICROS)
+}
+
+fn of_call(call: &ModelCall) -> Spent {
+    let parts = [call.input, call.output, call.cache_read, call.cache_write];
+    let tokens = parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
+    let unpriced = u64::from(call.cost.is_none() && tokens > 0);
+    Spent { calls: 1, tokens, cost: call.cost.unwrap_or(0), unpriced }
+}
+
+fn of_sum(sum: &UsageSum) -> Spent {
+    let tokens = sum.input + sum.output + sum.cache_read + sum.cache_write;
+    Spent { calls: sum.calls, tokens, cost: sum.cost, unpriced: sum.unpriced }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_transcript::CallId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn call(at: i64, tokens: u64, cost: Option<u64>) -> ModelCall {
+        ModelCall {
+            id: CallId(Uuid::now_v7()),
+            session: None,
+            purpose: "summary".into(),
+            provider: "anthropic".into(),
+            model: "m".into(),
+            started_at: UnixMicros(at),
+            millis: 5,
+            input: tokens,
+            output: 0,
+            cache_read: 0,
+            cache_write: 0,
+            cost,
+            outcome: "ok".into(),
+        }
+    }
+
+    #[test]
+    fn a_day_begins_at_nothing_and_is_not_had_twice() {
+        let ledger = Ledger::default();
+        let (noon, tomorrow) = (UnixMicros(DAY_MICROS / 2), UnixMicros(DAY_MICROS + 1));
+        ledger.add(&call(noon.0, 10, Some(7)), noon);
+        ledger.add(&call(noon.0, 5, None), noon);
+        assert_eq!(ledger.spent(noon), Spent { calls: 2, tokens: 15, cost: 7, unpriced: 1 });
+        // It began yesterday.
+        ledger.add(&call(noon.0, 100, Some(1)), tomorrow);
+        assert_eq!(ledger.spent(tomorrow), Spent::default());
+        ledger.add(&call(tomorrow.0, 1, Some(1)), tomorrow);
+        assert_eq!(ledger.spent(noon).tokens, 1, "a clock that was set back");
+    }
+}

@@ -1,0 +1,285 @@
+//! Names in a text that are worth remembering: paths, files, symbols, flags, error codes.
+//!
+//! A scanner by hand, because it runs over every message: one pass over the bytes, and a closer look
+//! at the few runs that have a capital, a dot, a slash, a dash or an underscore inside.
+
+pub mod words;
+
+use crate::words::{CLASS, DIGIT, LETTER, LOWER, UNDERSCORE, UPPER, WIDE, is_blob, is_spaceless};
+
+/// Shorter names turn up by chance.
+pub const MIN_NAME_BYTES: usize = 5;
+
+/// Longest run of name characters that is looked at; what is longer is data.
+const MAX_RUN_BYTES: usize = 1024;
+
+const DOT: u8 = 64;
+const JOINT: u8 = 128;
+
+/// The classes of words, and besides them the dot and the joints `/` and `-`.
+const RUN: [u8; 256] = {
+    let mut table = CLASS;
+    table[b'.' as usize] = DOT;
+    table[b'/' as usize] = JOINT;
+    table[b'-' as usize] = JOINT;
+    table[0x1b] = 0;
+    table
+};
+
+/// Calls `each` with every name, in order, as often as it occurs. A path is given whole, without a
+/// leading `./`; see [`last_part`].
+pub fn for_each_name<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if RUN[bytes[at] as usize] == 0 {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut classes = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let class = RUN[byte as usize];
+            if class == 0 {
+                break;
+            }
+            if class == WIDE {
+                let Some(c) = text[at..].chars().next() else { break };
+                if !c.is_alphanumeric() || is_spaceless(c) {
+                    break;
+                }
+                at += c.len_utf8();
+            } else {
+                at += 1;
+            }
+            classes |= class;
+        }
+        if at == start {
+            at += text[at..].chars().next().map_or(1, char::len_utf8);
+        } else if may_be_name(classes) {
+            let start = start + usize::from(ends_escape(bytes, start));
+            if (MIN_NAME_BYTES..=MAX_RUN_BYTES).contains(&(at - start)) {
+                NameRun { text, start, end: at }.names(&mut each);
+            }
+        }
+    }
+}
+
+/// The file of a path, without the line number that a search with context put behind it
+/// (`main.go-36-func`); any other name itself.
+pub fn last_part(name: &str) -> &str {
+    let part = name.rsplit('/').next().unwrap_or(name);
+    let Some(dot) = part.rfind('.') else { return part };
+    let Some((extension, line)) = part[dot + 1..].split_once('-') else { return part };
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let numbered = digits > 0 && line.as_bytes().get(digits).is_none_or(|byte| *byte == b'-');
+    if numbered && (1..=5).contains(&extension.len()) && is_plain(extension) {
+        return &part[..dot + 1 + extension.len()];
+    }
+    part
+}
+
+/// A word without anything that would make it a name by itself: `entire` of `cmd/entire`.
+pub fn is_plain(part: &str) -> bool {
+    part.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// The last two parts of a path: what a plain directory needs to be recognised.
+pub fn last_two_parts(path: &str) -> &str {
+    let mut slashes = path.rmatch_indices('/');
+    match (slashes.next(), slashes.next()) {
+        (Some(_), Some((at, _))) => &path[at + 1..],
+        _ => path,
+    }
+}
+
+/// Prose ends here: a word in one case has nothing that would make it a name.
+fn may_be_name(classes: u8) -> bool {
+    classes & (UNDERSCORE | DOT | JOINT) != 0
+        || (classes & UPPER != 0 && classes & (LOWER | DIGIT) != 0)
+}
+
+/// The run starts with the letter of an escape: `"\n\tshort_id"` in code that is quoted in a text. A
+/// backslash between letters separates the parts of a path.
+fn ends_escape(bytes: &[u8], start: usize) -> bool {
+    let is_escape = |at: usize| bytes[at - 1] == b'\\' && matches!(bytes[at], b'n' | b't' | b'r');
+    if start == 0 || !is_escape(start) {
+        return false;
+    }
+    match start.checked_sub(2).map(|at| (at, bytes[at])) {
+        Some((at, byte)) if byte.is_ascii_alphanumeric() => at > 0 && is_escape(at),
+        _ => true,
+    }
+}
+
+/// A run of name characters, with the text around it.
+struct NameRun<'a> {
+    text: &'a str,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> NameRun<'a> {
+    fn names(&self, each: &mut impl FnMut(&'a str)) {
+        let run = &self.text[self.start..self.end];
+        if run.contains('/') {
+            match self.path() {
+                Some(path) => each(path),
+                None => run.split('/').for_each(|part| self.part(part, each)),
+            }
+        } else if let Some(flag) = self.flag(run) {
+            each(flag);
+        } else {
+            self.part(run, each);
+        }
+    }
+
+    fn byte_before(&self) -> u8 {
+        self.start.checked_sub(1).map_or(0, |at| self.text.as_bytes()[at])
+    }
+
+    /// `crates/recall/src/lib.rs`, `/etc/hosts`, `../a/b`, `~/.config/x`, `docs.rs/serde`.
+    fn path(&self) -> Option<&'a str> {
+        let mut run = &self.text[self.start..self.end];
+        if self.byte_before() == b'~' && run.starts_with('/') && !run.starts_with("//") {
+            run = &self.text[self.start - 1..self.end];
+        }
+        let mut path = run.trim_end_matches(['.', '/', '-']).trim_start_matches('-');
+        if path.starts_with("//") {
+            path = path.trim_start_matches('/');
+        }
+        while let Some(rest) = path.strip_prefix("./") {
+            path = rest;
+        }
+        path = without_diff_side(path);
+        is_path(path).then_some(path)
+    }
+
+    /// `--no-verify`; not the dashes of `<!--comment-->`.
+    fn flag(&self, run: &'a str) -> Option<&'a str> {
+        let name = run.strip_prefix("--")?;
+        if !name.starts_with(|c: char| c.is_ascii_lowercase())
+            || name.contains('.') && !is_dotted(name)
+            || self.byte_before() == b'!'
+        {
+            return None;
+        }
+        Some(run.trim_end_matches(['-', '.'])).filter(|flag| flag.len() >= MIN_NAME_BYTES)
+    }
+
+    /// What stands between slashes, or alone: `lib.rs`, `fmt.Println`, `read_line`, `ParseError`.
+    fn part(&self, part: &'a str, each: &mut impl FnMut(&'a str)) {
+        let whole = part.trim_matches(['.', '-']);
+        let mut rest = whole;
+        // A version before a file's name keeps it from being one as a whole: `v1.2-arm64.tar.gz`.
+        while let Some((head, tail)) = rest.split_once('.') {
+            let starts_name = rest.len() == whole.len() || rest.starts_with(char::is_alphabetic);
+            if starts_name && is_dotted(rest) && !self.is_sentence_end(rest) {
+                if rest.len() >= MIN_NAME_BYTES {
+                    each(rest);
+                }
+                return;
+            }
+            head.split('-').filter(|word| is_symbol(word)).for_each(&mut *each);
+            rest = tail;
+        }
+        rest.split('-').filter(|word| is_symbol(word)).for_each(each);
+    }
+
+    /// `done.Then` of two sentences without a space between them, unlike `strings.Builder`.
+    fn is_sentence_end(&self, dotted: &str) -> bool {
+        let Some((left, right)) = dotted.rsplit_once('.') else { return false };
+        let prose = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+        let followed_by_space =
+            matches!(self.text.as_bytes().get(self.end), None | Some(b' ' | b'\n'));
+        let starts = || STARTERS.split(' ').any(|starter| starter == right);
+        prose(left.get(1..).unwrap_or_default()) && followed_by_space && starts()
+    }
+}
+
+/// Words that often start a sentence and seldom are the name of anything.
+const STARTERS: &str = "A All Also An And Any As At Because Both But By Do Each Everything First For Here How \
+    However I If In It Its Let No Not Nothing Now On Once Only Please Since So That The Their Then There These \
+    They This Those To We What When Where Which While Why You Your";
+
+/// Drops the `a/` and `b/` that a diff puts before both sides.
+fn without_diff_side(path: &str) -> &str {
+    let rest = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/"));
+    rest.filter(|rest| rest.contains('/')).unwrap_or(path)
+}
+
+fn is_path(path: &str) -> bool {
+    let from_root = path.starts_with(['/', '~']) || path.starts_with("../");
+    let mut segments = path.split('/').filter(|segment| !segment.is_empty() && *segment != "~");
+    let (Some(first), Some(last)) = (segments.next(), segments.next_back()) else { return false };
+    if path.len() < MIN_NAME_BYTES || !has_letter(last) || path.split('/').any(is_data) {
+        return false;
+    }
+    // Two plain words may be a path, but `and/or` and `I/O` are not.
+    let plain = |word: &str| word.bytes().all(|b| b.is_ascii_alphabetic());
+    let is_pair = segments.next().is_none() && !from_root && plain(first) && plain(last);
+    !is_pair || (first.len() >= 3 && last.len() >= 4)
+}
+
+/// Words joined by dots: each starts as a name does, and they are not initials.
+fn is_dotted(name: &str) -> bool {
+    let mut parts = name.split('.');
+    let first = parts.next().unwrap_or_default();
+    let starts_name = |part: &str| {
+        part.bytes().next().is_some_and(|b| CLASS[b as usize] & (LETTER | UNDERSCORE | WIDE) != 0)
+    };
+    has_letter(first)
+        && parts.all(starts_name)
+        && name.split('.').any(|part| part.len() > 1)
+        && !name
+            .split('.')
+            .any(|part| part.ends_with('-') || part.starts_with('-') || is_data(part))
+}
+
+/// One word that is a name by its looks.
+fn is_symbol(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    let Some(&first) = bytes.first() else { return false };
+    if bytes.len() < MIN_NAME_BYTES || CLASS[first as usize] & (LETTER | UNDERSCORE | WIDE) == 0 {
+        return false;
+    }
+    is_snake(word) || is_error_code(bytes) || is_camel(bytes)
+}
+
+/// `read_line`, `MAX_DEPTH`, `_private_name`.
+fn is_snake(word: &str) -> bool {
+    let inner = word.trim_matches('_');
+    inner.contains('_') && inner.starts_with(|c: char| c.is_alphabetic()) && !is_data(word)
+}
+
+/// `E0308`, `HTTP404`, `TS2345`: one to four capitals, then three digits or more.
+fn is_error_code(word: &[u8]) -> bool {
+    let letters = word.iter().take_while(|b| b.is_ascii_uppercase()).count();
+    let digits = word[letters..].iter().take_while(|b| b.is_ascii_digit()).count();
+    (1..=4).contains(&letters) && digits >= 3 && letters + digits == word.len()
+}
+
+/// `parseJSON`, `ParseError`, `HTTPServer`; neither `Hello` nor `HELLO` nor `UUIDs`.
+fn is_camel(word: &[u8]) -> bool {
+    let class = |at: usize| word.get(at).map_or(0, |b| CLASS[*b as usize]);
+    let hump = |at: usize| match (class(at), class(at + 1)) {
+        (LOWER | DIGIT, UPPER) => true,
+        (UPPER, UPPER) => class(at + 2) == LOWER && class(at + 3) == LOWER,
+        _ => false,
+    };
+    let has_lower = || word.iter().any(u8::is_ascii_lowercase);
+    let plain = || word.iter().all(u8::is_ascii_alphanumeric);
+    (0..word.len()).any(hump) && has_lower() && plain() && !is_blob(word)
+}
+
+/// Encoded data in a part of a name, such as the end of `toolu_01At141XJEnXhvRVUpX6pBp3`.
+fn is_data(part: &str) -> bool {
+    part.split(['_', '-', '.']).any(|word| is_blob(word.as_bytes()))
+}
+
+fn has_letter(part: &str) -> bool {
+    part.bytes().any(|b| CLASS[b as usize] & (LETTER | WIDE) != 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Notes by a model: a fork of the session that may edit exactly the notes file, and nothing else.
+//!
+//! The fork edits a copy in memory. What it left is merged with the file like any draft, so that a person's
+//! lines stay, also those that were written while the model was thinking.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bethink_agent::{Done, Permit, Tool, ToolCall};
+use bethink_models::{Errand, Purpose};
+use bethink_service::{ErrorKind, ModelStep, Result, ServiceError};
+use bethink_session_memory::edit::{EditCall, EditShape, NotesEdit, text_edits};
+use bethink_session_memory::instruction::EditWay;
+use bethink_session_memory::model::STRATEGY;
+use bethink_session_memory::{NotesBudget, WrittenNotes};
+use bethink_sessions::{SessionHandle, SessionPrefix, model_of};
+use bethink_store::SessionRecord;
+use bethink_transcript::Seq;
+
+use crate::outline::Outline;
+use crate::service::NotesService;
+
+/// Edits, a look at what they answered, more edits, and a last word.
+const TURNS: u32 = 4;
+
+/// The notes as a model left them, and the newest message that it saw.
+pub(crate) struct EditedNotes {
+    pub(crate) before: String,
+    pub(crate) text: String,
+    /// What the daemon knew of the file when the model was given it.
+    pub(crate) last: WrittenNotes,
+    pub(crate) budget: NotesBudget,
+    pub(crate) through: Seq,
+}
+
+impl NotesService {
+    /// `None` where no model is asked, or none answered: the embedded strategy goes on. What a model wrote
+    /// before is not given up for one failure: then the notes stay, and the next gate tries again.
+    pub(crate) async fn edit_by_model(
+        &self,
+        session: &SessionRecord,
+        handle: &Arc<SessionHandle>,
+        outline: &Outline,
+    ) -> Result<Option<EditedNotes>> {
+        let Some(model) = self.models.model_for(Purpose::Notes, &model_of(session).name) else {
+            return Ok(None);
+        };
+        if let Some(reason) = self.models.model_rests(session.id, Purpose::Notes) {
+            tracing::info!(session = %session.id, %reason, "the notes are embedded");
+            return Ok(None);
+        }
+        let standing = self.standing_at_rest(session.id).await?;
+        let last = standing.written();
+        let was_by_model = standing.row.as_ref().is_some_and(|row| row.strategy == STRATEGY);
+        let budget = NotesBudget::for_window(model_of(session).context_window);
+        let path = self.notes_path(session.id).display().to_string();
+        let file = standing.text.as_deref();
+        let notes = NotesEdit::open(&path, &outline.template, &last, file, &budget);
+        let prefix = self.sessions.lock(handle).await?.prefix()?;
+        let through = prefix.through;
+        let before = notes.before().to_owned();
+        let text = self.edit(session, outline, model, notes, &budget, prefix).await?;
+        if text.is_none()
+            && was_by_model
+            && self.models.model_rests(session.id, Purpose::Notes).is_none()
+        {
+            return Err(ServiceError::new(
+                ErrorKind::Conflict,
+                "the model did not change the notes; they stay as they were",
+            )
+            .hint("it is asked again when the session has gone on"));
+        }
+        Ok(text.map(|text| EditedNotes { before, text, last, budget, through }))
+    }
+
+    async fn edit(
+        &self,
+        session: &SessionRecord,
+        outline: &Outline,
+        model: String,
+        notes: NotesEdit,
+        budget: &NotesBudget,
+        prefix: SessionPrefix,
+    ) -> Result<Option<String>> {
+        let shape = EditShape::find(&String::from_utf8_lossy(&prefix.tools));
+        let way = shape.as_ref().map_or(EditWay::Blocks, EditWay::Tool);
+        let (template, before) = (&outline.template, notes.before());
+        let instruction = outline.instruction.render(template, before, notes.path(), way, budget);
+        let request = prefix.request(model, &instruction, self.cx.settings().model.max_output)?;
+        let tool = shape.map(|shape| EditTool { notes: Mutex::new(notes.clone()), shape });
+        let tools: Vec<&dyn Tool> = tool.iter().map(|tool| tool as &dyn Tool).collect();
+        let errand = Errand {
+            session: Some(session.id),
+            purpose: Purpose::Notes,
+            request: &request,
+            tools: &tools,
+            turns: TURNS,
+        };
+        let Ok(finished) = self.models.ask(errand).await.ended else { return Ok(None) };
+        let notes = match tool {
+            Some(tool) => tool.notes.into_inner().unwrap_or_else(PoisonError::into_inner),
+            None => self.edit_by_blocks(errand, notes, &finished.text),
+        };
+        let changed = notes.edits() > 0;
+        self.models.judged(session.id, Purpose::Notes, changed);
+        Ok(changed.then(|| notes.text().to_owned()))
+    }
+
+    fn edit_by_blocks(&self, errand: Errand<'_>, mut notes: NotesEdit, answer: &str) -> NotesEdit {
+        let path = notes.path().to_owned();
+        for (old, new) in text_edits(answer) {
+            if let Err(reason) = notes.apply(&path, &old, &new, false) {
+                let step = ModelStep::Denied { tool: "edit".to_owned(), reason };
+                self.models.tell_model(errand, step);
+            }
+        }
+        notes
+    }
+}
+
+/// The session's own edit tool, on a copy of the notes.
+struct EditTool {
+    notes: Mutex<NotesEdit>,
+    shape: EditShape,
+}
+
+impl EditTool {
+    fn notes(&self) -> MutexGuard<'_, NotesEdit> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tool for EditTool {
+    fn name(&self) -> &str {
+        &self.shape.tool
+    }
+
+    fn permit(&self, call: ToolCall<'_>) -> Permit {
+        let edit = EditCall::from_json(&self.shape, call.input);
+        match edit.and_then(|edit| self.notes().permits(&edit.path)) {
+            Ok(()) => Permit::Allow,
+            Err(reason) => Permit::Deny(reason),
+        }
+    }
+
+    fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a> {
+        Box::pin(async move {
+            let edit = EditCall::from_json(&self.shape, call.input)?;
+            self.notes().apply(&edit.path, &edit.old, &edit.new, edit.replace_all)
+        })
+    }
+}

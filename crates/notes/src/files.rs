@@ -1,0 +1,249 @@
+//! Row and file as one thing, and the file written whole or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bethink_config::Home;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_session_memory::{Template, WrittenNotes};
+use bethink_store::{NotesRecord, StoreError};
+use bethink_transcript::SessionId;
+
+use crate::service::NotesService;
+
+/// Longest notes that are read and written; four times what a person was ever seen to paste.
+pub const MAX_NOTES_BYTES: u64 = 4 << 20;
+
+/// What is known of a session's notes, and what a person reads.
+#[derive(Debug, Default)]
+pub(crate) struct NotesFile {
+    pub(crate) row: Option<NotesRecord>,
+    /// `None`: there is no file.
+    pub(crate) text: Option<String>,
+}
+
+impl NotesFile {
+    pub(crate) fn shown(&self, template: &Template) -> String {
+        self.text.clone().unwrap_or_else(|| template.bare())
+    }
+
+    /// What is remembered of the daemon's own lines.
+    pub(crate) fn written(&self) -> WrittenNotes {
+        let written = self.row.as_ref().map(|row| row.written.as_str());
+        serde_json::from_str(written.unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// Hash of the file; empty if there is none.
+    pub(crate) fn hash(&self) -> String {
+        self.text.as_deref().map_or_else(String::new, hash)
+    }
+}
+
+impl NotesService {
+    /// Row and file, while nobody writes them.
+    pub(crate) async fn standing_at_rest(&self, id: SessionId) -> Result<NotesFile> {
+        let _one = self.inner.writing.lock().await;
+        self.standing(id).await
+    }
+
+    /// Row and file. What a killed daemon left unwritten is written first.
+    pub(crate) async fn standing(&self, id: SessionId) -> Result<NotesFile> {
+        let row = match self.cx.store().notes(id).await {
+            Ok(row) => row,
+            // The session may be gone by now.
+            Err(StoreError::NotFound { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let mut standing = NotesFile { row, text: self.read_notes_file(id).await? };
+        if let Some(row) = standing.row.as_ref().filter(|row| is_unwritten(row, &standing)) {
+            let text = row.text.clone();
+            self.write_notes_file(id, text.clone()).await?;
+            standing.text = Some(text);
+        }
+        Ok(standing)
+    }
+
+    pub(crate) fn notes_path(&self, id: SessionId) -> PathBuf {
+        Home::new(&self.cx.settings().home).notes().join(format!("{id}.md"))
+    }
+
+    pub(crate) async fn read_notes_file(&self, id: SessionId) -> Result<Option<String>> {
+        let path = self.notes_path(id);
+        blocking(move || read(&path)).await
+    }
+
+    pub(crate) async fn write_notes_file(&self, id: SessionId, text: String) -> Result<()> {
+        let path = self.notes_path(id);
+        blocking(move || write(&path, text.as_bytes()).map_err(|error| unwritable(&path, &error)))
+            .await
+    }
+
+    /// The file goes before its session: a kill between the two leaves no notes of what is gone.
+    pub(crate) async fn remove_notes_file(&self, id: SessionId) -> Result<()> {
+        let path = self.notes_path(id);
+        blocking(move || match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(&path, &error)),
+            _ => Ok(()),
+        })
+        .await
+    }
+}
+
+/// The daemon was killed after the row and before the file.
+fn is_unwritten(row: &NotesRecord, standing: &NotesFile) -> bool {
+    let found = standing.hash();
+    found == row.replaced && found != hash(&row.text)
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
+}
+
+/// The text of the file. One that is no text is set aside, byte for byte, and counts as none; one
+/// that is too long is refused and left alone.
+fn read(path: &Path) -> Result<Option<String>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(path, &error)),
+    };
+    let size = file.metadata().map_err(|e| unreadable(path, &e))?.len();
+    let mut bytes = Vec::new();
+    file.take(MAX_NOTES_BYTES + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    if bytes.len() as u64 > MAX_NOTES_BYTES {
+        let detail = format!("{} has more than {MAX_NOTES_BYTES} bytes", path.display());
+        return Err(ServiceError::new(ErrorKind::Conflict, detail)
+            .bounded(MAX_NOTES_BYTES, size.max(bytes.len() as u64))
+            .hint("shorten the file; until then it is neither read nor written"));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some(text)),
+        Err(_) => {
+            let aside = set_aside(path).map_err(|error| unwritable(path, &error))?;
+            tracing::warn!(notes = %path.display(), aside = %aside.display(), "notes that are not UTF-8 were set aside");
+            Ok(None)
+        }
+    }
+}
+
+/// A person's own text leaves room for the daemon's lines, or nothing is written.
+pub(crate) fn check_size(actual: u64) -> Result<()> {
+    if actual <= MAX_NOTES_BYTES {
+        return Ok(());
+    }
+    let detail =
+        format!("with the newest lines the notes would have more than {MAX_NOTES_BYTES} bytes");
+    Err(ServiceError::new(ErrorKind::Conflict, detail)
+        .bounded(MAX_NOTES_BYTES, actual)
+        .hint("shorten what was written by hand; until then the notes stay as they are"))
+}
+
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    const TRIES: u32 = 10_000;
+    for number in 1..TRIES {
+        let aside = path.with_extension(format!("unreadable-{number}"));
+        match std::fs::hard_link(path, &aside) {
+            Ok(()) => return std::fs::remove_file(path).map(|()| aside),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("too many files were set aside"))
+}
+
+/// Whole or not at all, also over a loss of power.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let unfinished = path.with_extension("unfinished");
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&unfinished, path)?;
+    File::open(dir)?.sync_all()
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
+    let detail = format!("we could not read {}: {error}", path.display());
+    ServiceError::new(ErrorKind::Conflict, detail).hint("check the file and its permissions")
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
+        _ => ErrorKind::ReadOnly,
+    };
+    let detail = format!("we could not write {}: {error}", path.display());
+    ServiceError::new(kind, detail).hint("check the space and the permissions of bethink's home")
+}
+
+pub(crate) fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// Of the whole hash so much tells two texts apart.
+const ETAG_CHARS: usize = 32;
+
+pub(crate) fn etag(text: &str) -> String {
+    format!("\"{}\"", &hash(text)[..ETAG_CHARS])
+}
+
+/// Does an `If-Match` name this tag? `*` names any.
+pub(crate) fn matches(if_match: &str, etag: &str) -> bool {
+    if_match.split(',').map(str::trim).any(|tag| tag == "*" || tag == etag)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_private_and_replaced_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("session-memory/a.md");
+        assert_eq!(read(&path).unwrap(), None);
+        write(&path, b"one").unwrap();
+        write(&path, "zwölf".as_bytes()).unwrap();
+        assert_eq!(read(&path).unwrap().as_deref(), Some("zwölf"));
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_text_is_set_aside_and_what_is_too_long_is_left() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a.md");
+        for number in 1..3 {
+            std::fs::write(&path, b"\xff\xfe").unwrap();
+            assert_eq!(read(&path).unwrap(), None);
+            let aside = home.path().join(format!("a.unreadable-{number}"));
+            assert_eq!(std::fs::read(aside).unwrap(), b"\xff\xfe");
+        }
+        let long = vec![b'x'; usize::try_from(MAX_NOTES_BYTES).unwrap() + 1];
+        std::fs::write(&path, &long).unwrap();
+        assert_eq!(read(&path).unwrap_err().kind, ErrorKind::Conflict);
+        assert!(std::fs::read(&path).unwrap() == long);
+    }
+
+    #[test]
+    fn tags_are_compared_as_http_does() {
+        let tag = etag("a");
+        for (header, expect) in [
+            (tag.clone(), true),
+            ("*".into(), true),
+            (format!("\"x\", {tag}"), true),
+            (etag("b"), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(matches(&header, &tag), expect, "{header}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Notes: kept beside the work, in a file that a person may edit at any time.
+//!
+//! An update is leased work, begun when it is quiet: facts → draft → merge with the file → row → file. The row is
+//! committed first. It tells what the file is to hold and what it held before, so that a daemon killed between the two
+//! knows its own unwritten lines from a person's. Owns the file, its row, and when an update is due; leaves what notes
+//! say and how they are merged to `session-memory`, and the session itself to the sessions' service.
+
+mod by_model;
+mod files;
+mod meter;
+#[cfg(test)]
+mod model_tests;
+mod notes;
+mod outline;
+mod part;
+mod resume;
+mod service;
+#[cfg(test)]
+mod tests;
+mod update;
+mod waiting;
+
+pub use files::MAX_NOTES_BYTES;
+pub use notes::NotesFile;
+pub use service::NotesService;
+pub use update::NotesJob;

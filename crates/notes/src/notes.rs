@@ -1,0 +1,128 @@
+//! The notes of a session as others see them: a client reads and writes them, a fork copies them, a compaction and a
+//! prompt show them.
+
+use bethink_api as api;
+use bethink_compactor::SessionNotes as NotesSummary;
+use bethink_service::{ErrorKind, Event, Result, ServiceError, rfc3339};
+use bethink_session_memory::{NotesBudget, NotesDraft, update};
+use bethink_sessions::model_of;
+use bethink_store::{NotesRecord, SessionRecord};
+use bethink_transcript::{Seq, SessionId};
+
+use crate::files::{self, MAX_NOTES_BYTES};
+use crate::service::NotesService;
+
+/// The notes of a session as a client sees them.
+#[derive(Clone, Debug)]
+pub struct NotesFile {
+    pub text: String,
+    /// Changes whenever the text does.
+    pub etag: String,
+    /// Newest message that the daemon's own lines cover; 0 before the first update.
+    pub through: u64,
+    /// What of a person's template or instruction is broken.
+    pub faults: Vec<String>,
+}
+
+impl NotesService {
+    /// The file as it stands; the bare template before anything was noted.
+    pub async fn notes(&self, id: SessionId) -> Result<NotesFile> {
+        self.cx.store().session(id).await?;
+        let outline = self.outline().await;
+        let standing = self.standing_at_rest(id).await?;
+        let through = standing.row.as_ref().map_or(0, |row| row.through.0);
+        let text = standing.shown(&outline.template);
+        Ok(NotesFile { etag: files::etag(&text), text, through, faults: outline.faults })
+    }
+
+    /// A person's own text. It counts as an edit of the file: later updates respect it.
+    pub async fn put_notes(
+        &self,
+        id: SessionId,
+        text: String,
+        if_match: Option<String>,
+    ) -> Result<NotesFile> {
+        let actual = text.len() as u64;
+        if actual > MAX_NOTES_BYTES {
+            let detail = format!("notes have at most {MAX_NOTES_BYTES} bytes");
+            return Err(
+                ServiceError::new(ErrorKind::TooLarge, detail).bounded(MAX_NOTES_BYTES, actual)
+            );
+        }
+        self.cx.store().session(id).await?;
+        let template = self.outline().await.template;
+        {
+            let _one = self.inner.writing.lock().await;
+            let standing = self.standing(id).await?;
+            let etag = files::etag(&standing.shown(&template));
+            if if_match.is_some_and(|wanted| !files::matches(&wanted, &etag)) {
+                return Err(ServiceError::new(
+                    ErrorKind::Stale,
+                    "the notes have changed since they were read",
+                )
+                .hint("read them again, bring the two together, and put the result"));
+            }
+            self.write_notes_file(id, text).await?;
+        }
+        let through = self.cx.store().notes(id).await?.map_or(Seq::ZERO, |row| row.through);
+        self.tell_notes(id, through, "person");
+        self.notes(id).await
+    }
+
+    /// Brings the notes up to date now, whatever the gate says.
+    pub async fn update_notes(&self, id: SessionId) -> Result<api::NotesUpdate> {
+        let session = self.cx.store().session(id).await?;
+        if session.last_seq == Seq::ZERO {
+            return Err(ServiceError::new(ErrorKind::Conflict, "the session has no messages yet")
+                .hint("append the user's first message, then ask for notes"));
+        }
+        let row = self.update(id, None).await?;
+        Ok(api::NotesUpdate {
+            through_seq: row.through.0,
+            bytes: row.text.len() as u64,
+            strategy: row.strategy,
+            updated_at: rfc3339(row.updated_at),
+        })
+    }
+
+    /// A fork begins with a copy. Where it goes on from an earlier message than the notes cover, it
+    /// gets what a person wrote, and the rest is noted anew.
+    pub(crate) async fn copy_notes(&self, from: SessionId, to: SessionId, at: Seq) -> Result<()> {
+        let standing = self.standing_at_rest(from).await?;
+        let last = standing.written();
+        let Some(row) = standing.row else { return Ok(()) };
+        let text = standing.text.unwrap_or_default();
+        let mut copy = NotesRecord { session: to, replaced: String::new(), ..row };
+        copy.text.clone_from(&text);
+        if copy.through > at {
+            let template = self.outline().await.template;
+            let (none, budget) = (NotesDraft::default(), NotesBudget::default());
+            let bare = update(&template, none, &last, Some(&text), &budget);
+            copy.written = serde_json::to_string(&bare.written).map_err(ServiceError::internal)?;
+            (copy.text, copy.through, copy.tokens) = (bare.text, Seq::ZERO, 0);
+        }
+        let _one = self.inner.writing.lock().await;
+        let text = copy.text.clone();
+        self.cx.store().put_notes(copy).await?;
+        self.write_notes_file(to, text).await
+    }
+
+    /// What a prompt may be given of them, and a compaction may put in place of messages: the notes within the
+    /// window's budget; `None` if nothing was noted.
+    pub async fn notes_now(&self, session: &SessionRecord) -> Result<Option<NotesSummary>> {
+        let outline = self.outline().await;
+        let standing = self.standing_at_rest(session.id).await?;
+        let noted = standing.row.map(|row| row.through).filter(|through| *through > Seq::ZERO);
+        let text = standing.text.filter(|text| !outline.template.is_bare(text));
+        Ok(noted.zip(text).map(|(through, text)| {
+            let budget = NotesBudget::for_window(model_of(session).context_window);
+            let place = format!("`bethink notes show --session {}`", session.id);
+            NotesSummary { text: budget.cut(&text, &outline.template, &place), through }
+        }))
+    }
+
+    pub(crate) fn tell_notes(&self, id: SessionId, through: Seq, by: &str) {
+        let by = by.to_owned();
+        self.cx.hub().publish(id, through, &Event::Notes { through_seq: through, by });
+    }
+}

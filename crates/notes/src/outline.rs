@@ -1,0 +1,130 @@
+//! A person's own template and instruction, read anew for each update; a broken one is reported and
+//! the default used.
+
+use std::io;
+use std::path::Path;
+use std::sync::PoisonError;
+
+use bethink_config::Home;
+use bethink_session_memory::instruction::MAX_INSTRUCTION_BYTES;
+use bethink_session_memory::template::MAX_TEMPLATE_BYTES;
+use bethink_session_memory::{NotesInstruction, OutlineFault, Template};
+
+use crate::service::NotesService;
+
+#[derive(Debug, Default)]
+pub(crate) struct Outline {
+    pub(crate) template: Template,
+    /// For strategies that ask a model.
+    pub(crate) instruction: NotesInstruction,
+    pub(crate) faults: Vec<String>,
+}
+
+impl NotesService {
+    pub(crate) async fn outline(&self) -> Outline {
+        let (home, settings) =
+            (self.cx.settings().home.clone(), &self.cx.settings().session_memory);
+        let (template, prompt) = (settings.template.clone(), settings.prompt.clone());
+        let read = move || {
+            let home = Home::new(home);
+            let named = |name: &str, default| match name {
+                "" => (default, false),
+                name => (home.path().join(name), true),
+            };
+            let template = named(&template, home.notes_template());
+            let prompt = named(&prompt, home.notes_prompt());
+            outline_of(&template.0, template.1, &prompt.0, prompt.1)
+        };
+        let outline = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+        self.remember_faults(&outline.faults);
+        outline
+    }
+
+    /// Reads a person's configuration of the notes, so that what is broken in it is told before the first update.
+    pub async fn read_outline(&self) {
+        self.outline().await;
+    }
+
+    /// What of a person's configuration of the notes is broken, as it was read last.
+    pub fn faults(&self) -> Vec<String> {
+        self.inner.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Each fault is logged once, not at every update.
+    fn remember_faults(&self, faults: &[String]) {
+        let mut known = self.inner.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        for fault in faults.iter().filter(|fault| !known.contains(fault)) {
+            tracing::warn!(%fault, "the default is used for notes");
+        }
+        *known = faults.to_vec();
+    }
+}
+
+/// Files that are named have to be there.
+fn outline_of(template: &Path, must: bool, prompt: &Path, prompt_must: bool) -> Outline {
+    let mut faults = Vec::new();
+    let template = own(template, MAX_TEMPLATE_BYTES, must, Template::parse, &mut faults);
+    let instruction =
+        own(prompt, MAX_INSTRUCTION_BYTES, prompt_must, NotesInstruction::parse, &mut faults);
+    Outline { template, instruction, faults }
+}
+
+/// What a person's file says, or the default.
+fn own<T: Default>(
+    path: &Path,
+    most: usize,
+    must_exist: bool,
+    parse: impl Fn(&[u8]) -> Result<T, OutlineFault>,
+    faults: &mut Vec<String>,
+) -> T {
+    let parsed = match read(path, most, must_exist) {
+        Ok(None) => return T::default(),
+        Ok(Some(bytes)) => parse(&bytes).map_err(|fault| fault.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    parsed.unwrap_or_else(|fault| {
+        faults.push(format!("{}: {fault}", path.display()));
+        T::default()
+    })
+}
+
+/// At most one byte more than is allowed: enough to see that there is more.
+fn read(path: &Path, most: usize, must_exist: bool) -> io::Result<Option<Vec<u8>>> {
+    use io::Read;
+    let file = match std::fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(None),
+        opened => opened?,
+    };
+    let mut bytes = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_file_is_reported_and_the_default_used() {
+        let home = tempfile::tempdir().unwrap();
+        let (template, prompt) = (home.path().join("template.md"), home.path().join("prompt.md"));
+        let outline = || outline_of(&template, false, &prompt, false);
+        assert_eq!(outline().faults, [""; 0]);
+        std::fs::write(&template, "# One\n# one\n").unwrap();
+        std::fs::write(&prompt, "no notes").unwrap();
+        let broken = outline();
+        assert_eq!(broken.template, Template::default());
+        assert_eq!(broken.instruction, NotesInstruction::default());
+        assert!(broken.faults[0].contains("template.md: line 2 repeats"), "{:?}", broken.faults);
+        assert!(broken.faults[1].contains("prompt.md: {{currentNotes}} is missing"));
+        std::fs::write(&template, "# One\n").unwrap();
+        std::fs::write(&prompt, "x {{currentNotes}}").unwrap();
+        let own = outline();
+        assert_eq!((own.faults.len(), own.template.sections.len()), (0, 1));
+        assert_ne!(own.instruction, NotesInstruction::default());
+        let missing = outline_of(&home.path().join("none.md"), true, &prompt, false);
+        assert_eq!(missing.faults.len(), 1, "a file that was named has to be there");
+        std::fs::write(&template, vec![b'#'; MAX_TEMPLATE_BYTES * 3]).unwrap();
+        assert!(outline().faults[0].contains("65537 bytes"), "{:?}", outline().faults);
+    }
+}

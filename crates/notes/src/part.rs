@@ -1,0 +1,103 @@
+//! The part that notes have in sessions: when an update is due, what they add to prompts, and what goes where a
+//! session goes.
+
+use bethink_compactor::SessionNotes as NotesSummary;
+use bethink_session_memory::GateLimits;
+use bethink_sessions::{
+    Contributed, Contribution, Contributor, LoadedSession, Moment, PromptRequest, SessionEvent,
+    SessionHandle,
+};
+use bethink_store::SessionRecord;
+use bethink_transcript::{Role, Seq, SessionId};
+use serde_json::json;
+
+use crate::meter::Meter;
+use crate::service::NotesService;
+use crate::update::NOTES;
+
+impl NotesService {
+    /// Counts what came, and asks for an update where one is due.
+    pub fn observe(&self, event: &SessionEvent<'_>) {
+        match event {
+            SessionEvent::TakenIn { handle, loaded } => {
+                handle.feature::<Meter>().observe(loaded.state.history.entries());
+            }
+            SessionEvent::Settled { handle, loaded }
+            | SessionEvent::Prompted { handle, loaded } => {
+                self.ask_notes_gate(handle, loaded);
+            }
+            _ => {}
+        }
+    }
+
+    /// Leaves an update to the worker if one is due. Neither waits nor fails: the next message of the
+    /// assistant asks again.
+    fn ask_notes_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
+        let newest = loaded.state.history.entries().last();
+        let settings = &self.cx.settings().session_memory;
+        let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
+        if !settings.enabled || !ended {
+            return;
+        }
+        let limits = GateLimits::of_profile(&settings.profile);
+        let Some(tokens) = handle.feature::<Meter>().due(&limits) else { return };
+        let id = handle.id;
+        if !self.inner.flights.enter(id) {
+            return;
+        }
+        let (notes, through) = (self.clone(), loaded.session.last_seq);
+        self.cx.spawn(async move {
+            let payload = json!({ "session": id.0, "through": through, "tokens": tokens });
+            let jobs = notes.cx.jobs();
+            if let Err(error) = jobs.enqueue_background(NOTES, Some(id), &payload).await {
+                tracing::warn!(session = %id, reason = %error.detail, "notes could not be asked for");
+                notes.inner.flights.leave(id);
+            }
+            jobs.wake();
+        });
+    }
+}
+
+impl Contributor for NotesService {
+    fn contribute<'a>(&'a self, asked: PromptRequest<'a>) -> Contributed<'a, Contribution> {
+        Box::pin(async move {
+            let mut reminders = Vec::new();
+            if asked.moment == (Moment::Begin { reminds: true }) {
+                let now = self.cx.now();
+                reminders.extend(self.notes_to_bring_back(asked.loaded, now).await?);
+            }
+            Ok(Contribution { reminders, ..Contribution::default() })
+        })
+    }
+
+    fn summary<'a>(&'a self, session: &'a SessionRecord) -> Contributed<'a, Option<NotesSummary>> {
+        Box::pin(self.notes_now(session))
+    }
+
+    fn settle(&self, session: SessionId) -> Contributed<'_, ()> {
+        Box::pin(async move {
+            self.inner.flights.wait(session, self.cx.now()).await;
+            Ok(())
+        })
+    }
+
+    fn loaded<'a>(
+        &'a self,
+        handle: &'a SessionHandle,
+        loaded: &'a LoadedSession,
+    ) -> Contributed<'a, ()> {
+        Box::pin(async move {
+            let notes = self.cx.store().notes(handle.id).await?;
+            handle.feature::<Meter>().begin(notes.as_ref(), loaded.last_compaction.as_ref());
+            Ok(())
+        })
+    }
+
+    fn forked(&self, from: SessionId, to: SessionId, at: Seq) -> Contributed<'_, ()> {
+        Box::pin(self.copy_notes(from, to, at))
+    }
+
+    fn removed(&self, session: SessionId) -> Contributed<'_, ()> {
+        Box::pin(self.remove_notes_file(session))
+    }
+}

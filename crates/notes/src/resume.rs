@@ -1,0 +1,84 @@
+//! Notes back in a prompt: once, at the tail, when a session is taken up again.
+
+use bethink_compactor::SummaryLevel;
+use bethink_context::Attachment;
+use bethink_service::Result;
+use bethink_sessions::LoadedSession;
+use bethink_store::{SessionRecord, StoreError};
+use bethink_tokens::text_tokens;
+use bethink_transcript::{Seq, SessionId, UnixMicros};
+
+use crate::service::NotesService;
+
+/// What an attachment of notes is called among the others.
+const WHAT: &str = "notes";
+
+impl NotesService {
+    /// Notes to be attached to the next prompt: those of the parent of a session that begins without
+    /// history, or the session's own when it was left so long that the provider's cache is cold.
+    pub(crate) async fn notes_to_bring_back(
+        &self,
+        loaded: &LoadedSession,
+        now: UnixMicros,
+    ) -> Result<Option<Attachment>> {
+        if loaded.state.last_prompt.is_some() {
+            return Ok(None);
+        }
+        let known = loaded.state.decisions.attachments();
+        let is_attached = |id: &SessionId| {
+            let name = id.to_string();
+            known.iter().any(|a| a.what == WHAT && a.name == name)
+        };
+        let session = &loaded.session;
+        if let Some(parent) = parent_to_go_on_from(loaded).filter(|id| !is_attached(id)) {
+            match self.cx.store().session(parent).await {
+                Ok(parent) => {
+                    return self.attachment(&parent, session.last_seq, "the session before").await;
+                }
+                Err(StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let idle = self.cx.settings().context.microcompact_idle_minutes;
+        let idle = i64::try_from(idle).unwrap_or(i64::MAX).saturating_mul(60_000_000);
+        let left =
+            loaded.state.last_activity().is_some_and(|at| now.0.saturating_sub(at.0) >= idle);
+        if !left || summarised_by_notes(loaded) {
+            return Ok(None);
+        }
+        let own = self.attachment(session, session.last_seq, "this session").await?;
+        // The same notes need not stand there twice.
+        Ok(own.filter(|new| !known.iter().any(|old| old.text == new.text)))
+    }
+
+    async fn attachment(
+        &self,
+        of: &SessionRecord,
+        after: Seq,
+        whose: &str,
+    ) -> Result<Option<Attachment>> {
+        let Some(notes) = self.notes_now(of).await? else { return Ok(None) };
+        let text = format!(
+            "<system-reminder>Notes of {whose}, kept through message {} (`bethink notes show \
+             --session {}`). What was said since comes before them.\n\n{}\n</system-reminder>",
+            notes.through,
+            of.id,
+            notes.text.trim_end()
+        );
+        let tokens = text_tokens(&text);
+        let name = of.id.to_string();
+        Ok(Some(Attachment { after, what: WHAT.to_owned(), name, text, tokens }))
+    }
+}
+
+/// The parent of a session that was begun anew from it. A fork has its parent's history and notes.
+fn parent_to_go_on_from(loaded: &LoadedSession) -> Option<SessionId> {
+    let begins = loaded.state.decisions.boundary.is_none();
+    loaded.session.parent.filter(|_| begins && loaded.session.forked_at.is_none())
+}
+
+/// The boundary's summary is made of the notes already.
+fn summarised_by_notes(loaded: &LoadedSession) -> bool {
+    let level = SummaryLevel::SessionMemory.as_str();
+    loaded.last_compaction.as_ref().is_some_and(|compaction| compaction.level == level)
+}

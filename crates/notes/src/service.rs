@@ -1,0 +1,32 @@
+//! The handle of notes, and what the notes of all sessions share.
+
+use std::sync::{Arc, Mutex};
+
+use bethink_models::ModelService;
+use bethink_service::ServiceContext;
+use bethink_sessions::SessionService;
+
+use crate::waiting::Flights;
+
+#[derive(Clone, Debug)]
+pub struct NotesService {
+    pub(crate) cx: ServiceContext,
+    pub(crate) models: ModelService,
+    pub(crate) sessions: SessionService,
+    pub(crate) inner: Arc<NotesState>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct NotesState {
+    pub(crate) flights: Flights,
+    /// One writer at a time: the worker, or a person over HTTP.
+    pub(crate) writing: tokio::sync::Mutex<()>,
+    /// What of a person's configuration is broken, as it was found last.
+    pub(crate) faults: Mutex<Vec<String>>,
+}
+
+impl NotesService {
+    pub fn new(cx: ServiceContext, models: ModelService, sessions: SessionService) -> Self {
+        Self { cx, models, sessions, inner: Arc::default() }
+    }
+}

@@ -1,0 +1,198 @@
+//! One update: facts, draft, merge, row, file.
+
+use bethink_service::{
+    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, at_low_priority,
+    job_payload,
+};
+use bethink_session_memory::{
+    EmbeddedWriter, ModelWriter, NotesBudget, NotesDraft, NotesRequest, NotesWriter, Template,
+    WriterError,
+};
+use bethink_sessions::model_of;
+use bethink_store::{JobRecord, NotesRecord, SessionRecord};
+use bethink_transcript::{Seq, SessionId};
+use serde_json::{Value, json};
+
+use crate::by_model::EditedNotes;
+use crate::files::{self, hash};
+use crate::meter::Meter;
+use crate::service::NotesService;
+
+pub(crate) const NOTES: &str = "notes";
+
+/// A person may save the file while it is merged; then it is merged again.
+const MERGES: usize = 4;
+
+impl NotesService {
+    async fn run_notes(&self, job: &JobRecord) -> Result<Value> {
+        let payload = job_payload(job)?;
+        let id = payload["session"].as_str().and_then(|id| id.parse().ok()).map(SessionId);
+        let id = id.ok_or_else(|| ServiceError::internal("notes without a session"))?;
+        self.inner.flights.begin(id, self.cx.now());
+        let asked = payload["through"].as_u64().zip(payload["tokens"].as_u64());
+        let updated = self.update(id, asked.map(|(through, tokens)| (Seq(through), tokens))).await;
+        self.inner.flights.leave(id);
+        match updated {
+            Ok(row) => Ok(json!({ "through_seq": row.through, "bytes": row.text.len() })),
+            // Deleted since.
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "bytes": 0 })),
+            Err(error) => {
+                metrics::counter!("bethink_notes_failed_total").increment(1);
+                tracing::warn!(session = %id, reason = %error.detail, "no notes; tried again at the next gate");
+                Err(error)
+            }
+        }
+    }
+
+    /// Brings the notes up to date: through the newest message, and at least through `asked` with the
+    /// tokens of history that it had.
+    pub(crate) async fn update(
+        &self,
+        id: SessionId,
+        asked: Option<(Seq, u64)>,
+    ) -> Result<NotesRecord> {
+        let session = self.cx.store().session(id).await?;
+        let handle = self.sessions.handle(id).await?;
+        let outline = self.outline().await;
+        // First of all: nothing is held while a model thinks.
+        let edited = self.edit_by_model(&session, &handle, &outline).await?;
+        let meter = handle.feature::<Meter>();
+        let (through, tokens, at_hand) = match handle.glance() {
+            Some((through, messages)) => (through, meter.counted().growth.tokens(), messages),
+            // Somebody works with the session, who may be waiting for these notes.
+            None => {
+                let (through, tokens) =
+                    asked.unwrap_or((session.last_seq, meter.counted().growth.tokens()));
+                (through.max(session.last_seq), tokens, Vec::new())
+            }
+        };
+        let facts = self.sessions.facts_through(&handle, through, at_hand).await?;
+        let template = outline.template.clone();
+        let (title, dir) = (session.title.clone(), session.project_dir.clone());
+        let titled = session.titled;
+        // The lock goes along: who needs the facts next waits for these few milliseconds.
+        let write = move || {
+            let request = NotesRequest {
+                facts: &facts,
+                template: &template,
+                title: title.as_deref().filter(|_| titled),
+                project_dir: &dir,
+            };
+            write(&request, edited.as_ref())
+        };
+        let drawn = at_low_priority(write).await?.map_err(ServiceError::internal)?;
+        let tokens = tokens.max(asked.map_or(0, |(_, tokens)| tokens));
+        let row = self.merge_and_write(&session, &outline.template, drawn, tokens).await?;
+        meter.counted().growth.noted(tokens);
+        metrics::counter!("bethink_notes_updates_total", "strategy" => row.strategy.clone())
+            .increment(1);
+        self.tell_notes(id, row.through, &row.strategy);
+        Ok(row)
+    }
+
+    async fn merge_and_write(
+        &self,
+        session: &SessionRecord,
+        template: &Template,
+        drawn: Drawn,
+        tokens: u64,
+    ) -> Result<NotesRecord> {
+        let Drawn { draft, through, strategy } = drawn;
+        let id = session.id;
+        let budget = NotesBudget::for_window(model_of(session).context_window);
+        let _one = self.inner.writing.lock().await;
+        for _ in 0..MERGES {
+            let standing = self.standing(id).await?;
+            let replaced = standing.hash();
+            let last = standing.written();
+            let (template, draft) = (template.clone(), draft.clone());
+            let merge = move || {
+                let file = standing.text.as_deref();
+                bethink_session_memory::update(&template, draft, &last, file, &budget)
+            };
+            let merged = at_low_priority(merge).await?;
+            let row = NotesRecord {
+                session: id,
+                text: merged.text,
+                replaced: replaced.clone(),
+                written: serde_json::to_string(&merged.written).map_err(ServiceError::internal)?,
+                through,
+                tokens,
+                strategy: strategy.to_owned(),
+                updated_at: self.cx.now(),
+            };
+            // It could not be read again.
+            files::check_size(row.text.len() as u64)?;
+            let found = self.read_notes_file(id).await?.as_deref().map_or_else(String::new, hash);
+            if found != replaced {
+                continue;
+            }
+            self.cx.store().put_notes(row.clone()).await?;
+            self.write_notes_file(id, row.text.clone()).await?;
+            return Ok(row);
+        }
+        Err(ServiceError::new(
+            ErrorKind::Conflict,
+            "the notes were changed each time they were merged",
+        ))
+    }
+}
+
+#[derive(Debug)]
+pub struct NotesJob(pub NotesService);
+
+impl JobHandler for NotesJob {
+    fn kind(&self) -> &'static str {
+        NOTES
+    }
+
+    fn start(&self) -> JobStart {
+        JobStart::WhenIdle
+    }
+
+    fn waits_for_model(&self) -> bool {
+        self.0.cx.settings().model.notes_by_model()
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRun) -> JobOutput<'a> {
+        Box::pin(self.0.run_notes(job))
+    }
+
+    fn left(&self, job: &JobRecord) {
+        if let Some(session) = job.session {
+            self.0.inner.flights.leave(session);
+        }
+    }
+}
+
+/// A draft, the newest message that it speaks of, and who wrote it.
+struct Drawn {
+    draft: NotesDraft,
+    through: Seq,
+    strategy: &'static str,
+}
+
+/// The model's where it can be used, the embedded one otherwise.
+fn write(
+    request: &NotesRequest<'_>,
+    edited: Option<&EditedNotes>,
+) -> std::result::Result<Drawn, WriterError> {
+    if let Some(edited) = edited {
+        let writer = ModelWriter {
+            before: &edited.before,
+            edited: &edited.text,
+            last: &edited.last,
+            budget: &edited.budget,
+        };
+        match writer.write(request) {
+            Ok(draft) => {
+                let strategy = writer.strategy();
+                return Ok(Drawn { draft, through: edited.through, strategy });
+            }
+            Err(error) => tracing::warn!(%error, "the notes are embedded"),
+        }
+    }
+    let draft = EmbeddedWriter.write(request)?;
+    let strategy = EmbeddedWriter.strategy();
+    Ok(Drawn { draft, through: request.facts.through(), strategy })
+}

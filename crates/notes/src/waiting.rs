@@ -1,0 +1,103 @@
+//! Updates under way, and how long a compaction waits for one.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bethink_transcript::{SessionId, UnixMicros};
+use tokio::sync::watch;
+
+/// A compaction waits for an update at most so long (specification, section 4).
+const PATIENCE: Duration = Duration::from_secs(15);
+/// One that was begun longer ago hangs, and is not waited for at all.
+const STALE_MICROS: i64 = 60_000_000;
+
+/// Sessions whose notes are asked for or being written.
+#[derive(Debug, Default)]
+pub(crate) struct Flights(Mutex<HashMap<SessionId, Flight>>);
+
+#[derive(Debug, Default)]
+struct Flight {
+    /// `None` while it waits to be begun.
+    begun: Option<UnixMicros>,
+    /// Closed at the end.
+    end: watch::Sender<()>,
+}
+
+impl Flights {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Flight>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `false` if an update of this session is under way.
+    pub(crate) fn enter(&self, id: SessionId) -> bool {
+        match self.lock().entry(id) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(free) => {
+                free.insert(Flight::default());
+                true
+            }
+        }
+    }
+
+    pub(crate) fn begin(&self, id: SessionId, now: UnixMicros) {
+        self.lock().entry(id).or_default().begun = Some(now);
+    }
+
+    pub(crate) fn leave(&self, id: SessionId) {
+        self.lock().remove(&id);
+    }
+
+    /// The end of an update that is worth waiting for.
+    fn end(&self, id: SessionId, now: UnixMicros) -> Option<watch::Receiver<()>> {
+        let flights = self.lock();
+        let flight = flights.get(&id)?;
+        let fresh = flight.begun.is_some_and(|begun| now.0 - begun.0 <= STALE_MICROS);
+        fresh.then(|| flight.end.subscribe())
+    }
+
+    /// Waits for an update that is under way, and not for long.
+    pub(crate) async fn wait(&self, id: SessionId, now: UnixMicros) {
+        let Some(mut end) = self.end(id, now) else { return };
+        metrics::counter!("bethink_notes_waits_total").increment(1);
+        // The sender goes when the update ends, however it ends.
+        if tokio::time::timeout(PATIENCE, end.changed()).await.is_err() {
+            tracing::warn!(session = %id, "notes were not done in time; the compaction goes on without");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    const ID: SessionId = SessionId(Uuid::from_u128(7));
+    const NOW: UnixMicros = UnixMicros(1_000_000_000);
+
+    #[test]
+    fn one_update_of_a_session_at_a_time() {
+        let flights = Flights::default();
+        assert!(flights.enter(ID) && !flights.enter(ID));
+        assert!(flights.enter(SessionId(Uuid::from_u128(8))));
+        flights.leave(ID);
+        assert!(flights.enter(ID));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_fresh_update_is_waited_for() {
+        let flights = Flights::default();
+        flights.enter(ID);
+        assert!(flights.end(ID, NOW).is_none(), "not begun");
+        flights.begin(ID, NOW);
+        let late = UnixMicros(NOW.0 + STALE_MICROS + 1);
+        assert!(flights.end(ID, late).is_none(), "it hangs");
+        let mut end = flights.end(ID, UnixMicros(late.0 - 1)).unwrap();
+        let waited = tokio::time::timeout(PATIENCE, end.changed());
+        assert!(waited.await.is_err(), "still under way");
+        flights.leave(ID);
+        assert!(tokio::time::timeout(PATIENCE, end.changed()).await.is_ok());
+    }
+}

@@ -1,0 +1,238 @@
+//! The canonical bytes of a message: two that mean the same have the same.
+//!
+//! Texts are decoded, so that escapes don't matter. `0xFF` ends them: no UTF-8 has it.
+
+use std::borrow::Cow;
+
+use bethink_transcript::json::{BadJson, Cursor, unescape};
+use memchr::memchr;
+
+use crate::shape::{BlockShape, ContentShape};
+
+const END: u8 = 0xFF;
+
+/// Members of an image or a document that say nothing of it.
+const FORM: [&[u8]; 2] = [b"type", b"citations"];
+
+/// Appends the content's canonical bytes. Thinking is left out: many clients drop it, and none may change it,
+/// since the provider checks its signature. Texts beside each other count as one, without the white space
+/// around it where the assistant spoke.
+pub(crate) fn content(
+    out: &mut Vec<u8>,
+    content: &ContentShape<'_>,
+    trims: bool,
+    media: &mut u32,
+) -> Result<(), BadJson> {
+    match content {
+        ContentShape::None => {}
+        ContentShape::Text(literal) => {
+            let mut run = TextRun::new(out, trims);
+            run.push(literal);
+            run.end();
+        }
+        ContentShape::Blocks(blocks) => {
+            let mut rest = blocks.as_slice();
+            while let Some((first, after)) = rest.split_first() {
+                if !matches!(first.kind, b"text" | b"thinking" | b"redacted_thinking") {
+                    block(out, first, media)?;
+                    rest = after;
+                    continue;
+                }
+                let mut run = TextRun::new(out, trims);
+                while let Some((next, after)) = rest.split_first() {
+                    match next.kind {
+                        b"text" => run.push(next.member(b"text").map_or(&b""[..], unquoted)),
+                        b"thinking" | b"redacted_thinking" => {}
+                        _ => break,
+                    }
+                    rest = after;
+                }
+                run.end();
+            }
+        }
+        ContentShape::Other(raw) => {
+            out.push(b'?');
+            value(out, raw)?;
+        }
+    }
+    Ok(())
+}
+
+/// A stretch of text.
+struct TextRun<'a> {
+    out: &'a mut Vec<u8>,
+    from: usize,
+    trims: bool,
+}
+
+impl<'a> TextRun<'a> {
+    fn new(out: &'a mut Vec<u8>, trims: bool) -> Self {
+        out.push(b'T');
+        let from = out.len();
+        Self { out, from, trims }
+    }
+
+    fn push(&mut self, literal: &[u8]) {
+        unescape(self.out, literal);
+    }
+
+    /// A run without words is none.
+    fn end(self) {
+        let Self { out, from, trims } = self;
+        if trims {
+            let said = out.get(from..).unwrap_or_default();
+            let before = said.len() - said.trim_ascii_start().len();
+            let length = said.trim_ascii().len();
+            out.copy_within(from + before..from + before + length, from);
+            out.truncate(from + length);
+        }
+        if out.len() == from {
+            out.pop();
+        } else {
+            out.push(END);
+        }
+    }
+}
+
+fn block(out: &mut Vec<u8>, block: &BlockShape<'_>, media: &mut u32) -> Result<(), BadJson> {
+    match block.kind {
+        b"tool_use" => {
+            out.push(b'U');
+            optional(out, block.member(b"id"))?;
+            optional(out, block.member(b"name"))?;
+            optional(out, block.member(b"input").or(Some(b"{}")))
+        }
+        b"tool_result" => {
+            out.push(b'R');
+            optional(out, block.member(b"tool_use_id"))?;
+            out.push(u8::from(block.member(b"is_error") == Some(b"true")));
+            content(out, &block.content, false, media)?;
+            out.push(END);
+            Ok(())
+        }
+        b"image" | b"document" => {
+            *media += 1;
+            out.push(if block.kind == b"image" { b'I' } else { b'D' });
+            members(out, block.members.iter().filter(|(key, _)| !FORM.contains(key)))
+        }
+        _ => match block.content {
+            ContentShape::Other(raw) if block.members.is_empty() => {
+                out.push(b'?');
+                value(out, raw)
+            }
+            _ => {
+                out.push(b'O');
+                members(out, block.members.iter())
+            }
+        },
+    }
+}
+
+fn optional(out: &mut Vec<u8>, raw: Option<&[u8]>) -> Result<(), BadJson> {
+    match raw {
+        Some(raw) => value(out, raw),
+        None => {
+            out.push(END);
+            Ok(())
+        }
+    }
+}
+
+/// Members in order of their keys, those without a value left out.
+fn members<'a>(
+    out: &mut Vec<u8>,
+    members: impl Iterator<Item = &'a (&'a [u8], &'a [u8])>,
+) -> Result<(), BadJson> {
+    let mut said: Vec<_> = members.filter(|(_, value)| *value != b"null").collect();
+    said.sort_by_key(|(key, _)| *key);
+    for (key, raw) in said {
+        unescape(out, key);
+        out.push(END);
+        value(out, raw)?;
+    }
+    out.push(END);
+    Ok(())
+}
+
+/// Any JSON: keys in order, numbers by what they are worth.
+fn value(out: &mut Vec<u8>, raw: &[u8]) -> Result<(), BadJson> {
+    any(out, &mut Cursor::new(raw))
+}
+
+fn any(out: &mut Vec<u8>, at: &mut Cursor<'_>) -> Result<(), BadJson> {
+    match at.peek() {
+        Some(b'"') => {
+            out.push(b's');
+            let literal = at.string()?;
+            unescape(out, literal);
+            out.push(END);
+        }
+        Some(b'{') => object(out, at)?,
+        Some(b'[') => {
+            out.push(b'[');
+            at.open(b'[')?;
+            let mut nth = 0;
+            while at.more(nth == 0, b']')? {
+                any(out, at)?;
+                nth += 1;
+            }
+            out.push(b']');
+        }
+        _ => word(out, at.word()?),
+    }
+    Ok(())
+}
+
+fn word(out: &mut Vec<u8>, word: &[u8]) {
+    let number = std::str::from_utf8(word).ok().and_then(|text| text.parse::<f64>().ok());
+    match number.filter(|number| number.is_finite()) {
+        Some(number) => {
+            out.push(b'n');
+            // Minus zero is zero.
+            out.extend_from_slice(&(number + 0.0).to_bits().to_be_bytes());
+        }
+        None => {
+            out.push(b'w');
+            out.extend_from_slice(word);
+            out.push(END);
+        }
+    }
+}
+
+fn object(out: &mut Vec<u8>, at: &mut Cursor<'_>) -> Result<(), BadJson> {
+    out.push(b'{');
+    let from = out.len();
+    let mut ranges = Vec::new();
+    at.open(b'{')?;
+    while at.more(ranges.is_empty(), b'}')? {
+        let start = out.len();
+        let literal = at.key()?;
+        unescape(out, literal);
+        out.push(END);
+        any(out, at)?;
+        ranges.push(start..out.len());
+    }
+    let written = |range: &std::ops::Range<usize>| out.get(range.clone()).unwrap_or_default();
+    if !ranges.is_sorted_by(|a, b| written(a) <= written(b)) {
+        ranges.sort_by(|a, b| written(a).cmp(written(b)));
+        let sorted: Vec<u8> = ranges.iter().flat_map(written).copied().collect();
+        out.truncate(from);
+        out.extend_from_slice(&sorted);
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+fn unquoted(raw: &[u8]) -> &[u8] {
+    raw.strip_prefix(b"\"").and_then(|raw| raw.strip_suffix(b"\"")).unwrap_or(raw)
+}
+
+/// A role without its escapes.
+pub(crate) fn decoded(literal: &[u8]) -> Cow<'_, [u8]> {
+    if memchr(b'\\', literal).is_none() {
+        return Cow::Borrowed(literal);
+    }
+    let mut out = Vec::new();
+    unescape(&mut out, literal);
+    Cow::Owned(out)
+}

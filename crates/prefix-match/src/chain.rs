@@ -1,0 +1,60 @@
+//! Marks of a conversation's prefixes, and whose conversations are compared at all.
+
+use crate::likeness::{MessageReading, Speaker};
+
+/// Those whose conversations may be continued by one another's requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChainScope(pub u64);
+
+impl ChainScope {
+    /// The scope that these parts name together.
+    pub fn of(parts: &[&str]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        let mut first = [0; 8];
+        hasher.finalize_xof().fill(&mut first);
+        Self(u64::from_le_bytes(first))
+    }
+}
+
+/// Makes the marks of one conversation, message by message.
+///
+/// Until somebody has answered, words alone do not tell conversations apart: an agent and the request that
+/// makes a title for it begin with the same sentence. So `setting` (model, tools) counts until the first
+/// answer, and no longer, since clients change it later on.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    setting: u128,
+    said: u128,
+    answered: bool,
+}
+
+impl Chain {
+    pub fn new(setting: &[&str]) -> Self {
+        let ChainScope(setting) = ChainScope::of(setting);
+        Self { setting: u128::from(setting), said: 0, answered: false }
+    }
+
+    /// The mark of all messages so far, this one included. Equal marks are equal conversations.
+    pub fn push(&mut self, message: &MessageReading) -> u128 {
+        self.answered |= message.speaker == Speaker::Assistant;
+        self.said = joined(self.said, message.likeness);
+        if self.answered { self.said } else { joined(self.setting, self.said) }
+    }
+}
+
+fn joined(before: u128, next: u128) -> u128 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&before.to_le_bytes());
+    hasher.update(&next.to_le_bytes());
+    first_half(&hasher)
+}
+
+pub(crate) fn first_half(hasher: &blake3::Hasher) -> u128 {
+    let mut half = [0; 16];
+    hasher.finalize_xof().fill(&mut half);
+    u128::from_le_bytes(half)
+}

@@ -1,0 +1,112 @@
+//! A question to a session, made from its own words: what one would ask who was there at the start
+//! and wants to find it again.
+
+use std::collections::HashSet;
+
+use bethink_transcript::Role;
+
+use crate::recording::{Recorded, Recording};
+
+/// Words of the question: fewer find too much, more are no question.
+const WORDS: usize = 4;
+/// A shorter word says little.
+const LETTERS: std::ops::RangeInclusive<usize> = 4..=24;
+/// Messages with fewer words are greetings and commands.
+const ENOUGH: usize = 6;
+
+/// The rarest words of the first thing that a person said, in the order they were said.
+pub fn question(recording: &Recording) -> Option<String> {
+    let asked = recording.messages.iter().find_map(|one| {
+        let words = words(&prose(one)?);
+        (words.len() >= ENOUGH).then_some(words)
+    })?;
+    let messages: Vec<HashSet<String>> = recording
+        .messages
+        .iter()
+        .map(|one| words(one.content.get()).into_iter().collect())
+        .collect();
+    let mut seen = HashSet::new();
+    let mut rarest: Vec<(usize, &String)> =
+        asked.iter().enumerate().filter(|(_, word)| seen.insert(*word)).collect();
+    rarest.sort_by_cached_key(|(_, word)| {
+        messages.iter().filter(|said| said.contains(*word)).count()
+    });
+    rarest.truncate(WORDS);
+    rarest.sort_unstable();
+    let picked: Vec<&str> = rarest.into_iter().map(|(_, word)| word.as_str()).collect();
+    Some(picked.join(" "))
+}
+
+/// What a person said in a message; tool results say nothing, and what a program wrote begins with a
+/// tag.
+pub fn prose(recorded: &Recorded) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Content {
+        Text(String),
+        Blocks(Vec<Block>),
+    }
+    #[derive(serde::Deserialize)]
+    struct Block {
+        text: Option<String>,
+    }
+    if recorded.role != Role::User {
+        return None;
+    }
+    let text = match serde_json::from_str(recorded.content.get()).ok()? {
+        Content::Text(text) => text,
+        Content::Blocks(blocks) => blocks.into_iter().find_map(|block| block.text)?,
+    };
+    (!text.trim_start().starts_with('<')).then_some(text)
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphabetic())
+        .filter(|word| LETTERS.contains(&word.chars().count()))
+        .map(str::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn check(said: &[(&str, &str)], expect: Option<&str>) {
+        let lines: Vec<String> = said
+            .iter()
+            .enumerate()
+            .map(|(i, (role, content))| {
+                format!(
+                    r#"{{"type":"{role}","uuid":"u{i}","message":{{"role":"{role}","content":{content}}}}}"#
+                )
+            })
+            .collect();
+        let recording = Recording::read(Bytes::from(lines.join("\n")));
+        assert_eq!(question(&recording).as_deref(), expect, "{said:?}");
+    }
+
+    #[test]
+    fn the_rarest_words_of_the_first_thing_said() {
+        let asked = r#""Please find why the lease of a harbour job expires when the clock moves""#;
+        let answer = r#"[{"type":"text","text":"Please wait: I find why the clock moves a job"}]"#;
+        let expect = Some("lease harbour expires when");
+        check(&[("user", asked), ("assistant", answer)], expect);
+        let greeting = r#""hello""#;
+        let meta =
+            r#""<command-name>clear</command-name> one more word that nobody ever typed here""#;
+        check(
+            &[("user", greeting), ("user", meta), ("user", asked), ("assistant", answer)],
+            expect,
+        );
+    }
+
+    #[test]
+    fn nothing_said_is_nothing_asked() {
+        check(&[], None);
+        check(&[("assistant", r#""a long answer without any question that led to it""#)], None);
+        let result = r#"[{"type":"tool_result","tool_use_id":"t","content":"some words that a tool has written down"}]"#;
+        check(&[("user", result)], None);
+    }
+}

@@ -1,0 +1,404 @@
+//! The index of history: made when nobody waits, or by the first search that needs it. An append only
+//! marks what the index lacks, for the terms of a message cost several times what its commit does.
+
+use std::collections::HashSet;
+use std::sync::{MutexGuard, PoisonError};
+
+use bethink_api as api;
+use bethink_service::{
+    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, job_payload,
+    parse_stored,
+};
+use bethink_store::{IndexBatch, JobRecord, Progress, SeqRange, StoredMessage, Terms};
+use bethink_transcript::{JobId, Message, Seq, SessionId};
+use serde_json::{Value, json};
+
+use crate::SearchService;
+
+/// The kind of job that indexes.
+const INDEX: &str = "index";
+
+/// Messages indexed in one transaction: about 20 ms of the writer, so that nobody waits long behind
+/// it.
+const STRETCH: usize = 128;
+/// A session that passes a multiple of so many messages is indexed when nobody waits: what is left to
+/// a search then takes about 10 ms.
+const UNINDEXED: u64 = 64;
+
+/// Sessions that one start leaves to be indexed; a search finishes the rest as it needs them.
+const MOST_LAGGING: usize = 10_000;
+
+impl SearchService {
+    fn queue(&self) -> MutexGuard<'_, HashSet<SessionId>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves the index of these sessions to be made later. The caller wakes the worker.
+    pub async fn index_later(&self, sessions: &[SessionId]) -> Result<JobId> {
+        let payload = json!({ "sessions": sessions });
+        self.cx.jobs().enqueue_background(INDEX, sessions.first().copied(), &payload).await
+    }
+
+    /// Leaves the index of a session to be made when it is quiet, unless that is asked for already. The
+    /// caller does not wait, and loses nothing if it fails: a search finishes what is missing.
+    pub fn index_soon(&self, session: SessionId) {
+        if !self.queue().insert(session) {
+            return;
+        }
+        let search = self.clone();
+        self.cx.spawn(async move {
+            if let Err(refusal) = search.index_later(&[session]).await {
+                tracing::debug!(%session, reason = %refusal.detail, "the index is left to a search");
+                search.queue().remove(&session);
+            }
+            search.cx.jobs().wake();
+        });
+    }
+
+    /// A message was appended: what is not indexed may have grown enough.
+    pub fn appended(&self, session: SessionId, seq: Seq) {
+        if seq.0.is_multiple_of(UNINDEXED) {
+            self.index_soon(session);
+        }
+    }
+
+    async fn run_index(&self, job: &JobRecord, run: &JobRun) -> Result<Value> {
+        let sessions = job_payload(job)?["sessions"].take();
+        let sessions: Vec<SessionId> =
+            serde_json::from_value(sessions).map_err(ServiceError::internal)?;
+        let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };
+        for session in sessions {
+            self.queue().remove(&session);
+            loop {
+                run.yield_to_foreground().await;
+                match self.index_stretch(session).await {
+                    Ok(None) => break,
+                    Ok(Some(indexed)) => progress.done += indexed,
+                    // Deleted since.
+                    Err(refusal) if refusal.kind == ErrorKind::NotFound => break,
+                    Err(refusal) => return Err(refusal),
+                }
+                progress.total = progress.done;
+                run.heartbeat(job.id, progress.clone()).await?;
+            }
+        }
+        while self.cx.store().tidy().await? {
+            run.yield_to_foreground().await;
+            run.heartbeat(job.id, progress.clone()).await?;
+        }
+        Ok(json!({ "messages": progress.done }))
+    }
+
+    /// Leaves the index of sessions to be made that the last daemon left behind: all of them after a
+    /// recovery, or when the index has a new shape.
+    pub async fn enqueue_stale_indexes(&self) -> Result<()> {
+        let lagging = self.cx.store().lagging(MOST_LAGGING).await?;
+        if !lagging.is_empty() {
+            self.index_later(&lagging).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the index of these sessions anew, from their history.
+    pub async fn rebuild_index(&self, sessions: &[SessionId]) -> Result<api::Job> {
+        for session in sessions {
+            self.cx.store().reindex(*session).await?;
+        }
+        let id = self.index_later(sessions).await?;
+        self.cx.jobs().wake();
+        self.cx.jobs().job(id).await
+    }
+
+    /// Indexes some messages that are not indexed yet. `None` if there are none.
+    pub(crate) async fn index_stretch(&self, session: SessionId) -> Result<Option<u64>> {
+        let Some(range) = self.cx.store().unindexed(session).await? else { return Ok(None) };
+        let store = self.cx.store();
+        let stretch = store.messages(session, SeqRange { limit: STRETCH, ..range }).await?;
+        let count = stretch.len() as u64;
+        let through = through(range, &stretch);
+        let before = range.after.map(|seq| (session, seq));
+        let before = store.messages_at(before.into_iter().collect()).await?.pop();
+        let before = before.map(|(_, stored)| stored);
+        let entries = tokio::task::spawn_blocking(|| entries(before, stretch))
+            .await
+            .map_err(ServiceError::internal)?;
+        if self.cx.store().index(IndexBatch { session, entries, through }).await? {
+            // An id that no session has stands for the index as a whole, which is to be tidied.
+            self.index_soon(SessionId(uuid::Uuid::nil()));
+        }
+        Ok(Some(count))
+    }
+}
+
+/// Makes the index while nobody waits.
+#[derive(Debug)]
+pub struct IndexJob(pub SearchService);
+
+impl JobHandler for IndexJob {
+    fn kind(&self) -> &'static str {
+        INDEX
+    }
+
+    fn start(&self) -> JobStart {
+        JobStart::WhenIdle
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, run: &'a JobRun) -> JobOutput<'a> {
+        Box::pin(self.0.run_index(job, run))
+    }
+}
+
+/// How far the index reaches with these messages. A recovered session may lack some at the end.
+fn through(range: SeqRange, stretch: &[StoredMessage]) -> Seq {
+    let end = Seq(range.before.map_or(u64::MAX, |before| before.0.saturating_sub(1)));
+    match stretch.last() {
+        Some(last) if stretch.len() == STRETCH => last.seq,
+        _ => end,
+    }
+}
+
+/// Terms of a stretch, each message seen after the one before it.
+fn entries(before: Option<StoredMessage>, stretch: Vec<StoredMessage>) -> Vec<(Seq, Terms)> {
+    let mut before = before.and_then(|stored| parse_stored(stored).ok());
+    let mut entries = Vec::with_capacity(stretch.len());
+    for stored in stretch {
+        let seq = stored.seq;
+        match parse_stored(stored) {
+            Ok(message) => {
+                entries.push((seq, terms_of(&message, before.as_ref())));
+                before = Some(message);
+            }
+            Err(refusal) => {
+                // It stays in the history; only a search passes it by.
+                tracing::warn!(%seq, reason = %refusal.detail, "a message could not be indexed");
+                entries.push((seq, Terms::default()));
+            }
+        }
+    }
+    entries
+}
+
+fn terms_of(message: &Message, before: Option<&Message>) -> Terms {
+    let fields = bethink_recall::fields(message);
+    Terms {
+        user: fields.user,
+        assistant: fields.assistant,
+        tool_input: fields.tool_input,
+        tool_result: fields.tool_result,
+        marks: bethink_recall::marks::marks(message, before),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use bethink_service::{JobRunner, ServiceContext, new_job_id};
+
+    use bethink_service_testing as testing;
+    use bethink_store::{
+        Append, ImportBatch, ImportedMessage, JobState, NewMessage, NewRecord, NewSession,
+    };
+    use bethink_transcript::{MessageId, Role, UnixMicros};
+    use bytes::Bytes;
+    use uuid::Uuid;
+
+    use super::*;
+    use bethink_api::SearchQuery;
+
+    const SESSION: SessionId = SessionId(Uuid::from_u128(7));
+    /// More than two stretches.
+    const MESSAGES: u64 = 2 * STRETCH as u64 + 10;
+
+    /// Search in a home of its own, with a worker.
+    struct Home {
+        cx: ServiceContext,
+        search: SearchService,
+        runner: JobRunner,
+    }
+
+    impl Home {
+        async fn open(directory: &Path) -> Self {
+            let cx = testing::context(directory).await;
+            let search = SearchService::new(cx.clone());
+            let runner = JobRunner::new(cx.clone(), vec![Arc::new(IndexJob(search.clone()))]);
+            runner.release().await.unwrap();
+            cx.spawn(runner.clone().work());
+            Self { cx, search, runner }
+        }
+
+        /// With a session as an import leaves it that was killed before it left work.
+        async fn imported(directory: &Path) -> Self {
+            let home = Self::open(directory).await;
+            let new = NewSession {
+                id: SESSION,
+                project_dir: "/project".into(),
+                title: None,
+                tags: Vec::new(),
+                parent: None,
+                forked_at: None,
+                model: json!({ "name": "unknown", "context_window": 200_000 }).to_string(),
+                created_at: UnixMicros(1),
+                content_hash: None,
+            };
+            home.cx.store().create_session(new, None).await.unwrap();
+            let records = (1..=MESSAGES).map(record).collect();
+            let batch = ImportBatch { session: SESSION, records, progress: None };
+            home.cx.store().import(batch).await.unwrap();
+            home
+        }
+
+        async fn close(self) {
+            self.cx.stop().await;
+            self.runner.release().await.unwrap();
+            self.cx.store().close().await.unwrap();
+        }
+
+        /// Seq of the best hit: the parts of a word match elsewhere, too.
+        async fn found(&self, q: &str) -> Option<u64> {
+            let request = SearchQuery { q: q.to_owned(), ..SearchQuery::default() };
+            let hits = self.search.search(SESSION, &request).await.unwrap().hits;
+            hits.first().map(|hit| hit.seq)
+        }
+
+        async fn append(&self, numbers: Range<u64>) {
+            let messages = numbers
+                .map(|n| NewMessage {
+                    id: MessageId::new(&format!("a{n}")).unwrap(),
+                    role: Role::User,
+                    raw: Bytes::from(format!(r#"{{"role":"user","content":"pepper{n}"}}"#)),
+                    recorded: false,
+                    created_at: UnixMicros(1),
+                })
+                .collect();
+            let append = Append { session: SESSION, messages, receipt: None, at: self.cx.now() };
+            let appended = self.cx.store().append(append).await.unwrap();
+            self.cx.jobs().note_activity();
+            appended.places.iter().for_each(|(seq, _)| self.search.appended(SESSION, *seq));
+        }
+
+        async fn unindexed(&self) -> Option<SeqRange> {
+            self.cx.store().unindexed(SESSION).await.unwrap()
+        }
+
+        async fn indexed_by_itself(&self) {
+            let done = async {
+                while self.unindexed().await.is_some() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(30), done).await.unwrap();
+        }
+    }
+
+    fn record(line: u64) -> NewRecord {
+        let message = ImportedMessage {
+            id: MessageId::new(&format!("m{line}")).unwrap(),
+            role: Role::User,
+            raw: Bytes::from(format!(r#"{{"role":"user","content":"tomato number{line}"}}"#)),
+            created_at: UnixMicros(1),
+        };
+        let message = Some((SESSION, message));
+        NewRecord { line, head: Bytes::new(), tail: Bytes::from_static(b"\n"), message }
+    }
+
+    #[tokio::test]
+    async fn a_search_finishes_an_index_that_was_cut_off() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::imported(directory.path()).await;
+        let stretch = home.search.index_stretch(SESSION).await.unwrap();
+        assert_eq!(stretch, Some(STRETCH as u64));
+        home.close().await;
+        let home = Home::open(directory.path()).await;
+        assert!(home.unindexed().await.is_some());
+        assert_eq!(home.found(&format!("number{MESSAGES}")).await, Some(MESSAGES));
+        assert_eq!(home.found("number3").await, Some(3));
+        assert_eq!(home.unindexed().await, None);
+        home.close().await;
+    }
+
+    #[tokio::test]
+    async fn an_append_is_found_when_it_is_answered() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::imported(directory.path()).await;
+        home.append(0..1).await;
+        assert!(home.unindexed().await.is_some());
+        assert_eq!(home.found("pepper0").await, Some(MESSAGES + 1));
+        home.append(1..2).await;
+        home.close().await;
+        let home = Home::open(directory.path()).await;
+        assert_eq!(home.found("pepper1").await, Some(MESSAGES + 2), "the mark is durable");
+        home.close().await;
+    }
+
+    /// The tail that a search would have to index stays short without a search.
+    #[tokio::test]
+    async fn a_long_tail_is_indexed_when_it_is_quiet() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::imported(directory.path()).await;
+        home.append(0..UNINDEXED).await;
+        home.append(UNINDEXED..2 * UNINDEXED).await;
+        home.indexed_by_itself().await;
+        home.close().await;
+    }
+
+    /// What a search answers with `complete: false`.
+    #[tokio::test]
+    async fn an_index_that_takes_too_long_is_left_to_be_finished() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::imported(directory.path()).await;
+        let at_once = Duration::ZERO;
+        assert!(!home.search.finish_indexes(&[SESSION], at_once).await.unwrap());
+        home.indexed_by_itself().await;
+        assert!(home.search.finish_indexes(&[SESSION], at_once).await.unwrap());
+        home.close().await;
+    }
+
+    #[tokio::test]
+    async fn two_who_index_at_once_do_it_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::imported(directory.path()).await;
+        let (one, other) = tokio::join!(home.found("number200"), home.found("number200"));
+        assert_eq!((one, other), (Some(200), Some(200)));
+        assert_eq!(home.found("number200").await, Some(200));
+        assert_eq!(home.unindexed().await, None);
+        home.close().await;
+    }
+
+    #[tokio::test]
+    async fn work_left_by_the_last_daemon_is_done_by_the_next() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::imported(directory.path()).await;
+        home.search.index_later(&[SESSION]).await.unwrap();
+        home.close().await;
+        let home = Home::open(directory.path()).await;
+        home.indexed_by_itself().await;
+        home.close().await;
+    }
+
+    /// A job of the queue, run to its end by the worker.
+    #[tokio::test]
+    async fn a_session_that_was_deleted_needs_no_index() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::open(directory.path()).await;
+        let payload = json!({ "sessions": [SESSION.0] });
+        let id = new_job_id();
+        home.cx.jobs().enqueue(id, INDEX, None, &payload).await.unwrap();
+        let ended = async {
+            loop {
+                let job = home.cx.store().job(id).await.unwrap();
+                if !matches!(job.state, JobState::Queued | JobState::Running) {
+                    return job;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let job = tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap();
+        assert_eq!((job.state, job.error), (JobState::Done, None));
+        assert_eq!(job.result.as_deref(), Some(r#"{"messages":0}"#));
+        home.close().await;
+    }
+}

@@ -1,0 +1,33 @@
+//! Search over history: of a session or of a whole project.
+//!
+//! Owns when the index is made and what a search reads. Leaves terms and ranking to `recall`, and where terms stand
+//! to the store.
+//!
+//! Reading order: [`index`] → [`query`] → [`hit`].
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use bethink_service::ServiceContext;
+use bethink_transcript::SessionId;
+
+mod hit;
+mod index;
+mod query;
+
+pub use index::IndexJob;
+pub use query::{MAX_HITS, MAX_QUERY};
+
+/// Finds messages in history.
+#[derive(Clone, Debug)]
+pub struct SearchService {
+    cx: ServiceContext,
+    /// Sessions whose index is asked for and not begun; clones share it.
+    queue: Arc<Mutex<HashSet<SessionId>>>,
+}
+
+impl SearchService {
+    pub fn new(cx: ServiceContext) -> Self {
+        Self { cx, queue: Arc::default() }
+    }
+}

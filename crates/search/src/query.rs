@@ -1,0 +1,405 @@
+//! Search: of a session or of a whole project, ranked by `recall` from where the store says that the
+//! terms stand.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use bethink_api as api;
+use bethink_recall::days::{DAYS_AFTER, Day, day_of};
+use bethink_recall::question::FAMILY_SPREAD;
+use bethink_recall::{Evidence, Occurrence, Question, Ranked, SessionExtent, Weights, marks};
+use bethink_service::{Result, ServiceError, parse_rfc3339, parse_stored};
+use bethink_store::{Family, IndexLookup, Posting, SearchScope, StoredMessage, TermPlaces};
+use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
+
+use crate::SearchService;
+use crate::hit::{self, Hits};
+
+/// Hits when the client names no limit, and at most.
+const HITS: usize = 10;
+pub const MAX_HITS: usize = 100;
+/// Longest query that is searched for, in bytes.
+pub const MAX_QUERY: usize = 10_000;
+/// Postings read for one search (about 15 MB for that moment): the words of a history of a million
+/// messages, but for those that stand in most of them when there are rarer ones.
+const POSTINGS: usize = 1_200_000;
+/// A search waits so long for an index that is behind, and then tells that it is not complete.
+const FINISH_INDEX: Duration = Duration::from_secs(8);
+/// Messages read beyond the hits that are asked for: words that stand together bring one of them up.
+const SECOND_LOOK: usize = 10;
+/// So many times the hits that are asked for are ranked where some may be dropped when they are read.
+const FILTERED_HITS: usize = 20;
+/// Longest time, in days, that is looked up day by day.
+const MAX_FILTER_DAYS: i64 = 100;
+
+/// What a hit has to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    role: Option<Role>,
+    tool: Option<String>,
+    path: Option<String>,
+    after: Option<UnixMicros>,
+    before: Option<UnixMicros>,
+}
+
+/// Terms in the order in which they are looked up, by what they are for.
+struct TermPlan {
+    /// Words, marks that every search needs, speakers, days, days after; then those of each of which a hit has one.
+    groups: Vec<Vec<String>>,
+    families: Vec<Family>,
+    literal: bool,
+}
+
+impl SearchService {
+    /// Best messages of all history of a session, before and after any boundary.
+    pub async fn search(
+        &self,
+        id: SessionId,
+        request: &api::SearchQuery,
+    ) -> Result<api::SearchHits> {
+        self.search_in(SearchScope::Session(id), request).await
+    }
+
+    /// The same of all sessions of a project.
+    pub async fn search_project(
+        &self,
+        project_dir: String,
+        request: &api::SearchQuery,
+    ) -> Result<api::SearchHits> {
+        self.search_in(SearchScope::Project(project_dir), request).await
+    }
+
+    async fn search_in(
+        &self,
+        scope: SearchScope,
+        request: &api::SearchQuery,
+    ) -> Result<api::SearchHits> {
+        let limit = limit_of(request)?;
+        let filter = Filter::of(request)?;
+        if let SearchScope::Session(id) = scope {
+            self.cx.store().session(id).await?;
+        }
+        let question = Question::new(&request.q);
+        let plan = TermPlan::new(&question, &request.q, &filter, day_of(self.cx.now()));
+        let (found, complete) = self.look_up(scope.clone(), &plan).await?;
+        // Some of what is ranked may be dropped again, once it is read.
+        let selective =
+            filter.must_be_read() || (question.needs_phrases && !question.phrases.is_empty());
+        let step = limit + SECOND_LOOK;
+        let depth = if selective { step * FILTERED_HITS } else { step };
+        let sessions: Vec<SessionId> = found.sessions.iter().map(|one| one.session).collect();
+        let ranked = ranked_within(found, plan, depth).await?;
+        let mut hits = Hits::new(&question, matches!(scope, SearchScope::Project(_)));
+        for places in ranked.chunks(step) {
+            for (session, message, score) in self.read(places, &sessions, &filter).await? {
+                hits.look_at(session, message, score);
+            }
+            if hits.len() >= limit {
+                break;
+            }
+        }
+        let mut hits = hits.best(limit);
+        self.add_calls(&mut hits).await?;
+        self.add_titles(&scope, &mut hits).await?;
+        Ok(api::SearchHits { hits, complete })
+    }
+
+    /// Numbers of the best messages of a session, best first.
+    pub async fn find(&self, id: SessionId, q: &str, limit: usize) -> Result<Vec<Seq>> {
+        let plan = TermPlan::new(&Question::new(q), q, &Filter::default(), day_of(self.cx.now()));
+        let (found, _) = self.look_up(SearchScope::Session(id), &plan).await?;
+        let ranked = ranked_within(found, plan, limit).await?;
+        Ok(ranked.into_iter().map(|hit| Seq(u64::from(hit.seq))).collect())
+    }
+
+    /// Where the terms stand, after the index is finished: what was answered is found. An index that is
+    /// far behind, after a new version or a recovery, is not waited for to its end; whether it was
+    /// complete is the second answer.
+    async fn look_up(&self, scope: SearchScope, plan: &TermPlan) -> Result<(TermPlaces, bool)> {
+        let (terms, families) = (plan.groups.concat(), plan.families.clone());
+        let lookup = IndexLookup { scope, terms, families, most: POSTINGS };
+        let found = self.cx.store().lookup(lookup.clone()).await?;
+        let lagging = lagging(&found);
+        if lagging.is_empty() {
+            return Ok((found, true));
+        }
+        let complete = self.finish_indexes(&lagging, FINISH_INDEX).await?;
+        Ok((self.cx.store().lookup(lookup).await?, complete))
+    }
+
+    pub(crate) async fn finish_indexes(
+        &self,
+        sessions: &[SessionId],
+        within: Duration,
+    ) -> Result<bool> {
+        let started = Instant::now();
+        for session in sessions {
+            while self.index_stretch(*session).await?.is_some() {
+                if started.elapsed() > within {
+                    self.index_later(sessions).await?;
+                    self.cx.jobs().wake();
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    async fn read(
+        &self,
+        ranked: &[Ranked],
+        sessions: &[SessionId],
+        filter: &Filter,
+    ) -> Result<Vec<(SessionId, Message, f32)>> {
+        let place = |hit: &Ranked| {
+            let session = sessions.get(hit.session as usize)?;
+            Some((*session, Seq(u64::from(hit.seq))))
+        };
+        let scores: HashMap<_, _> =
+            ranked.iter().filter_map(|hit| Some((place(hit)?, hit.score))).collect();
+        let stored = self.cx.store().messages_at(ranked.iter().filter_map(place).collect()).await?;
+        let mut read = Vec::with_capacity(stored.len());
+        for (session, stored) in stored {
+            let score = scores.get(&(session, stored.seq)).copied().unwrap_or_default();
+            if filter.admits(&stored) {
+                read.push((session, parse_stored(stored)?, score));
+            }
+        }
+        let Some(path) = &filter.path else { return Ok(read) };
+        let calls = self.calls_before(&read).await?;
+        read.retain(|(session, message, _)| {
+            let call = calls.get(&(*session, message.seq));
+            let about = [Some(message), call].into_iter().flatten().flat_map(marks::paths_of);
+            about.into_iter().any(|named| marks::path_holds(&named, path))
+        });
+        Ok(read)
+    }
+
+    /// For messages with results, the message before, which holds the calls.
+    async fn calls_before(
+        &self,
+        read: &[(SessionId, Message, f32)],
+    ) -> Result<HashMap<(SessionId, Seq), Message>> {
+        let places = read
+            .iter()
+            .filter(|(_, message, _)| message.tool_results().next().is_some())
+            .map(|(session, message, _)| (*session, Seq(message.seq.0.saturating_sub(1))))
+            .collect();
+        let stored = self.cx.store().messages_at(places).await?;
+        let call = |(session, stored): (SessionId, StoredMessage)| {
+            Ok(((session, stored.seq.next()), parse_stored(stored)?))
+        };
+        stored.into_iter().map(call).collect()
+    }
+
+    /// A result says little without the call that it answers.
+    async fn add_calls(&self, hits: &mut [api::SearchHit]) -> Result<()> {
+        let results = hits.iter().filter(|hit| hit.answers.is_some());
+        let places = results
+            .map(|hit| (SessionId(hit.session_id), Seq(hit.seq.saturating_sub(1))))
+            .collect();
+        for (session, stored) in self.cx.store().messages_at(places).await? {
+            let call = parse_stored(stored)?;
+            for hit in hits.iter_mut() {
+                if hit.session_id == session.0 && hit.seq == call.seq.0 + 1 {
+                    hit::name_call(hit, &call);
+                }
+            }
+        }
+        hits.iter_mut().for_each(hit::drop_unnamed_call);
+        Ok(())
+    }
+
+    async fn add_titles(&self, scope: &SearchScope, hits: &mut [api::SearchHit]) -> Result<()> {
+        if let SearchScope::Session(_) = scope {
+            return Ok(());
+        }
+        let mut titles: HashMap<SessionId, Option<String>> = HashMap::new();
+        for hit in hits {
+            let id = SessionId(hit.session_id);
+            hit.title = match titles.get(&id) {
+                Some(title) => title.clone(),
+                // One that was deleted meanwhile has none.
+                None => {
+                    let title =
+                        self.cx.store().session(id).await.ok().and_then(|found| found.title);
+                    titles.entry(id).or_insert(title).clone()
+                }
+            };
+        }
+        Ok(())
+    }
+}
+
+fn limit_of(request: &api::SearchQuery) -> Result<usize> {
+    let q = &request.q;
+    if q.len() > MAX_QUERY {
+        return Err(ServiceError::invalid("q", format!("at most {MAX_QUERY} bytes"))
+            .bounded(MAX_QUERY as u64, q.len() as u64)
+            .hint("the rarest words of it are enough"));
+    }
+    if q.trim().is_empty() {
+        return Err(ServiceError::invalid("q", "what to search for")
+            .hint("ask a question, or name some words that were used"));
+    }
+    match request.limit.unwrap_or(HITS) {
+        n @ 1..=MAX_HITS => Ok(n),
+        n => Err(ServiceError::invalid("limit", format!("1 to {MAX_HITS}"))
+            .bounded(MAX_HITS as u64, n as u64)),
+    }
+}
+
+fn lagging(found: &TermPlaces) -> Vec<SessionId> {
+    found.sessions.iter().filter(|one| one.indexed < one.last).map(|one| one.session).collect()
+}
+
+/// Ranked beside the requests: a long history takes some milliseconds.
+async fn ranked_within(found: TermPlaces, plan: TermPlan, limit: usize) -> Result<Vec<Ranked>> {
+    if plan.groups.first().is_none_or(Vec::is_empty) {
+        return Ok(Vec::new());
+    }
+    let work = move || plan.rank(&found, limit);
+    tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)
+}
+
+impl Filter {
+    fn of(request: &api::SearchQuery) -> Result<Self> {
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let role = match given(&request.role).as_deref() {
+            None => None,
+            Some("user") => Some(Role::User),
+            Some("assistant") => Some(Role::Assistant),
+            Some(other) => {
+                let problem = format!("{other:?} is not a role: use \"user\" or \"assistant\"");
+                return Err(ServiceError::invalid("role", problem));
+            }
+        };
+        Ok(Self {
+            role,
+            tool: given(&request.tool),
+            path: given(&request.path),
+            after: time("after", given(&request.after))?,
+            before: time("before", given(&request.before))?,
+        })
+    }
+
+    /// Marks tell all of it but the hour, and whether the parts of a path stand together.
+    fn must_be_read(&self) -> bool {
+        self.path.is_some() || self.after.is_some() || self.before.is_some()
+    }
+
+    fn admits(&self, stored: &StoredMessage) -> bool {
+        self.after.is_none_or(|after| stored.created_at >= after)
+            && self.before.is_none_or(|before| stored.created_at < before)
+    }
+
+    /// Groups of marks, of each of which a hit has one.
+    fn marks(&self, today: Day) -> Vec<Vec<String>> {
+        let mut groups = Vec::new();
+        groups.extend(self.role.map(|role| vec![marks::by_role(role)]));
+        groups.extend(self.tool.as_deref().map(|tool| vec![marks::by_tool(tool)]));
+        if let Some(path) = &self.path {
+            groups.extend(marks::path_parts(path).map(|part| vec![marks::by_path_part(part)]));
+        }
+        groups.extend(self.days(today));
+        groups
+    }
+
+    /// The days of a time that is narrow enough to be listed; a wide one excludes little.
+    fn days(&self, today: Day) -> Option<Vec<String>> {
+        let first = day_of(self.after?);
+        // A clock may be ahead of ours.
+        let last = self.before.map_or(Day(today.0 + 1), day_of);
+        let count = last.0.checked_sub(first.0)?;
+        let listed = (first.0..=last.0).map(|day| marks::by_day(Day(day)));
+        (count < MAX_FILTER_DAYS).then(|| listed.collect())
+    }
+}
+
+fn time(field: &'static str, text: Option<String>) -> Result<Option<UnixMicros>> {
+    let Some(text) = text else { return Ok(None) };
+    match parse_rfc3339(&text) {
+        Some(time) => Ok(Some(time)),
+        None => Err(ServiceError::invalid(
+            field,
+            "must be an RFC 3339 time such as 2026-01-31T12:00:00Z",
+        )),
+    }
+}
+
+impl TermPlan {
+    fn new(question: &Question, text: &str, filter: &Filter, today: Day) -> Self {
+        // A term that nothing has keeps the order.
+        let when = if question.asks_when { marks::TELLS_WHEN } else { "" };
+        let marks = [marks::BEGINS, marks::ASKS, marks::ENDS_ASKING, when].map(str::to_owned);
+        let speakers = question.words.iter().map(|word| marks::by_speaker(word)).collect();
+        let days = bethink_recall::days::named_days(text, today);
+        let most = usize::try_from(MAX_FILTER_DAYS).unwrap_or(0);
+        let days_of = |first: Day, last: Day| {
+            (first.0..=last.0).take(most).map(|day| marks::by_day(Day(day))).collect::<Vec<_>>()
+        };
+        let (days, after) = days.map_or_else(Default::default, |days| {
+            let (first, last) = (*days.start(), *days.end());
+            (days_of(first, last), days_of(Day(last.0 + 1), Day(last.0 + DAYS_AFTER)))
+        });
+        let mut groups = vec![question.terms.clone(), marks.into(), speakers, days, after];
+        groups.extend(filter.marks(today));
+        Self { groups, families: families(question), literal: question.is_keywords }
+    }
+
+    fn rank(&self, found: &TermPlaces, limit: usize) -> Vec<Ranked> {
+        let sessions: Vec<SessionExtent> = found
+            .sessions
+            .iter()
+            .map(|one| SessionExtent {
+                last: u32::try_from(one.indexed.0).unwrap_or(u32::MAX),
+                messages: one.messages,
+                terms: one.terms,
+            })
+            .collect();
+        let mut lists = found.lists.iter().map(|list| list.as_deref());
+        let mut groups =
+            self.groups.iter().map(|group| lists.by_ref().take(group.len()).collect::<Vec<_>>());
+        let terms = groups.next().unwrap_or_default();
+        let mut groups = groups
+            .map(|group| group.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>());
+        let mut next = || groups.next().unwrap_or_default();
+        let [begins, asks, ends_asking, tells_when] = next()[..] else { return Vec::new() };
+        let (speakers, days, days_after) = (next(), next(), next());
+        let filters = groups.collect();
+        let families = found.families.iter().flatten().map(Vec::as_slice).collect();
+        let evidence = Evidence {
+            sessions: &sessions,
+            terms,
+            families,
+            begins,
+            asks,
+            ends_asking,
+            tells_when,
+            speakers,
+            days,
+            days_after,
+            literal: self.literal,
+            filters,
+        };
+        bethink_recall::rank(&evidence, occurrence, &Weights::default(), limit)
+    }
+}
+
+fn families(question: &Question) -> Vec<Family> {
+    let family = |(number, start): &(usize, String)| {
+        let term = question.terms.get(*number)?;
+        let lengths = term.len().saturating_sub(FAMILY_SPREAD)..=term.len() + FAMILY_SPREAD;
+        Some(Family { start: start.clone(), except: term.clone(), lengths })
+    };
+    question.families.iter().filter_map(family).collect()
+}
+
+fn occurrence(posting: &Posting) -> Occurrence {
+    Occurrence {
+        session: posting.session,
+        seq: posting.seq,
+        counts: [0, 1, 2, 3].map(|field| posting.counts.of(field)),
+        length: Posting::length_of(posting.length),
+    }
+}

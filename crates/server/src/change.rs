@@ -1,0 +1,75 @@
+//! A request that changes something: done once for its `Idempotency-Key`, and to its end even when the client hangs up.
+
+use axum::extract::{FromRequest, Request};
+use bethink_daemon::Daemon;
+use bethink_service::ServiceError;
+use bytes::Bytes;
+use http::StatusCode;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
+use crate::body::Sent;
+use crate::idempotency::once;
+use crate::problem::HttpFailure;
+
+/// What was sent, and the daemon that does it.
+#[derive(Debug)]
+pub(crate) struct Change {
+    app: ServerState,
+    sent: Sent,
+}
+
+impl FromRequest<ServerState> for Change {
+    type Rejection = HttpFailure;
+
+    async fn from_request(request: Request, app: &ServerState) -> Result<Self, HttpFailure> {
+        Ok(Self { app: app.clone(), sent: Sent::from_request(request, app).await? })
+    }
+}
+
+impl Change {
+    pub(crate) fn text(&self) -> Result<Bytes, HttpFailure> {
+        self.sent.text()
+    }
+
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, HttpFailure> {
+        self.sent.json()
+    }
+
+    pub(crate) fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, HttpFailure> {
+        self.sent.json_or_default()
+    }
+
+    /// Answers with what came of it.
+    pub(crate) async fn done<T, F>(self, work: impl FnOnce(Daemon) -> F) -> Reply
+    where
+        T: Serialize,
+        F: Future<Output = Result<T, ServiceError>> + Send + 'static,
+    {
+        self.done_as(StatusCode::OK, work).await
+    }
+
+    pub(crate) async fn done_as<T, F>(
+        self,
+        status: StatusCode,
+        work: impl FnOnce(Daemon) -> F,
+    ) -> Reply
+    where
+        T: Serialize,
+        F: Future<Output = Result<T, ServiceError>> + Send + 'static,
+    {
+        // On the heap: a handler holds several layers of it.
+        let work = Box::pin(work(self.app.daemon.clone()));
+        once(&self.app, self.sent.key, async move { HttpAnswer::with(status, &work.await?) }).await
+    }
+
+    /// Where the answer is no JSON of a value.
+    pub(crate) async fn answered<F>(self, work: impl FnOnce(Daemon) -> F) -> Reply
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        once(&self.app, self.sent.key, Box::pin(work(self.app.daemon.clone()))).await
+    }
+}

@@ -1,0 +1,53 @@
+//! Files that are Markdown on the wire: notes and topics.
+
+use axum::body::Body;
+use bethink_service::ServiceError;
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, ETAG, HeaderValue};
+use http::request::Parts;
+
+use crate::app::ServerState;
+use crate::body::read;
+use crate::problem::{HttpFailure, ProblemSort};
+
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
+/// Any text of at most `limit` bytes; JSON or a form is a mistake. `smaller` tells what to do about one that is larger.
+pub(crate) async fn text(
+    body: Body,
+    parts: &Parts,
+    limit: u64,
+    smaller: &'static str,
+) -> Result<String, HttpFailure> {
+    if let Some(value) = parts.headers.get(CONTENT_TYPE) {
+        let kind = value.to_str().unwrap_or("unreadable").trim().to_ascii_lowercase();
+        if !kind.starts_with("text/") {
+            let detail = format!("the body is {kind:?}; this route takes text/markdown");
+            return Err(HttpFailure::new(ProblemSort::UnsupportedMediaType, detail));
+        }
+    }
+    let body = read(body, &parts.headers, limit, smaller).await?;
+    String::from_utf8(body.into()).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        HttpFailure::new(
+            ProblemSort::InvalidUtf8,
+            format!("the byte at offset {at} of the body is not UTF-8"),
+        )
+    })
+}
+
+/// The headers of a text with this tag, as a header has it.
+pub(crate) fn headers(etag: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(MARKDOWN));
+    headers.extend(HeaderValue::from_str(etag).map(|tag| (ETAG, tag)));
+    headers
+}
+
+/// To its end even when the client hangs up: half an edit is none.
+pub(crate) async fn written<T: Send + 'static>(
+    app: &ServerState,
+    work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
+) -> Result<T, HttpFailure> {
+    Ok(app.tasks.spawn(work).await.map_err(|error| HttpFailure::internal(&error))??)
+}

@@ -1,0 +1,88 @@
+//! Ids and words in the path, typed, with errors that name them.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequestParts, RawPathParams};
+use bethink_transcript::SessionId;
+use http::request::Parts;
+
+use crate::problem::{HttpFailure, ProblemSort};
+
+/// `/v1/sessions/{id}/…`
+pub(crate) type SessionPath = Id<SessionId>;
+
+/// `{id}` of a session, a job or a proposal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Id<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for Id<T> {
+    type Rejection = HttpFailure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpFailure> {
+        Ok(Self(id("id", segment(&segments(parts, state).await?, "id"))?))
+    }
+}
+
+/// `/v1/sessions/{id}/compactions/{cid}/…`, or `…/collapses/{cid}/…`
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OfSession<T>(pub(crate) SessionId, pub(crate) T);
+
+impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for OfSession<T> {
+    type Rejection = HttpFailure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpFailure> {
+        let segments = segments(parts, state).await?;
+        Ok(Self(id("id", segment(&segments, "id"))?, id("cid", segment(&segments, "cid"))?))
+    }
+}
+
+/// `/v1/memories/{scope}/{name}/…`
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryPath(pub(crate) String, pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for MemoryPath {
+    type Rejection = HttpFailure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpFailure> {
+        let segments = segments(parts, state).await?;
+        let text = |name| segment(&segments, name).to_owned();
+        Ok(Self(text("scope"), text("name")))
+    }
+}
+
+pub(crate) async fn segments<S: Send + Sync>(
+    parts: &mut Parts,
+    state: &S,
+) -> Result<RawPathParams, HttpFailure> {
+    RawPathParams::from_request_parts(parts, state)
+        .await
+        .map_err(|error| HttpFailure::new(ProblemSort::NotFound, error.to_string()))
+}
+
+pub(crate) fn segment<'a>(segments: &'a RawPathParams, name: &str) -> &'a str {
+    segments.iter().find(|(key, _)| *key == name).map_or("", |(_, value)| value)
+}
+
+fn id<T: FromStr>(name: &'static str, text: &str) -> Result<T, HttpFailure> {
+    text.parse().map_err(|_| {
+        let shown: String = text.chars().take(64).collect();
+        let detail = format!("{shown:?} is not an id; ids are UUIDs");
+        HttpFailure::new(ProblemSort::NotFound, detail).at(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn ids_are_uuids() {
+        assert!(id::<Uuid>("id", "0192d3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d").is_ok());
+        for text in ["", "7", "../etc", &"a".repeat(10_000)] {
+            let problem = id::<SessionId>("cid", text).unwrap_err().problem().clone();
+            assert_eq!((problem.status, problem.field.as_deref()), (404, Some("cid")));
+            assert!(problem.detail.len() < 200);
+        }
+    }
+}

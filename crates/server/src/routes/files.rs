@@ -1,0 +1,88 @@
+//! Session files in and out.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use bethink_api as api;
+use bethink_service::ServiceError;
+use bethink_transfer::Export;
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+
+use crate::answer::{HttpAnswer, Reply};
+use crate::app::ServerState;
+use crate::body::{check_text, is_json, object, read};
+use crate::idempotency::{key, once, with_fingerprint};
+use crate::path::{Id, SessionPath};
+use crate::problem::HttpFailure;
+
+const SMALLER_FILES: &str =
+    "import the file from its path on disk, or raise the limit in the [daemon] section";
+const JSONL: &str = "application/x-ndjson";
+
+/// Import a session file: JSONL as the body, or `{"path": …}` as `application/json`.
+#[utoipa::path(
+    post, path = "/v1/import", tag = "files",
+    request_body(content(
+        (api::ImportRequest = "application/json"),
+        (String = "application/x-ndjson"),
+    )),
+    responses((status = 202, description = "The job that imports", body = api::Job))
+)]
+pub(crate) async fn import(State(app): State<ServerState>, request: Request) -> Reply {
+    let (parts, body) = request.into_parts();
+    let key = key(&parts.headers)?;
+    let by_path = is_json(&parts.headers);
+    let limit = if by_path { app.limits.body_bytes } else { app.limits.import_bytes };
+    let body = read(body, &parts.headers, limit, SMALLER_FILES).await?;
+    let key = key.map(|key| with_fingerprint(key, &parts, &body));
+    let daemon = app.daemon.clone();
+    if by_path {
+        check_text(&body, app.limits.depth)?;
+        let request: api::ImportRequest = object(&body)?;
+        return once(&app, key, async move { job(&daemon.transfer.import_path(request).await?) })
+            .await;
+    }
+    if body.is_empty() {
+        return Err(HttpFailure::field(
+            "body",
+            "the body is empty; send the lines of a session file",
+        ));
+    }
+    once(&app, key, async move { job(&daemon.transfer.import_body(body).await?) }).await
+}
+
+fn job(job: &api::Job) -> Reply {
+    HttpAnswer::with(StatusCode::ACCEPTED, job)
+}
+
+/// The session as a session file; what was imported comes back line for line.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/export", tag = "files",
+    params(("id" = uuid::Uuid, Path)),
+    responses((status = 200, body = String, content_type = "application/x-ndjson"))
+)]
+pub(crate) async fn export(
+    State(app): State<ServerState>,
+    Id(id): SessionPath,
+) -> Result<Response, HttpFailure> {
+    let lines = lines(app.daemon.transfer.export(id).await?);
+    Ok(([(CONTENT_TYPE, JSONL)], Body::from_stream(lines)).into_response())
+}
+
+/// Ends at the first refusal: the connection breaks off, so that no client takes half a file for a
+/// whole one.
+fn lines(export: Export) -> impl Stream<Item = Result<Bytes, ServiceError>> {
+    stream::unfold(Some(export), |export| async move {
+        let mut export = export?;
+        match export.next().await? {
+            Ok(lines) => Some((Ok(lines), Some(export))),
+            Err(refusal) => {
+                tracing::error!(%refusal, "an export broke off");
+                Some((Err(refusal), None))
+            }
+        }
+    })
+}

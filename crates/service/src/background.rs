@@ -1,0 +1,55 @@
+//! Work that nobody waits for, on a thread of low priority.
+
+use crate::{Result, ServiceError};
+
+/// Runs `work` beside appends and prompts, with what they leave of the processor.
+pub async fn at_low_priority<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let (done, answer) = tokio::sync::oneshot::channel();
+    // A thread of its own: a lowered priority cannot be raised again.
+    std::thread::Builder::new()
+        .name("background".to_owned())
+        .spawn(move || {
+            lower_thread_priority();
+            // Whoever asked may be gone.
+            drop(done.send(work()));
+        })
+        .map_err(ServiceError::internal)?;
+    answer.await.map_err(|_| ServiceError::internal("the work ended before its answer"))
+}
+
+/// Linux keeps priorities by thread; elsewhere this would slow the whole daemon.
+#[cfg(target_os = "linux")]
+fn lower_thread_priority() {
+    const NICE: i32 = 10;
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+        tracing::debug!(%error, "could not lower the priority of background work");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lower_thread_priority() {}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn background_work_answers_and_a_panic_is_an_error() {
+        assert_eq!(at_low_priority(|| 2 + 2).await.unwrap(), 4);
+        #[allow(clippy::panic, reason = "what the test is about")]
+        let ended = at_low_priority(|| -> u8 { panic!("the work fails") }).await;
+        assert!(ended.is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn background_work_has_low_priority_and_others_do_not() {
+        let nice = || rustix::process::getpriority_process(None).unwrap();
+        let before = nice();
+        assert_eq!(at_low_priority(nice).await.unwrap(), 10.max(before));
+        assert_eq!(nice(), before);
+    }
+}

@@ -1,0 +1,28 @@
+//! The clock, injected: tests hand in their own.
+
+use bethink_transcript::UnixMicros;
+
+/// Tells the time. Boot chooses which clock.
+pub trait Clock: Send + Sync + std::fmt::Debug {
+    fn now(&self) -> UnixMicros;
+}
+
+/// The system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> UnixMicros {
+        UnixMicros(jiff::Timestamp::now().as_microsecond())
+    }
+}
+
+/// RFC 3339 of a stored time.
+pub fn rfc3339(at: UnixMicros) -> String {
+    jiff::Timestamp::from_microsecond(at.0).map_or_else(|_| String::new(), |t| t.to_string())
+}
+
+/// A stored time of RFC 3339.
+pub fn parse_rfc3339(text: &str) -> Option<UnixMicros> {
+    text.parse::<jiff::Timestamp>().ok().map(|t| UnixMicros(t.as_microsecond()))
+}

@@ -1,0 +1,145 @@
+//! The handle that every service holds.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use bethink_config::Settings;
+use bethink_store::{Receipt, Store};
+use bethink_transcript::UnixMicros;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::Clock;
+use crate::error::{ErrorKind, Result, ServiceError};
+use crate::hub::EventHub;
+use crate::jobs::JobQueue;
+
+/// An `Idempotency-Key` and the fingerprint of the request it came with.
+#[derive(Clone, Debug)]
+pub struct IdempotencyKey {
+    pub key: String,
+    pub fingerprint: String,
+}
+
+impl From<IdempotencyKey> for Receipt {
+    fn from(key: IdempotencyKey) -> Self {
+        Self { key: key.key, fingerprint: key.fingerprint }
+    }
+}
+
+/// What a daemon is made of before it has services.
+#[derive(Debug)]
+pub struct ServiceParts {
+    pub settings: Settings,
+    pub clock: Arc<dyn Clock>,
+    pub store: Arc<dyn Store>,
+}
+
+/// What all services share; clones are of one daemon.
+#[derive(Clone)]
+pub struct ServiceContext {
+    shared: Arc<ContextInner>,
+}
+
+struct ContextInner {
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+    store: Arc<dyn Store>,
+    hub: EventHub,
+    jobs: JobQueue,
+    tracker: TaskTracker,
+    /// No model is asked any more.
+    closing: CancellationToken,
+    stop: CancellationToken,
+}
+
+impl std::fmt::Debug for ServiceContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let home = &self.shared.settings.home;
+        f.debug_struct("ServiceContext").field("home", home).finish_non_exhaustive()
+    }
+}
+
+impl ServiceContext {
+    pub fn new(parts: ServiceParts) -> Self {
+        let ServiceParts { settings, clock, store } = parts;
+        let stop = CancellationToken::new();
+        let hub = EventHub::new(clock.now().0, stop.clone());
+        let jobs = JobQueue::new(Arc::clone(&store), Arc::clone(&clock));
+        let (tracker, closing) = (TaskTracker::new(), CancellationToken::new());
+        let shared = ContextInner { settings, clock, store, hub, jobs, tracker, closing, stop };
+        Self { shared: Arc::new(shared) }
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    pub fn now(&self) -> UnixMicros {
+        self.shared.clock.now()
+    }
+
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared.clock
+    }
+
+    pub fn store(&self) -> &dyn Store {
+        &*self.shared.store
+    }
+
+    pub fn store_handle(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.shared.store)
+    }
+
+    pub fn hub(&self) -> &EventHub {
+        &self.shared.hub
+    }
+
+    pub fn jobs(&self) -> &JobQueue {
+        &self.shared.jobs
+    }
+
+    /// Cancelled when no model is to be asked any more: whoever waits for one goes on without.
+    pub fn closing(&self) -> &CancellationToken {
+        &self.shared.closing
+    }
+
+    /// Cancelled when the daemon stops.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.shared.stop
+    }
+
+    /// Runs beside the requests; shutdown waits for it. A caller that goes away does not end it.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.shared.tracker.spawn(work)
+    }
+
+    /// Ends what runs beside the requests, and waits for it.
+    pub async fn stop(&self) {
+        self.shared.closing.cancel();
+        self.shared.stop.cancel();
+        self.shared.tracker.close();
+        self.shared.tracker.wait().await;
+    }
+
+    /// The answer that was given under this key, if there was one.
+    pub async fn kept_answer(&self, key: &IdempotencyKey) -> Result<Option<String>> {
+        match self.store().receipt(key.key.clone()).await? {
+            None => Ok(None),
+            Some(kept) if kept.fingerprint == key.fingerprint => Ok(Some(kept.answer)),
+            Some(_) => Err(ServiceError::new(
+                ErrorKind::KeyReused,
+                "this Idempotency-Key came with another request",
+            )
+            .hint("use a new key for a new request")),
+        }
+    }
+
+    pub async fn keep_answer(&self, key: IdempotencyKey, answer: String) -> Result<()> {
+        Ok(self.store().put_receipt(key.into(), answer, self.now()).await?)
+    }
+}

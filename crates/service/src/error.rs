@@ -1,0 +1,121 @@
+//! Why a service could not do what it was asked, in terms a caller can act on.
+
+use std::fmt;
+
+use bethink_api::{BothVersions, ContextReport};
+use serde::Serialize;
+
+pub type Result<T> = std::result::Result<T, ServiceError>;
+
+/// The kinds of error; the server chooses a status for each, in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The request breaks a rule; `field` says where.
+    Invalid,
+    NotFound,
+    /// Another state of things than the request assumes.
+    Conflict,
+    /// An `If-Match` that no longer holds.
+    Stale,
+    /// The same `Idempotency-Key` came with another request.
+    KeyReused,
+    TooLarge,
+    /// The window is full of what no reduction may touch.
+    ContextOverflow,
+    /// Nothing to compact, or no compaction would help.
+    NotCompactable,
+    StorageFull,
+    ReadOnly,
+    ShuttingDown,
+    /// Another machine did not answer, or not to us.
+    Unreachable,
+    /// A fault of ours.
+    Internal,
+}
+
+/// The stable word for it.
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// What failed, where, what is allowed, and what to do.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{detail}")]
+pub struct ServiceError {
+    pub kind: ErrorKind,
+    pub detail: String,
+    pub field: Option<String>,
+    pub limit: Option<u64>,
+    pub actual: Option<u64>,
+    pub hint: Option<String>,
+    pub context: Option<Box<ContextReport>>,
+    pub versions: Option<Box<BothVersions>>,
+}
+
+impl ServiceError {
+    pub fn new(kind: ErrorKind, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            detail: detail.into(),
+            field: None,
+            limit: None,
+            actual: None,
+            hint: None,
+            context: None,
+            versions: None,
+        }
+    }
+
+    pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), ..Self::new(ErrorKind::Invalid, detail) }
+    }
+
+    /// A fault of ours: the cause is logged, the caller learns that it is not theirs.
+    pub fn internal(cause: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Internal, cause.to_string())
+    }
+
+    pub fn bounded(mut self, limit: u64, actual: u64) -> Self {
+        self.limit = Some(limit);
+        self.actual = Some(actual);
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// What a store answered to a write that came with an `Idempotency-Key`.
+pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
+    match error {
+        bethink_store::StoreError::Conflict(detail) => {
+            ServiceError::new(ErrorKind::KeyReused, detail)
+                .hint("use a new Idempotency-Key for a new request")
+        }
+        other => other.into(),
+    }
+}
+
+impl From<bethink_store::StoreError> for ServiceError {
+    fn from(error: bethink_store::StoreError) -> Self {
+        use bethink_store::StoreError as E;
+        let detail = error.to_string();
+        match error {
+            E::NotFound { .. } => Self::new(ErrorKind::NotFound, detail),
+            E::Conflict(_) => Self::new(ErrorKind::Conflict, detail),
+            E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads go on")
+                .hint("free some space; writes work again at once"),
+            E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
+                .hint("check the permissions of bethink's home"),
+            E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
+            E::Damaged(_) | E::Newer { .. } | E::Failed(_) => {
+                Self::new(ErrorKind::Internal, detail)
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The event hub: what happens, told to those who follow one session or all of them.
+//!
+//! An id of a session's stream is `<boot>-<number>-<seq>`; one of the stream of all is `<boot>-all-<number>`, numbered
+//! from 1. Missed events come from a ring of the newest. Past the ring, a session's reader is told from history (by
+//! the sessions' service), and a reader of all is told to read again what it shows.
+
+mod all;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bethink_transcript::{Seq, SessionId};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use crate::event::Event;
+
+pub use all::AllEvents;
+
+/// Events kept for those who come back.
+const RING: usize = 256;
+/// Sessions whose events are kept; the one that was quiet longest goes first.
+const TOPICS: usize = 256;
+
+/// One server-sent event.
+#[derive(Clone, Debug)]
+pub struct StreamEvent {
+    pub id: String,
+    /// Of [`Event::kind`].
+    pub kind: &'static str,
+    /// JSON, one line.
+    pub data: String,
+}
+
+impl StreamEvent {
+    pub fn new(id: String, event: &Event) -> Self {
+        let data = serde_json::Value::Object(event.data()).to_string();
+        Self { id, kind: event.kind(), data }
+    }
+}
+
+/// The live events of one session, and what of the missed ones the ring still had.
+#[derive(Debug)]
+pub struct SessionSubscription {
+    pub missed: VecDeque<StreamEvent>,
+    pub live: broadcast::Receiver<StreamEvent>,
+    /// The ring had not all that was missed.
+    pub behind: bool,
+    pub stop: CancellationToken,
+}
+
+/// Numbered events: each is sent to those who listen, and the newest are kept for those who come back.
+#[derive(Debug)]
+struct Ring {
+    /// Number of the next event.
+    next: u64,
+    most: usize,
+    kept: VecDeque<(u64, StreamEvent)>,
+    live: broadcast::Sender<StreamEvent>,
+}
+
+impl Ring {
+    fn new(first: u64, most: usize) -> Self {
+        Self { next: first, most, kept: VecDeque::new(), live: broadcast::channel(most).0 }
+    }
+
+    fn push(&mut self, event: impl FnOnce(u64) -> StreamEvent) {
+        let event = event(self.next);
+        self.kept.push_back((self.next, event.clone()));
+        self.next += 1;
+        if self.kept.len() > self.most {
+            self.kept.pop_front();
+        }
+        // Nobody listening is no error.
+        drop(self.live.send(event));
+    }
+
+    /// What came after an event; `None` where not all of it is kept.
+    fn after(&self, last: u64) -> Option<VecDeque<StreamEvent>> {
+        let oldest = self.kept.front().map_or(self.next, |(number, _)| *number);
+        let newer = self.kept.iter().filter(|(number, _)| *number > last);
+        (last.saturating_add(1) >= oldest).then(|| newer.map(|(_, event)| event.clone()).collect())
+    }
+}
+
+#[derive(Debug)]
+struct TopicRing {
+    ring: Ring,
+    touched: u64,
+}
+
+/// All topics of this run.
+#[derive(Debug)]
+pub struct EventHub {
+    boot: i64,
+    topics: Mutex<(u64, HashMap<SessionId, TopicRing>)>,
+    all: all::AllTopics,
+    stop: CancellationToken,
+}
+
+impl EventHub {
+    pub(crate) fn new(boot: i64, stop: CancellationToken) -> Self {
+        Self { boot, topics: Mutex::default(), all: all::AllTopics::default(), stop }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (u64, HashMap<SessionId, TopicRing>)> {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who follow the session, and those who follow all. `seq` is the newest message that the event
+    /// speaks of; zero where it speaks of none.
+    pub fn publish(&self, session: SessionId, seq: Seq, event: &Event) {
+        self.announce(Some(session), event);
+        self.publish_in_session(session, seq, event);
+    }
+
+    /// Tells those who follow the session alone: what concerns several sessions is announced once.
+    pub fn publish_in_session(&self, session: SessionId, seq: Seq, event: &Event) {
+        let mut topics = self.lock();
+        topic(&mut topics, session)
+            .ring
+            .push(|number| StreamEvent::new(format!("{}-{number}-{seq}", self.boot), event));
+    }
+
+    pub fn forget(&self, session: SessionId) {
+        self.lock().1.remove(&session);
+    }
+
+    /// `last` is the boot and number of the last event that the reader has.
+    pub fn subscribe(&self, session: SessionId, last: Option<(i64, u64)>) -> SessionSubscription {
+        let mut topics = self.lock();
+        let ring = &topic(&mut topics, session).ring;
+        let live = ring.live.subscribe();
+        let (missed, behind) = match last {
+            None => (VecDeque::new(), false),
+            Some((boot, last)) => match ring.after(last).filter(|_| boot == self.boot) {
+                Some(missed) => (missed, false),
+                None => (VecDeque::new(), true),
+            },
+        };
+        SessionSubscription { missed, live, behind, stop: self.stop.clone() }
+    }
+}
+
+fn topic(topics: &mut (u64, HashMap<SessionId, TopicRing>), session: SessionId) -> &mut TopicRing {
+    let (clock, map) = topics;
+    *clock += 1;
+    if map.len() >= TOPICS && !map.contains_key(&session) {
+        let quiet = map
+            .iter()
+            .filter(|(_, t)| t.ring.live.receiver_count() == 0)
+            .min_by_key(|(_, t)| t.touched);
+        if let Some(id) = quiet.map(|(id, _)| *id) {
+            map.remove(&id);
+        }
+    }
+    let topic =
+        map.entry(session).or_insert_with(|| TopicRing { ring: Ring::new(0, RING), touched: 0 });
+    topic.touched = *clock;
+    topic
+}

@@ -1,0 +1,209 @@
+//! What happens in all sessions, as one stream.
+//!
+//! An id is `<boot>-all-<number>`, numbered from 1. Missed events come from a ring; there is no history behind it, so who missed
+//! more is told to read what it shows again.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bethink_transcript::SessionId;
+use serde_json::Value;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use super::{EventHub, Ring, StreamEvent};
+use crate::error::{Result, ServiceError};
+use crate::event::Event;
+
+/// Events kept for those who come back: some minutes of several busy sessions.
+const KEPT: usize = 2_048;
+
+#[derive(Debug)]
+pub(super) struct AllTopics(Mutex<Ring>);
+
+impl Default for AllTopics {
+    fn default() -> Self {
+        Self(Mutex::new(Ring::new(1, KEPT)))
+    }
+}
+
+impl AllTopics {
+    fn lock(&self) -> MutexGuard<'_, Ring> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Events of all sessions, missed ones first.
+#[derive(Debug)]
+pub struct AllEvents {
+    missed: VecDeque<StreamEvent>,
+    live: broadcast::Receiver<StreamEvent>,
+    stop: CancellationToken,
+    boot: i64,
+}
+
+impl AllEvents {
+    /// `None` when the daemon stops.
+    pub async fn next(&mut self) -> Option<StreamEvent> {
+        if let Some(event) = self.missed.pop_front() {
+            return Some(event);
+        }
+        let event = tokio::select! {
+            () = self.stop.cancelled() => return None,
+            event = self.live.recv() => event,
+        };
+        match event {
+            Ok(event) => Some(event),
+            Err(broadcast::error::RecvError::Lagged(_)) => Some(reset(self.boot, 0)),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+}
+
+impl EventHub {
+    /// Tells those who listen to everything; its session is added to the data.
+    pub fn announce(&self, session: Option<SessionId>, event: &Event) {
+        let mut data = event.data();
+        data.insert("session_id".to_owned(), session.map(|id| id.to_string()).into());
+        let data = Value::Object(data).to_string();
+        self.all.lock().push(|number| StreamEvent {
+            id: format!("{}-all-{number}", self.boot),
+            kind: event.kind(),
+            data,
+        });
+    }
+
+    /// Events of all sessions: those after an id that was handed out, or from now on.
+    pub fn all_events(&self, last_event_id: Option<&str>) -> Result<AllEvents> {
+        let last = match last_event_id {
+            None | Some("") => None,
+            Some(text) => Some(last_id(text).ok_or_else(|| {
+                ServiceError::invalid("Last-Event-ID", "not an id that this stream hands out")
+                    .hint("leave the header out to hear only what is new")
+            })?),
+        };
+        Ok(self.follow_all(last))
+    }
+
+    /// A session was `created`, `changed` or `deleted`; told to those who follow all.
+    pub fn announce_session(&self, session: SessionId, change: &'static str) {
+        self.announce(Some(session), &Event::Session { change });
+    }
+
+    fn follow_all(&self, last: Option<(i64, u64)>) -> AllEvents {
+        let told = self.all.lock();
+        let missed = match last {
+            None => VecDeque::new(),
+            Some((boot, number)) => {
+                let known = boot == self.boot && number < told.next;
+                told.after(number)
+                    .filter(|_| known)
+                    .unwrap_or_else(|| VecDeque::from([reset(self.boot, told.next - 1)]))
+            }
+        };
+        let live = told.live.subscribe();
+        AllEvents { missed, live, stop: self.stop.clone(), boot: self.boot }
+    }
+}
+
+/// Too much was missed. `newest` is the last event before it; 0 where that is not known.
+fn reset(boot: i64, newest: u64) -> StreamEvent {
+    let data = serde_json::json!({ "session_id": null }).to_string();
+    StreamEvent { id: format!("{boot}-all-{newest}"), kind: "reset", data }
+}
+
+/// Run and number.
+fn last_id(text: &str) -> Option<(i64, u64)> {
+    let (boot, number) = text.split_once("-all-")?;
+    // A number is counted on.
+    let number = number.parse().ok().filter(|number| *number < u64::MAX)?;
+    Some((boot.parse().ok()?, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bethink_transcript::Seq;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    fn hub() -> EventHub {
+        EventHub::new(7, CancellationToken::new())
+    }
+
+    fn tell(hub: &EventHub, number: usize) {
+        hub.announce(None, &Event::Todos { items: number });
+    }
+
+    async fn numbers(events: &mut AllEvents, count: usize) -> Vec<String> {
+        let mut seen = Vec::new();
+        for _ in 0..count {
+            let event = events.next().await.unwrap();
+            let data: Value = serde_json::from_str(&event.data).unwrap();
+            seen.push(format!("{} {}", event.kind, data["items"]));
+        }
+        seen
+    }
+
+    #[tokio::test]
+    async fn who_comes_back_hears_what_it_missed() {
+        let hub = hub();
+        (0..3).for_each(|n| tell(&hub, n));
+        let mut events = hub.follow_all(last_id("7-all-1"));
+        tell(&hub, 3);
+        assert_eq!(numbers(&mut events, 3).await, ["todos 1", "todos 2", "todos 3"]);
+        let mut all = hub.follow_all(last_id("7-all-0"));
+        assert_eq!(numbers(&mut all, 4).await, ["todos 0", "todos 1", "todos 2", "todos 3"]);
+        let mut fresh = hub.follow_all(None);
+        tell(&hub, 4);
+        assert_eq!(numbers(&mut fresh, 1).await, ["todos 4"]);
+    }
+
+    #[tokio::test]
+    async fn who_missed_too_much_starts_again() {
+        for lost in ["7-all-0", "7-all-1", "6-all-2000", "7-all-99999999"] {
+            let hub = hub();
+            (0..KEPT + 2).for_each(|n| tell(&hub, n));
+            let mut events = hub.follow_all(Some(last_id(lost).unwrap()));
+            let first = events.next().await.unwrap();
+            assert_eq!((first.kind, first.id.as_str()), ("reset", "7-all-2050"), "{lost}");
+            tell(&hub, 9);
+            assert_eq!(events.next().await.unwrap().kind, "todos");
+            let again = hub.follow_all(last_id(&first.id));
+            assert_eq!(
+                again.missed.front().map(|event| event.kind),
+                Some("todos"),
+                "goes on after it"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_is_told_to_start_again() {
+        let hub = hub();
+        let mut events = hub.follow_all(None);
+        (0..KEPT + 10).for_each(|n| tell(&hub, n));
+        assert_eq!(events.next().await.unwrap().kind, "reset");
+        assert_eq!(events.next().await.unwrap().kind, "todos");
+    }
+
+    #[test]
+    fn each_event_names_its_session() {
+        let hub = hub();
+        let session = SessionId(Uuid::from_u128(5));
+        hub.publish(session, Seq(3), &Event::Todos { items: 3 });
+        hub.announce(None, &Event::Reset {});
+        let told = hub.all.lock();
+        let data: Vec<Value> =
+            told.kept.iter().map(|(_, e)| serde_json::from_str(&e.data).unwrap()).collect();
+        assert_eq!(data[0], json!({ "items": 3, "session_id": session.to_string() }));
+        assert_eq!(data[1], json!({ "session_id": null }));
+    }
+
+    #[test]
+    fn ids_of_elsewhere_are_refused() {
+        for id in ["7-1-3", "x-all-1", "7-all-", "7-all-x", "all", "7-all-18446744073709551615"] {
+            assert_eq!(last_id(id), None, "{id}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The queue of work after the answer: rows in the store, leased and done one at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bethink_api as api;
+use bethink_store::{JobRecord, NewJob, Store};
+use bethink_transcript::{JobId, SessionId};
+use serde_json::Value;
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::clock::{Clock, rfc3339};
+use crate::error::{Result, ServiceError};
+use crate::page::page_limit;
+
+/// Where services leave work; the runner takes it up.
+#[derive(Debug)]
+pub struct JobQueue {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    wake: Notify,
+    /// Appends since the start: while it grows, the daemon is busy.
+    activity: AtomicU64,
+}
+
+impl JobQueue {
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock, wake: Notify::new(), activity: AtomicU64::new(0) }
+    }
+
+    pub async fn job(&self, id: JobId) -> Result<api::Job> {
+        Ok(shown(&self.store.job(id).await?))
+    }
+
+    /// The newest jobs, at most so many, whoever wanted them.
+    pub async fn jobs(&self, limit: Option<usize>) -> Result<api::Jobs> {
+        let jobs = self.store.jobs(page_limit(limit)?).await?;
+        Ok(api::Jobs { jobs: jobs.iter().map(shown).collect() })
+    }
+
+    /// Work that somebody asked for; the worker begins at once.
+    pub async fn enqueue(
+        &self,
+        id: JobId,
+        kind: &str,
+        session: Option<SessionId>,
+        payload: &Value,
+    ) -> Result<api::Job> {
+        self.store.enqueue(self.new_job(id, kind, session, payload, false)).await?;
+        self.wake();
+        self.job(id).await
+    }
+
+    /// Work that nobody waits for, which lets all other work go first. The caller wakes the worker.
+    pub async fn enqueue_background(
+        &self,
+        kind: &str,
+        session: Option<SessionId>,
+        payload: &Value,
+    ) -> Result<JobId> {
+        let id = new_job_id();
+        self.store.enqueue(self.new_job(id, kind, session, payload, true)).await?;
+        Ok(id)
+    }
+
+    fn new_job(
+        &self,
+        id: JobId,
+        kind: &str,
+        session: Option<SessionId>,
+        payload: &Value,
+        background: bool,
+    ) -> NewJob {
+        let (kind, payload) = (kind.to_owned(), payload.to_string());
+        NewJob { id, kind, session, payload, background, created_at: self.clock.now() }
+    }
+
+    /// Wakes the worker: there is something to do.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    pub(crate) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+
+    /// An append happened: background work waits until there was none for a while.
+    pub fn note_activity(&self) {
+        self.activity.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn activity(&self) -> u64 {
+        self.activity.load(Ordering::Relaxed)
+    }
+}
+
+pub fn new_job_id() -> JobId {
+    JobId(Uuid::now_v7())
+}
+
+pub fn job_payload(job: &JobRecord) -> Result<Value> {
+    serde_json::from_str(&job.payload).map_err(ServiceError::internal)
+}
+
+fn shown(job: &JobRecord) -> api::Job {
+    api::Job {
+        id: job.id.0,
+        kind: job.kind.clone(),
+        state: job.state,
+        progress: api::JobProgress {
+            done: job.progress.done,
+            total: job.progress.total,
+            unit: job.progress.unit.clone(),
+        },
+        result: job.result.as_ref().and_then(|r| serde_json::from_str(r).ok()),
+        error: job.error.clone(),
+        created_at: rfc3339(job.created_at),
+        updated_at: rfc3339(job.updated_at),
+    }
+}

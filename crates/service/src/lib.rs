@@ -1,0 +1,31 @@
+//! What every service is given: settings, the clock, the store, the event hub, and the queue of background jobs.
+//!
+//! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate knows no
+//! service: a job is known by the [`JobHandler`] that was registered for its kind, and what happened by the closed
+//! set [`Event`].
+//!
+//! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`].
+
+mod background;
+mod clock;
+mod context;
+mod error;
+mod event;
+mod hub;
+mod jobs;
+mod locked;
+mod page;
+mod runner;
+mod stored;
+
+pub use background::at_low_priority;
+pub use clock::{Clock, SystemClock, parse_rfc3339, rfc3339};
+pub use context::{IdempotencyKey, ServiceContext, ServiceParts};
+pub use error::{ErrorKind, Result, ServiceError, key_reused};
+pub use event::{Event, ModelStep, RecalledTopic};
+pub use hub::{AllEvents, EventHub, SessionSubscription, StreamEvent};
+pub use jobs::{JobQueue, job_payload, new_job_id};
+pub use locked::locked;
+pub use page::{MAX_PAGE, page_limit};
+pub use runner::{JobHandler, JobOutput, JobRun, JobRunner, JobStart};
+pub use stored::{READ_BATCH, parse_stored};

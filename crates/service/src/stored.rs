@@ -1,0 +1,18 @@
+//! Stored messages, parsed.
+
+use bethink_store::StoredMessage;
+use bethink_transcript::message::MessageSource;
+use bethink_transcript::{Message, MessageMeta};
+
+use crate::{Result, ServiceError};
+
+/// Messages read from the store at a time, so that a long session is not held twice.
+pub const READ_BATCH: usize = 500;
+
+/// A message as the store keeps it, parsed.
+pub fn parse_stored(stored: StoredMessage) -> Result<Message> {
+    let meta = MessageMeta { seq: stored.seq, id: stored.id, created_at: stored.created_at };
+    let source = if stored.recorded { MessageSource::Provider } else { MessageSource::Client };
+    Message::parse(meta, stored.raw, source)
+        .map_err(|e| ServiceError::internal(format!("message {} is not readable: {e}", stored.seq)))
+}

@@ -1,0 +1,75 @@
+//! What the sections draw on, and how they word it.
+
+use bethink_facts::Facts;
+use bethink_facts::rows::mark;
+use bethink_transcript::Seq;
+use bethink_transcript::text::shorten;
+
+use super::turns::{self, NotesTurn};
+use crate::draft::{NotesRequest, NotesRow, one_line};
+
+pub(super) struct NotesContext<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) title: Option<&'a str>,
+    pub(super) project_dir: &'a str,
+    pub(super) turns: Vec<NotesTurn<'a>>,
+}
+
+impl<'a> NotesContext<'a> {
+    pub(super) fn new(request: &NotesRequest<'a>) -> Self {
+        Self {
+            facts: request.facts,
+            title: request.title,
+            project_dir: request.project_dir.trim_end_matches('/'),
+            turns: turns::of(request.facts),
+        }
+    }
+
+    /// From 0 for the beginning of the session to 100 for now.
+    pub(super) fn recency(&self, seq: Seq) -> u32 {
+        let now = self.facts.through().0.max(1);
+        u32::try_from(seq.0.min(now) * 100 / now).unwrap_or(100)
+    }
+
+    /// A path as the project's people say it.
+    pub(super) fn path<'p>(&self, path: &'p str) -> &'p str {
+        let below = path.strip_prefix(self.project_dir).and_then(|rest| rest.strip_prefix('/'));
+        below.filter(|rest| !rest.is_empty()).unwrap_or(path)
+    }
+
+    /// A row about what is told in message `seq`; the newer, the heavier.
+    pub(super) fn row(&self, what: &str, seq: Seq, text: &str, weight: u32) -> NotesRow {
+        let text = format!("{} {text}", mark(seq));
+        NotesRow::item(format!("{what}:{seq}"), &text, weight + self.recency(seq))
+    }
+
+    /// A call without the project's directory in it.
+    pub(super) fn call(&self, call: &str) -> String {
+        match self.project_dir {
+            "" => call.to_owned(),
+            dir => call.replace(&format!("{dir}/"), ""),
+        }
+    }
+}
+
+pub(super) fn clip(text: &str, bytes: usize) -> String {
+    let line = one_line(text);
+    let short = shorten(&line, bytes);
+    match short.strip_suffix('…') {
+        Some(cut) if line.len() > bytes => {
+            let word = cut.rfind(' ').filter(|at| at * 4 > cut.len() * 3);
+            format!("{}…", cut[..word.unwrap_or(cut.len())].trim_end())
+        }
+        _ => short,
+    }
+}
+
+/// `changed once`, `read 3 times`.
+pub(super) fn times(done: &str, times: u32) -> String {
+    if times == 1 { format!("{done} once") } else { format!("{done} {times} times") }
+}
+
+/// How many more there are than the `named` ones.
+pub(super) fn and_more(all: usize, named: usize) -> String {
+    if all > named { format!(" and {} more", all - named) } else { String::new() }
+}

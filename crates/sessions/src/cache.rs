@@ -1,0 +1,48 @@
+//! The provider's prompt cache, watched message by message: a break is told once, with its cause.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bethink_api as api;
+use bethink_context::History;
+use bethink_context::cache::{CacheDrop, CacheWatch};
+use bethink_service::rfc3339;
+use bethink_transcript::Seq;
+
+/// The watch of a session, shared by its handle and its loaded state: it outlives a state that is loaded anew
+/// because the session's model was changed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cache(Arc<Mutex<CacheWatch>>);
+
+impl Cache {
+    pub(crate) fn watch(&self) -> MutexGuard<'_, CacheWatch> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn report(&self) -> api::CacheReport {
+        let watch = self.watch();
+        api::CacheReport { breaks: watch.breaks(), last: watch.last_fall().map(cache_fall_out) }
+    }
+
+    /// What was told before `first` is only compared with: nobody waits to hear of it.
+    pub(crate) fn begin(&self, history: &History, first: Seq, model: &str) {
+        let mut watch = self.watch();
+        if watch.has_begun() {
+            return;
+        }
+        let before = history.entries().iter().rev().map(|entry| &entry.message);
+        let told = before.filter(|m| m.seq < first).find(|m| m.usage.is_some());
+        if let Some(message) = told {
+            watch.observe(message, model, 0);
+        }
+    }
+}
+
+pub(crate) fn cache_fall_out(fall: &CacheDrop) -> api::CacheFall {
+    api::CacheFall {
+        cause: fall.cause.as_str().to_owned(),
+        read_before: fall.cached,
+        read_now: fall.read,
+        at: rfc3339(fall.at),
+        expected: fall.cause.is_expected(),
+    }
+}

@@ -1,0 +1,232 @@
+//! Sessions: create, list, change, delete.
+
+use bethink_api as api;
+use bethink_context::WindowThresholds;
+use bethink_context::thresholds::{MAX_WINDOW, MIN_WINDOW};
+use bethink_models::UNNAMED_MODEL;
+use bethink_search::MAX_QUERY;
+use bethink_service::{IdempotencyKey, Result, ServiceError, key_reused, page_limit, rfc3339};
+use bethink_store::{
+    NewSession, PageRequest, SessionChange, SessionFilter, SessionRecord, StoreError,
+};
+use bethink_transcript::SessionId;
+use uuid::Uuid;
+
+use crate::service::{SessionEvent, SessionService};
+
+/// Longest title and tag, in bytes; they stand in lists.
+const MAX_TITLE: usize = 1_000;
+const MAX_TAGS: usize = 100;
+const MAX_PATH: usize = 4_096;
+
+impl SessionService {
+    pub async fn create_session(
+        &self,
+        request: api::CreateSession,
+        key: Option<IdempotencyKey>,
+    ) -> Result<api::Session> {
+        check_path(&request.project_dir)?;
+        check_labels(request.title.as_deref(), &request.tags)?;
+        let model = self.model_or_default(request.model)?;
+        let parent = request.parent.map(SessionId);
+        if let Some(parent) = parent {
+            self.cx.store().session(parent).await.map_err(|error| match error {
+                StoreError::NotFound { .. } => ServiceError::invalid("parent", error.to_string()),
+                other => other.into(),
+            })?;
+        }
+        let new = NewSession {
+            id: SessionId(Uuid::now_v7()),
+            project_dir: request.project_dir,
+            title: request.title,
+            tags: request.tags,
+            parent,
+            forked_at: None,
+            model: serde_json::to_string(&model).map_err(ServiceError::internal)?,
+            created_at: self.cx.now(),
+            content_hash: None,
+        };
+        let receipt = key.map(Into::into);
+        let created = self.cx.store().create_session(new, receipt).await.map_err(key_reused)?;
+        if !created.repeated {
+            self.cx.hub().announce_session(created.session.id, "created");
+        }
+        Ok(session_out(&created.session))
+    }
+
+    pub async fn session(&self, id: SessionId) -> Result<api::Session> {
+        Ok(session_out(&self.cx.store().session(id).await?))
+    }
+
+    pub async fn sessions(
+        &self,
+        project_dir: Option<String>,
+        q: Option<String>,
+        tag: Option<String>,
+        limit: Option<usize>,
+        cursor: Option<String>,
+    ) -> Result<api::SessionsPage> {
+        if q.as_ref().is_some_and(|q| q.len() > MAX_QUERY) {
+            return Err(ServiceError::invalid("q", format!("at most {MAX_QUERY} bytes")));
+        }
+        let filter = SessionFilter { project_dir, q, tag, parent: None };
+        let page = PageRequest { limit: page_limit(limit)?, cursor };
+        let (sessions, next_cursor) =
+            self.cx.store().sessions(filter, page).await.map_err(|error| match error {
+                StoreError::Conflict(detail) => ServiceError::invalid("cursor", detail),
+                other => other.into(),
+            })?;
+        Ok(api::SessionsPage { sessions: sessions.iter().map(session_out).collect(), next_cursor })
+    }
+
+    pub async fn patch_session(
+        &self,
+        id: SessionId,
+        request: api::PatchSession,
+    ) -> Result<api::Session> {
+        check_labels(request.title.as_deref(), request.tags.as_deref().unwrap_or_default())?;
+        let model = request.model.map(|m| self.model_or_default(Some(m))).transpose()?;
+        let change = SessionChange {
+            titled: request.title.as_ref().map(|_| true),
+            title: request.title,
+            tags: request.tags,
+            model: model
+                .map(|m| serde_json::to_string(&m))
+                .transpose()
+                .map_err(ServiceError::internal)?,
+            state: None,
+            updated_at: self.cx.now(),
+        };
+        let session = self.cx.store().update_session(id, change).await?;
+        if let Some(handle) = self.inner.registry.get(id) {
+            handle.unload().await;
+        }
+        self.cx.hub().announce_session(id, "changed");
+        Ok(session_out(&session))
+    }
+
+    pub async fn delete_session(&self, id: SessionId) -> Result<()> {
+        self.cx.store().session(id).await?;
+        self.remove_companions(id).await?;
+        self.cx.store().delete_session(id).await?;
+        self.inner.registry.remove(id);
+        self.tell(&SessionEvent::Deleted { session: id });
+        self.cx.hub().forget(id);
+        self.cx.hub().announce_session(id, "deleted");
+        Ok(())
+    }
+
+    /// What services keep beside a session goes before the session does.
+    pub(crate) async fn remove_companions(&self, id: SessionId) -> Result<()> {
+        for contributor in self.contributors() {
+            contributor.removed(id).await?;
+        }
+        Ok(())
+    }
+
+    pub async fn projects(&self) -> Result<api::Projects> {
+        let known = self.cx.store().projects().await?.into_iter();
+        let projects =
+            known.map(|(project_dir, sessions)| api::Project { project_dir, sessions }).collect();
+        Ok(api::Projects { projects })
+    }
+
+    /// The model given, with the settings' figures where it has none; its window is checked.
+    pub fn model_or_default(&self, model: Option<api::ModelSpec>) -> Result<api::ModelSpec> {
+        let settings = &self.cx.settings().context;
+        let model = model.unwrap_or_else(|| api::ModelSpec {
+            name: UNNAMED_MODEL.to_owned(),
+            context_window: settings.window,
+            max_output_tokens: None,
+            preserved_thinking: None,
+        });
+        if model.name.is_empty() || model.name.len() > MAX_TITLE {
+            return Err(ServiceError::invalid("model.name", format!("1 to {MAX_TITLE} bytes")));
+        }
+        if model.max_output_tokens == Some(0) {
+            return Err(ServiceError::invalid(
+                "model.max_output_tokens",
+                "at least 1 token of output",
+            ));
+        }
+        self.thresholds(&model)?;
+        Ok(model)
+    }
+
+    pub fn thresholds(&self, model: &api::ModelSpec) -> Result<WindowThresholds> {
+        let settings = &self.cx.settings().context;
+        let output = model.max_output_tokens.unwrap_or(settings.max_output);
+        WindowThresholds::new(model.context_window, output, settings.auto_percent).map_err(|too_small| {
+            let limit = model.context_window.clamp(MIN_WINDOW, MAX_WINDOW);
+            ServiceError::invalid("model.context_window", too_small.to_string())
+                .bounded(limit, model.context_window)
+                .hint("half of a window is reserved for output; less leaves no room for a summary and one round")
+        })
+    }
+}
+
+/// The id of a sidechain's session: the same for the same session and key.
+pub fn sidechain_session(session: SessionId, key: &str) -> SessionId {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(session.0.as_bytes());
+    hasher.update(key.as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    SessionId(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+pub fn model_of(session: &SessionRecord) -> api::ModelSpec {
+    serde_json::from_str(&session.model).unwrap_or_else(|_| api::ModelSpec {
+        name: UNNAMED_MODEL.to_owned(),
+        context_window: 200_000,
+        max_output_tokens: None,
+        preserved_thinking: None,
+    })
+}
+
+pub(crate) fn session_out(session: &SessionRecord) -> api::Session {
+    api::Session {
+        id: session.id.0,
+        project_dir: session.project_dir.clone(),
+        title: session.title.clone(),
+        tags: session.tags.clone(),
+        parent: session.parent.map(|p| p.0),
+        forked_at_seq: session.forked_at.map(|s| s.0),
+        model: model_of(session),
+        messages: session.last_seq.0,
+        last_seq: session.last_seq.0,
+        created_at: rfc3339(session.created_at),
+        updated_at: rfc3339(session.updated_at),
+    }
+}
+
+fn check_path(path: &str) -> Result<()> {
+    if !path.starts_with('/') || path.len() > MAX_PATH || path.contains('\0') {
+        return Err(ServiceError::invalid(
+            "project_dir",
+            format!("an absolute path of at most {MAX_PATH} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn check_labels(title: Option<&str>, tags: &[String]) -> Result<()> {
+    if title.is_some_and(|t| t.len() > MAX_TITLE) {
+        let actual = title.map_or(0, str::len) as u64;
+        return Err(ServiceError::invalid("title", format!("at most {MAX_TITLE} bytes"))
+            .bounded(MAX_TITLE as u64, actual));
+    }
+    if tags.len() > MAX_TAGS {
+        return Err(ServiceError::invalid("tags", format!("at most {MAX_TAGS} tags"))
+            .bounded(MAX_TAGS as u64, tags.len() as u64));
+    }
+    for (i, tag) in tags.iter().enumerate() {
+        if tag.trim().is_empty() || tag.len() > MAX_TITLE {
+            return Err(ServiceError::invalid(
+                format!("tags[{i}]"),
+                format!("1 to {MAX_TITLE} bytes"),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! Context collapse: old spans of a session shown as short texts, prepared in the background and used
+//! when the window fills up. Off unless it is set.
+//!
+//! Reading order: here (what spans offer to a turn, and keeping what it chose) → `stage` (texts written while it is
+//! quiet) → `behind` (listed and looked behind).
+
+mod behind;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_compactor::{SPAN_AFTER, SPAN_STRATEGY, SpanRequest, write_span};
+use bethink_context::collapse::{Stretch, TEXT_PERCENT};
+use bethink_context::{
+    CollapsePlan, CollapsePolicy, Decision, Fill, Hints, SessionState, StagedSpan, drain_collapses,
+};
+use bethink_service::{Event, Result};
+use bethink_store::CollapseRecord;
+use bethink_tokens::text_tokens;
+use bethink_transcript::{CollapseId, Message, UnixMicros};
+use uuid::Uuid;
+
+use crate::decisions::new_decisions;
+use crate::loaded::LoadedSession;
+use crate::service::{SessionEvent, SessionService};
+
+pub use stage::CollapseJob;
+
+impl SessionService {
+    /// What the session's spans offer to a prompt; `None` while collapse is off.
+    pub(crate) fn collapse_policy<'a>(
+        &self,
+        write: &'a dyn Fn(Stretch) -> Option<StagedSpan>,
+        loaded: &LoadedSession,
+    ) -> Option<CollapsePolicy<'a>> {
+        let is_on = self.cx.settings().context.collapse;
+        is_on.then(|| CollapsePolicy { staged: staged(loaded), write })
+    }
+
+    /// Commits all that is staged: the provider says that the prompt is too long. `false` when that
+    /// changes nothing.
+    pub(crate) async fn drain(&self, loaded: &mut LoadedSession) -> Result<bool> {
+        let estimated = loaded.estimated();
+        let tokens = loaded.state.learner.calibration().apply(estimated);
+        let fill = Fill { tokens, estimated };
+        let state = &loaded.state;
+        let (history, decisions) = (&state.history, &state.decisions);
+        let plan = drain_collapses(history, decisions, &state.thresholds, fill, staged(loaded));
+        let Some(plan) = plan else { return Ok(false) };
+        let records = plan.records(loaded.session.last_seq);
+        self.keep_collapsed(loaded, &plan, &records, self.cx.now()).await?;
+        let state = &mut loaded.state;
+        for record in &records {
+            state.decisions.apply(record, &state.history);
+        }
+        // The list is news again: the calls that showed it may have left the view.
+        state.todos.changed = !state.todos.items.is_empty();
+        Ok(true)
+    }
+
+    /// One transaction: the spans, and all decisions of the turn that shows them.
+    pub(crate) async fn keep_collapsed(
+        &self,
+        loaded: &mut LoadedSession,
+        plan: &CollapsePlan,
+        records: &[Decision],
+        now: UnixMicros,
+    ) -> Result<()> {
+        let id = loaded.session.id;
+        let with = new_decisions(loaded, records, now)?;
+        let rows: Vec<CollapseRecord> = plan
+            .spans
+            .iter()
+            .map(|span| {
+                let known = loaded.spans.iter().find(|row| row.id == span.id).cloned();
+                let row = known.unwrap_or_else(|| row_of(loaded, span, now));
+                let committed = plan.is_chosen(span).then_some((loaded.session.last_seq, now));
+                CollapseRecord { committed, ..row }
+            })
+            .collect();
+        self.cx.store().put_collapses(id, rows, with).await?;
+        self.tell(&SessionEvent::Decided { session: id });
+        loaded.spans = self.cx.store().collapses(id).await?;
+        let chosen = loaded.spans.iter().filter(|row| plan.chosen.contains(&row.id));
+        for row in chosen {
+            metrics::counter!("bethink_collapses_committed_total").increment(1);
+            self.publish_collapse(row);
+        }
+        Ok(())
+    }
+
+    fn publish_collapse(&self, row: &CollapseRecord) {
+        let covers = api::Covers { first_seq: row.first_seq.0, last_seq: row.last_seq.0 };
+        let event = Event::Collapse { id: row.id.0, covers, state: row.state() };
+        self.cx.hub().publish(row.session, row.last_seq, &event);
+    }
+}
+
+/// A span with its text, written at once; `None` where a text would not be shorter.
+pub(crate) fn write_now(state: &SessionState, stretch: Stretch) -> Option<StagedSpan> {
+    let id = CollapseId(Uuid::now_v7());
+    let text = write_span(&request(state, id, stretch)).ok()?;
+    staged_span(id, stretch, text)
+}
+
+fn staged_span(id: CollapseId, stretch: Stretch, text: String) -> Option<StagedSpan> {
+    let tokens = u64::from(text_tokens(&text));
+    (tokens < stretch.tokens).then(|| StagedSpan {
+        id,
+        first: stretch.first,
+        last: stretch.last,
+        text,
+        tokens,
+        tokens_before: stretch.tokens,
+        strategy: SPAN_STRATEGY.to_owned(),
+    })
+}
+
+fn row_of(loaded: &LoadedSession, span: &StagedSpan, now: UnixMicros) -> CollapseRecord {
+    CollapseRecord {
+        id: span.id,
+        session: loaded.session.id,
+        first_seq: span.first,
+        last_seq: span.last,
+        tokens_before: span.tokens_before,
+        tokens: span.tokens,
+        text: span.text.clone(),
+        strategy: span.strategy.clone(),
+        staged_after: loaded.session.last_seq,
+        staged_at: now,
+        committed: None,
+    }
+}
+
+/// What of a session is prepared and not shown.
+fn staged(loaded: &LoadedSession) -> Vec<StagedSpan> {
+    let open = loaded.spans.iter().filter(|row| row.committed.is_none());
+    open.map(|row| StagedSpan {
+        id: row.id,
+        first: row.first_seq,
+        last: row.last_seq,
+        text: row.text.clone(),
+        tokens: row.tokens,
+        tokens_before: row.tokens_before,
+        strategy: row.strategy.clone(),
+    })
+    .collect()
+}
+
+/// What a text is written from: the stretch, and some of what follows it.
+fn request(state: &SessionState, id: CollapseId, stretch: Stretch) -> SpanRequest {
+    let entries = state.history.from(stretch.first);
+    let (within, after) =
+        entries.split_at(entries.partition_point(|entry| entry.message.seq <= stretch.last));
+    let messages = |entries: &[bethink_context::HistoryEntry]| -> Vec<Arc<Message>> {
+        entries.iter().map(|entry| Arc::clone(&entry.message)).collect()
+    };
+    // Three bytes an estimated token.
+    let bytes = stretch.tokens * TEXT_PERCENT / 100 * 3;
+    SpanRequest {
+        id,
+        messages: messages(within),
+        after: messages(after.get(..SPAN_AFTER).unwrap_or(after)),
+        max_bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+        hints: Hints { session: state.id.to_string() },
+    }
+}

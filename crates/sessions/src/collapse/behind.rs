@@ -1,0 +1,107 @@
+//! Spans as clients see them, and the messages behind one.
+
+use bethink_api as api;
+use bethink_search::MAX_HITS;
+use bethink_service::{ErrorKind, Result, ServiceError, page_limit, rfc3339};
+use bethink_store::{CollapseRecord, SeqRange};
+use bethink_transcript::{CollapseId, Seq, SessionId};
+
+use crate::messages::stored_out;
+use crate::service::SessionService;
+
+impl SessionService {
+    /// In order of their messages, staged and committed.
+    pub async fn collapses(&self, id: SessionId) -> Result<api::Collapses> {
+        let rows = self.cx.store().collapses(id).await?;
+        Ok(api::Collapses { collapses: rows.iter().map(out).collect() })
+    }
+
+    /// The messages behind a span: all, those a line of its text points at, or those that match.
+    pub async fn expand_collapse(
+        &self,
+        id: SessionId,
+        collapse: CollapseId,
+        q: Option<String>,
+        limit: Option<usize>,
+        cursor: Option<String>,
+    ) -> Result<api::Expanded> {
+        let all = self.cx.store().collapses(id).await?;
+        let Some(found) = all.iter().find(|row| row.id == collapse) else {
+            return Err(ServiceError::new(
+                ErrorKind::NotFound,
+                format!("there is no collapse {collapse}"),
+            ));
+        };
+        self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
+    }
+
+    /// The messages behind a text that stands for `first` to `last`.
+    pub(crate) async fn expand_covered(
+        &self,
+        id: SessionId,
+        (first, last): (Seq, Seq),
+        q: Option<String>,
+        limit: Option<usize>,
+        cursor: Option<String>,
+    ) -> Result<api::Expanded> {
+        let limit = page_limit(limit)?;
+        let covered = |seq: Seq| seq >= first && seq <= last;
+        let after = match cursor {
+            None => None,
+            Some(text) => Some(Seq(text.parse().map_err(|_| {
+                ServiceError::invalid("cursor", "not a cursor that this daemon hands out")
+            })?)),
+        };
+        let q = q.filter(|q| !q.trim().is_empty());
+        let Some(q) = q else {
+            let from = after.unwrap_or(Seq(first.0.saturating_sub(1)));
+            let range =
+                SeqRange { after: Some(from), before: Some(last.next()), limit, newest: false };
+            let stored = self.cx.store().messages(id, range).await?;
+            let next_cursor =
+                (stored.len() == limit).then(|| stored.last().map(|m| m.seq.to_string())).flatten();
+            let messages = stored.into_iter().map(stored_out).collect::<Result<_>>()?;
+            return Ok(api::Expanded { messages, next_cursor });
+        };
+        let mut messages = Vec::new();
+        for seq in marks(&q).into_iter().filter(|seq| covered(*seq)).take(limit) {
+            let range = SeqRange { limit: 1, ..SeqRange::from(seq) };
+            messages.extend(self.cx.store().messages(id, range).await?);
+        }
+        if messages.is_empty() {
+            let hits = self.search.find(id, &q, MAX_HITS).await?;
+            let places = hits.into_iter().filter(|seq| covered(*seq)).take(limit);
+            let places = places.map(|seq| (id, seq)).collect();
+            let found = self.cx.store().messages_at(places).await?;
+            messages.extend(found.into_iter().map(|(_, message)| message));
+        }
+        let messages = messages.into_iter().map(stored_out).collect::<Result<_>>()?;
+        Ok(api::Expanded { messages, next_cursor: None })
+    }
+}
+
+fn out(row: &CollapseRecord) -> api::Collapse {
+    api::Collapse {
+        id: row.id.0,
+        covers: api::Covers { first_seq: row.first_seq.0, last_seq: row.last_seq.0 },
+        state: row.state(),
+        text: row.text.clone(),
+        tokens_before: row.tokens_before,
+        tokens: row.tokens,
+        strategy: row.strategy.clone(),
+        staged_at: rfc3339(row.staged_at),
+        committed_at: row.committed.map(|(_, at)| rfc3339(at)),
+    }
+}
+
+/// Message numbers in a line of a summary: `[41]`, or a bare number.
+fn marks(line: &str) -> Vec<Seq> {
+    if let Ok(seq) = line.trim().parse() {
+        return vec![Seq(seq)];
+    }
+    line.split('[')
+        .skip(1)
+        .filter_map(|part| part.split_once(']'))
+        .filter_map(|(number, _)| number.parse().ok().map(Seq))
+        .collect()
+}

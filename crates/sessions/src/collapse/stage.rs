@@ -1,0 +1,151 @@
+//! Staging: texts for old spans, written by leased work while it is quiet.
+
+use std::sync::atomic::Ordering;
+
+use bethink_compactor::write_span;
+use bethink_context::Fill;
+use bethink_context::collapse::{CollapseExtent, SPAN_PERCENT, STAGE_PERCENT, Stretch, stretches};
+use bethink_service::{
+    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, at_low_priority,
+};
+use bethink_store::{CollapseRecord, JobRecord, StoreError};
+use bethink_transcript::{CollapseId, Role, Seq, SessionId};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{request, row_of, staged_span};
+use crate::forks::session_of;
+use crate::handle::SessionHandle;
+use crate::loaded::LoadedSession;
+use crate::service::SessionService;
+
+/// The kind of job that stages spans.
+const COLLAPSE: &str = "collapse";
+
+impl SessionService {
+    /// Leaves staging to the worker when the session has grown by half a span since it was last asked
+    /// for. Neither waits nor fails.
+    pub(crate) fn stage_if_due(&self, handle: &SessionHandle, loaded: &LoadedSession) {
+        let newest = loaded.state.history.entries().last();
+        let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
+        if !self.cx.settings().context.collapse || !ended {
+            return;
+        }
+        let fill = fill(loaded);
+        let effective = loaded.state.thresholds.effective;
+        if fill.tokens * 100 < effective * STAGE_PERCENT {
+            return;
+        }
+        let (grown, asked) = (loaded.grown, handle.staging.load(Ordering::Relaxed));
+        let half = fill.estimate(effective) * SPAN_PERCENT / 200;
+        // A count that fell is that of a session that was loaded anew.
+        if asked > 0 && grown >= asked && grown < asked + half {
+            return;
+        }
+        handle.staging.store(grown.max(1), Ordering::Relaxed);
+        let (sessions, id) = (self.clone(), handle.id);
+        self.cx.spawn(async move {
+            let (jobs, payload) = (sessions.cx.jobs(), json!({ "session": id.0 }));
+            if let Err(error) = jobs.enqueue_background(COLLAPSE, Some(id), &payload).await {
+                tracing::warn!(session = %id, reason = %error.detail, "could not ask for spans to be staged");
+            }
+            jobs.wake();
+        });
+    }
+
+    async fn run_collapse(&self, job: &JobRecord) -> Result<Value> {
+        let id = session_of(job)?;
+        match self.stage(id).await {
+            Ok(staged) => Ok(json!({ "staged": staged })),
+            // Deleted since.
+            Err(refusal) if refusal.kind == ErrorKind::NotFound => Ok(json!({ "staged": 0 })),
+            Err(refusal) => {
+                tracing::warn!(session = %id, reason = %refusal.detail, "no spans staged");
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Writes a text for every old stretch that has none. The session is held only to look at it and to
+    /// take the texts in; how many there are now.
+    pub(crate) async fn stage(&self, id: SessionId) -> Result<usize> {
+        let handle = self.handle(id).await?;
+        let open = {
+            let loaded = self.lock(&handle).await?;
+            let known: Vec<(Seq, Seq)> =
+                loaded.spans.iter().map(|row| (row.first_seq, row.last_seq)).collect();
+            let window = fill(&loaded).estimate(loaded.state.thresholds.effective);
+            let found = stretches(
+                &loaded.state.history,
+                &loaded.state.decisions,
+                &known,
+                window,
+                CollapseExtent::Full,
+            );
+            let open = |stretch: &Stretch| {
+                let id = CollapseId(Uuid::now_v7());
+                (id, *stretch, request(&loaded.state, id, *stretch))
+            };
+            found.iter().map(open).collect::<Vec<_>>()
+        };
+        let mut texts = Vec::new();
+        for (id, stretch, request) in open {
+            let written = at_low_priority(move || write_span(&request)).await;
+            match written.and_then(|text| text.map_err(ServiceError::internal)) {
+                Ok(text) => texts.push((id, stretch, text)),
+                // The span stays as it is.
+                Err(refusal) => {
+                    tracing::debug!(span = %id, reason = %refusal.detail, "no text for a span");
+                }
+            }
+        }
+        let mut loaded = self.lock(&handle).await?;
+        let spans =
+            texts.into_iter().filter_map(|(id, stretch, text)| staged_span(id, stretch, text));
+        let mut rows: Vec<CollapseRecord> =
+            spans.map(|span| row_of(&loaded, &span, self.cx.now())).collect();
+        // A prompt that could not wait may have written some of them meanwhile.
+        let free = |row: &CollapseRecord| {
+            !loaded.spans.iter().any(|o| o.first_seq <= row.last_seq && row.first_seq <= o.last_seq)
+        };
+        rows.retain(free);
+        match self.cx.store().put_collapses(id, rows.clone(), Vec::new()).await {
+            Ok(()) => {}
+            Err(StoreError::Conflict(reason)) => {
+                tracing::debug!(session = %id, reason, "spans were staged meanwhile");
+                return Ok(0);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        loaded.spans = self.cx.store().collapses(id).await?;
+        metrics::counter!("bethink_collapses_staged_total").increment(rows.len() as u64);
+        rows.iter().for_each(|row| self.publish_collapse(row));
+        Ok(rows.len())
+    }
+}
+
+/// How full the window is, from what is at hand.
+fn fill(loaded: &LoadedSession) -> Fill {
+    let estimated = loaded.estimated();
+    let tokens =
+        loaded.state.learner.calibration().apply(estimated) + loaded.state.learner.unseen();
+    Fill { tokens, estimated }
+}
+
+/// Stages spans while it is quiet.
+#[derive(Debug)]
+pub struct CollapseJob(pub SessionService);
+
+impl JobHandler for CollapseJob {
+    fn kind(&self) -> &'static str {
+        COLLAPSE
+    }
+
+    fn start(&self) -> JobStart {
+        JobStart::WhenIdle
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+        Box::pin(self.0.run_collapse(job))
+    }
+}

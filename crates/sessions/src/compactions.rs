@@ -1,0 +1,144 @@
+//! Compactions: made, listed, undone, expanded.
+//!
+//! Reading order: `make` (prepare, generate, commit) → `full` (by a model) → `disk` (what is read again) →
+//! `record` (as stored, viewed and told).
+
+mod disk;
+mod full;
+mod make;
+
+use bethink_api as api;
+use bethink_compactor::{SummaryLevel, Trigger};
+use bethink_context::Decision;
+use bethink_model::Figures;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_store::CompactionRecord;
+use bethink_transcript::{CompactionId, SessionId};
+
+use crate::decisions::new_decision;
+use crate::record::{Proved, all_out, compacted_entry, compaction_event, compaction_out, proved};
+use crate::service::SessionService;
+
+/// What a compaction is asked to be.
+#[derive(Clone, Debug)]
+pub(crate) struct CompactionRequest {
+    pub(crate) trigger: Trigger,
+    pub(crate) focus: Option<String>,
+    pub(crate) level: Option<SummaryLevel>,
+    pub(crate) summary_tokens: Option<u64>,
+    /// Boundary of the view that was too large; another one since then is answer enough.
+    pub(crate) seen: Option<String>,
+    /// The provider refused the prompt as too long, and named these figures.
+    pub(crate) refused: Option<Figures>,
+}
+
+impl CompactionRequest {
+    pub(crate) fn new(trigger: Trigger) -> Self {
+        Self { trigger, focus: None, level: None, summary_tokens: None, seen: None, refused: None }
+    }
+
+    pub(crate) fn allows(&self, level: SummaryLevel) -> bool {
+        self.level.is_none_or(|wanted| wanted == level)
+    }
+
+    /// Focus instructions and a size of its own need a summary that is written anew.
+    pub(crate) fn takes_notes(&self) -> bool {
+        let plain = self.focus.is_none() && self.summary_tokens.is_none();
+        self.level == Some(SummaryLevel::SessionMemory) || (self.level.is_none() && plain)
+    }
+}
+
+impl SessionService {
+    pub async fn compact(
+        &self,
+        id: SessionId,
+        request: api::CompactRequest,
+    ) -> Result<api::Compaction> {
+        let request = read_request(request)?;
+        let handle = self.handle(id).await?;
+        compaction_out(&Box::pin(self.compact_handle(&handle, request)).await?)
+    }
+
+    /// Oldest first. The one in force is judged by what came since.
+    pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
+        self.cx.store().session(id).await?;
+        let all = self.cx.store().compactions(id).await?;
+        let newest = if all.is_empty() { None } else { self.proved_by_now(id).await? };
+        Ok(api::Compactions { compactions: all_out(&all, newest)? })
+    }
+
+    async fn proved_by_now(&self, id: SessionId) -> Result<Option<Proved>> {
+        let handle = self.handle(id).await?;
+        let loaded = self.lock(&handle).await?;
+        let facts = self.facts_through(&handle, loaded.session.last_seq, loaded.messages()).await?;
+        Ok(tokio::task::block_in_place(|| proved(&loaded, &facts)))
+    }
+
+    /// Writes a compaction down: its entry in the log, and the row that lists are made from, in one transaction.
+    pub(crate) async fn add_compaction(&self, compaction: CompactionRecord) -> Result<()> {
+        let entry = compacted_entry(&compaction)?;
+        let (made_after, created_at) = (compaction.made_after, compaction.created_at);
+        let with = vec![new_decision(&entry, made_after, created_at)?];
+        Ok(self.cx.store().add_compaction(compaction, with).await?)
+    }
+
+    /// Ignores the record from now on; the messages behind it are in view again.
+    pub async fn undo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
+        let handle = self.handle(id).await?;
+        let (session, now) = (self.cx.store().session(id).await?, self.cx.now());
+        let entry = Decision::Undone { compaction: compaction.to_string() };
+        let with = vec![new_decision(&entry, session.last_seq, now)?];
+        let undone = self.cx.store().undo_compaction(id, compaction, now, with).await?;
+        handle.cache.watch().compacted();
+        handle.unload().await;
+        self.cx.hub().publish(id, undone.made_after, &compaction_event(&undone)?);
+        compaction_out(&undone)
+    }
+
+    /// The messages behind a summary: all, those a line of it points at, or those that match.
+    pub async fn expand(
+        &self,
+        id: SessionId,
+        compaction: CompactionId,
+        q: Option<String>,
+        limit: Option<usize>,
+        cursor: Option<String>,
+    ) -> Result<api::Expanded> {
+        let all = self.cx.store().compactions(id).await?;
+        let Some(found) = all.iter().find(|c| c.id == compaction) else {
+            return Err(ServiceError::new(
+                ErrorKind::NotFound,
+                format!("there is no compaction {compaction}"),
+            ));
+        };
+        self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
+    }
+}
+
+fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
+    let level = match request.level.as_deref() {
+        None => None,
+        Some("embedded") => Some(SummaryLevel::Embedded),
+        Some("session_memory") => Some(SummaryLevel::SessionMemory),
+        Some("full") => Some(SummaryLevel::Full),
+        Some(other) => {
+            return Err(ServiceError::invalid(
+                "level",
+                format!(
+                    "{other:?} is not a level: use \"session_memory\", \"full\" or \"embedded\""
+                ),
+            ));
+        }
+    };
+    const LEAST: u64 = 200;
+    const MOST: u64 = 200_000;
+    if let Some(tokens) = request.summary_tokens
+        && !(LEAST..=MOST).contains(&tokens)
+    {
+        return Err(ServiceError::invalid("summary_tokens", format!("{LEAST} to {MOST} tokens"))
+            .bounded(MOST, tokens));
+    }
+    let focus = request.instructions.filter(|text| !text.trim().is_empty());
+    let manual = CompactionRequest::new(Trigger::Manual);
+    Ok(CompactionRequest { focus, level, summary_tokens: request.summary_tokens, ..manual })
+}

@@ -1,0 +1,108 @@
+//! What a compaction reads again from disk: recently read files and the plan, below the project alone.
+
+use std::path::{Path, PathBuf};
+
+use bethink_facts::Facts;
+
+use crate::kept_state::KeptState;
+use crate::loaded::LoadedSession;
+use crate::service::SessionService;
+
+/// A file larger than this is not read again after a compaction: it would not fit anyway.
+const MAX_RESTORED_FILE: u64 = 256 * 1024;
+
+impl SessionService {
+    pub(super) async fn restorable(
+        &self,
+        loaded: &LoadedSession,
+        state: &KeptState,
+        facts: &Facts,
+    ) -> bethink_compactor::Restorable {
+        let mut what = state.restorable();
+        let root = PathBuf::from(&loaded.session.project_dir);
+        let mut paths: Vec<String> =
+            state.files.files.iter().rev().map(|f| f.path.clone()).collect();
+        let mut read: Vec<_> = facts.tools.files().iter().filter(|f| f.reads > 0).collect();
+        read.sort_by_key(|f| std::cmp::Reverse(f.last));
+        paths.extend(read.iter().map(|f| f.path.to_string()));
+        let mut seen = std::collections::HashSet::new();
+        paths.retain(|p| seen.insert(p.clone()));
+        // A few more than are restored, since some are visible in the tail or gone.
+        paths.truncate(20);
+        let plan = state.plan.clone();
+        let limit = self.limits.compact.files + 6;
+        let disk = tokio::task::spawn_blocking(move || {
+            let files: Vec<(String, Option<String>)> = paths
+                .into_iter()
+                .filter_map(|path| {
+                    let found = read_inside(&root, &path)?;
+                    Some((path, found.content()))
+                })
+                .take(limit)
+                .collect();
+            let plan = match (plan.content, plan.path) {
+                (Some(content), path) => Some((path.unwrap_or_else(|| "plan".to_owned()), content)),
+                (None, Some(path)) => {
+                    let content = read_inside(&root, &path).and_then(OnDisk::content);
+                    content.map(|content| (path, content))
+                }
+                (None, None) => None,
+            };
+            (files, plan)
+        })
+        .await;
+        if let Ok((files, plan)) = disk {
+            what.files = files;
+            what.plan = plan;
+        }
+        what
+    }
+}
+
+/// Where a person writes how to compact; the first that says something about it is taken.
+const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
+
+impl SessionService {
+    /// The section "Compact instructions" of the project's instructions.
+    pub(super) async fn compact_instructions(&self, loaded: &LoadedSession) -> Option<String> {
+        let root = PathBuf::from(&loaded.session.project_dir);
+        let read = move || {
+            INSTRUCTIONS.iter().find_map(|name| {
+                let text = read_inside(&root, name).and_then(OnDisk::content)?;
+                bethink_compactor::full::compact_instructions(&text)
+            })
+        };
+        tokio::task::spawn_blocking(read).await.ok().flatten()
+    }
+}
+
+/// A file as it is now.
+enum OnDisk {
+    Text(String),
+    /// Not worth reading: it would not fit.
+    TooLarge,
+}
+
+impl OnDisk {
+    fn content(self) -> Option<String> {
+        match self {
+            OnDisk::Text(text) => Some(text),
+            OnDisk::TooLarge => None,
+        }
+    }
+}
+
+/// A regular UTF-8 file below `root`; nothing that a link leads out to.
+fn read_inside(root: &Path, path: &str) -> Option<OnDisk> {
+    let root = root.canonicalize().ok()?;
+    let path = root.join(path).canonicalize().ok()?;
+    let inside = path.starts_with(&root);
+    let file = inside.then(|| std::fs::metadata(&path).ok()).flatten()?;
+    if !file.is_file() {
+        return None;
+    }
+    if file.len() > MAX_RESTORED_FILE {
+        return Some(OnDisk::TooLarge);
+    }
+    std::fs::read_to_string(&path).ok().map(OnDisk::Text)
+}

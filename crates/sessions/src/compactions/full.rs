@@ -1,0 +1,102 @@
+//! Level 2: a summary that a model writes, asked over the session's own prompt.
+
+use bethink_compactor::full::{self, FullInstruction, FullText};
+use bethink_compactor::limits::{SUMMARY_MAX_TOKENS, SUMMARY_PERCENT};
+use bethink_compactor::{SummaryLevel, Trigger};
+use bethink_model::ModelRequest;
+use bethink_models::{Errand, Purpose};
+use bethink_service::{ErrorKind, ModelStep, Result, ServiceError};
+use bethink_transcript::{Seq, SessionId};
+
+use super::CompactionRequest;
+use crate::loaded::LoadedSession;
+use crate::service::SessionService;
+
+/// A summary is one answer. A model that calls a tool is told once that it must not.
+const TURNS: u32 = 2;
+
+/// What is asked, and of which messages the answer will speak.
+pub(crate) struct ModelSummaryRequest {
+    request: ModelRequest,
+    through: Seq,
+}
+
+/// What a model wrote.
+pub(crate) struct WrittenText {
+    pub(crate) text: FullText,
+    pub(crate) through: Seq,
+}
+
+/// What a summary may have of this window.
+fn own_share(loaded: &LoadedSession) -> u64 {
+    let room = loaded.state.thresholds.auto.saturating_sub(loaded.state.fixed.total());
+    (room * SUMMARY_PERCENT / 100).min(SUMMARY_MAX_TOKENS)
+}
+
+impl SessionService {
+    /// The request for a summary; `None` where the asked, the settings or earlier failures forbid to ask.
+    pub(crate) async fn full_request(
+        &self,
+        loaded: &LoadedSession,
+        asked: &CompactionRequest,
+    ) -> Result<Option<ModelSummaryRequest>> {
+        let by_name = asked.level == Some(SummaryLevel::Full);
+        if !by_name && asked.level.is_some() {
+            return Ok(None);
+        }
+        let Some(model) = self.models.model_for(Purpose::Summary, &loaded.state.model.name) else {
+            if by_name {
+                let detail = "level full is not available: the daemon has no model for it";
+                let hint = self.models.fault().unwrap_or(
+                    "configure [model], or leave the level out, or ask for \"session_memory\" or \"embedded\"",
+                );
+                return Err(ServiceError::new(ErrorKind::NotCompactable, detail).hint(hint));
+            }
+            return Ok(None);
+        };
+        if asked.trigger != Trigger::Manual
+            && let Some(reason) = self.models.model_rests(loaded.session.id, Purpose::Summary)
+        {
+            tracing::info!(session = %loaded.session.id, %reason, "the summary is embedded");
+            return Ok(None);
+        }
+        let instruction = full::instruction(&FullInstruction {
+            focus: asked.focus.as_deref(),
+            compact_instructions: self.compact_instructions(loaded).await.as_deref(),
+            summary_tokens: Some(asked.summary_tokens.unwrap_or_else(|| own_share(loaded))),
+        });
+        let prefix = loaded.prefix()?.without_media();
+        let through = prefix.through;
+        let request = prefix.request(model, &instruction, self.cx.settings().model.max_output)?;
+        Ok(Some(ModelSummaryRequest { request, through }))
+    }
+
+    /// Asks for it and reads the answer; what went wrong is added to `tried`.
+    pub(crate) async fn write_full(
+        &self,
+        session: SessionId,
+        asked: ModelSummaryRequest,
+        tried: &mut Vec<String>,
+    ) -> Option<WrittenText> {
+        let errand = Errand {
+            session: Some(session),
+            purpose: Purpose::Summary,
+            request: &asked.request,
+            tools: &[],
+            turns: TURNS,
+        };
+        let told = self.models.ask(errand).await;
+        tried.extend(told.tried.into_iter().map(|reason| format!("full: {reason}")));
+        let text = full::read(&told.ended.ok()?.text);
+        self.models.judged(session, Purpose::Summary, text.is_ok());
+        match text {
+            Ok(text) => Some(WrittenText { text, through: asked.through }),
+            Err(fault) => {
+                let step = ModelStep::Refused { message: fault.to_string() };
+                self.models.tell_model(errand, step);
+                tried.push(format!("full: {fault}"));
+                None
+            }
+        }
+    }
+}

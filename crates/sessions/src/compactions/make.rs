@@ -1,0 +1,317 @@
+//! One compaction: prepare → generate → commit. The session is either before it or after it.
+//!
+//! The session's lock is held to prepare and to commit, never while a model writes: appends and prompts go
+//! on meanwhile, and what arrives is kept after the summary. One compaction of a session at a time.
+
+use std::sync::Arc;
+
+use bethink_compactor::{
+    CompactionFailure, CompactionInput, CompactionOutcome, EmbeddedSummarizer, FullSummarizer,
+    NotesSummarizer, Restorable, SessionNotes, Summarizer, SummaryLevel, Trigger,
+};
+use bethink_context::thresholds::MIN_WINDOW;
+use bethink_context::{Hints, WindowThresholds, measure, view};
+use bethink_facts::Facts;
+use bethink_model::Figures;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_store::CompactionRecord;
+use uuid::Uuid;
+
+use super::CompactionRequest;
+use super::full::WrittenText;
+use crate::handle::SessionHandle;
+use crate::kept_state::KeptState;
+use crate::loaded::LoadedSession;
+use crate::record::{Proved, compaction_event, last_compaction, proved, told_once};
+use crate::service::{SessionEvent, SessionService};
+
+/// What the levels of a ladder are made of, cheapest first; the embedded one needs nothing.
+#[derive(Default)]
+struct Candidates<'a> {
+    notes: Option<&'a SessionNotes>,
+    full: Option<&'a WrittenText>,
+    embedded: bool,
+}
+
+impl SessionService {
+    /// Tries the levels that the request allows, cheapest first.
+    pub(crate) async fn compact_handle(
+        &self,
+        handle: &Arc<SessionHandle>,
+        request: CompactionRequest,
+    ) -> Result<CompactionRecord> {
+        let _one = handle.compacting.lock().await;
+        // Before the session's own lock: an update that is waited for may need the session itself.
+        if request.takes_notes() {
+            for contributor in self.contributors() {
+                contributor.settle(handle.id).await?;
+            }
+        }
+        let mut loaded = self.lock(handle).await?;
+        if let Some(done) = overtaken(&loaded, &request) {
+            return Ok(done);
+        }
+        if request.trigger == Trigger::Manual {
+            self.keep_reductions(&mut loaded).await?;
+        }
+        let notes = self.notes_for(&loaded, &request).await?;
+        let asked = self.full_request(&loaded, &request).await?;
+        let mut tried = Vec::new();
+        let Some(asked) = asked else {
+            let candidates = Candidates {
+                notes: notes.as_ref(),
+                embedded: request.allows(SummaryLevel::Embedded),
+                full: None,
+            };
+            return self.climb(handle, &mut loaded, &request, candidates, tried).await;
+        };
+        if notes.is_some() {
+            let candidates = Candidates { notes: notes.as_ref(), ..Candidates::default() };
+            match self.attempt(handle, &mut loaded, &request, candidates).await? {
+                Ok(outcome) => {
+                    return self.commit_compaction(&mut loaded, &request, outcome, tried).await;
+                }
+                Err(CompactionFailure::Refused(reasons)) => tried.extend(reasons),
+                Err(failure) => return Err(self.failed(&mut loaded, &request, &failure)),
+            }
+        }
+        // Where no summary would be accepted, none is paid for.
+        let free = Candidates { embedded: true, ..Candidates::default() };
+        if let Err(failure) = self.attempt(handle, &mut loaded, &request, free).await? {
+            return Err(self.failed(&mut loaded, &request, &failure));
+        }
+        drop(loaded);
+        let written = self.write_full(handle.id, asked, &mut tried).await;
+        let mut loaded = self.lock(handle).await?;
+        if request.trigger == Trigger::Auto && loaded.undone {
+            let detail = "the last compaction was undone while a summary was written";
+            return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
+        }
+        let candidates = Candidates { full: written.as_ref(), embedded: true, notes: None };
+        self.climb(handle, &mut loaded, &request, candidates, tried).await
+    }
+
+    async fn climb(
+        &self,
+        handle: &SessionHandle,
+        loaded: &mut LoadedSession,
+        request: &CompactionRequest,
+        candidates: Candidates<'_>,
+        tried: Vec<String>,
+    ) -> Result<CompactionRecord> {
+        match self.attempt(handle, loaded, request, candidates).await? {
+            Ok(outcome) => self.commit_compaction(loaded, request, outcome, tried).await,
+            Err(failure) => Err(self.failed(loaded, request, &failure)),
+        }
+    }
+
+    /// Generates with what is at hand; nothing is changed.
+    async fn attempt(
+        &self,
+        handle: &SessionHandle,
+        loaded: &mut LoadedSession,
+        request: &CompactionRequest,
+        candidates: Candidates<'_>,
+    ) -> Result<std::result::Result<(CompactionOutcome, Option<Proved>), CompactionFailure>> {
+        let facts = self.facts_through(handle, loaded.session.last_seq, loaded.messages()).await?;
+        let state = KeptState::parse(&loaded.session.state);
+        let restorable = self.restorable(loaded, &state, &facts).await;
+        let proved = proved(loaded, &facts);
+        let made = tokio::task::block_in_place(|| {
+            self.generate(loaded, request, &facts, &restorable, &candidates)
+        });
+        Ok(made.map(|outcome| (outcome, proved)))
+    }
+
+    /// What belonged to the old view goes; what later compactions need stays.
+    async fn commit_compaction(
+        &self,
+        loaded: &mut LoadedSession,
+        request: &CompactionRequest,
+        (outcome, proved): (CompactionOutcome, Option<Proved>),
+        tried: Vec<String>,
+    ) -> Result<CompactionRecord> {
+        let done = self.compaction_row(loaded, request.trigger, &outcome, proved, tried)?;
+        self.add_compaction(done.clone()).await?;
+        loaded.breakers.succeeded(request.trigger, &self.limits.compact);
+        // A window that was named as smaller stays so, or the next prompt would be refused again.
+        if let Some(limit) = request.refused.and_then(|refused| refused.limit) {
+            loaded.state.thresholds = thresholds(&loaded.state.thresholds, request.refused, limit);
+        }
+        loaded.state.history = loaded.state.history.without_before(outcome.boundary.kept_from);
+        self.tell(&SessionEvent::Decided { session: done.session });
+        loaded.state.decisions = outcome.decisions;
+        loaded.undone = false;
+        loaded.view_tokens = outcome.tokens_after.saturating_sub(loaded.state.fixed.total());
+        loaded.last_compaction = Some(done.clone());
+        loaded.state.last_compaction = Some(last_compaction(&done)?);
+        loaded.cache.watch().compacted();
+        // The list is news again: the calls that showed it have left the view.
+        loaded.state.todos.changed = !loaded.state.todos.items.is_empty();
+        metrics::counter!("bethink_compactions_total").increment(1);
+        tracing::info!(
+            session = %done.session, level = %done.level, before = done.tokens_before,
+            after = done.tokens_after, fidelity = done.fidelity, "compacted"
+        );
+        self.cx.hub().publish(done.session, done.made_after, &compaction_event(&done)?);
+        Ok(done)
+    }
+
+    fn failed(
+        &self,
+        loaded: &mut LoadedSession,
+        request: &CompactionRequest,
+        failure: &CompactionFailure,
+    ) -> ServiceError {
+        if request.trigger == Trigger::Auto {
+            loaded.breakers.failed();
+        }
+        metrics::counter!("bethink_compactions_failed_total").increment(1);
+        refusal(failure)
+    }
+
+    /// The notes, where the request leaves room for a summary made of them.
+    async fn notes_for(
+        &self,
+        loaded: &LoadedSession,
+        request: &CompactionRequest,
+    ) -> Result<Option<SessionNotes>> {
+        if !request.takes_notes() {
+            return Ok(None);
+        }
+        let asked = request.level == Some(SummaryLevel::SessionMemory);
+        // What a contributor keeps that may stand in place of messages.
+        let kept = async {
+            for contributor in self.contributors() {
+                if let Some(notes) = contributor.summary(&loaded.session).await? {
+                    return Ok(Some(notes));
+                }
+            }
+            Ok(None)
+        };
+        match kept.await {
+            Ok(Some(notes)) => Ok(Some(notes)),
+            Ok(None) if asked => {
+                Err(ServiceError::new(ErrorKind::NotCompactable, "the session has no notes yet")
+                    .hint("bethink notes update writes them, or leave the level out"))
+            }
+            Ok(None) => Ok(None),
+            Err(refusal) if asked => Err(refusal),
+            // The next level needs no notes.
+            Err(refusal) => {
+                tracing::warn!(session = %loaded.session.id, reason = %refusal.detail, "notes could not be used");
+                Ok(None)
+            }
+        }
+    }
+
+    fn generate(
+        &self,
+        loaded: &LoadedSession,
+        request: &CompactionRequest,
+        facts: &Facts,
+        restorable: &Restorable,
+        candidates: &Candidates<'_>,
+    ) -> std::result::Result<CompactionOutcome, CompactionFailure> {
+        let options = loaded.state.view_options();
+        let estimated = view(&loaded.state.history, &loaded.state.decisions, options).tokens()
+            + loaded.state.fixed.total();
+        let size = measure(
+            &loaded.state.history,
+            &loaded.state.decisions,
+            &loaded.state.model.name,
+            estimated,
+            &loaded.state.learner,
+        );
+        let hints = Hints { session: loaded.session.id.to_string() };
+        // What the provider counted is truer than any estimate.
+        let counted =
+            request.refused.and_then(|refused| refused.input).unwrap_or(0).max(size.tokens);
+        let input = CompactionInput {
+            id: Uuid::now_v7().to_string(),
+            history: &loaded.state.history,
+            decisions: &loaded.state.decisions,
+            facts,
+            thresholds: thresholds(&loaded.state.thresholds, request.refused, counted),
+            fixed_tokens: loaded.state.fixed.total(),
+            scale: counted as f64 / estimated.max(1) as f64,
+            trigger: request.trigger,
+            focus: request.focus.clone(),
+            summary_tokens: request.summary_tokens,
+            restorable,
+            limits: self.limits.compact,
+            options,
+            hints: &hints,
+        };
+        let is_only = request.level == Some(SummaryLevel::SessionMemory);
+        let from_notes = candidates.notes.map(|notes| NotesSummarizer { notes, is_only });
+        let from_model =
+            candidates.full.map(|full| FullSummarizer { text: &full.text, through: full.through });
+        let ladder: Vec<&dyn Summarizer> = [
+            from_notes.as_ref().map(|level| level as &dyn Summarizer),
+            from_model.as_ref().map(|level| level as &dyn Summarizer),
+            candidates.embedded.then_some(&EmbeddedSummarizer as &dyn Summarizer),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        bethink_compactor::compact(&input, &ladder)
+    }
+}
+
+/// Another compaction came between the prompt that asked for one and its turn.
+fn overtaken(loaded: &LoadedSession, request: &CompactionRequest) -> Option<CompactionRecord> {
+    let now = loaded.state.decisions.boundary.as_ref().map(|boundary| &boundary.id);
+    let same = request.trigger != Trigger::Auto || now == request.seen.as_ref();
+    loaded.last_compaction.clone().filter(|_| !same)
+}
+
+/// Those of the session, or of the smaller window that a refusal tells of. Where it names no limit, the
+/// window is smaller than the prompt of `counted` tokens that it refused.
+fn thresholds(
+    known: &WindowThresholds,
+    refused: Option<Figures>,
+    counted: u64,
+) -> WindowThresholds {
+    let told = refused.map(|refused| {
+        refused.limit.unwrap_or_else(|| counted.saturating_sub(refused.over.unwrap_or(0)))
+    });
+    let smaller = told.map(|told| told.max(MIN_WINDOW)).filter(|told| *told < known.window);
+    let output = known.window.saturating_sub(known.effective);
+    smaller.and_then(|window| WindowThresholds::new(window, output, 0.0).ok()).unwrap_or(*known)
+}
+
+fn refusal(failure: &CompactionFailure) -> ServiceError {
+    let hint = match failure {
+        CompactionFailure::Nothing => "append more of the conversation first",
+        CompactionFailure::NoRoom { .. } => {
+            "shorten system or tools, or give the session a larger window"
+        }
+        CompactionFailure::Refused(_) => "nothing was changed; the messages are all there",
+    };
+    let detail = match failure {
+        CompactionFailure::Refused(reasons) => {
+            CompactionFailure::Refused(told_once(reasons.clone())).to_string()
+        }
+        other => other.to_string(),
+    };
+    ServiceError::new(ErrorKind::NotCompactable, detail).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_tells_of_a_smaller_window() {
+        let known = WindowThresholds::new(200_000, 8_000, 0.0).unwrap();
+        let window = |figures: Figures| thresholds(&known, Some(figures), 150_000).window;
+        let none = Figures::default();
+        assert_eq!(thresholds(&known, None, 150_000), known);
+        assert_eq!(window(Figures { limit: Some(32_000), ..none }), 32_000);
+        assert_eq!(window(Figures { limit: Some(1_000_000), ..none }), 200_000);
+        assert_eq!(window(Figures { over: Some(50_000), ..none }), 100_000);
+        assert_eq!(window(none), 150_000, "what was refused did not fit");
+        assert_eq!(window(Figures { over: Some(u64::MAX), ..none }), MIN_WINDOW);
+    }
+}

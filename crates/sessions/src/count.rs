@@ -1,0 +1,34 @@
+//! The provider's own count of a session's prompt, on request.
+
+use bethink_api as api;
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_transcript::SessionId;
+
+use crate::service::SessionService;
+
+impl SessionService {
+    /// Counts the prompt as the session's last request and all that came since, by the model that the
+    /// settings name or the session's own.
+    pub async fn count(&self, id: SessionId) -> Result<api::PromptCount> {
+        let handle = self.handle(id).await?;
+        let loaded = self.lock(&handle).await?;
+        loaded.require_messages("append the user's first message, then count")?;
+        let conflict = |detail: &str| ServiceError::new(ErrorKind::Conflict, detail);
+        let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
+            conflict("no model is configured that could count")
+                .hint("set provider in [model]; the report's own figures need none")
+        })?;
+        let calibration = loaded.state.learner.calibration();
+        let request = loaded.prefix()?.alone(name.clone());
+        drop(loaded);
+        let estimated = calibration.apply(bethink_models::request_tokens(&request));
+        let counted = self.models.count(&request).await;
+        let counted =
+            counted.map_err(|error| conflict(&format!("the provider did not count: {error}")))?;
+        let tokens = counted.ok_or_else(|| {
+            conflict("the provider offers no count of tokens")
+                .hint("the report's figures are estimates that learn from reported usage")
+        })?;
+        Ok(api::PromptCount { tokens, estimated, model: name })
+    }
+}

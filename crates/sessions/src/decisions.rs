@@ -1,0 +1,112 @@
+//! What makes a session's prompts differ from its history: on its way to the store and back, and as clients see it.
+
+use bethink_api as api;
+use bethink_context::{Attachment, Decision};
+use bethink_service::{Result, ServiceError, rfc3339};
+use bethink_store::{self as store, NewDecision};
+use bethink_tokens::text_tokens;
+use bethink_transcript::{Seq, SessionId, UnixMicros};
+
+use crate::loaded::LoadedSession;
+use crate::service::SessionService;
+
+/// Told of a session; of one with more, the newest.
+const MOST: usize = 5_000;
+/// Messages named for one decision.
+const MOST_SEQS: usize = 1_000;
+
+impl SessionService {
+    /// Oldest first. What was merely shown, and collapsed spans, which have a list of their own, are left out.
+    pub async fn decisions(&self, id: SessionId) -> Result<api::DecisionList> {
+        self.cx.store().session(id).await?;
+        let records = self.cx.store().decisions(id).await?;
+        let mut decisions = Vec::new();
+        for record in records.iter().rev() {
+            decisions.extend(shown(record)?);
+            if decisions.len() == MOST {
+                break;
+            }
+        }
+        decisions.reverse();
+        Ok(api::DecisionList { decisions })
+    }
+}
+
+fn shown(record: &store::DecisionRecord) -> Result<Option<api::DecidedView>> {
+    let decision = read_decision(record)?;
+    let told = api::DecidedView {
+        kind: decision.kind().to_owned(),
+        after_seq: record.made_after.0,
+        at: rfc3339(record.created_at),
+        ..api::DecidedView::default()
+    };
+    Ok(match decision {
+        Decision::Shown { .. }
+        | Decision::Collapsed(_)
+        | Decision::Compacted(_)
+        | Decision::Undone { .. } => None,
+        Decision::Attached(attachment) | Decision::Instructed { attachment, .. } => {
+            Some(attached(told, attachment))
+        }
+        Decision::Replaced(result) => Some(touching(told, [result.seq])),
+        Decision::Cleared { results, .. } | Decision::Snipped { results, .. } => {
+            Some(touching(told, results.into_iter().map(|result| result.seq)))
+        }
+        Decision::Stripped { from, through, .. } => {
+            Some(touching(told, (from.0..=through.0).map(Seq)))
+        }
+    })
+}
+
+fn attached(told: api::DecidedView, attachment: Attachment) -> api::DecidedView {
+    api::DecidedView {
+        after_seq: attachment.after.0,
+        what: Some(attachment.what),
+        name: Some(attachment.name).filter(|name| !name.is_empty()),
+        tokens: Some(u64::from(attachment.tokens)),
+        ..told
+    }
+}
+
+fn touching(told: api::DecidedView, seqs: impl IntoIterator<Item = Seq>) -> api::DecidedView {
+    let seqs = seqs.into_iter().take(MOST_SEQS).map(|seq| seq.0).collect();
+    api::DecidedView { seqs, ..told }
+}
+
+/// Decisions as the store takes them.
+pub(crate) fn new_decisions(
+    loaded: &LoadedSession,
+    records: &[Decision],
+    now: UnixMicros,
+) -> Result<Vec<NewDecision>> {
+    let made_after = loaded.session.last_seq;
+    records.iter().map(|record| new_decision(record, made_after, now)).collect()
+}
+
+pub(crate) fn new_decision(
+    record: &Decision,
+    made_after: Seq,
+    created_at: UnixMicros,
+) -> Result<NewDecision> {
+    let data = serde_json::to_string(record).map_err(ServiceError::internal)?;
+    Ok(NewDecision { kind: record.kind().to_owned(), data, made_after, created_at })
+}
+
+/// An entry that can't be read is an error that names it: without it a prompt would have other bytes than those that
+/// were sent.
+pub(crate) fn read_decision(record: &store::DecisionRecord) -> Result<Decision> {
+    let read = serde_json::from_str(&record.data).map_err(|error| {
+        let detail =
+            format!("could not read decision {} ({}): {error}", record.id, record.kind);
+        ServiceError::internal(detail)
+            .hint("a newer bethink may have written it; start that one, or fork the session from an earlier message")
+    })?;
+    Ok(match read {
+        // One that was migrated was not counted yet.
+        Decision::Compacted(mut compacted) if compacted.boundary.tokens == 0 => {
+            compacted.boundary.tokens = text_tokens(&compacted.boundary.summary);
+            Decision::Compacted(compacted)
+        }
+        read => read,
+    })
+}

@@ -1,0 +1,121 @@
+//! Events of a session, with resume: what a ring has lost is told again from history.
+//!
+//! An id is `<boot>-<number>-<seq>`: within one run of the daemon missed events come from the hub's ring; after a
+//! restart, past the ring, or for a reader that is too slow, messages and compactions after `seq` are told again.
+
+use std::collections::VecDeque;
+
+use bethink_service::{READ_BATCH, Result, ServiceError, SessionSubscription, StreamEvent};
+use bethink_store::SeqRange;
+use bethink_transcript::{Seq, SessionId};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use crate::messages::message_event;
+use crate::record::compaction_event;
+use crate::service::SessionService;
+
+/// Events of one session, missed ones first.
+#[derive(Debug)]
+pub struct SessionEvents {
+    sessions: SessionService,
+    session: SessionId,
+    missed: VecDeque<StreamEvent>,
+    live: broadcast::Receiver<StreamEvent>,
+    stop: CancellationToken,
+    /// Newest message that was told.
+    told: Seq,
+    /// What came after `told` is told from history first.
+    behind: bool,
+}
+
+impl SessionEvents {
+    /// `None` when the daemon stops or the session is deleted. A reader who was away too long, or is
+    /// too slow, is told from history what it missed.
+    pub async fn next(&mut self) -> Option<StreamEvent> {
+        loop {
+            if let Some(event) = self.missed.pop_front() {
+                self.told = self.told.max(seq_of(&event));
+                return Some(event);
+            }
+            if self.behind {
+                self.behind = self.retell().await;
+                continue;
+            }
+            let event = tokio::select! {
+                () = self.stop.cancelled() => return None,
+                event = self.live.recv() => event,
+            };
+            match event {
+                // Told from history already.
+                Ok(event) if event.kind == "message" && seq_of(&event) <= self.told => {}
+                Ok(event) => self.missed.push_back(event),
+                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// Puts the next stretch of history, and the compactions in it, in line; whether there is more.
+    async fn retell(&mut self) -> bool {
+        let range = SeqRange { after: Some(self.told), limit: READ_BATCH, ..SeqRange::all() };
+        let store = self.sessions.cx.store();
+        let (Ok(messages), Ok(compactions)) =
+            (store.messages(self.session, range).await, store.compactions(self.session).await)
+        else {
+            return false;
+        };
+        let (first, last) = (self.told, messages.last().map_or(self.told, |m| m.seq));
+        for message in &messages {
+            let id = format!("0-0-{}", message.seq);
+            let event = message_event(message.seq, &message.id, message.role);
+            self.missed.push_back(StreamEvent::new(id.clone(), &event));
+            let here =
+                compactions.iter().filter(|c| c.made_after == message.seq && c.made_after > first);
+            let here = here.filter_map(|compaction| match compaction_event(compaction) {
+                Ok(event) => Some(event),
+                Err(error) => {
+                    tracing::warn!(reason = %error.detail, "a compaction is left out of the events");
+                    None
+                }
+            });
+            self.missed.extend(here.map(|event| StreamEvent::new(id.clone(), &event)));
+        }
+        last > first
+    }
+}
+
+/// The message that an event's id speaks of.
+fn seq_of(event: &StreamEvent) -> Seq {
+    last_id(&event.id).map_or(Seq::ZERO, |(_, seq)| seq)
+}
+
+/// Boot and number, and the newest message that the event speaks of.
+fn last_id(text: &str) -> Option<((i64, u64), Seq)> {
+    let (boot, rest) = text.split_once('-')?;
+    let (number, seq) = rest.split_once('-')?;
+    Some(((boot.parse().ok()?, number.parse().ok()?), Seq(seq.parse().ok()?)))
+}
+
+impl SessionService {
+    pub async fn events(
+        &self,
+        id: SessionId,
+        last_event_id: Option<String>,
+    ) -> Result<SessionEvents> {
+        let session = self.cx.store().session(id).await?;
+        let last = match last_event_id.as_deref() {
+            None | Some("") => None,
+            Some(text) => Some(last_id(text).ok_or_else(|| {
+                ServiceError::invalid("Last-Event-ID", "not an id that this daemon hands out")
+                    .hint("leave the header out to hear only what is new")
+            })?),
+        };
+        let newest = last.map(|(newest, _)| newest);
+        let SessionSubscription { missed, live, behind, stop } =
+            self.cx.hub().subscribe(id, newest);
+        let told = last.map_or(session.last_seq, |(_, seq)| seq);
+        let sessions = self.clone();
+        Ok(SessionEvents { sessions, session: id, missed, live, stop, told, behind })
+    }
+}

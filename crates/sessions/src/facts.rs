@@ -1,0 +1,140 @@
+//! Facts of a session, under a lock of their own: neither an append nor a prompt waits for them.
+//!
+//! Whoever needs them reads them on from history, from messages that are in memory anyway or else from
+//! the store, a stretch at a time. They belong to history and not to a view: no compaction and no undo
+//! changes them.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bethink_facts::Facts;
+use bethink_service::{READ_BATCH, Result, ServiceError, parse_stored};
+use bethink_store::SeqRange;
+use bethink_transcript::{Message, Seq};
+
+use crate::handle::{FactsGuard, SessionHandle};
+use crate::service::SessionService;
+
+impl SessionService {
+    /// The facts of a session through message `through` at least; `at_hand` are messages that need not
+    /// be read again, without gaps, oldest first.
+    pub async fn facts_through(
+        &self,
+        handle: &SessionHandle,
+        through: Seq,
+        at_hand: Vec<Arc<Message>>,
+    ) -> Result<FactsGuard> {
+        let mut facts = Arc::clone(&handle.facts).lock_owned().await;
+        let first = at_hand.first().map_or(through.next(), |message| message.seq);
+        self.read_stored(handle, &mut facts, first.min(through.next())).await?;
+        observe(&mut facts, at_hand).await?;
+        self.read_stored(handle, &mut facts, through.next()).await?;
+        handle.facts_weight.store(facts.weight(), Ordering::Relaxed);
+        Ok(facts)
+    }
+
+    /// Reads on in the store, to the message before `end`.
+    async fn read_stored(&self, handle: &SessionHandle, facts: &mut Facts, end: Seq) -> Result<()> {
+        while facts.through().next() < end {
+            let after = Some(facts.through());
+            let range = SeqRange { after, before: Some(end), limit: READ_BATCH, newest: false };
+            let stretch = self.cx.store().messages(handle.id, range).await?;
+            if stretch.is_empty() {
+                // A damaged message leaves a gap that recovery reported.
+                return Ok(());
+            }
+            let messages: Result<Vec<_>> =
+                stretch.into_iter().map(|stored| Ok(Arc::new(parse_stored(stored)?))).collect();
+            observe(facts, messages?).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads messages on a thread that may compute. A caller that goes away meanwhile leaves facts that
+/// begin anew.
+async fn observe(facts: &mut Facts, messages: Vec<Arc<Message>>) -> Result<()> {
+    let through = facts.through();
+    if messages.last().is_none_or(|message| message.seq <= through) {
+        return Ok(());
+    }
+    let mut reading = std::mem::take(facts);
+    let read = move || {
+        for message in &messages {
+            reading.observe(message);
+        }
+        reading
+    };
+    *facts = tokio::task::spawn_blocking(read).await.map_err(ServiceError::internal)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_config::Settings;
+    use bethink_transcript::SessionId;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::testing::SessionsHome;
+
+    fn wishes(count: usize) -> Vec<Value> {
+        let wish = |n| json!({ "role": "user", "content": format!("wish number {n}") });
+        (0..count).map(wish).collect()
+    }
+
+    async fn open(directory: &tempfile::TempDir, messages: usize) -> (SessionsHome, SessionId) {
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let id = home.session(&wishes(messages)).await;
+        (home, id)
+    }
+
+    /// Messages of the loaded session from `from` on.
+    async fn at_hand(
+        home: &SessionsHome,
+        handle: &Arc<SessionHandle>,
+        from: Seq,
+    ) -> Vec<Arc<Message>> {
+        let loaded = home.sessions.lock(handle).await.unwrap();
+        loaded.state.history.from(from).iter().map(|entry| Arc::clone(&entry.message)).collect()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn facts_are_read_once_from_memory_and_from_the_store() {
+        let directory = tempfile::tempdir().unwrap();
+        let (home, id) = open(&directory, READ_BATCH + 20).await;
+        let sessions = &home.sessions;
+        let handle = sessions.handle(id).await.unwrap();
+        let facts = sessions.facts_through(&handle, Seq(7), Vec::new()).await.unwrap();
+        assert_eq!((facts.through(), facts.user.len()), (Seq(7), 7));
+        drop(facts);
+        // What lies between the facts and the messages at hand comes from the store.
+        let last = Seq(READ_BATCH as u64 + 20);
+        let newest = at_hand(&home, &handle, Seq(last.0 - 3)).await;
+        let facts = sessions.facts_through(&handle, last, newest).await.unwrap();
+        assert_eq!((facts.through(), facts.user.len()), (last, READ_BATCH + 20));
+        drop(facts);
+        let again = at_hand(&home, &handle, Seq(1)).await;
+        let facts = sessions.facts_through(&handle, Seq(3), again).await.unwrap();
+        assert_eq!((facts.through(), facts.user.len()), (last, READ_BATCH + 20));
+        assert!(handle.facts_weight.load(Ordering::Relaxed) > 0);
+        drop(facts);
+        home.close().await;
+    }
+
+    /// Facts that are being read hold up neither an append nor a prompt.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nobody_waits_for_facts() {
+        let directory = tempfile::tempdir().unwrap();
+        let (home, id) = open(&directory, 3).await;
+        let handle = home.sessions.handle(id).await.unwrap();
+        let held = home.sessions.facts_through(&handle, Seq(3), Vec::new()).await.unwrap();
+        let work = async {
+            home.append(id, &wishes(2)).await;
+            home.sessions.prompt(id, bethink_api::ContextRequest::default()).await.unwrap();
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), work).await.unwrap();
+        drop(held);
+        home.close().await;
+    }
+}

@@ -1,0 +1,238 @@
+//! Forks: a session that goes on from a message of another one.
+
+use bethink_api as api;
+use bethink_service::{
+    JobHandler, JobOutput, JobRun, READ_BATCH, Result, ServiceError, job_payload, new_job_id,
+};
+use bethink_store::{
+    Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord, StoreError,
+};
+use bethink_transcript::{Seq, SessionId};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::catalog::check_labels;
+use crate::service::SessionService;
+
+/// Kind of the job that removes half a fork.
+const FORK_CHECK: &str = "fork_check";
+
+impl SessionService {
+    /// A new session that shares history up to a message; the parent stays as it is.
+    pub async fn fork(&self, id: SessionId, request: api::ForkRequest) -> Result<api::Session> {
+        let parent = self.cx.store().session(id).await?;
+        check_labels(request.title.as_deref(), &[])?;
+        let at = request.at_seq.map_or(parent.last_seq, Seq);
+        if at > parent.last_seq || at == Seq::ZERO && parent.last_seq > Seq::ZERO {
+            return Err(ServiceError::invalid(
+                "at_seq",
+                format!("messages are 1 to {}", parent.last_seq),
+            )
+            .bounded(parent.last_seq.0, at.0));
+        }
+        let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));
+        let new = NewSession {
+            id: SessionId(Uuid::now_v7()),
+            project_dir: parent.project_dir.clone(),
+            title,
+            tags: parent.tags.clone(),
+            parent: Some(id),
+            forked_at: Some(at),
+            model: parent.model.clone(),
+            created_at: self.cx.now(),
+            content_hash: None,
+        };
+        let copying = self.inner.forks.read().await;
+        // Asked for before there is anything: if the daemon is killed on the way, the next one removes
+        // what is half a fork.
+        let check = json!({ "session": new.id.0 });
+        self.cx.jobs().enqueue(new_job_id(), FORK_CHECK, None, &check).await?;
+        let fork = self.cx.store().create_session(new, None).await?.session.id;
+        let copied = async {
+            self.copy_view(id, &parent, fork, at).await?;
+            for contributor in self.contributors() {
+                contributor.forked(id, fork, at).await?;
+            }
+            self.copy_history(id, fork, at).await
+        }
+        .await;
+        drop(copying);
+        if let Err(refusal) = copied {
+            self.remove_companions(fork).await?;
+            self.cx.store().delete_session(fork).await?;
+            return Err(refusal);
+        }
+        self.cx.hub().announce_session(fork, "created");
+        self.search.index_soon(fork);
+        self.session(fork).await
+    }
+
+    /// Sees to it that a fork is whole or gone. Messages are copied last, so they tell which.
+    async fn run_fork_check(&self, job: &JobRecord) -> Result<Value> {
+        let session = session_of(job)?;
+        // Forks that are being made now are waited for.
+        drop(self.inner.forks.write().await);
+        let whole = match self.cx.store().session(session).await {
+            Ok(found) => found.forked_at.is_none_or(|at| found.last_seq >= at),
+            Err(StoreError::NotFound { .. }) => return Ok(json!({ "whole": false })),
+            Err(error) => return Err(error.into()),
+        };
+        if !whole {
+            self.remove_companions(session).await?;
+            self.cx.store().delete_session(session).await?;
+        }
+        Ok(json!({ "whole": whole }))
+    }
+
+    async fn copy_history(&self, from: SessionId, to: SessionId, through: Seq) -> Result<()> {
+        let mut after = Seq::ZERO;
+        while after < through {
+            let range = SeqRange {
+                after: Some(after),
+                before: Some(through.next()),
+                limit: READ_BATCH,
+                newest: false,
+            };
+            let stretch = self.cx.store().messages(from, range).await?;
+            let Some(last) = stretch.last() else { break };
+            after = last.seq;
+            let copies = stretch.into_iter().map(|stored| NewMessage {
+                id: stored.id,
+                role: stored.role,
+                raw: stored.raw,
+                recorded: stored.recorded,
+                created_at: stored.created_at,
+            });
+            let messages = copies.collect();
+            let append = Append { session: to, messages, receipt: None, at: self.cx.now() };
+            self.cx.store().append(append).await?;
+        }
+        Ok(())
+    }
+
+    /// The fork starts with the parent's compactions and decisions, as far as they lie before `at`.
+    async fn copy_view(
+        &self,
+        from: SessionId,
+        parent: &SessionRecord,
+        to: SessionId,
+        at: Seq,
+    ) -> Result<()> {
+        let change = SessionChange {
+            state: Some(parent.state.clone()),
+            updated_at: self.cx.now(),
+            ..SessionChange::default()
+        };
+        self.cx.store().update_session(to, change).await?;
+        let decisions = self.cx.store().decisions(from).await?;
+        // Compactions are copied below, under ids of their own.
+        let is_view =
+            |d: &bethink_store::DecisionRecord| !matches!(&*d.kind, "compacted" | "undone");
+        let kept = decisions.into_iter().filter(|d| d.made_after <= at && is_view(d)).map(|d| {
+            bethink_store::NewDecision {
+                kind: d.kind,
+                data: d.data,
+                made_after: d.made_after,
+                created_at: d.created_at,
+            }
+        });
+        self.cx.store().add_decisions(to, kept.collect()).await?;
+        // Under their own ids, which decisions name.
+        let spans = self.cx.store().collapses(from).await?.into_iter();
+        let spans = spans.filter(|span| span.staged_after <= at).map(|span| {
+            let committed = span.committed.filter(|(after, _)| *after <= at);
+            bethink_store::CollapseRecord { session: to, committed, ..span }
+        });
+        self.cx.store().put_collapses(to, spans.collect(), Vec::new()).await?;
+        for compaction in self.cx.store().compactions(from).await? {
+            if compaction.made_after <= at && compaction.undone_at.is_none() {
+                let id = bethink_transcript::CompactionId(Uuid::now_v7());
+                let copy = bethink_store::CompactionRecord { id, session: to, ..compaction };
+                self.add_compaction(copy).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The session that a job is about.
+pub(crate) fn session_of(job: &JobRecord) -> Result<SessionId> {
+    let id = job_payload(job)?["session"].as_str().and_then(|id| id.parse().ok());
+    id.map(SessionId).ok_or_else(|| ServiceError::internal("a job without a session"))
+}
+
+/// Removes half a fork that a killed daemon left.
+#[derive(Debug)]
+pub struct ForkCheckJob(pub SessionService);
+
+impl JobHandler for ForkCheckJob {
+    fn kind(&self) -> &'static str {
+        FORK_CHECK
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+        Box::pin(self.0.run_fork_check(job))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_config::Settings;
+
+    use super::*;
+    use crate::testing::SessionsHome;
+
+    const HALF: SessionId = SessionId(Uuid::from_u128(9));
+
+    async fn open(directory: &tempfile::TempDir) -> SessionsHome {
+        SessionsHome::open(Settings::at(directory.path())).await
+    }
+
+    /// A daemon that was killed while it copied: the session is there, its messages are not.
+    #[tokio::test]
+    async fn half_a_fork_is_gone_when_the_next_daemon_is_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = open(&directory).await;
+        let parent = home
+            .session(&[
+                json!({ "role": "user", "content": "one" }),
+                json!({ "role": "assistant", "content": "two" }),
+            ])
+            .await;
+        let whole = home.sessions.fork(parent, api::ForkRequest::default()).await.unwrap();
+        let whole = SessionId(whole.id);
+        let row = home.cx.store().session(parent).await.unwrap();
+        let new = NewSession {
+            id: HALF,
+            project_dir: row.project_dir,
+            title: None,
+            tags: Vec::new(),
+            parent: Some(parent),
+            forked_at: Some(Seq(2)),
+            model: row.model,
+            created_at: row.created_at,
+            content_hash: None,
+        };
+        home.cx.store().create_session(new, None).await.unwrap();
+        let check = bethink_store::NewJob {
+            id: new_job_id(),
+            kind: FORK_CHECK.to_owned(),
+            session: None,
+            payload: json!({ "session": HALF.0 }).to_string(),
+            background: false,
+            created_at: row.created_at,
+        };
+        // Stored without waking the worker: it is the next daemon's to find.
+        home.cx.store().enqueue(check).await.unwrap();
+        home.close().await;
+        let home = open(&directory).await;
+        let gone = async {
+            while home.cx.store().session(HALF).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), gone).await.unwrap();
+        assert_eq!(home.cx.store().session(whole).await.unwrap().last_seq, Seq(2));
+        home.close().await;
+    }
+}

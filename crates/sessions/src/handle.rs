@@ -1,0 +1,297 @@
+//! A session's place in memory, and exclusive use of its state.
+//!
+//! A handle has an inbox beside its state: an append puts what was committed there and never waits for a prompt or a
+//! compaction that is being made; whoever locks the state takes the inbox in first.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bethink_api::ContextLevel;
+use bethink_context::{HistoryEntry, WindowThresholds};
+use bethink_facts::Facts;
+use bethink_service::{Result, ServiceError, locked};
+use bethink_transcript::{Message, Seq, SessionId};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
+
+use crate::cache::Cache;
+use crate::loaded::LoadedSession;
+
+/// Tokens by which a session that was let go grows before an append loads it again, so that notes, dreams and spans are
+/// asked for as of one in memory: notes wait for as many.
+const UNSEEN_TOKENS: u64 = 5_000;
+/// Sessions whose handle is held: a few hundred bytes each beside those in memory.
+const MOST_HANDLES: usize = 4_096;
+
+/// What a service keeps for a session while it is in memory.
+pub trait SessionFeature: Any + Send + Sync {
+    /// Bytes held, near enough to budget by; overridden where it holds texts.
+    fn weight(&self) -> usize {
+        size_of_val(self)
+    }
+}
+
+impl<T: SessionFeature> SessionFeature for Mutex<T> {
+    fn weight(&self) -> usize {
+        locked(self).weight()
+    }
+}
+
+/// What an append to a session that was let go needs for its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct EvictedSession {
+    pub(crate) model: String,
+    pub(crate) thresholds: WindowThresholds,
+    /// Estimated tokens of the whole prompt.
+    pub(crate) tokens: u64,
+    /// Tokens since it was let go.
+    grown: u64,
+}
+
+#[derive(Default)]
+struct Features(HashMap<TypeId, Arc<dyn SessionFeature>>);
+
+impl std::fmt::Debug for Features {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Features").field(&self.0.len()).finish()
+    }
+}
+
+/// A session's place in the registry.
+#[derive(Debug)]
+pub struct SessionHandle {
+    pub id: SessionId,
+    pub(crate) facts: Arc<AsyncMutex<Facts>>,
+    /// Bytes of the facts, readable without their lock.
+    pub(crate) facts_weight: AtomicUsize,
+    pub(crate) cache: Cache,
+    /// Tokens of history when staging of spans was last asked for.
+    pub(crate) staging: AtomicU64,
+    /// Held while a compaction is made, a model's waiting included: one at a time. Taken before the
+    /// session's own lock.
+    pub(crate) compacting: AsyncMutex<()>,
+    features: Mutex<Features>,
+    inbox: Mutex<Vec<Arc<Message>>>,
+    pub(crate) state: Arc<AsyncMutex<Option<LoadedSession>>>,
+    /// What the last answer said of the window, for answers that can't wait.
+    level: Mutex<ContextLevel>,
+    evicted: Mutex<Option<EvictedSession>>,
+    weight: AtomicUsize,
+    pub(crate) touched: AtomicUsize,
+}
+
+impl SessionHandle {
+    pub(crate) fn new(id: SessionId) -> Self {
+        Self {
+            id,
+            facts: Arc::default(),
+            facts_weight: AtomicUsize::new(0),
+            cache: Cache::default(),
+            staging: AtomicU64::new(0),
+            compacting: AsyncMutex::default(),
+            features: Mutex::default(),
+            inbox: Mutex::default(),
+            state: Arc::default(),
+            level: Mutex::default(),
+            evicted: Mutex::default(),
+            weight: AtomicUsize::new(0),
+            touched: AtomicUsize::new(0),
+        }
+    }
+
+    /// What a feature keeps for this session while it is in memory. The type is the feature's own, so that no
+    /// service sees another's; it begins as its default.
+    pub fn feature<T: SessionFeature + Default>(&self) -> Arc<T> {
+        let mut features = self.features.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = features.0.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
+        let kept: Arc<dyn SessionFeature> = Arc::clone(kept);
+        let kept: Arc<dyn Any + Send + Sync> = kept;
+        // The key is the type's own id.
+        kept.downcast().unwrap_or_default()
+    }
+
+    /// Bytes held: messages, those that wait to be taken in, facts, and what features keep.
+    pub(crate) fn weight(&self) -> usize {
+        let features = self.features.lock().unwrap_or_else(PoisonError::into_inner);
+        let features: usize = features.0.values().map(|feature| feature.weight()).sum();
+        let waiting: usize = self.inbox().iter().map(|message| message.raw().len()).sum();
+        let facts = self.facts_weight.load(Ordering::Relaxed);
+        self.weight.load(Ordering::Relaxed) + facts + features + waiting
+    }
+
+    pub(crate) fn weigh(&self, bytes: usize) {
+        self.weight.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn inbox(&self) -> MutexGuard<'_, Vec<Arc<Message>>> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn deliver(&self, messages: impl IntoIterator<Item = Arc<Message>>) {
+        self.inbox().extend(messages);
+    }
+
+    pub(crate) fn note_level(&self, level: ContextLevel) {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
+    }
+
+    pub(crate) fn noted_level(&self) -> ContextLevel {
+        self.level.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The newest message and the messages in memory, if nobody works with the state.
+    pub fn glance(&self) -> Option<(Seq, Vec<Arc<Message>>)> {
+        let guard = self.state.try_lock().ok()?;
+        let loaded = guard.as_ref()?;
+        Some((loaded.session.last_seq, loaded.messages()))
+    }
+
+    /// Forgets the state; the next use loads it anew.
+    pub async fn unload(&self) {
+        *self.state.lock().await = None;
+        self.forget_evicted();
+        self.weigh(0);
+    }
+
+    fn evicted(&self) -> MutexGuard<'_, Option<EvictedSession>> {
+        self.evicted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn forget_evicted(&self) {
+        *self.evicted() = None;
+    }
+
+    /// A session that was let go and has these messages, too; `None` when it is time to load it. Called with the state
+    /// locked, so that nobody loads it meanwhile: whoever does reads these messages from the store.
+    pub(crate) fn grow(&self, fresh: &[Arc<Message>]) -> Option<EvictedSession> {
+        let mut evicted = self.evicted();
+        let known = evicted.as_mut()?;
+        let tokens = tokens_of(fresh);
+        known.tokens += tokens;
+        known.grown += tokens;
+        if known.grown >= UNSEEN_TOKENS {
+            return None;
+        }
+        self.inbox().clear();
+        Some(known.clone())
+    }
+
+    /// The handle without what it holds of a session that nobody uses. What is small enough stays: the level, and what
+    /// was seen of the provider's cache.
+    fn without_state(&self) -> Self {
+        let known = self.state.try_lock().ok().and_then(|state| {
+            let loaded = state.as_ref()?;
+            Some(EvictedSession {
+                model: loaded.state.model.name.clone(),
+                thresholds: loaded.state.thresholds,
+                tokens: loaded.estimated() + tokens_of(&self.inbox()),
+                grown: 0,
+            })
+        });
+        Self {
+            cache: self.cache.clone(),
+            level: Mutex::new(self.noted_level()),
+            evicted: Mutex::new(known.or_else(|| self.evicted().clone())),
+            touched: AtomicUsize::new(self.touched.load(Ordering::Relaxed)),
+            ..Self::new(self.id)
+        }
+    }
+}
+
+fn tokens_of(messages: &[Arc<Message>]) -> u64 {
+    messages.iter().map(|m| HistoryEntry::new(Arc::clone(m)).tokens()).sum()
+}
+
+/// Exclusive use of a session's facts. Taken after the session's own lock, never before it: who holds
+/// this one waits for nothing but the store.
+pub type FactsGuard = OwnedMutexGuard<Facts>;
+
+/// Exclusive use of a loaded session.
+#[derive(Debug)]
+pub struct SessionGuard(OwnedMappedMutexGuard<Option<LoadedSession>, LoadedSession>);
+
+impl SessionGuard {
+    pub(crate) fn new(guard: OwnedMutexGuard<Option<LoadedSession>>) -> Result<Self> {
+        OwnedMutexGuard::try_map(guard, Option::as_mut)
+            .map(Self)
+            .map_err(|_| ServiceError::internal("the session was not loaded"))
+    }
+}
+
+impl std::ops::Deref for SessionGuard {
+    type Target = LoadedSession;
+    fn deref(&self) -> &LoadedSession {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for SessionGuard {
+    fn deref_mut(&mut self) -> &mut LoadedSession {
+        &mut self.0
+    }
+}
+
+/// All handles.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    handles: Mutex<HashMap<SessionId, Arc<SessionHandle>>>,
+    clock: AtomicUsize,
+}
+
+impl Registry {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<SessionHandle>>> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn touch(&self, handle: &SessionHandle) {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        handle.touched.store(now, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self, id: SessionId) -> Option<Arc<SessionHandle>> {
+        let handle = self.lock().get(&id).cloned();
+        if let Some(handle) = &handle {
+            self.touch(handle);
+        }
+        handle
+    }
+
+    pub(crate) fn open(&self, id: SessionId) -> Arc<SessionHandle> {
+        let mut handles = self.lock();
+        let handle = handles.entry(id).or_insert_with(|| Arc::new(SessionHandle::new(id)));
+        self.touch(handle);
+        Arc::clone(handle)
+    }
+
+    pub(crate) fn remove(&self, id: SessionId) {
+        self.lock().remove(&id);
+    }
+
+    /// Bytes held by all sessions in memory.
+    #[cfg(test)]
+    pub(crate) fn weight(&self) -> usize {
+        self.lock().values().map(|handle| handle.weight()).sum()
+    }
+
+    /// Lets the longest unused sessions go until the rest fits `budget` bytes.
+    pub(crate) fn trim(&self, budget: usize) {
+        let mut handles = self.lock();
+        let mut all: usize = handles.values().map(|handle| handle.weight()).sum();
+        // One that is in use is referred to from outside the table too.
+        let is_idle = |handle: &Arc<SessionHandle>| Arc::strong_count(handle) == 1;
+        let touched = |handle: &Arc<SessionHandle>| handle.touched.load(Ordering::Relaxed);
+        while all > budget {
+            let idle = handles.values_mut().filter(|handle| is_idle(handle) && handle.weight() > 0);
+            let Some(oldest) = idle.min_by_key(|handle| touched(handle)) else { break };
+            all = all.saturating_sub(oldest.weight());
+            *oldest = Arc::new(oldest.without_state());
+        }
+        while handles.len() > MOST_HANDLES {
+            let idle = handles.values().filter(|handle| is_idle(handle));
+            let Some(oldest) = idle.min_by_key(|handle| touched(handle)) else { break };
+            let oldest = oldest.id;
+            handles.remove(&oldest);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What must survive a compaction: plan, skills, agents, tools, files, instructions, hooks.
+//!
+//! Kept as one JSON object in the session's row; each kind is replaced whole.
+
+use bethink_api as api;
+use bethink_api::StateKind;
+use bethink_compactor::Restorable;
+use bethink_compactor::restore::AgentStatus;
+use bethink_service::{ErrorKind, Event, Result, ServiceError};
+use bethink_transcript::{Seq, SessionId};
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::service::SessionService;
+
+/// Todos in one list.
+const MAX_TODOS: usize = 1_000;
+/// Bytes of `PUT …/state/{kind}`.
+const MAX_STATE_BYTES: usize = 8 * 1024 * 1024;
+
+/// All kinds together, as stored.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct KeptState {
+    pub(crate) plan: api::Plan,
+    pub(crate) skills: api::Skills,
+    pub(crate) agents: api::Agents,
+    pub(crate) tools: api::Tools,
+    pub(crate) files: api::Files,
+    pub(crate) instructions: api::Instructions,
+    pub(crate) hooks: api::Instructions,
+}
+
+impl KeptState {
+    pub(crate) fn parse(json: &str) -> Self {
+        serde_json::from_str(json).unwrap_or_default()
+    }
+
+    /// What could be restored, files and the plan's text left out: they are on disk.
+    pub(crate) fn restorable(&self) -> Restorable {
+        let pairs = |list: &api::Instructions| {
+            list.instructions.iter().map(|i| (i.name.clone(), i.text.clone())).collect()
+        };
+        Restorable {
+            skills: self
+                .skills
+                .skills
+                .iter()
+                .rev()
+                .map(|s| (s.name.clone(), s.content.clone()))
+                .collect(),
+            agents: self.agents.agents.iter().map(agent_status).collect(),
+            tools: self
+                .tools
+                .tools
+                .iter()
+                .map(|t| (tool_name(t.get()), t.get().to_owned()))
+                .collect(),
+            instructions: pairs(&self.instructions),
+            hooks: pairs(&self.hooks),
+            ..Restorable::default()
+        }
+    }
+}
+
+fn agent_status(agent: &api::Agent) -> AgentStatus {
+    AgentStatus {
+        name: if agent.name.is_empty() { agent.id.clone() } else { agent.name.clone() },
+        status: agent.status.clone(),
+        result: agent.result.clone(),
+        read: agent.read,
+    }
+}
+
+fn tool_name(json: &str) -> String {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    serde_json::from_str::<Named>(json).map_or_else(|_| "unnamed".to_owned(), |t| t.name)
+}
+
+impl SessionService {
+    pub async fn put_state(&self, id: SessionId, kind: StateKind, body: Bytes) -> Result<Bytes> {
+        if body.len() > MAX_STATE_BYTES {
+            let detail = format!("state of one kind has at most {MAX_STATE_BYTES} bytes");
+            return Err(ServiceError::new(ErrorKind::TooLarge, detail)
+                .bounded(MAX_STATE_BYTES as u64, body.len() as u64));
+        }
+        let handle = self.handle(id).await?;
+        let mut loaded = self.lock(&handle).await?;
+        let mut state = KeptState::parse(&loaded.session.state);
+        match kind {
+            StateKind::Plan => state.plan = read(&body)?,
+            StateKind::Skills => state.skills = read(&body)?,
+            StateKind::Agents => state.agents = read(&body)?,
+            StateKind::Tools => state.tools = read(&body)?,
+            StateKind::Files => state.files = read(&body)?,
+            StateKind::Instructions => state.instructions = read(&body)?,
+            StateKind::Hooks => state.hooks = read(&body)?,
+        }
+        let json = serde_json::to_string(&state).map_err(ServiceError::internal)?;
+        let change = bethink_store::SessionChange {
+            state: Some(json),
+            updated_at: self.cx.now(),
+            ..Default::default()
+        };
+        loaded.session = self.cx.store().update_session(id, change).await?;
+        show(&state, kind)
+    }
+
+    pub async fn state(&self, id: SessionId, kind: StateKind) -> Result<Bytes> {
+        let session = self.cx.store().session(id).await?;
+        show(&KeptState::parse(&session.state), kind)
+    }
+
+    pub async fn todos(&self, id: SessionId) -> Result<api::Todos> {
+        let handle = self.handle(id).await?;
+        let loaded = self.lock(&handle).await?;
+        Ok(api::Todos { todos: loaded.state.todos.items.clone() })
+    }
+
+    pub async fn put_todos(&self, id: SessionId, todos: api::Todos) -> Result<api::Todos> {
+        if todos.todos.len() > MAX_TODOS {
+            return Err(ServiceError::invalid("todos", format!("at most {MAX_TODOS} todos"))
+                .bounded(MAX_TODOS as u64, todos.todos.len() as u64));
+        }
+        let mut seen = std::collections::HashSet::new();
+        for (i, todo) in todos.todos.iter().enumerate() {
+            if todo.content.trim().is_empty() {
+                return Err(ServiceError::invalid(
+                    format!("todos[{i}].content"),
+                    "a todo says what to do; it may not be empty",
+                ));
+            }
+            if !todo.id.is_empty() && !seen.insert(todo.id.as_str()) {
+                return Err(ServiceError::invalid(
+                    format!("todos[{i}].id"),
+                    "the id occurs twice in the list",
+                ));
+            }
+        }
+        let handle = self.handle(id).await?;
+        let mut loaded = self.lock(&handle).await?;
+        let mut list = todos.todos;
+        for (i, todo) in list.iter_mut().enumerate().filter(|(_, todo)| todo.id.is_empty()) {
+            todo.id = (i + 1).to_string();
+        }
+        loaded.state.todos.set(list);
+        let event = Event::Todos { items: loaded.state.todos.items.len() };
+        self.cx.hub().publish(id, Seq::ZERO, &event);
+        Ok(api::Todos { todos: loaded.state.todos.items.clone() })
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    serde_json::from_slice(body).map_err(|e| {
+        ServiceError::invalid("body", format!("the state is not of its kind: {e}"))
+            .hint("see /openapi.json for the shape of each kind")
+    })
+}
+
+fn show(state: &KeptState, kind: StateKind) -> Result<Bytes> {
+    let json = match kind {
+        StateKind::Plan => serde_json::to_vec(&state.plan),
+        StateKind::Skills => serde_json::to_vec(&state.skills),
+        StateKind::Agents => serde_json::to_vec(&state.agents),
+        StateKind::Tools => serde_json::to_vec(&state.tools),
+        StateKind::Files => serde_json::to_vec(&state.files),
+        StateKind::Instructions => serde_json::to_vec(&state.instructions),
+        StateKind::Hooks => serde_json::to_vec(&state.hooks),
+    };
+    json.map(Bytes::from).map_err(ServiceError::internal)
+}

@@ -1,0 +1,172 @@
+//! Loading a session: from the newest boundary on, in batches, with the decisions that its prompts need.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bethink_compactor::Breakers;
+use bethink_context::decision::{in_force, newest_is_undone};
+use bethink_context::{Decision, Decisions, FixedTokens, History, Learner, SessionState, TodoList};
+use bethink_service::{Event, READ_BATCH, Result, parse_stored};
+use bethink_store::SeqRange;
+use bethink_transcript::{Message, Seq, SessionId};
+use tokio::sync::OwnedMutexGuard;
+
+use crate::cache::cache_fall_out;
+use crate::catalog::model_of;
+use crate::decisions::read_decision;
+use crate::handle::{SessionGuard, SessionHandle};
+use crate::loaded::{LoadedSession, Recovering};
+use crate::record::last_compaction;
+use crate::service::{SessionEvent, SessionService};
+
+const MINUTE_MICROS: i64 = 60_000_000;
+
+impl SessionService {
+    /// The handle of a session that exists.
+    pub async fn handle(&self, id: SessionId) -> Result<Arc<SessionHandle>> {
+        match self.inner.registry.get(id) {
+            Some(handle) => Ok(handle),
+            None => {
+                self.cx.store().session(id).await?;
+                self.trim();
+                Ok(self.inner.registry.open(id))
+            }
+        }
+    }
+
+    /// The handle of a session that is in memory.
+    pub fn open_handle(&self, id: SessionId) -> Option<Arc<SessionHandle>> {
+        self.inner.registry.get(id)
+    }
+
+    /// The state, up to date; loads it when it is not in memory.
+    pub async fn lock(&self, handle: &Arc<SessionHandle>) -> Result<SessionGuard> {
+        let state = Arc::clone(&handle.state).lock_owned().await;
+        self.up_to_date(handle, state).await
+    }
+
+    pub(crate) async fn up_to_date(
+        &self,
+        handle: &Arc<SessionHandle>,
+        mut state: OwnedMutexGuard<Option<LoadedSession>>,
+    ) -> Result<SessionGuard> {
+        if state.is_none() {
+            *state = Some(self.load(handle).await?);
+            handle.forget_evicted();
+        }
+        let mut loaded = SessionGuard::new(state)?;
+        let new = std::mem::take(&mut *handle.inbox());
+        if let Some(first) = new.iter().map(|message| message.seq).min() {
+            handle.cache.begin(&loaded.state.history, first, &loaded.state.model.name);
+            self.watch_cache(handle, &loaded.state.model.name, &new);
+        }
+        for message in new {
+            loaded.take_in(message);
+        }
+        if !loaded.ahead.is_empty() {
+            // A neighbour's append is committed and its task has not come round to deliver it.
+            let range = SeqRange { after: Some(loaded.session.last_seq), ..SeqRange::all() };
+            for stored in self.cx.store().messages(handle.id, range).await? {
+                loaded.take_in(Arc::new(parse_stored(stored)?));
+            }
+        }
+        handle.weigh(loaded.weight());
+        self.tell(&SessionEvent::TakenIn { handle, loaded: &loaded });
+        Ok(loaded)
+    }
+
+    /// Looks at messages that have just arrived, in order.
+    pub(crate) fn watch_cache(&self, handle: &SessionHandle, model: &str, new: &[Arc<Message>]) {
+        let minutes = self.cx.settings().context.cache_ttl_minutes;
+        let ttl = i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(MINUTE_MICROS);
+        for message in new {
+            let fall = handle.cache.watch().observe(message, model, ttl);
+            let Some(told) = fall.as_ref().map(cache_fall_out) else { continue };
+            if !told.expected {
+                metrics::counter!("bethink_cache_breaks_total", "cause" => told.cause.clone())
+                    .increment(1);
+            }
+            self.cx.hub().publish(handle.id, message.seq, &Event::Cache(told));
+        }
+    }
+
+    async fn load(&self, handle: &SessionHandle) -> Result<LoadedSession> {
+        let (id, store) = (handle.id, self.cx.store());
+        let session = store.session(id).await?;
+        let log = self.decision_log(id).await?;
+        let current = in_force(&log).cloned();
+        let kept_from = current.as_ref().map_or(Seq::ZERO, |c| c.boundary.kept_from);
+        let undone = newest_is_undone(&log);
+        let rows = store.compactions(id).await?;
+        let row = current.as_ref().and_then(|current| {
+            rows.into_iter().rev().find(|row| row.id.to_string() == current.boundary.id)
+        });
+        let spans = match self.cx.settings().context.collapse {
+            true => store.collapses(id).await?,
+            false => Vec::new(),
+        };
+        let (todos, unseen) = current.map(|c| (c.todos, c.unseen)).unwrap_or_default();
+        let model = model_of(&session);
+        let state = SessionState {
+            id,
+            thresholds: self.thresholds(&model)?,
+            model,
+            history: History::default(),
+            decisions: Decisions::default(),
+            last_seq: Seq::ZERO,
+            last_compaction: row.as_ref().map(last_compaction).transpose()?,
+            todos: TodoList { items: todos, ..TodoList::default() },
+            shape: None,
+            last_prompt: None,
+            fixed: FixedTokens::default(),
+            learner: Learner::default(),
+        };
+        let mut loaded = LoadedSession {
+            state,
+            session,
+            undone,
+            last_compaction: row,
+            spans,
+            breakers: Breakers::default(),
+            view_tokens: 0,
+            grown: 0,
+            sent: None,
+            recovering: Recovering::default(),
+            cache: handle.cache.clone(),
+            ahead: BTreeMap::new(),
+        };
+        self.take_history(&mut loaded, Seq(kept_from.0.saturating_sub(1))).await?;
+        let history = &loaded.state.history;
+        loaded.state.decisions = Decisions::replay(&log, history);
+        let state = &mut loaded.state;
+        state.learner =
+            Learner::replay(&state.model.name, &state.history, &state.decisions, unseen);
+        state.todos.changed = !state.todos.items.is_empty();
+        for contributor in self.contributors() {
+            contributor.loaded(handle, &loaded).await?;
+        }
+        Ok(loaded)
+    }
+
+    /// Reads history after `after`, in batches, so that a long session is not held twice.
+    async fn take_history(&self, loaded: &mut LoadedSession, mut after: Seq) -> Result<()> {
+        (loaded.session.last_seq, loaded.state.last_seq) = (after, after);
+        loop {
+            let range = SeqRange { after: Some(after), limit: READ_BATCH, ..SeqRange::all() };
+            let batch = self.cx.store().messages(loaded.session.id, range).await?;
+            let Some(last) = batch.last() else { return Ok(()) };
+            after = last.seq;
+            for stored in batch {
+                // A damaged message leaves a gap that recovery reported; what follows it is whole.
+                loaded.session.last_seq = Seq(stored.seq.0.saturating_sub(1));
+                loaded.take_in(Arc::new(parse_stored(stored)?));
+            }
+        }
+    }
+
+    /// All that was decided in a session, oldest first.
+    async fn decision_log(&self, id: SessionId) -> Result<Vec<Decision>> {
+        let records = self.cx.store().decisions(id).await?;
+        records.iter().map(read_decision).collect()
+    }
+}

@@ -1,0 +1,107 @@
+//! A session in memory: the state that turns are made from, and what the service keeps beside it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bethink_api::RecoveryStep;
+use bethink_compactor::Breakers;
+use bethink_context::{FixedTokens, HistoryEntry, SessionState, todos};
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
+use bethink_transcript::{Message, Seq};
+
+use crate::cache::Cache;
+use crate::prefix::{SentRequest, SessionPrefix};
+
+/// Steps that were taken for a prompt that the provider refused.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recovering {
+    /// Newest message when the first of them was taken; a newer answer begins anew.
+    pub(crate) after: Seq,
+    pub(crate) taken: Vec<RecoveryStep>,
+    /// Newest message of the prompt that is asked again unchanged, and how often that was advised.
+    pub(crate) repeated: (Seq, u32),
+}
+
+/// A loaded session.
+#[derive(Debug)]
+pub struct LoadedSession {
+    pub session: SessionRecord,
+    pub state: SessionState,
+    /// The newest compaction was undone.
+    pub undone: bool,
+    pub last_compaction: Option<CompactionRecord>,
+    /// Spans of the session that have a text; none are looked up while collapse is off.
+    pub(crate) spans: Vec<CollapseRecord>,
+    pub(crate) breakers: Breakers,
+    /// Estimated tokens of the messages in view.
+    pub(crate) view_tokens: u64,
+    /// Estimated tokens of all messages taken in since it was loaded.
+    pub(crate) grown: u64,
+    /// What the last request held beside the messages.
+    pub(crate) sent: Option<SentRequest>,
+    /// What was done about the provider's refusal of the last prompt.
+    pub(crate) recovering: Recovering,
+    pub(crate) cache: Cache,
+    pub(crate) ahead: BTreeMap<Seq, Arc<Message>>,
+}
+
+impl LoadedSession {
+    pub(crate) fn take_in(&mut self, message: Arc<Message>) {
+        let next = self.session.last_seq.next();
+        if message.seq >= next {
+            self.ahead.insert(message.seq, message);
+        }
+        while let Some(message) = self.ahead.remove(&self.session.last_seq.next()) {
+            self.push(message);
+        }
+    }
+
+    fn push(&mut self, message: Arc<Message>) {
+        if let Some(list) = todos::set_by(&message) {
+            self.state.todos.set_by_agent(list);
+        }
+        self.session.last_seq = message.seq;
+        let entry = HistoryEntry::new(message);
+        let state = &mut self.state;
+        state.last_seq = entry.message.seq;
+        state.learner.observe(&state.model.name, &entry, &state.history, &state.decisions);
+        self.view_tokens += entry.tokens();
+        self.grown += entry.tokens();
+        state.history.push(entry);
+    }
+
+    /// What a request held beside its messages that was not made here: it counts, and is what a fork of the session
+    /// asks with.
+    pub fn note_request(&mut self, fixed: FixedTokens, sent: SentRequest) {
+        self.state.fixed = fixed;
+        self.sent = Some(sent);
+    }
+
+    /// A session without messages has no prompt; `hint` says what to do first.
+    pub(crate) fn require_messages(&self, hint: &'static str) -> Result<()> {
+        if self.session.last_seq > Seq::ZERO {
+            return Ok(());
+        }
+        Err(ServiceError::new(ErrorKind::Conflict, "the session has no messages yet").hint(hint))
+    }
+
+    /// Bytes held.
+    pub(crate) fn weight(&self) -> usize {
+        self.state.history.weight() + self.sent.as_ref().map_or(0, SentRequest::weight)
+    }
+
+    /// The prompt as it stands, to be asked about.
+    pub fn prefix(&self) -> Result<SessionPrefix> {
+        SessionPrefix::new(&self.state, self.sent.as_ref())
+    }
+
+    /// Estimated tokens of the whole prompt.
+    pub(crate) fn estimated(&self) -> u64 {
+        self.view_tokens + self.state.fixed.total()
+    }
+
+    pub(crate) fn messages(&self) -> Vec<Arc<Message>> {
+        self.state.history.entries().iter().map(|entry| Arc::clone(&entry.message)).collect()
+    }
+}

@@ -1,0 +1,361 @@
+//! Messages: append, read.
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_context::WindowThresholds;
+use bethink_service::{
+    Event, IdempotencyKey, Result, ServiceError, key_reused, page_limit, parse_rfc3339,
+    parse_stored, rfc3339,
+};
+use bethink_store::{Append, NewMessage, SeqRange, StoredMessage};
+use bethink_transcript::json::{self, Cursor};
+use bethink_transcript::message::{MessageObject, MessageSource, ParseError};
+use bethink_transcript::{Message, MessageId, MessageMeta, Role, Seq, SessionId, UnixMicros};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use crate::handle::SessionHandle;
+use crate::service::{SessionEvent, SessionService};
+
+impl SessionService {
+    /// Durable and searchable when answered; all of the request or nothing.
+    pub async fn append(
+        &self,
+        id: SessionId,
+        body: Bytes,
+        key: Option<IdempotencyKey>,
+    ) -> Result<api::Appended> {
+        let now = self.cx.now();
+        let messages = self.read_messages(&body, now)?;
+        let new = messages.iter().map(|message| NewMessage {
+            id: message.id.clone(),
+            role: message.role,
+            raw: message.raw().clone(),
+            recorded: false,
+            created_at: message.created_at,
+        });
+        let receipt = key.map(Into::into);
+        let append = Append { session: id, messages: new.collect(), receipt, at: now };
+        Ok(self.append_to_end(append, messages, true).await?.0)
+    }
+
+    /// Messages that another service read where a client recorded them, with the place of each and whether it is new
+    /// there.
+    pub async fn record(
+        &self,
+        append: Append,
+        messages: Vec<Message>,
+    ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
+        self.append_to_end(append, messages, false).await
+    }
+
+    /// A client that hangs up takes nothing back: what is stored is also told and shown.
+    async fn append_to_end(
+        &self,
+        append: Append,
+        messages: Vec<Message>,
+        by_client: bool,
+    ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
+        let sessions = self.clone();
+        let work = async move { sessions.store_and_tell(append, messages, by_client).await };
+        self.cx.spawn(work).await.map_err(ServiceError::internal)?
+    }
+
+    async fn store_and_tell(
+        &self,
+        append: Append,
+        messages: Vec<Message>,
+        by_client: bool,
+    ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
+        let id = append.session;
+        let stored = self.cx.store().append(append).await.map_err(key_reused)?;
+        let mut fresh = Vec::with_capacity(messages.len());
+        for (mut message, (seq, new)) in messages.into_iter().zip(&stored.places) {
+            if *new && !stored.repeated {
+                message.seq = *seq;
+                self.cx.hub().publish(id, *seq, &message_event(*seq, &message.id, message.role));
+                fresh.push(Arc::new(message));
+            }
+        }
+        let appended = fresh.len() as u64;
+        metrics::counter!("bethink_messages_appended_total").increment(appended);
+        self.cx.jobs().note_activity();
+        let handle = self.inner.registry.open(id);
+        self.tell(&SessionEvent::Appended { handle: &handle, new: &fresh, by_client });
+        handle.deliver(fresh.iter().cloned());
+        // The first to send them may not have come so far yet; what is there already is passed by.
+        let again = stored.places.iter().filter(|(_, new)| !new || stored.repeated);
+        let again: Vec<Seq> = again.map(|(seq, _)| *seq).collect();
+        if let (Some(first), Some(last)) = (again.iter().min(), again.iter().max()) {
+            let range = SeqRange { before: Some(last.next()), ..SeqRange::from(*first) };
+            let messages = self.cx.store().messages(id, range).await?;
+            let messages: Result<Vec<_>> =
+                messages.into_iter().map(|m| Ok(Arc::new(parse_stored(m)?))).collect();
+            handle.deliver(messages?);
+        }
+        let seqs = || stored.places.iter().map(|(seq, _)| seq.0);
+        let answer = api::Appended {
+            appended,
+            first_seq: seqs().min().unwrap_or(0),
+            last_seq: seqs().max().unwrap_or(0),
+            context: self.level_after_append(&handle, &fresh).await,
+        };
+        drop(handle);
+        // A client that only appends asks for no prompt, and the budget holds for it, too.
+        self.trim();
+        Ok((answer, stored.places))
+    }
+
+    /// How full the window is, without waiting for a prompt that is being made, and without loading a session that was
+    /// let go.
+    async fn level_after_append(
+        &self,
+        handle: &Arc<SessionHandle>,
+        fresh: &[Arc<Message>],
+    ) -> api::ContextLevel {
+        let Ok(state) = Arc::clone(&handle.state).try_lock_owned() else {
+            return handle.noted_level();
+        };
+        if state.is_none()
+            && let Some(evicted) = handle.grow(fresh)
+        {
+            self.watch_cache(handle, &evicted.model, fresh);
+            self.note_level(handle, &evicted.thresholds, evicted.tokens);
+        } else if let Ok(loaded) = self.up_to_date(handle, state).await {
+            self.note_level(handle, &loaded.state.thresholds, loaded.estimated());
+            self.stage_if_due(handle, &loaded);
+            self.tell(&SessionEvent::Settled { handle, loaded: &loaded });
+        }
+        handle.noted_level()
+    }
+
+    fn note_level(&self, handle: &SessionHandle, thresholds: &WindowThresholds, tokens: u64) {
+        handle.note_level(api::ContextLevel {
+            tokens,
+            level: thresholds.level(tokens),
+            remaining: self.compacts_at(thresholds).auto.saturating_sub(tokens),
+        });
+    }
+
+    /// The messages of a request, in one pass over its body. What is wrong is looked for when something is.
+    fn read_messages(&self, body: &Bytes, now: UnixMicros) -> Result<Vec<Message>> {
+        let limits = &self.cx.settings().daemon;
+        let depth = usize::try_from(limits.max_depth).unwrap_or(usize::MAX);
+        let mut at = Cursor::with_depth(body, depth);
+        let mut messages = Vec::new();
+        let read = at.object(["messages"], |at, _| {
+            at.array(|at| {
+                let message = MessageObject::read(body, at)?;
+                messages.push(message_of(message, now).map_err(|_| at.wrong())?);
+                if messages.len() as u64 > limits.max_messages { Err(at.wrong()) } else { Ok(()) }
+            })
+        });
+        let is_whole = std::str::from_utf8(body).is_ok() && read == Ok(true) && at.end().is_ok();
+        match is_whole && !messages.is_empty() {
+            true => Ok(messages),
+            false => Err(self.why_unreadable(body, now)),
+        }
+    }
+
+    fn why_unreadable(&self, body: &Bytes, now: UnixMicros) -> ServiceError {
+        #[derive(Deserialize)]
+        struct AppendBody<'a> {
+            #[serde(borrow)]
+            messages: Vec<&'a RawValue>,
+        }
+        /// Of these two, a message that says one twice is told to be none.
+        #[derive(Deserialize)]
+        #[allow(dead_code, reason = "what is read is whether it can be")]
+        struct MessageEnvelope {
+            id: Option<IgnoredAny>,
+            created_at: Option<IgnoredAny>,
+        }
+        let request: AppendBody<'_> = match serde_json::from_slice(body) {
+            Ok(request) => request,
+            Err(error) => {
+                let detail = format!("the body must be {{\"messages\": [...]}}: {error}");
+                return ServiceError::invalid("messages", detail);
+            }
+        };
+        let (count, most) = (request.messages.len() as u64, self.cx.settings().daemon.max_messages);
+        if count == 0 {
+            return ServiceError::invalid("messages", "at least one message");
+        }
+        if count > most {
+            return ServiceError::invalid("messages", format!("at most {most} messages a request"))
+                .bounded(most, count);
+        }
+        for (i, raw) in request.messages.iter().enumerate() {
+            let raw = body.slice_ref(raw.get().as_bytes());
+            let wrong = match serde_json::from_slice::<MessageEnvelope>(&raw) {
+                Err(_) => Some(ParseError {
+                    field: String::new(),
+                    problem: "a message is an object with `role` and `content`".to_owned(),
+                }),
+                Ok(_) => {
+                    MessageObject::whole(&raw).and_then(|message| message_of(message, now)).err()
+                }
+            };
+            if let Some(ParseError { field, problem }) = wrong {
+                let dot = if field.is_empty() || field.starts_with('[') { "" } else { "." };
+                return ServiceError::invalid(format!("messages[{i}]{dot}{field}"), problem);
+            }
+        }
+        ServiceError::invalid("body", "the body is not UTF-8, or nested too deep")
+    }
+
+    /// Raw history, untouched.
+    pub async fn messages(
+        &self,
+        id: SessionId,
+        after_seq: Option<u64>,
+        before_seq: Option<u64>,
+        limit: Option<usize>,
+    ) -> Result<api::MessagesPage> {
+        let limit = page_limit(limit)?;
+        self.cx.store().session(id).await?;
+        let range = SeqRange {
+            after: after_seq.map(Seq),
+            before: before_seq.map(Seq),
+            limit,
+            // Reading backwards from a place, the nearest come first.
+            newest: after_seq.is_none() && before_seq.is_some(),
+        };
+        let stored = self.cx.store().messages(id, range).await?;
+        let next_cursor = (stored.len() == limit && !range.newest)
+            .then(|| stored.last().map(|m| m.seq.to_string()))
+            .flatten();
+        let messages = stored.into_iter().map(stored_out).collect::<Result<_>>()?;
+        Ok(api::MessagesPage { messages, next_cursor })
+    }
+}
+
+/// One message of an append: its id and time are the client's where it gives them.
+fn message_of(
+    message: MessageObject<'_>,
+    now: UnixMicros,
+) -> std::result::Result<Message, ParseError> {
+    let wrong = |field: &str, problem: String| ParseError { field: field.to_owned(), problem };
+    let id = match message.id {
+        None => MessageId::new(&Uuid::now_v7().to_string()),
+        Some(json) if json.starts_with('"') => MessageId::new(&json::decode_string(json)),
+        Some(_) => return Err(wrong("id", "must be a string".to_owned())),
+    }
+    .map_err(|e| wrong("id", e.to_string()))?;
+    let created_at = match message.created_at {
+        None => now,
+        Some(json) => parse_rfc3339(&json::decode_string(json)).ok_or_else(|| {
+            let problem = "must be an RFC 3339 time such as 2026-01-31T12:00:00Z";
+            wrong("created_at", problem.to_owned())
+        })?,
+    };
+    message.message(MessageMeta { seq: Seq::ZERO, id, created_at }, MessageSource::Client)
+}
+
+pub(crate) fn message_event(seq: Seq, id: &MessageId, role: Role) -> Event {
+    Event::Message { seq, id: id.to_string(), role: role.as_str() }
+}
+
+pub(crate) fn stored_out(stored: StoredMessage) -> Result<api::StoredMessage> {
+    let raw = String::from_utf8(stored.raw.into()).map_err(ServiceError::internal)?;
+    Ok(api::StoredMessage {
+        seq: stored.seq.0,
+        id: stored.id.to_string(),
+        role: stored.role,
+        created_at: rfc3339(stored.created_at),
+        message: RawValue::from_string(raw).map_err(ServiceError::internal)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use bethink_config::Settings;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::SessionsHome;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_wrong_with_a_request_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut settings = Settings::at(directory.path());
+        settings.daemon.max_messages = 2;
+        let home = SessionsHome::open(settings).await;
+        let id = home.session(&[]).await;
+        let good = r#"{"role":"user","content":"x"}"#;
+        for (body, field, detail) in [
+            ("{}", "messages", "the body must be {\"messages\": [...]}: missing field `messages`"),
+            (r#"{"messages":{}}"#, "messages", "the body must be {\"messages\": [...]}: invalid"),
+            (r#"{"messages":[],"messages":[]}"#, "messages", "the body must be"),
+            (r#"{"messages":[]}"#, "messages", "at least one message"),
+            (&format!(r#"{{"messages":[{good},{good},7]}}"#), "messages", "at most 2 messages"),
+            (&format!(r#"{{"messages":[{good},7]}}"#), "messages[1]", "a message is an object"),
+            (
+                r#"{"messages":[{"id":"a","id":"a","role":"user","content":"x"}]}"#,
+                "messages[0]",
+                "a message is an object with `role` and `content`",
+            ),
+            (
+                r#"{"messages":[{"role":"user","role":"user","content":"x"}]}"#,
+                "messages[0]",
+                "not a message object: duplicate field `role`",
+            ),
+            (
+                r#"{"messages":[{"role":"robot","content":[7],"id":8}]}"#,
+                "messages[0].id",
+                "must be a string",
+            ),
+            (
+                r#"{"messages":[{"content":[7],"role":"robot"}]}"#,
+                "messages[0].role",
+                "\"robot\" is not a role",
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":[{"type":"text"}]}]}"#,
+                "messages[0].content[0].text",
+                "missing",
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"x","created_at":"now"}]}"#,
+                "messages[0].created_at",
+                "must be an RFC 3339 time",
+            ),
+        ] {
+            let refusal = home.sessions.append(id, body.to_owned().into(), None).await.unwrap_err();
+            assert_eq!(refusal.field.as_deref(), Some(field), "{body}: {refusal}");
+            assert!(refusal.detail.starts_with(detail), "{body}: {refusal}");
+        }
+        home.close().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn an_append_does_not_load_a_session_that_was_let_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = SessionsHome::open(Settings::at(directory.path())).await;
+        let ids = [home.session(&[]).await, home.session(&[]).await];
+        let append = async |id, words| {
+            let message = json!({ "role": "user", "content": "tide\n".repeat(words) });
+            let body = json!({ "messages": [message] }).to_string();
+            let level = home.sessions.append(id, body.into(), None).await.unwrap().context;
+            (level.tokens, level.level, level.remaining)
+        };
+        let handle = async || home.sessions.handle(ids[0]).await.unwrap();
+        for (words, loads) in [(100, true), (200, false), (50, false), (20_000, true)] {
+            let level = append(ids[0], words).await;
+            assert_eq!(handle().await.state.lock().await.is_some(), loads, "{words}");
+            assert_eq!(level, append(ids[1], words).await, "as of one that stays: {words}");
+            let kept = home.sessions.handle(ids[1]).await.unwrap();
+            home.sessions.inner.registry.trim(0);
+            drop(kept);
+        }
+        // All messages are there when it is loaded.
+        let loaded = home.sessions.lock(&handle().await).await.unwrap();
+        assert_eq!((loaded.session.last_seq, loaded.messages().len()), (Seq(4), 4));
+        drop(loaded);
+        home.close().await;
+    }
+}

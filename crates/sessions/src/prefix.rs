@@ -1,0 +1,153 @@
+//! A session's own prompt, to be asked about: the bytes of its last request, what came since, and an
+//! instruction as the last words.
+
+use std::collections::BTreeSet;
+
+use bethink_context::{SessionState, view};
+use bethink_model::{ModelRequest, shrink};
+use bethink_service::{Result, ServiceError};
+use bethink_tokens::text_tokens;
+use bethink_transcript::{
+    BlockKind, CacheMark, PromptBlock, PromptMessage, Role, Seq, ValidPrompt, json,
+};
+use bytes::Bytes;
+
+/// What of the session's last request is not in its history.
+#[derive(Clone, Debug)]
+pub struct SentRequest {
+    /// JSON, breakpoints included.
+    pub system: Bytes,
+    pub tools: Bytes,
+    /// Where the breakpoints of its messages stood. They stay there: a fork reads the cache that the
+    /// session wrote, and writes none of its own.
+    pub marks: Vec<CacheMark>,
+}
+
+impl Default for SentRequest {
+    fn default() -> Self {
+        let none = Bytes::from_static(b"[]");
+        Self { system: none.clone(), tools: none, marks: Vec::new() }
+    }
+}
+
+impl SentRequest {
+    pub fn weight(&self) -> usize {
+        self.system.len() + self.tools.len()
+    }
+}
+
+/// The session's prompt as it stands.
+#[derive(Clone, Debug)]
+pub struct SessionPrefix {
+    /// The model that the session talks to.
+    own_model: String,
+    /// The newest message in it.
+    pub through: Seq,
+    pub tools: Bytes,
+    system: Bytes,
+    prompt: ValidPrompt,
+    marks: Vec<CacheMark>,
+    /// Tokens of the window that the prompt leaves free.
+    room: u64,
+}
+
+/// The smallest answer that is worth asking for.
+const LEAST_OUTPUT: u64 = 1_024;
+
+impl SessionPrefix {
+    /// As the next prompt would be, but for breakpoints.
+    pub(crate) fn new(state: &SessionState, sent: Option<&SentRequest>) -> Result<Self> {
+        let shown = view(&state.history, &state.decisions, state.view_options());
+        let prompt = ValidPrompt::check(shown.messages).map_err(|faults| {
+            ServiceError::internal(format!("the view broke a rule: {faults:?}"))
+        })?;
+        let sent = sent.cloned().unwrap_or_default();
+        let tools = if sent.tools.as_ref() == b"[]" { used_tools(&prompt) } else { sent.tools };
+        let used = prompt.tokens() + state.fixed.total();
+        Ok(Self {
+            own_model: state.model.name.clone(),
+            through: state.last_seq,
+            tools,
+            system: sent.system,
+            marks: sent.marks,
+            room: state.thresholds.window.saturating_sub(used),
+            prompt,
+        })
+    }
+
+    pub fn without_media(mut self) -> Self {
+        self.prompt = shrink::without_media(&self.prompt);
+        self
+    }
+
+    /// The prompt as it is.
+    pub fn alone(self, model: String) -> ModelRequest {
+        let Self { system, tools, prompt, marks, .. } = self;
+        ModelRequest { model, system, tools, prompt, marks, max_tokens: LEAST_OUTPUT }
+    }
+
+    /// Asks `model`, with `instruction` as the prompt's last words.
+    pub fn request(self, model: String, instruction: &str, most: u64) -> Result<ModelRequest> {
+        let same = model == self.own_model;
+        let mut messages = self.prompt.messages().to_vec();
+        if !same {
+            // Another model can't read what this one thought.
+            messages = without_thinking(messages);
+        }
+        append(&mut messages, instruction);
+        let prompt = ValidPrompt::check(messages)
+            .map_err(|faults| ServiceError::internal(format!("a fork broke a rule: {faults:?}")))?;
+        let room = self.room.saturating_sub(u64::from(text_tokens(instruction)));
+        Ok(ModelRequest {
+            model,
+            system: self.system,
+            tools: self.tools,
+            prompt,
+            marks: if same { self.marks } else { Vec::new() },
+            max_tokens: most.min(room).max(LEAST_OUTPUT),
+        })
+    }
+}
+
+/// After a user message it stands in that message: roles alternate, and the bytes before it stay.
+fn append(messages: &mut Vec<PromptMessage>, instruction: &str) {
+    let after = Seq(u64::MAX);
+    match messages.last_mut() {
+        Some(last) if last.role == Role::User => {
+            last.blocks.push(PromptBlock::written(instruction, after, text_tokens(instruction)));
+        }
+        _ => messages.push(PromptMessage::said(instruction, after, text_tokens(instruction))),
+    }
+}
+
+fn without_thinking(mut messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
+    for message in &mut messages {
+        let only = message.blocks.iter().all(|block| block.kind.is_thinking());
+        if only && let Some(first) = message.blocks.first() {
+            let seq = first.origin.seq();
+            message.blocks = vec![PromptBlock::written("(thinking)", seq, 3)];
+        }
+        message.blocks.retain(|block| !block.kind.is_thinking());
+    }
+    messages
+}
+
+/// A provider wants a definition for each tool that a prompt calls, and no client has told us any: the
+/// names stand for them.
+fn used_tools(prompt: &ValidPrompt) -> Bytes {
+    let blocks = prompt.messages().iter().flat_map(|message| &message.blocks);
+    let names: BTreeSet<&str> = blocks
+        .filter_map(|block| match &block.kind {
+            BlockKind::ToolUse { name, .. } => Some(&**name),
+            _ => None,
+        })
+        .collect();
+    let tools: Vec<String> = names
+        .into_iter()
+        .map(|name| {
+            let name = json::encode_string(name);
+            format!(r#"{{"name":{name},"description":"","input_schema":{{"type":"object"}}}}"#)
+        })
+        .collect();
+    Bytes::from(format!("[{}]", tools.join(",")))
+}

@@ -1,0 +1,277 @@
+//! A provider refused a prompt that we made: the error is classified, and the one thing that can help is
+//! done, once. What was done already for the same prompt is never done again (specification, section 4).
+//!
+//! Reading order: `said` (what the client tells of the refusal) → here.
+
+mod said;
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_api::RecoveryStep;
+use bethink_compactor::Trigger;
+use bethink_context::thresholds::MIN_WINDOW;
+use bethink_context::{Decision, Stripped, view};
+use bethink_model::recovery::{LONGEST_ASKED_WAIT, backoff};
+use bethink_model::{ErrorClass, ModelError, Retry};
+use bethink_service::{ErrorKind, Event, Result};
+use bethink_transcript::{PromptBlock, Role, Seq, SessionId};
+
+use crate::compactions::CompactionRequest;
+use crate::handle::SessionHandle;
+use crate::loaded::{LoadedSession, Recovering};
+use crate::service::SessionService;
+use said::shorter_answer;
+
+/// What was done, and how it is told.
+type Step = (RecoveryStep, String);
+
+impl SessionService {
+    pub async fn recover(
+        &self,
+        id: SessionId,
+        request: api::RecoverRequest,
+    ) -> Result<api::Recovered> {
+        let error = said::read(&request)?;
+        let handle = self.handle(id).await?;
+        let hint = "append what was sent, then tell what the provider said";
+        self.lock(&handle).await?.require_messages(hint)?;
+        let mut told = api::Recovered {
+            class: error.class.as_str().to_owned(),
+            input_tokens: error.figures.input,
+            output_tokens: error.figures.output,
+            limit: error.figures.limit,
+            ..api::Recovered::default()
+        };
+        let (step, detail) = self.take_step(&handle, &request, &error, &mut told).await?;
+        (told.step, told.detail) = (step, detail);
+        told.retry = step != RecoveryStep::None;
+        metrics::counter!("bethink_recoveries_total", "class" => told.class.clone(), "step" => told.step.to_string())
+            .increment(1);
+        tracing::info!(session = %id, class = %told.class, step = %told.step, detail = %told.detail, "recover");
+        let event = Event::Recovery {
+            class: told.class.clone(),
+            step: told.step,
+            detail: told.detail.clone(),
+            wait_ms: told.wait_ms,
+            max_tokens: told.max_tokens,
+            compaction: told.compaction.clone(),
+        };
+        self.cx.hub().publish(id, Seq::ZERO, &event);
+        Ok(told)
+    }
+
+    /// The step that was taken, and its detail; figures that come with it are put into `told`.
+    async fn take_step(
+        &self,
+        handle: &Arc<SessionHandle>,
+        request: &api::RecoverRequest,
+        error: &ModelError,
+        told: &mut api::Recovered,
+    ) -> Result<Step> {
+        if request.heard {
+            let detail = format!("part of the answer was shown already; it broke off: {error}");
+            return Ok((RecoveryStep::None, detail));
+        }
+        match error.class {
+            ErrorClass::Overflow => self.make_room(handle, error, told).await,
+            ErrorClass::OutputOverflow => self.shorten_answer(handle, request, error, told).await,
+            ErrorClass::MediaTooLarge | ErrorClass::RequestTooLarge => {
+                if self.strip(handle, Stripped::Media, RecoveryStep::StripMedia).await? {
+                    return Ok((
+                        RecoveryStep::StripMedia,
+                        "images and documents are left out".to_owned(),
+                    ));
+                }
+                if error.class == ErrorClass::RequestTooLarge {
+                    return self.make_room(handle, error, told).await;
+                }
+                Ok((
+                    RecoveryStep::None,
+                    "there are no images or documents left to leave out".to_owned(),
+                ))
+            }
+            ErrorClass::ThinkingBound => {
+                let stripped =
+                    self.strip(handle, Stripped::Thinking, RecoveryStep::StripThinking).await?;
+                let (step, detail) = match stripped {
+                    true => {
+                        (RecoveryStep::StripThinking, "thinking is left out of what was edited")
+                    }
+                    false => (RecoveryStep::None, "no thinking is left that could be left out"),
+                };
+                Ok((step, detail.to_owned()))
+            }
+            class if class.retry() == Retry::Same => {
+                let attempt = match request.attempt {
+                    Some(attempt) => attempt,
+                    None => self.lock(handle).await?.repeats(),
+                };
+                Ok(wait(attempt, error, told))
+            }
+            _ => Ok((RecoveryStep::None, format!("asking again can't help: {error}"))),
+        }
+    }
+
+    /// A lower limit of output where that makes room, a shorter prompt otherwise.
+    async fn shorten_answer(
+        &self,
+        handle: &Arc<SessionHandle>,
+        request: &api::RecoverRequest,
+        error: &ModelError,
+        told: &mut api::Recovered,
+    ) -> Result<Step> {
+        match shorter_answer(error, request.max_tokens) {
+            Some(fits) if self.lock(handle).await?.take(RecoveryStep::ShrinkOutput) => {
+                told.max_tokens = Some(fits);
+                Ok((RecoveryStep::ShrinkOutput, format!("an answer of {fits} tokens fits")))
+            }
+            _ => match (error.figures.input, error.figures.limit) {
+                // A limit of the answer alone: a shorter prompt changes nothing.
+                (None, Some(most)) => {
+                    Ok((RecoveryStep::None, format!("max_tokens must be {most} or less")))
+                }
+                _ => self.make_room(handle, error, told).await,
+            },
+        }
+    }
+
+    /// Staged collapses first, then one compaction that knows by how much it was too long.
+    async fn make_room(
+        &self,
+        handle: &Arc<SessionHandle>,
+        error: &ModelError,
+        told: &mut api::Recovered,
+    ) -> Result<Step> {
+        if let Some(limit) = error.figures.limit.filter(|limit| *limit < MIN_WINDOW) {
+            let detail = format!(
+                "the provider takes {limit} tokens, and a session needs {MIN_WINDOW}: load the model with a larger context, or choose another"
+            );
+            return Ok((RecoveryStep::None, detail));
+        }
+        let mut loaded = self.lock(handle).await?;
+        if self.drain(&mut loaded).await? {
+            return Ok((RecoveryStep::Collapse, "spans that were staged are collapsed".to_owned()));
+        }
+        if !loaded.take(RecoveryStep::Compact) {
+            let detail = "it was compacted already and is still too long: shorten system or tools, or give the session a larger window";
+            return Ok((RecoveryStep::None, detail.to_owned()));
+        }
+        drop(loaded);
+        let request = CompactionRequest {
+            refused: Some(error.figures),
+            ..CompactionRequest::new(Trigger::Reactive)
+        };
+        match Box::pin(self.compact_handle(handle, request)).await {
+            Ok(done) => {
+                told.compaction = Some(done.id.to_string());
+                let (before, after) = (done.tokens_before, done.tokens_after);
+                let window = self.lock(handle).await?.state.model.context_window;
+                let smaller = error.figures.limit.filter(|limit| *limit < window);
+                let advice = smaller.map_or_else(String::new, |limit| {
+                    format!("; the provider takes {limit} tokens, and the session is told {window}: set its model.context_window to {limit}")
+                });
+                Ok((
+                    RecoveryStep::Compact,
+                    format!("compacted from {before} to {after} tokens{advice}"),
+                ))
+            }
+            Err(refusal) if refusal.kind == ErrorKind::NotCompactable => {
+                Ok((RecoveryStep::None, format!("no compaction helps: {}", refusal.detail)))
+            }
+            // Not the prompt's fault: it may be tried again.
+            Err(refusal) => {
+                self.lock(handle)
+                    .await?
+                    .recovering
+                    .taken
+                    .retain(|step| *step != RecoveryStep::Compact);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Leaves a kind of block out of all that was said until now; `false` if that was done before, or if
+    /// the prompt shows none.
+    async fn strip(
+        &self,
+        handle: &Arc<SessionHandle>,
+        what: Stripped,
+        step: RecoveryStep,
+    ) -> Result<bool> {
+        let mut loaded = self.lock(handle).await?;
+        let Some(from) = loaded.first_to_strip(what) else { return Ok(false) };
+        if !loaded.take(step) {
+            return Ok(false);
+        }
+        let through = loaded.session.last_seq;
+        let record = Decision::Stripped { what, from, through, made_after: through };
+        let mut decisions = loaded.state.decisions.clone();
+        decisions.apply(&record, &loaded.state.history);
+        self.keep_decisions(&mut loaded, decisions, &[record], self.cx.now()).await?;
+        Ok(true)
+    }
+}
+
+impl LoadedSession {
+    /// Notes a step; `false` if it was taken for this prompt before.
+    fn take(&mut self, step: RecoveryStep) -> bool {
+        let answered = self.newest_answer();
+        if self.recovering.after < answered {
+            self.recovering = Recovering::default();
+        }
+        if self.recovering.taken.contains(&step) {
+            return false;
+        }
+        if self.recovering.taken.is_empty() {
+            self.recovering.after = self.session.last_seq;
+        }
+        self.recovering.taken.push(step);
+        true
+    }
+
+    fn newest_answer(&self) -> Seq {
+        let entries = self.state.history.entries().iter().rev();
+        let mut answers = entries.filter(|entry| entry.message.role == Role::Assistant);
+        answers.next().map_or(Seq::ZERO, |entry| entry.message.seq)
+    }
+
+    /// Tries of the prompt as it stands, for clients that don't count them.
+    fn repeats(&mut self) -> u32 {
+        let newest = self.session.last_seq;
+        let (of, tries) = self.recovering.repeated;
+        let tries = if of == newest { tries.saturating_add(1) } else { 1 };
+        self.recovering.repeated = (newest, tries);
+        tries
+    }
+
+    /// The message from which on something is left out. Thinking goes from the first edit on, since what was
+    /// thought before it is still bound to what stands there; without any after an edit, the edit is not to blame.
+    fn first_to_strip(&self, what: Stripped) -> Option<Seq> {
+        let shown = view(&self.state.history, &self.state.decisions, self.state.view_options());
+        let is_it = |block: &&PromptBlock| match what {
+            Stripped::Media => block.media > 0,
+            Stripped::Thinking => block.kind.is_thinking(),
+        };
+        let blocks = shown.messages.iter().flat_map(|message| &message.blocks);
+        let found: Vec<Seq> = blocks.filter(is_it).map(|block| block.origin.seq()).collect();
+        let edited = self.state.decisions.first_edit().filter(|_| what == Stripped::Thinking);
+        let after_edit = found.iter().filter(|seq| edited.is_some_and(|edited| **seq >= edited));
+        after_edit.min().or(found.iter().min()).copied()
+    }
+}
+
+/// The same request once more, after a wait; not for ever.
+fn wait(attempt: u32, error: &ModelError, told: &mut api::Recovered) -> Step {
+    if let Some(wait) = backoff(attempt.saturating_sub(1), error.retry_after) {
+        told.wait_ms = u64::try_from(wait.as_millis()).ok();
+        return (RecoveryStep::Wait, format!("try again in {} s", wait.as_secs_f32().ceil()));
+    }
+    let detail = match error.retry_after.filter(|asked| *asked > LONGEST_ASKED_WAIT) {
+        Some(asked) => {
+            format!("the provider wants to be left alone for {} s: {error}", asked.as_secs())
+        }
+        None => format!("{attempt} tries failed: {error}"),
+    };
+    (RecoveryStep::None, detail)
+}

@@ -1,0 +1,96 @@
+//! What a prompt is asked for with.
+
+use std::sync::Arc;
+
+use bethink_api as api;
+use bethink_service::{Result, ServiceError};
+
+use crate::handle::SessionHandle;
+use crate::loaded::LoadedSession;
+
+/// How much of bethink's own goes into a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inject {
+    /// Instructions, the memory's index and recalled memories.
+    Full,
+    /// Recalled memories alone.
+    Recall,
+    Off,
+}
+
+impl Inject {
+    pub fn parse(asked: Option<&str>) -> Result<Self> {
+        match asked {
+            None | Some("full") => Ok(Self::Full),
+            Some("recall") => Ok(Self::Recall),
+            Some("off") => Ok(Self::Off),
+            Some(other) => {
+                let detail = format!("{other:?}: use \"full\", \"recall\" or \"off\"");
+                Err(ServiceError::invalid("inject", detail))
+            }
+        }
+    }
+}
+
+/// What the client gave of a call beside the messages.
+#[derive(Debug)]
+pub struct ClientParts {
+    pub parts: Vec<api::SystemPart>,
+    /// JSON array.
+    pub tools: String,
+    /// Files that the session works on, as far as its messages do not tell.
+    pub touched: Vec<String>,
+}
+
+impl ClientParts {
+    pub fn new(
+        parts: Option<Vec<api::SystemPart>>,
+        tools: Option<&str>,
+        touched: Option<Vec<String>>,
+    ) -> Result<Self> {
+        let tools = match tools {
+            None | Some("null") => "[]".to_owned(),
+            Some(raw) if raw.starts_with('[') => raw.to_owned(),
+            Some(_) => {
+                return Err(ServiceError::invalid("tools", "must be an array of tool definitions"));
+            }
+        };
+        let touched = touched.unwrap_or_default();
+        Ok(Self { parts: parts.unwrap_or_default(), tools, touched })
+    }
+}
+
+/// What a request for a prompt says of the work itself, instead of the session.
+#[derive(Clone, Debug, Default)]
+pub struct RecallQuery {
+    pub query: Option<String>,
+    pub recent_tools: Option<Vec<String>>,
+}
+
+impl RecallQuery {
+    pub fn new(query: Option<String>, recent_tools: Option<Vec<String>>) -> Self {
+        Self { query: query.filter(|query| !query.trim().is_empty()), recent_tools }
+    }
+}
+
+/// At which point of a turn contributions are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A prompt begins. `reminds`: todos and notes are brought to the model's mind.
+    Begin { reminds: bool },
+    /// The prompt is only looked at: system parts are wanted, and nothing is told.
+    Look,
+    /// The session was compacted within the turn: what the summary took away comes back.
+    Compacted,
+}
+
+/// A prompt that is asked for, as contributors see it.
+#[derive(Clone, Copy, Debug)]
+pub struct PromptRequest<'a> {
+    pub handle: &'a Arc<SessionHandle>,
+    pub loaded: &'a LoadedSession,
+    pub client: &'a ClientParts,
+    pub inject: Inject,
+    pub recall: &'a RecallQuery,
+    pub moment: Moment,
+}

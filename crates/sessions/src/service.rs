@@ -1,0 +1,183 @@
+//! The handle of the sessions' service, and the ports by which others take part.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use bethink_compactor::SessionNotes;
+use bethink_context::{Attachment, ProjectTexts};
+use bethink_models::ModelService;
+use bethink_search::SearchService;
+use bethink_service::{Result, ServiceContext};
+use bethink_store::SessionRecord;
+use bethink_transcript::{Message, Seq, SessionId};
+
+use crate::handle::{Registry, SessionHandle};
+use crate::limits::SessionLimits;
+use crate::loaded::LoadedSession;
+use crate::request::PromptRequest;
+
+/// What happens in a session, told at once to the services that take part. Listeners neither wait nor fail.
+#[derive(Debug)]
+pub enum SessionEvent<'a> {
+    /// Messages were committed. The state may not have them yet.
+    Appended {
+        handle: &'a Arc<SessionHandle>,
+        new: &'a [Arc<Message>],
+        by_client: bool,
+    },
+    /// The state has all messages; the notes of the session are read on from here.
+    TakenIn {
+        handle: &'a Arc<SessionHandle>,
+        loaded: &'a LoadedSession,
+    },
+    /// An append ended, and the state was at hand.
+    Settled {
+        handle: &'a Arc<SessionHandle>,
+        loaded: &'a LoadedSession,
+    },
+    /// A prompt was handed out.
+    Prompted {
+        handle: &'a Arc<SessionHandle>,
+        loaded: &'a LoadedSession,
+    },
+    /// Something was decided: prompts differ from history in another way than before.
+    Decided {
+        session: SessionId,
+    },
+    Deleted {
+        session: SessionId,
+    },
+}
+
+/// A future that a port answers with.
+pub type Contributed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// What one service adds to a prompt.
+#[derive(Default)]
+pub struct Contribution {
+    pub system: ProjectTexts,
+    pub reminders: Vec<Attachment>,
+    /// Run once the prompt's decisions are durable; a prompt that is dropped has told nothing.
+    pub once_kept: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Debug for Contribution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Contribution").field("reminders", &self.reminders).finish_non_exhaustive()
+    }
+}
+
+/// A service that takes part in sessions: it adds to prompts, and keeps something beside a session that goes where the
+/// session goes.
+pub trait Contributor: Send + Sync + Debug + 'static {
+    /// What it adds to the prompt that is asked for.
+    fn contribute<'a>(&'a self, asked: PromptRequest<'a>) -> Contributed<'a, Contribution> {
+        let _ = asked;
+        Box::pin(async { Ok(Contribution::default()) })
+    }
+
+    /// What a compaction may put in place of messages, if this service keeps such a thing. Waits for an update under
+    /// way.
+    fn summary<'a>(&'a self, session: &'a SessionRecord) -> Contributed<'a, Option<SessionNotes>> {
+        let _ = session;
+        Box::pin(async { Ok(None) })
+    }
+
+    /// An update that a summary would wait for ends.
+    fn settle(&self, session: SessionId) -> Contributed<'_, ()> {
+        let _ = session;
+        Box::pin(async { Ok(()) })
+    }
+
+    /// A session was loaded, with nothing known of it.
+    fn loaded<'a>(
+        &'a self,
+        handle: &'a SessionHandle,
+        loaded: &'a LoadedSession,
+    ) -> Contributed<'a, ()> {
+        let _ = (handle, loaded);
+        Box::pin(async { Ok(()) })
+    }
+
+    /// A fork begins with what its parent has up to message `at`.
+    fn forked(&self, from: SessionId, to: SessionId, at: Seq) -> Contributed<'_, ()> {
+        let _ = (from, to, at);
+        Box::pin(async { Ok(()) })
+    }
+
+    /// The session is about to be deleted.
+    fn removed(&self, session: SessionId) -> Contributed<'_, ()> {
+        let _ = session;
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// Called for each [`SessionEvent`].
+pub type Listener = Box<dyn Fn(&SessionEvent<'_>) + Send + Sync>;
+
+/// Sessions: history, turns, compactions. Clones share it.
+#[derive(Clone)]
+pub struct SessionService {
+    pub(crate) cx: ServiceContext,
+    pub(crate) models: ModelService,
+    pub(crate) search: SearchService,
+    pub(crate) limits: Arc<SessionLimits>,
+    pub(crate) inner: Arc<SessionsState>,
+}
+
+#[derive(Default)]
+pub(crate) struct SessionsState {
+    pub(crate) registry: Registry,
+    /// Held for reading while a fork is copied.
+    pub(crate) forks: tokio::sync::RwLock<()>,
+    contributors: OnceLock<Vec<Arc<dyn Contributor>>>,
+    listeners: RwLock<Vec<Listener>>,
+}
+
+impl Debug for SessionService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionService").field("cx", &self.cx).finish_non_exhaustive()
+    }
+}
+
+impl SessionService {
+    pub fn new(cx: ServiceContext, models: ModelService, search: SearchService) -> Self {
+        let limits = Arc::new(SessionLimits::from(cx.settings()));
+        Self { cx, models, search, limits, inner: Arc::default() }
+    }
+
+    /// Connects the services that take part, once, before the first request. Contributors add to prompts in this
+    /// order.
+    pub fn connect(&self, contributors: Vec<Arc<dyn Contributor>>, listeners: Vec<Listener>) {
+        if self.inner.contributors.set(contributors).is_err() {
+            tracing::error!("contributors were connected twice; the first ones stay");
+        }
+        listeners.into_iter().for_each(|listener| self.listen(listener));
+    }
+
+    /// Connects one more listener, such as an entrance that is opened after the start.
+    pub fn listen(&self, listener: Listener) {
+        self.inner.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+
+    pub(crate) fn contributors(&self) -> &[Arc<dyn Contributor>] {
+        self.inner.contributors.get().map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn tell(&self, event: &SessionEvent<'_>) {
+        let listeners = self.inner.listeners.read().unwrap_or_else(PoisonError::into_inner);
+        listeners.iter().for_each(|listener| listener(event));
+    }
+
+    pub fn context(&self) -> &ServiceContext {
+        &self.cx
+    }
+
+    /// Lets sessions go that are not in use, until the rest fits the budget.
+    pub fn trim(&self) {
+        let budget = self.cx.settings().daemon.hot_bytes;
+        self.inner.registry.trim(usize::try_from(budget).unwrap_or(usize::MAX));
+    }
+}

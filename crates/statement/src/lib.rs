@@ -1,0 +1,144 @@
+//! Words of a text, and what two texts have in common.
+//!
+//! Whether two statements are the same is asked in three ways, each with thresholds of its own: `dream` asks whether one
+//! takes the place of another, `extractor` whether a lesson is known in other words, and `memdir` whether two
+//! topics are near copies. They share what stands here: words, negations, numbers, names, and how alike two sets are.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A run of letters and digits.
+#[derive(Clone, Debug)]
+pub struct StatementWord {
+    pub range: Range<usize>,
+    pub lower: String,
+}
+
+/// The words of a part of `text`, in order.
+pub fn words(text: &str, within: Range<usize>) -> Vec<StatementWord> {
+    let (mut found, mut start) = (Vec::new(), None);
+    for (at, c) in text[within.clone()].char_indices().chain([(within.len(), ' ')]) {
+        match (start, c.is_alphanumeric()) {
+            (None, true) => start = Some(at),
+            (Some(from), false) => {
+                let range = within.start + from..within.start + at;
+                found.push(StatementWord { lower: text[range.clone()].to_lowercase(), range });
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Without the marks of Markdown, in lower case, spaces as one, no mark at its ends: two texts that come to
+/// the same are the same sentence.
+pub fn normal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        let word = word.trim_matches(['*', '`', '>', '#']);
+        if word.is_empty() || matches!(word, "-" | "+") {
+            continue;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(word.chars().filter(|c| !matches!(c, '*' | '`')).flat_map(char::to_lowercase));
+    }
+    let quote = |c: char| matches!(c, '.' | '!' | ';' | ':' | ',' | '"' | '“' | '”' | ' ');
+    out.trim_matches(quote).to_owned()
+}
+
+/// Words that say nothing about what is said.
+const FILLERS: [&str; 34] = [
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "i", "in", "is",
+    "it", "its", "my", "of", "on", "or", "our", "that", "the", "their", "this", "to", "user",
+    "users", "was", "we", "wants", "with", "you",
+];
+
+/// The words that carry a text's meaning, a plural like its singular.
+pub fn content(text: &str) -> BTreeSet<String> {
+    let words = words(text, 0..text.len()).into_iter().map(|word| word.lower);
+    words.filter(|word| !FILLERS.contains(&word.as_str())).map(|word| singular(&word)).collect()
+}
+
+/// A word in lower case without the `s` of a plural.
+pub fn singular(word: &str) -> String {
+    match word.strip_suffix('s') {
+        Some(stem) if stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']) => stem.to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// Words that turn a statement into its opposite.
+#[rustfmt::skip]
+pub const NEGATIONS: [&str; 20] = [
+    "not", "no", "never", "don't", "doesn't", "won't", "isn't", "aren't", "can't", "cannot",
+    "shouldn't", "mustn't", "avoid", "stop", "don’t", "doesn’t", "won’t", "isn’t", "aren’t",
+    "can’t",
+];
+
+/// Whether a text has a negation in it.
+pub fn denies(text: &str) -> bool {
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    text.split_whitespace().any(|word| NEGATIONS.contains(&bare(word).as_str()))
+}
+
+/// What tells two things of one kind apart: numbers, names with capitals or marks inside. A first word's capital
+/// is grammar.
+pub fn names(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut first = true;
+    for word in text.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let capital = bare.chars().skip(usize::from(first)).any(char::is_uppercase);
+        let marked = bare.contains(['_', '/', '.', ':', '@']) || word.contains('`');
+        if capital || marked || bare.chars().any(|c| c.is_ascii_digit()) {
+            found.insert(bare.to_lowercase());
+        }
+        first = word.ends_with(['.', '!', '?', ':']) || (first && bare.is_empty());
+    }
+    found
+}
+
+/// Common words in all words of both: 1 for the same, 0 for nothing in common.
+#[allow(clippy::cast_precision_loss, reason = "counts of words in a file")]
+pub fn likeness<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
+    let common = one.intersection(other).count();
+    let all = one.len() + other.len() - common;
+    common as f64 / all.max(1) as f64
+}
+
+/// Holds a digit: three and four are not the same number with a typing error.
+pub fn is_number(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_the_same_in_other_marks() {
+        assert_eq!(normal("- **Use** `npm`  here."), "use npm here");
+        assert_eq!(normal("> Use npm here"), normal("* use npm *here*!"));
+        assert_ne!(normal("Use npm here"), normal("Use pnpm here"));
+        assert_eq!(normal("Is it?"), "is it?");
+    }
+
+    #[test]
+    fn names_tell_things_apart() {
+        let of = |text| names(text).into_iter().collect::<Vec<_>>();
+        assert_eq!(of("Deploys of Alpha go to port 80."), ["80", "alpha"]);
+        assert_eq!(of("Read src/lib.rs first. Then stop"), ["src/lib.rs"]);
+        assert!(of("- Nothing here").is_empty());
+    }
+
+    #[test]
+    fn likeness_is_a_share() {
+        let (one, other) = (content("prefers small commits"), content("Prefers small commit"));
+        assert!((likeness(&one, &other) - 1.0).abs() < f64::EPSILON);
+        assert!(likeness(&content("deploys"), &content("tabs")).abs() < f64::EPSILON);
+        assert!(likeness(&content("the"), &content("")).abs() < f64::EPSILON);
+    }
+}

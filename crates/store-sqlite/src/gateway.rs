@@ -1,0 +1,152 @@
+//! Which session a client means by an id of its own, and which one a request continues: marks of the beginnings of
+//! conversations.
+
+use bethink_store::{
+    ClientSession, GatewayStore, Lineage, NewSession, Relative, Reply, Result, StoreError,
+};
+use bethink_transcript::{Seq, SessionId};
+use serde_json::json;
+use sqlx::SqliteConnection;
+
+use crate::sessions;
+use crate::sql::{Row, sql};
+use crate::store::SqliteStore;
+
+/// Marks looked up at once, from the longest beginning down: a request that goes on is found by its newest.
+const STRETCH: usize = 48;
+
+/// Sessions told of one beginning.
+const FOUND: i64 = 8;
+
+const FIND: &str = "
+    SELECT lineage.session, lineage.seq, sessions.last_seq
+    FROM json_each(?1) AS asked
+    JOIN lineage
+      ON lineage.mark = unhex(asked.value)
+    JOIN sessions
+      ON sessions.id = lineage.session
+    WHERE lineage.scope = ?2
+    ORDER BY lineage.seq DESC, sessions.last_seq > lineage.seq, sessions.updated_at DESC
+    LIMIT ?3";
+
+const BEGINNINGS: &str = "
+    SELECT scope, mark
+    FROM lineage
+    WHERE seq = 1";
+
+const READ: &str = "
+    SELECT scope, mark
+    FROM lineage
+    WHERE session = ?
+    ORDER BY seq";
+
+const CUT: &str = "
+    DELETE FROM lineage
+    WHERE session = ?
+      AND seq > ?";
+
+const PUT: &str = "
+    INSERT INTO lineage (session, seq, scope, mark)
+    SELECT ?1, ?2 + asked.key, ?3, unhex(asked.value)
+    FROM json_each(?4) AS asked";
+
+const CLIENT: &str = "
+    SELECT session
+    FROM client_sessions
+    WHERE client = ?
+      AND key = ?";
+
+const PUT_CLIENT: &str = "
+    INSERT INTO client_sessions (client, key, session)
+    VALUES (?, ?, ?)
+    ON CONFLICT (client, key) DO UPDATE
+    SET session = excluded.session";
+
+impl GatewayStore for SqliteStore {
+    fn client_session(&self, client: String, key: String) -> Reply<'_, Option<SessionId>> {
+        self.optional(sql(CLIENT).bind(client).bind(key), |row| row.get("session"))
+    }
+
+    fn put_client_session(&self, known: ClientSession) -> Reply<'_, ()> {
+        self.write(move |db| Box::pin(put_client(db, known)))
+    }
+
+    fn begin_session(
+        &self,
+        new: NewSession,
+        lineage: Lineage,
+        known: Option<ClientSession>,
+    ) -> Reply<'_, ()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sessions::create(db, new, None).await?;
+                put(db, lineage, Seq::ZERO).await?;
+                match known {
+                    Some(known) => put_client(db, known).await,
+                    None => Ok(()),
+                }
+            })
+        })
+    }
+
+    fn put_lineage(&self, lineage: Lineage, after: Seq) -> Reply<'_, ()> {
+        self.write(move |db| Box::pin(put(db, lineage, after)))
+    }
+
+    fn lineage(&self, id: SessionId) -> Reply<'_, Option<Lineage>> {
+        Box::pin(async move {
+            let rows = sql(READ).bind(id).all(&self.readers, beginning).await?;
+            let Some((scope, _)) = rows.first().copied() else { return Ok(None) };
+            let marks = rows.into_iter().map(|(_, mark)| mark).collect();
+            Ok(Some(Lineage { session: id, scope, marks }))
+        })
+    }
+
+    fn relatives(&self, scope: u64, marks: Vec<u128>) -> Reply<'_, Vec<Relative>> {
+        Box::pin(async move {
+            for stretch in marks.rchunks(STRETCH) {
+                let find = sql(FIND).bind(list(stretch)).bind(scope.cast_signed()).bind(FOUND);
+                let mut found = find.all(&self.readers, relative).await?;
+                if let Some(longest) = found.first().map(|relative| relative.through) {
+                    found.retain(|relative| relative.through == longest);
+                    return Ok(found);
+                }
+            }
+            Ok(Vec::new())
+        })
+    }
+
+    fn beginnings(&self) -> Reply<'_, Vec<(u64, u128)>> {
+        self.all(sql(BEGINNINGS), beginning)
+    }
+}
+
+async fn put_client(db: &mut SqliteConnection, known: ClientSession) -> Result<()> {
+    sessions::must_exist(&mut *db, known.session).await?;
+    let put = sql(PUT_CLIENT).bind(known.client).bind(known.key).bind(known.session);
+    put.run(db).await.map(drop)
+}
+
+async fn put(db: &mut SqliteConnection, lineage: Lineage, after: Seq) -> Result<()> {
+    let Lineage { session, scope, marks } = lineage;
+    sessions::must_exist(&mut *db, session).await?;
+    sql(CUT).bind(session).bind(after).run(&mut *db).await?;
+    let put = sql(PUT).bind(session).bind(after.next()).bind(scope.cast_signed());
+    put.bind(list(&marks)).run(db).await.map(drop)
+}
+
+fn relative(row: &Row) -> Result<Relative> {
+    Ok(Relative { session: row.get(0)?, through: row.get(1)?, last_seq: row.get(2)? })
+}
+
+/// Scope and mark.
+fn beginning(row: &Row) -> Result<(u64, u128)> {
+    let mark = <[u8; 16]>::try_from(row.get::<Vec<u8>>("mark")?);
+    let mark = mark.map_err(|_| StoreError::Damaged("a mark".to_owned()))?;
+    Ok((row.get::<i64>("scope")?.cast_unsigned(), u128::from_be_bytes(mark)))
+}
+
+/// A JSON list of hexadecimal texts.
+fn list(marks: &[u128]) -> String {
+    json!(marks.iter().map(|mark| format!("{mark:032x}")).collect::<Vec<_>>()).to_string()
+}

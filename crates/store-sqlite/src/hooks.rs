@@ -1,0 +1,103 @@
+//! How far transcripts of clients were read, and which memories conversations were given.
+
+use bethink_store::{DeliveredMemories, HookStore, Reply, TranscriptPosition};
+use bethink_transcript::SessionId;
+use serde_json::json;
+
+use crate::sql::sql;
+use crate::store::SqliteStore;
+
+const POSITION: &str = "
+    SELECT bytes, hash, through_seq, elsewhere
+    FROM transcript_positions
+    WHERE session = ?
+      AND path = ?";
+
+const PUT_POSITION: &str = "
+    INSERT INTO transcript_positions (session, path, bytes, hash, through_seq, elsewhere)
+    VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (session, path) DO UPDATE
+    SET bytes       = excluded.bytes,
+        hash        = excluded.hash,
+        through_seq = excluded.through_seq,
+        elsewhere   = excluded.elsewhere";
+
+const HAS_TRANSCRIPT: &str = "
+    SELECT EXISTS (SELECT 1 FROM transcript_positions WHERE session = ?)";
+
+const DELIVERED: &str = "
+    SELECT names, bytes
+    FROM delivered_memories
+    WHERE client = ?
+      AND key = ?";
+
+const PUT_DELIVERED: &str = "
+    INSERT INTO delivered_memories (client, key, names, bytes)
+    VALUES (?, ?, ?, ?)
+    ON CONFLICT (client, key) DO UPDATE
+    SET names = excluded.names,
+        bytes = excluded.bytes";
+
+const DELETE_DELIVERED: &str = "DELETE FROM delivered_memories WHERE client = ? AND key = ?";
+
+impl HookStore for SqliteStore {
+    fn transcript_position(
+        &self,
+        session: SessionId,
+        path: String,
+    ) -> Reply<'_, Option<TranscriptPosition>> {
+        self.optional(sql(POSITION).bind(session).bind(path), |row| {
+            Ok(TranscriptPosition {
+                bytes: row.get("bytes")?,
+                hash: row.get("hash")?,
+                through: row.get("through_seq")?,
+                elsewhere: row.get("elsewhere")?,
+            })
+        })
+    }
+
+    fn put_transcript_position(
+        &self,
+        session: SessionId,
+        path: String,
+        position: TranscriptPosition,
+    ) -> Reply<'_, ()> {
+        let put = sql(PUT_POSITION)
+            .bind(session)
+            .bind(path)
+            .bind(position.bytes)
+            .bind(position.hash)
+            .bind(position.through)
+            .bind(position.elsewhere);
+        self.run_of(session, put)
+    }
+
+    fn has_transcript(&self, session: SessionId) -> Reply<'_, bool> {
+        Box::pin(sql(HAS_TRANSCRIPT).bind(session).value(&self.readers))
+    }
+
+    fn delivered_memories(
+        &self,
+        client: String,
+        key: String,
+    ) -> Reply<'_, Option<DeliveredMemories>> {
+        self.optional(sql(DELIVERED).bind(client).bind(key), |row| {
+            let names = row.json("names", "names of delivered memories")?;
+            Ok(DeliveredMemories { names, bytes: row.get("bytes")? })
+        })
+    }
+
+    fn put_delivered_memories(
+        &self,
+        client: String,
+        key: String,
+        delivered: DeliveredMemories,
+    ) -> Reply<'_, ()> {
+        let names = json!(delivered.names).to_string();
+        self.run(sql(PUT_DELIVERED).bind(client).bind(key).bind(names).bind(delivered.bytes))
+    }
+
+    fn delete_delivered_memories(&self, client: String, key: String) -> Reply<'_, ()> {
+        self.run(sql(DELETE_DELIVERED).bind(client).bind(key))
+    }
+}

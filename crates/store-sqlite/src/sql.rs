@@ -1,0 +1,196 @@
+//! Statements in the port's types: what is bound, what is read, and what fails.
+
+use bethink_store::{JobState, ProposalState, Result, StoreError};
+use bethink_transcript::{
+    CallId, CollapseId, CompactionId, JobId, MessageId, Role, Seq, SessionId, UnixMicros,
+};
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{ColumnIndex, Decode, Encode, Executor, Row as _, SqlSafeStr, Sqlite, Type};
+use uuid::Uuid;
+
+use crate::error::{from_sqlx, is_unique_violation};
+
+pub(crate) struct Statement(Query<'static, Sqlite, SqliteArguments>);
+
+pub(crate) fn sql(text: impl SqlSafeStr) -> Statement {
+    Statement(sqlx::query(text))
+}
+
+impl Statement {
+    pub(crate) fn bind(self, value: impl Column) -> Self {
+        Self(self.0.bind(value.store()))
+    }
+
+    /// Answers with the number of rows that were changed.
+    pub(crate) async fn run(self, db: impl Executor<'_, Database = Sqlite>) -> Result<u64> {
+        Ok(self.0.execute(db).await.map_err(from_sqlx)?.rows_affected())
+    }
+
+    /// Inserts; where the key is taken, that is a `Conflict` in these words.
+    pub(crate) async fn insert(
+        self,
+        db: impl Executor<'_, Database = Sqlite>,
+        conflict: impl FnOnce() -> String,
+    ) -> Result<()> {
+        match self.0.execute(db).await {
+            Ok(_) => Ok(()),
+            Err(error) if is_unique_violation(&error) => Err(StoreError::Conflict(conflict())),
+            Err(error) => Err(from_sqlx(error)),
+        }
+    }
+
+    pub(crate) async fn all<T>(
+        self,
+        db: impl Executor<'_, Database = Sqlite>,
+        read: impl Fn(&Row) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let rows = self.0.fetch_all(db).await.map_err(from_sqlx)?;
+        rows.into_iter().map(|row| read(&Row(row))).collect()
+    }
+
+    pub(crate) async fn optional<T>(
+        self,
+        db: impl Executor<'_, Database = Sqlite>,
+        read: impl FnOnce(&Row) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let row = self.0.fetch_optional(db).await.map_err(from_sqlx)?;
+        row.map(|row| read(&Row(row))).transpose()
+    }
+
+    /// The first column of the one row.
+    pub(crate) async fn value<T: Column>(
+        self,
+        db: impl Executor<'_, Database = Sqlite>,
+    ) -> Result<T> {
+        Row(self.0.fetch_one(db).await.map_err(from_sqlx)?).get(0)
+    }
+}
+
+pub(crate) struct Row(pub(crate) SqliteRow);
+
+impl Row {
+    pub(crate) fn get<T: Column>(&self, column: impl ColumnIndex<SqliteRow>) -> Result<T> {
+        T::read(self.0.try_get(column).map_err(from_sqlx)?)
+    }
+
+    /// From a column of JSON; `what` is named where it holds something else.
+    pub(crate) fn json<T: DeserializeOwned>(
+        &self,
+        column: impl ColumnIndex<SqliteRow>,
+        what: &str,
+    ) -> Result<T> {
+        serde_json::from_str(&self.get::<String>(column)?)
+            .map_err(|error| StoreError::Damaged(format!("{what}: {error}")))
+    }
+}
+
+/// A type of the port, and the type that SQLite keeps it in.
+pub(crate) trait Column: Sized {
+    type Stored: Type<Sqlite>
+        + for<'q> Encode<'q, Sqlite>
+        + for<'r> Decode<'r, Sqlite>
+        + Send
+        + 'static;
+
+    fn store(self) -> Self::Stored;
+    fn read(stored: Self::Stored) -> Result<Self>;
+}
+
+impl<T: Column> Column for Option<T> {
+    type Stored = Option<T::Stored>;
+
+    fn store(self) -> Self::Stored {
+        self.map(T::store)
+    }
+
+    fn read(stored: Self::Stored) -> Result<Self> {
+        stored.map(T::read).transpose()
+    }
+}
+
+/// A line for each type: it, what SQLite keeps, and the ways there and back.
+macro_rules! columns {
+    ($($type:ty, $stored:ty, $store:expr, $read:expr;)*) => {$(
+        impl Column for $type {
+            type Stored = $stored;
+
+            fn store(self) -> $stored {
+                let store: fn(Self) -> $stored = $store;
+                store(self)
+            }
+
+            fn read(stored: $stored) -> Result<Self> {
+                let read: fn($stored) -> Result<Self> = $read;
+                read(stored)
+            }
+        }
+    )*};
+}
+
+columns! {
+    bool, bool, std::convert::identity, Ok;
+    i64, i64, std::convert::identity, Ok;
+    f64, f64, std::convert::identity, Ok;
+    String, String, std::convert::identity, Ok;
+    Vec<u8>, Vec<u8>, std::convert::identity, Ok;
+    Bytes, Vec<u8>, Vec::from, |bytes| Ok(Bytes::from(bytes));
+    u64, i64, integer, |column| Ok(unsigned(column));
+    usize, i64, |number| integer(number as u64), |column| Ok(usize::try_from(column).unwrap_or_default());
+    Seq, i64, |seq| integer(seq.0), |column| Ok(Seq(unsigned(column)));
+    UnixMicros, i64, |at| at.0, |column| Ok(UnixMicros(column));
+    MessageId, String, |id| id.as_str().to_owned(), |text| read_message_id(&text);
+    Uuid, Vec<u8>, |id| id.as_bytes().to_vec(), |bytes| read_uuid(&bytes);
+    SessionId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(SessionId);
+    CompactionId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CompactionId);
+    CollapseId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CollapseId);
+    JobId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(JobId);
+    CallId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CallId);
+    Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the role");
+    JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the state");
+    ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the state");
+}
+
+// Kept as their place here, so the order must stay.
+const ROLES: [Role; 2] = [Role::User, Role::Assistant];
+const JOB_STATES: [JobState; 4] =
+    [JobState::Queued, JobState::Running, JobState::Done, JobState::Failed];
+const PROPOSAL_STATES: [ProposalState; 3] =
+    [ProposalState::Open, ProposalState::Approved, ProposalState::Rejected];
+
+fn number_in<T: PartialEq>(all: &[T], one: &T) -> i64 {
+    all.iter().zip(0..).find(|(other, _)| *other == one).map_or(-1, |(_, number)| number)
+}
+
+fn at<T: Copy>(all: &[T], column: i64, what: &str) -> Result<T> {
+    let found = usize::try_from(column).ok().and_then(|number| all.get(number).copied());
+    found.ok_or_else(|| StoreError::Damaged(format!("{what} {column}")))
+}
+
+fn read_message_id(text: &str) -> Result<MessageId> {
+    MessageId::new(text).map_err(|error| StoreError::Damaged(format!("a message id: {error}")))
+}
+
+fn read_uuid(bytes: &[u8]) -> Result<Uuid> {
+    Uuid::from_slice(bytes).map_err(|error| StoreError::Damaged(format!("an id: {error}")))
+}
+
+/// As SQLite's `unhex` takes it, in lists of JSON.
+pub(crate) fn hex(id: SessionId) -> String {
+    id.0.simple().to_string()
+}
+
+/// SQLite's integers are signed; a number beyond them can't have been handed out.
+pub(crate) fn integer(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn unsigned(column: i64) -> u64 {
+    u64::try_from(column).unwrap_or_default()
+}
+
+pub(crate) fn not_found(what: &'static str, id: impl std::fmt::Display) -> StoreError {
+    StoreError::NotFound { what, id: id.to_string() }
+}

@@ -1,0 +1,146 @@
+//! What a team shares: proposals, bases of its files, and where its memory lies.
+
+use bethink_store::{
+    MemorySource, ProposalFilter, Reply, Result, StoredProposal, TeamBase, TeamStore,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::sql::{Row, sql};
+use crate::store::SqliteStore;
+
+const PUT_PROPOSAL: &str = "
+    INSERT INTO proposals (
+        id, project_dir, name, text, replaces, proposed_by, source_session, source_messages,
+        source_strategy, source_time, state, proposed_at, decided_at
+    )
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE
+    SET state      = excluded.state,
+        decided_at = excluded.decided_at";
+
+const PROPOSAL: &str = "
+    SELECT *
+    FROM proposals
+    WHERE id = ?";
+
+const PROPOSALS: &str = "
+    SELECT *
+    FROM proposals
+    WHERE (?1 IS NULL OR project_dir = ?1)
+      AND (?2 IS NULL OR name = ?2)
+      AND (?3 IS NULL OR state = ?3)
+    ORDER BY id";
+
+const TRIM_PROPOSALS: &str = "
+    DELETE FROM proposals
+    WHERE id IN (
+        SELECT id
+        FROM proposals
+        WHERE project_dir = ?
+          AND state <> 0
+        ORDER BY id DESC
+        LIMIT -1 OFFSET ?
+    )";
+
+const BASES: &str = "
+    SELECT file, blob
+    FROM team_bases
+    WHERE project = ?
+    ORDER BY file";
+
+const DELETE_BASES: &str = "DELETE FROM team_bases WHERE project = ?";
+
+const ADD_BASE: &str = "INSERT INTO team_bases (project, file, blob) VALUES (?, ?, ?)";
+
+const PLACE: &str = "SELECT dir FROM team_places WHERE project = ?";
+
+const PUT_PLACE: &str = "
+    INSERT INTO team_places (project, dir)
+    VALUES (?, ?)
+    ON CONFLICT (project) DO UPDATE
+    SET dir = excluded.dir";
+
+impl TeamStore for SqliteStore {
+    fn put_proposal(&self, proposal: StoredProposal) -> Reply<'_, ()> {
+        let source = proposal.source.as_ref();
+        let statement = sql(PUT_PROPOSAL)
+            .bind(proposal.id)
+            .bind(proposal.project_dir)
+            .bind(proposal.name)
+            .bind(proposal.text)
+            .bind(proposal.replaces)
+            .bind(proposal.by)
+            .bind(source.map(|source| source.session.clone()))
+            .bind(source.map(|source| json!(source.messages).to_string()))
+            .bind(source.map(|source| source.strategy.clone()))
+            .bind(source.map(|source| source.time.clone()))
+            .bind(proposal.state)
+            .bind(proposal.proposed_at)
+            .bind(proposal.decided_at);
+        self.run(statement)
+    }
+
+    fn proposal(&self, id: Uuid) -> Reply<'_, Option<StoredProposal>> {
+        self.optional(sql(PROPOSAL).bind(id), proposal)
+    }
+
+    fn proposals(&self, filter: ProposalFilter) -> Reply<'_, Vec<StoredProposal>> {
+        let ProposalFilter { project_dir, name, state } = filter;
+        self.all(sql(PROPOSALS).bind(project_dir).bind(name).bind(state), proposal)
+    }
+
+    fn trim_proposals(&self, project_dir: String, keep: usize) -> Reply<'_, ()> {
+        self.run(sql(TRIM_PROPOSALS).bind(project_dir).bind(keep))
+    }
+
+    fn team_bases(&self, project: String) -> Reply<'_, Vec<TeamBase>> {
+        self.all(sql(BASES).bind(project), |row| {
+            Ok(TeamBase { file: row.get("file")?, blob: row.get("blob")? })
+        })
+    }
+
+    fn put_team_bases(&self, project: String, bases: Vec<TeamBase>) -> Reply<'_, ()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sql(DELETE_BASES).bind(project.clone()).run(&mut *db).await?;
+                for TeamBase { file, blob } in bases {
+                    sql(ADD_BASE).bind(project.clone()).bind(file).bind(blob).run(&mut *db).await?;
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn team_place(&self, project: String) -> Reply<'_, Option<String>> {
+        self.optional(sql(PLACE).bind(project), |row| row.get("dir"))
+    }
+
+    fn put_team_place(&self, project: String, dir: String) -> Reply<'_, ()> {
+        self.run(sql(PUT_PLACE).bind(project).bind(dir))
+    }
+}
+
+fn proposal(row: &Row) -> Result<StoredProposal> {
+    let source = match row.get("source_session")? {
+        None => None,
+        Some(session) => Some(MemorySource {
+            session,
+            messages: row.json("source_messages", "messages of a proposal")?,
+            strategy: row.get("source_strategy")?,
+            time: row.get("source_time")?,
+        }),
+    };
+    Ok(StoredProposal {
+        id: row.get("id")?,
+        project_dir: row.get("project_dir")?,
+        name: row.get("name")?,
+        text: row.get("text")?,
+        replaces: row.get("replaces")?,
+        by: row.get("proposed_by")?,
+        source,
+        state: row.get("state")?,
+        proposed_at: row.get("proposed_at")?,
+        decided_at: row.get("decided_at")?,
+    })
+}

@@ -1,0 +1,65 @@
+use bethink_api::MemorySource;
+use bethink_transcript::UnixMicros;
+use uuid::Uuid;
+
+use crate::error::Reply;
+
+/// What a team shares: topics that wait for a person, and where its memory lies.
+pub trait TeamStore {
+    /// Adds a proposal. Of one that is there, only the state and the time of the decision change.
+    fn put_proposal(&self, proposal: StoredProposal) -> Reply<'_, ()>;
+    fn proposal(&self, id: Uuid) -> Reply<'_, Option<StoredProposal>>;
+    /// Oldest first.
+    fn proposals(&self, filter: ProposalFilter) -> Reply<'_, Vec<StoredProposal>>;
+    /// Deletes all but the newest `keep` decided proposals of a project directory.
+    fn trim_proposals(&self, project_dir: String, keep: usize) -> Reply<'_, ()>;
+    /// In order of file.
+    fn team_bases(&self, project: String) -> Reply<'_, Vec<TeamBase>>;
+    /// Replaces all bases of a project.
+    fn put_team_bases(&self, project: String, bases: Vec<TeamBase>) -> Reply<'_, ()>;
+    /// The directory that a person chose for a project's team memory.
+    fn team_place(&self, project: String) -> Reply<'_, Option<String>>;
+    fn put_team_place(&self, project: String, dir: String) -> Reply<'_, ()>;
+}
+
+/// A topic that is proposed for a team's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredProposal {
+    /// A UUIDv7, so that ids are in order of time.
+    pub id: Uuid,
+    pub project_dir: String,
+    pub name: String,
+    /// The whole topic file.
+    pub text: String,
+    /// Hash of the topic that it would replace.
+    pub replaces: Option<String>,
+    /// `agent`, `extraction` or `dream`.
+    pub by: String,
+    pub source: Option<MemorySource>,
+    pub state: ProposalState,
+    pub proposed_at: UnixMicros,
+    pub decided_at: Option<UnixMicros>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProposalState {
+    Open,
+    Approved,
+    Rejected,
+}
+
+/// Which proposals to list; all of them by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProposalFilter {
+    pub project_dir: Option<String>,
+    pub name: Option<String>,
+    pub state: Option<ProposalState>,
+}
+
+/// What a team file was last made from, where the commit that was last synced doesn't tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TeamBase {
+    pub file: String,
+    /// Object id of the blob; `None` where there was no file.
+    pub blob: Option<String>,
+}

@@ -1,0 +1,219 @@
+//! Carries a plan out in the directory, and says what the next commit holds. What may not be shared is left
+//! out of both.
+
+use bethink_api::{self as api, BlockedWay};
+use bethink_memdir::{Scope, index};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_memories::{Author, MemoryWrite};
+use bethink_service::{ErrorKind, Result, ServiceError};
+
+use crate::plan::{FileChange, PlanStep};
+use crate::round::{AppliedPlan, SyncRound, blocked, unfit};
+use crate::service::TeamService;
+
+enum SkippedStep {
+    /// The file changed meanwhile: look again.
+    Moved,
+    Blocked(api::TeamBlocked),
+    /// What concerns all files, and not one.
+    Failed(ServiceError),
+}
+
+type StepOutcome = std::result::Result<(), SkippedStep>;
+
+impl TeamService {
+    /// Topics first, since the index names what became of them. Whether all was as it was looked at; if not,
+    /// it has to be looked at again.
+    pub(crate) async fn apply_plan(
+        &self,
+        round: &SyncRound<'_>,
+        steps: Vec<PlanStep>,
+        applied: &mut AppliedPlan,
+        report: &mut api::TeamSync,
+    ) -> Result<bool> {
+        let by = self.made_by(round).await;
+        for (file, why) in &round.theirs.withheld {
+            report.blocked.push(blocked(
+                file,
+                BlockedWay::Incoming,
+                vec![(*why).to_owned()],
+                by.clone(),
+            ));
+            applied.left_out.insert(file.clone());
+        }
+        let (index, topics): (Vec<PlanStep>, Vec<PlanStep>) =
+            steps.into_iter().partition(|step| step.file == DirectoryFile::Index);
+        let mut asides = Vec::new();
+        for step in topics {
+            if let FileChange::Apart { aside, .. } = &step.what {
+                asides.push((step.file.clone(), aside.clone()));
+            }
+            let file = step.file.clone();
+            if !self.try_step(round, step, applied, report).await? {
+                return Ok(false);
+            }
+            asides.retain(|(apart, _)| *apart != file || !applied.left_out.contains(&file));
+        }
+        let index = index.into_iter().next();
+        let index = if asides.is_empty() { index } else { with_asides(round, index, &asides) };
+        match index {
+            Some(step) => self.try_step(round, step, applied, report).await,
+            None => Ok(true),
+        }
+    }
+
+    /// Whether the file was as it was looked at.
+    async fn try_step(
+        &self,
+        round: &SyncRound<'_>,
+        step: PlanStep,
+        applied: &mut AppliedPlan,
+        report: &mut api::TeamSync,
+    ) -> Result<bool> {
+        let file = step.file.clone();
+        if applied.left_out.contains(&file) {
+            return Ok(true);
+        }
+        let done = match round.here.unread.get(&file) {
+            Some(why) => {
+                Err(SkippedStep::Blocked(blocked(&file, BlockedWay::Here, vec![why.clone()], None)))
+            }
+            None => self.sync_step(round, step, applied, report).await,
+        };
+        match done {
+            Ok(()) => Ok(true),
+            Err(SkippedStep::Moved) => Ok(false),
+            Err(SkippedStep::Blocked(why)) => {
+                report.blocked.push(why);
+                applied.left_out.insert(file);
+                Ok(true)
+            }
+            Err(SkippedStep::Failed(error)) => Err(error),
+        }
+    }
+
+    async fn sync_step(
+        &self,
+        round: &SyncRound<'_>,
+        PlanStep { file, what }: PlanStep,
+        applied: &mut AppliedPlan,
+        report: &mut api::TeamSync,
+    ) -> StepOutcome {
+        if let Some(why) = self.unfit_step(round, &file, &what).await {
+            return Err(SkippedStep::Blocked(why));
+        }
+        match what {
+            FileChange::In(content) => {
+                self.put_here(round, &file, content.as_deref()).await?;
+                applied.pulled.insert(file);
+            }
+            FileChange::Out(content) => {
+                applied.pushed.insert(file.clone());
+                applied.out.insert(file, content);
+            }
+            FileChange::Merged(bytes) => {
+                self.put_here(round, &file, Some(&bytes)).await?;
+                if round.here.files.get(&file) != Some(&bytes) {
+                    applied.pulled.insert(file.clone());
+                }
+                if round.theirs.files.get(&file) != Some(&bytes) {
+                    applied.pushed.insert(file.clone());
+                    applied.out.insert(file, Some(bytes));
+                }
+            }
+            FileChange::Apart { theirs, ours, aside } => {
+                // Ours is safe under its other name before theirs takes its place.
+                self.put_here(round, &aside, Some(&ours)).await?;
+                self.put_here(round, &file, Some(&theirs)).await?;
+                report.conflicts.push(api::TeamConflict {
+                    name: file.to_string(),
+                    kept_as: aside.to_string(),
+                    theirs_by: self.made_by(round).await.unwrap_or_default(),
+                });
+                applied.pulled.insert(file);
+                applied.pushed.insert(aside.clone());
+                applied.out.insert(aside, Some(ours));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a step may not be done: what comes is looked at before it is here, what goes before it is there.
+    async fn unfit_step(
+        &self,
+        round: &SyncRound<'_>,
+        file: &DirectoryFile,
+        what: &FileChange,
+    ) -> Option<api::TeamBlocked> {
+        let (incoming, outgoing) = match what {
+            FileChange::In(content) => (content.as_ref(), None),
+            FileChange::Out(content) => (None, content.as_ref()),
+            FileChange::Merged(merged) => (round.theirs.files.get(file), Some(merged)),
+            FileChange::Apart { theirs, ours, .. } => (Some(theirs), Some(ours)),
+        };
+        if let Some(reasons) = unfit(file, incoming) {
+            return Some(blocked(file, BlockedWay::Incoming, reasons, self.made_by(round).await));
+        }
+        unfit(file, outgoing).map(|reasons| blocked(file, BlockedWay::Here, reasons, None))
+    }
+
+    /// Over what was read, and nothing else. The index is brought in as a file of its own: no line is added
+    /// that is in nobody's.
+    async fn put_here(
+        &self,
+        round: &SyncRound<'_>,
+        file: &DirectoryFile,
+        content: Option<&[u8]>,
+    ) -> StepOutcome {
+        let incoming = |why: String| {
+            SkippedStep::Blocked(blocked(file, BlockedWay::Incoming, vec![why], None))
+        };
+        let text = content.map(|bytes| String::from_utf8(bytes.to_vec())).transpose();
+        let text = text.map_err(|_| incoming("it is not UTF-8".to_owned()))?;
+        let wish = round.here.hashes.get(file).copied().into();
+        let author = Author { by: "sync", session: None, note: "team sync".to_owned() };
+        let write = MemoryWrite { scope: Scope::Team, file: file.clone(), text, wish, author };
+        match self.memories.write_memory(round.project, write).await {
+            Ok(_) => Ok(()),
+            // Only a lost race tells both versions.
+            Err(error) if error.versions.is_some() => Err(SkippedStep::Moved),
+            Err(error) => Err(match error.kind {
+                ErrorKind::StorageFull
+                | ErrorKind::ReadOnly
+                | ErrorKind::ShuttingDown
+                | ErrorKind::Internal => SkippedStep::Failed(error),
+                _ => incoming(error.detail),
+            }),
+        }
+    }
+
+    /// Who made the remote's tip.
+    async fn made_by(&self, round: &SyncRound<'_>) -> Option<String> {
+        let tip = round.tips.theirs.as_ref()?;
+        let author = round.repo.author(tip).await.ok().filter(|author| !author.is_empty());
+        author.map(|author| format!("{author}, {}", tip.short()))
+    }
+}
+
+/// The index with a line for each other version, so that somebody sees that there are two.
+fn with_asides(
+    round: &SyncRound<'_>,
+    step: Option<PlanStep>,
+    asides: &[(DirectoryFile, DirectoryFile)],
+) -> Option<PlanStep> {
+    let planned = match step.map(|step| step.what) {
+        Some(FileChange::In(content) | FileChange::Out(content)) => content,
+        Some(FileChange::Merged(bytes)) => Some(bytes),
+        Some(FileChange::Apart { .. }) => return None,
+        None => round.here.files.get(&DirectoryFile::Index).cloned(),
+    };
+    let mut text = String::from_utf8(planned?.to_vec()).ok()?;
+    for (file, aside) in asides {
+        if let DirectoryFile::Topic(name) = aside {
+            let says = format!("another version of {file}: make them one, and remove this");
+            text = index::add(&text, name, name.as_str(), &says);
+        }
+    }
+    let what = FileChange::Merged(text.into_bytes().into());
+    Some(PlanStep { file: DirectoryFile::Index, what })
+}

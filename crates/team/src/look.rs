@@ -1,0 +1,141 @@
+//! Reads the three sides: what is here, what the remote has, and what both come from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bethink_git::{Oid, Repo, TreeEntry};
+use bethink_memdir::{Hash, Scope};
+use bethink_memdir_fs::DirectoryFile;
+use bethink_memories::{MAX_MEMORY_BYTES, MemoryProject};
+use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_store::TeamBase;
+
+use crate::errors::git_error;
+use crate::plan::Side;
+use crate::service::TeamService;
+
+/// A commit's memory files, and the others, which are carried along unread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TeamTree {
+    pub(crate) files: Side,
+    pub(crate) blobs: BTreeMap<DirectoryFile, Oid>,
+    pub(crate) others: BTreeMap<String, TreeEntry>,
+    /// Those that have the name of a memory and are none, and why.
+    pub(crate) withheld: BTreeMap<DirectoryFile, &'static str>,
+}
+
+/// What is here, with the hashes to compare with when it is written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TeamFiles {
+    pub(crate) files: Side,
+    pub(crate) hashes: BTreeMap<DirectoryFile, Hash>,
+    /// Files that could not be read, and why: they take no part.
+    pub(crate) unread: BTreeMap<DirectoryFile, String>,
+}
+
+/// Of a commit; nothing where there is none. Links, submodules, names that are no topics' and what is too
+/// large are others.
+pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> {
+    let Some(commit) = commit else { return Ok(TeamTree::default()) };
+    let entries = repo.tree(commit).await.map_err(git_error)?;
+    let mut tree = TeamTree::default();
+    let mut folded = BTreeSet::new();
+    for entry in entries {
+        if let Ok(file) = DirectoryFile::parse(&entry.path)
+            && file.path() == entry.path
+        {
+            // Two names of which some file system makes one: only the first is taken.
+            let Some(why) =
+                unusable(&entry, folded.insert(bethink_memdir::name::fold(&entry.path)))
+            else {
+                tree.blobs.insert(file, entry.oid);
+                continue;
+            };
+            tree.withheld.insert(file, why);
+        }
+        tree.others.insert(entry.path.clone(), entry);
+    }
+    let oids: Vec<Oid> = tree.blobs.values().cloned().collect();
+    let blobs = repo.blobs(&oids, MAX_MEMORY_BYTES).await.map_err(git_error)?;
+    let files = tree.blobs.keys().cloned().zip(blobs);
+    tree.files = files.filter_map(|(file, bytes)| Some((file, bytes?.into()))).collect();
+    Ok(tree)
+}
+
+fn unusable(entry: &TreeEntry, first: bool) -> Option<&'static str> {
+    match () {
+        () if !entry.is_file() => Some("it is a link, and no file"),
+        () if entry.size > MAX_MEMORY_BYTES => Some("it is larger than a memory may be"),
+        () if !first => Some("another file's name differs from its name in case alone"),
+        () => None,
+    }
+}
+
+impl TeamService {
+    pub(crate) async fn team_here(&self, project: &MemoryProject) -> Result<TeamFiles> {
+        let directory = project.directory(Scope::Team);
+        directory.doubt();
+        let snapshot = self.memories.snapshot(directory).await?;
+        if let Some(fault) = &snapshot.fault {
+            // What can't be looked at must not be taken for removed.
+            return Err(ServiceError::new(ErrorKind::Conflict, fault.clone())
+                .hint("`bethink doctor` tells what is wrong with the team directory"));
+        }
+        let topics = snapshot.topics.keys().cloned().map(DirectoryFile::Topic);
+        let mut here = TeamFiles::default();
+        for strange in &snapshot.strange {
+            if let Ok(file) = DirectoryFile::parse(&strange.path) {
+                here.unread.insert(file, strange.why.to_string());
+            }
+        }
+        for file in topics.chain(snapshot.index.iter().map(|_| DirectoryFile::Index)) {
+            match directory.read_file(&file).await {
+                Ok(Some(content)) => {
+                    here.hashes.insert(file.clone(), content.hash);
+                    here.files.insert(file, Arc::from(content.bytes));
+                }
+                Ok(None) => {}
+                Err(error) => drop(here.unread.insert(file, error.detail)),
+            }
+        }
+        Ok(here)
+    }
+
+    /// What both come from: a commit, but for the files that were left out when it was made.
+    pub(crate) async fn team_base(
+        &self,
+        project: &MemoryProject,
+        repo: &Repo,
+        commit: Option<&Oid>,
+    ) -> Result<TeamTree> {
+        let mut base = tree(repo, commit).await?;
+        for kept in self.cx.store().team_bases(project.key.clone()).await? {
+            let Ok(file) = DirectoryFile::parse(&kept.file) else { continue };
+            base.files.remove(&file);
+            base.blobs.remove(&file);
+            let Some(oid) = kept.blob.and_then(|blob| blob.parse::<Oid>().ok()) else { continue };
+            // A blob that is gone was in a history that is gone: then nothing is common.
+            let blob = repo.blobs(std::slice::from_ref(&oid), MAX_MEMORY_BYTES).await;
+            if let Some(Some(bytes)) = blob.ok().and_then(|mut blobs| blobs.pop()) {
+                base.files.insert(file.clone(), bytes.into());
+                base.blobs.insert(file, oid);
+            }
+        }
+        Ok(base)
+    }
+
+    /// Files that were left out keep what they come from; all others come from the new commit.
+    pub(crate) async fn keep_bases(
+        &self,
+        project: &MemoryProject,
+        base: &TeamTree,
+        left_out: &BTreeSet<DirectoryFile>,
+    ) -> Result<()> {
+        let base_of = |file: &DirectoryFile| TeamBase {
+            file: file.path(),
+            blob: base.blobs.get(file).map(ToString::to_string),
+        };
+        let bases = left_out.iter().map(base_of).collect();
+        Ok(self.cx.store().put_team_bases(project.key.clone(), bases).await?)
+    }
+}

@@ -1,0 +1,169 @@
+//! Where a team's memory lies, and with which repository it is shared.
+
+use std::fs::{self, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bethink_api as api;
+use bethink_git::repo::BRANCH;
+use bethink_git::{Git, GitLimits, Remote, Repo};
+use bethink_memdir::Scope;
+use bethink_memories::{MemoryDirectory, MemoryProject};
+use bethink_service::{ErrorKind, Result, ServiceError};
+use rustix::fs::OFlags;
+
+use crate::errors::git_error;
+use crate::service::TeamService;
+
+/// The setting of a repository that says where it is shared.
+const ORIGIN: &str = "remote.origin.url";
+/// How long another daemon's sync of the same directory is waited for, and how often it is looked for.
+const LOCK_WITHIN: Duration = Duration::from_secs(20);
+const LOCK_EVERY: Duration = Duration::from_millis(100);
+
+impl TeamService {
+    /// Says where the team's memory lies, makes a repository of it where it is to be one, and syncs.
+    pub async fn team_init(&self, request: api::TeamInit) -> Result<api::TeamSync> {
+        let project = match &request.dir {
+            Some(dir) => self.move_team(&request.project_dir, dir).await?,
+            None => self.memories.project(&request.project_dir).await?,
+        };
+        let git = self.team_git();
+        let directory = project.directory(Scope::Team);
+        let own = Some(self.cx.settings().team.remote.as_str()).filter(|remote| !remote.is_empty());
+        let remote = request.remote.as_deref().or(own.filter(|_| request.dir.is_none()));
+        let remote = remote.map(checked).transpose()?;
+        if remote.is_none() && request.dir.is_some() {
+            self.make_team_dir(directory).await?;
+            return self.team_sync(&request.project_dir, false).await;
+        }
+        git.version().await.map_err(git_error)?;
+        let branch = match &remote {
+            Some(remote) => git.default_branch(remote).await.map_err(git_error)?,
+            None => None,
+        };
+        self.make_team_dir(directory).await?;
+        let branch = branch.unwrap_or_else(|| BRANCH.to_owned());
+        Repo::init(&git, &directory.dir, &branch).await.map_err(git_error)?;
+        if let Some(remote) = &remote {
+            self.set_remote(&project, remote).await?;
+        }
+        self.team_sync(&request.project_dir, false).await
+    }
+
+    /// Another directory for this project's team memory, kept for the next start.
+    async fn move_team(&self, project_dir: &str, dir: &str) -> Result<Arc<MemoryProject>> {
+        let path = Path::new(dir);
+        if !path.is_absolute()
+            || dir.contains('\0')
+            || path.components().any(|part| part.as_os_str() == "..")
+        {
+            let detail = format!("{dir:?} is not an absolute path without \"..\"");
+            return Err(
+                ServiceError::invalid("dir", detail).hint("give the whole path of the folder")
+            );
+        }
+        if path.exists() && !path.is_dir() {
+            return Err(ServiceError::invalid("dir", format!("{dir:?} is not a directory")));
+        }
+        let project = self.memories.project(project_dir).await?;
+        self.cx.store().put_team_place(project.key.clone(), dir.to_owned()).await?;
+        self.memories.forget_project(&project.root);
+        self.memories.project(project_dir).await
+    }
+
+    async fn make_team_dir(&self, directory: &Arc<MemoryDirectory>) -> Result<()> {
+        let directory = Arc::clone(directory);
+        let made = move || directory.root(true).map(drop);
+        tokio::task::spawn_blocking(made).await.map_err(ServiceError::internal)?
+    }
+
+    /// Written as git itself would, so that `git pull` by hand works, too.
+    async fn set_remote(&self, project: &MemoryProject, remote: &Remote) -> Result<()> {
+        let repo = self.team_repo(project)?;
+        let own = repo.own_setting(ORIGIN).await.map_err(git_error)?;
+        match own {
+            Some(own) if own == remote.as_str() => return Ok(()),
+            Some(own) => {
+                let detail = format!("the team directory is shared with {own} already");
+                let hint = "`git remote set-url origin …` in the team directory changes that";
+                return Err(ServiceError::new(ErrorKind::Conflict, detail).hint(hint));
+            }
+            None => {}
+        }
+        let branch = repo.branch().to_owned();
+        for (name, value) in [
+            (ORIGIN.to_owned(), remote.as_str().to_owned()),
+            ("remote.origin.fetch".to_owned(), "+refs/heads/*:refs/remotes/origin/*".to_owned()),
+            (format!("branch.{branch}.remote"), "origin".to_owned()),
+            (format!("branch.{branch}.merge"), format!("refs/heads/{branch}")),
+        ] {
+            repo.set_own_setting(&name, &value).await.map_err(git_error)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn team_git(&self) -> Git {
+        let remote = Duration::from_millis(self.cx.settings().team.timeout_ms);
+        Git::new(std::env::vars_os(), GitLimits { remote, ..GitLimits::default() })
+    }
+
+    /// The repository of a project's team directory, which has to be one.
+    pub(crate) fn team_repo(&self, project: &MemoryProject) -> Result<Repo> {
+        let view = self.team_view(project);
+        let dir = &project.directory(Scope::Team).dir;
+        Repo::open(&self.team_git(), dir, &view).map_err(git_error)
+    }
+
+    /// Where git looks at the repository from: in our home, one for each project.
+    fn team_view(&self, project: &MemoryProject) -> PathBuf {
+        PathBuf::from(&self.cx.settings().home).join("team").join(&project.key)
+    }
+
+    /// What the repository is shared with, checked as what was typed would be.
+    pub(crate) async fn team_remote(&self, repo: &Repo) -> Result<Option<Remote>> {
+        let own = repo.own_setting(ORIGIN).await.map_err(git_error)?;
+        own.as_deref().map(checked).transpose()
+    }
+}
+
+/// An address without a secret in it: it stands in a file that is copied and shown.
+fn checked(remote: &str) -> Result<Remote> {
+    if let Err(error) = bethink_secrets::gate("", remote) {
+        let detail = format!("the remote's address may not be kept: {error}");
+        return Err(ServiceError::invalid("remote", detail)
+            .hint("leave it out: git asks the person's credential helper or ssh key"));
+    }
+    Remote::parse(remote).map_err(|error| ServiceError::invalid("remote", error.to_string()))
+}
+
+/// One sync of a directory at a time, of all daemons that share it. The system lets go of the lock when its
+/// holder ends, however it ends, so that none is ever stale.
+pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
+    let failed = |error: std::io::Error| {
+        ServiceError::new(
+            ErrorKind::Conflict,
+            format!("could not lock {}: {error}", path.display()),
+        )
+        .hint("is the team directory writable?")
+    };
+    let nofollow = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false).custom_flags(nofollow);
+    let file = options.open(path).map_err(failed)?;
+    let began = tokio::time::Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Err(TryLockError::WouldBlock) if began.elapsed() >= LOCK_WITHIN => {
+                let detail = "another daemon syncs the same team directory";
+                return Err(ServiceError::new(ErrorKind::Conflict, detail)
+                    .hint("sync again when it is done"));
+            }
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_EVERY).await,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What becomes of each file when two sides have changed a directory. Pure: contents in, contents out.
+//!
+//! Nothing is lost: what both changed is kept twice, and an edit wins over a deletion. What the remote has
+//! keeps the name, whoever merges, so that all sides come to the same files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bethink_memdir::{Hash, Name, index};
+use bethink_memdir_fs::DirectoryFile;
+
+/// Hexadecimal digits of a version's hash in the name of its file.
+const DIGITS: usize = 8;
+/// Bytes of a topic's name that are kept in the name of its other version.
+const MOST_STEM: usize = 150;
+
+pub(crate) type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
+
+/// What a file is to hold; `None` is no file.
+pub(crate) type Content = Option<Arc<[u8]>>;
+
+/// One file on which a side differs from what both come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlanStep {
+    pub(crate) file: DirectoryFile,
+    pub(crate) what: FileChange,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FileChange {
+    /// Theirs comes here.
+    In(Content),
+    /// Ours goes there.
+    Out(Content),
+    /// Both get this.
+    Merged(Arc<[u8]>),
+    /// Theirs keeps the name, ours gets another.
+    Apart { theirs: Arc<[u8]>, ours: Arc<[u8]>, aside: DirectoryFile },
+}
+
+/// Only what has to change anywhere.
+pub(crate) fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
+    let files: BTreeSet<&DirectoryFile> =
+        base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
+    let steps = files.into_iter().filter_map(|file| {
+        let what = decide(file, base.get(file), ours.get(file), theirs.get(file))?;
+        Some(PlanStep { file: file.clone(), what })
+    });
+    steps.collect()
+}
+
+fn decide(
+    file: &DirectoryFile,
+    base: Option<&Arc<[u8]>>,
+    ours: Option<&Arc<[u8]>>,
+    theirs: Option<&Arc<[u8]>>,
+) -> Option<FileChange> {
+    if ours == theirs {
+        return None;
+    }
+    if ours == base {
+        return Some(FileChange::In(theirs.cloned()));
+    }
+    if theirs == base {
+        return Some(FileChange::Out(ours.cloned()));
+    }
+    match (ours, theirs) {
+        (None, theirs) => Some(FileChange::In(theirs.cloned())),
+        (ours, None) => Some(FileChange::Out(ours.cloned())),
+        (Some(ours), Some(theirs)) => Some(both(file, base, ours, theirs)),
+    }
+}
+
+/// Both sides changed it, and differently.
+fn both(
+    file: &DirectoryFile,
+    base: Option<&Arc<[u8]>>,
+    ours: &Arc<[u8]>,
+    theirs: &Arc<[u8]>,
+) -> FileChange {
+    if *file == DirectoryFile::Index
+        && let (Ok(ours), Ok(theirs)) = (std::str::from_utf8(ours), std::str::from_utf8(theirs))
+    {
+        let base = base.and_then(|base| std::str::from_utf8(base).ok()).unwrap_or("");
+        return FileChange::Merged(index::merge(base, ours, theirs).into_bytes().into());
+    }
+    FileChange::Apart { theirs: theirs.clone(), ours: ours.clone(), aside: aside(file, ours) }
+}
+
+/// `fog.conflict-1a2b3c4d`: the same version has the same name, wherever and however often it is made.
+fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
+    let mut digits = Hash::of(ours).to_string();
+    digits.truncate(DIGITS);
+    let path = file.path();
+    let stem = path.strip_suffix(".md").unwrap_or(&path);
+    let name = format!("{}.conflict-{digits}", &stem[..stem.floor_char_boundary(MOST_STEM)]);
+    match Name::parse(&name).or_else(|_| Name::parse(&format!("conflict-{digits}"))) {
+        Ok(name) => DirectoryFile::Topic(name),
+        // Never: such a name has letters and a dash alone.
+        Err(_) => file.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(files: &[(&str, &str)]) -> Side {
+        let one = |(path, text): &(&str, &str)| {
+            (DirectoryFile::parse(path).unwrap(), text.as_bytes().into())
+        };
+        files.iter().map(one).collect()
+    }
+
+    fn check(base: &[(&str, &str)], ours: &[(&str, &str)], theirs: &[(&str, &str)], expect: &str) {
+        let steps = plan(&side(base), &side(ours), &side(theirs));
+        let text = |content: &Content| match content {
+            None => "-".to_owned(),
+            Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        };
+        let told: Vec<String> = steps
+            .iter()
+            .map(|step| match &step.what {
+                FileChange::In(content) => format!("{} in {}", step.file, text(content)),
+                FileChange::Out(content) => format!("{} out {}", step.file, text(content)),
+                FileChange::Merged(bytes) => {
+                    format!("{} merged {}", step.file, text(&Some(bytes.clone())))
+                }
+                FileChange::Apart { theirs, ours, aside } => {
+                    let (theirs, ours) = (text(&Some(theirs.clone())), text(&Some(ours.clone())));
+                    format!("{} theirs {theirs} ours {ours} aside {aside}", step.file)
+                }
+            })
+            .collect();
+        assert_eq!(told.join(", "), expect);
+    }
+
+    #[test]
+    fn what_one_side_changed_goes_to_the_other() {
+        check(&[], &[], &[], "");
+        check(&[("a", "1")], &[("a", "1")], &[("a", "1")], "");
+        check(&[("a", "1")], &[("a", "2")], &[("a", "2")], "");
+        check(&[], &[], &[("a", "1")], "a.md in 1");
+        check(&[], &[("a", "1")], &[], "a.md out 1");
+        check(&[("a", "1")], &[("a", "1")], &[("a", "2")], "a.md in 2");
+        check(&[("a", "1")], &[("a", "2")], &[("a", "1")], "a.md out 2");
+        check(&[("a", "1")], &[("a", "1")], &[], "a.md in -");
+        check(&[("a", "1")], &[], &[("a", "1")], "a.md out -");
+    }
+
+    #[test]
+    fn an_edit_wins_over_a_deletion() {
+        check(&[("a", "1")], &[], &[("a", "2")], "a.md in 2");
+        check(&[("a", "1")], &[("a", "2")], &[], "a.md out 2");
+    }
+
+    #[test]
+    fn what_both_changed_is_kept_twice() {
+        let aside = aside(&DirectoryFile::parse("a").unwrap(), b"2").to_string();
+        let expect = format!("a.md theirs 3 ours 2 aside {aside}");
+        check(&[("a", "1")], &[("a", "2")], &[("a", "3")], &expect);
+        check(&[], &[("a", "2")], &[("a", "3")], &expect);
+        assert!(aside.starts_with("a.conflict-") && aside.ends_with(".md"), "{aside}");
+    }
+
+    #[test]
+    fn an_index_is_merged_as_a_set() {
+        let base = "- [a](a.md) — one\n";
+        let ours = "- [a](a.md) — one\n- [b](b.md) — two\n";
+        let theirs = "- [a](a.md) — one\n- [c](c.md) — three\n";
+        let steps = plan(
+            &side(&[("MEMORY.md", base)]),
+            &side(&[("MEMORY.md", ours)]),
+            &side(&[("MEMORY.md", theirs)]),
+        );
+        let FileChange::Merged(merged) = &steps[0].what else { panic!("{steps:?}") };
+        let merged = std::str::from_utf8(merged).unwrap();
+        for line in ["(a.md)", "(b.md)", "(c.md)"] {
+            assert!(merged.contains(line), "{merged}");
+        }
+    }
+
+    #[test]
+    fn long_and_nested_names_have_another_version_too() {
+        let long = format!("plans/{}", "ü".repeat(95));
+        let DirectoryFile::Topic(name) = aside(&DirectoryFile::parse(&long).unwrap(), b"x") else {
+            panic!()
+        };
+        assert!(name.as_str().starts_with("plans/ü"), "{name}");
+    }
+}

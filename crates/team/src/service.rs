@@ -1,0 +1,17 @@
+//! The handle of the service.
+
+use bethink_memories::MemoryService;
+use bethink_service::ServiceContext;
+
+/// A project's team memory, brought together with its remote. Clones share it.
+#[derive(Clone, Debug)]
+pub struct TeamService {
+    pub(crate) cx: ServiceContext,
+    pub(crate) memories: MemoryService,
+}
+
+impl TeamService {
+    pub fn new(cx: ServiceContext, memories: MemoryService) -> Self {
+        Self { cx, memories }
+    }
+}

@@ -1,0 +1,81 @@
+//! How a project's team memory stands, without changing anything.
+
+use bethink_api as api;
+use bethink_api::TeamMemoryKind;
+use bethink_git::Repo;
+use bethink_memdir::Scope;
+use bethink_memdir_fs::DirectoryFile;
+use bethink_memories::MemoryProject;
+use bethink_service::Result;
+
+use crate::errors::git_error;
+use crate::look::{TeamFiles, tree};
+use crate::round::blocked_here;
+use crate::service::TeamService;
+
+impl TeamService {
+    /// `ask` also asks the remote whether it answers.
+    pub async fn team_status(&self, project_dir: &str, ask: bool) -> Result<api::TeamStatus> {
+        let project = self.memories.project(project_dir).await?;
+        let directory = project.directory(Scope::Team);
+        let mut status = api::TeamStatus {
+            dir: directory.dir.display().to_string(),
+            kind: kind(&project),
+            proposals: self.memories.open_proposals(&project).await?,
+            ..api::TeamStatus::default()
+        };
+        let here = match self.team_here(&project).await {
+            Ok(here) => here,
+            Err(error) => {
+                status.problems.push(error.detail);
+                return Ok(status);
+            }
+        };
+        status.topics =
+            here.files.keys().filter(|file| **file != DirectoryFile::Index).count() as u64;
+        status.blocked = blocked_here(&here);
+        if status.kind == TeamMemoryKind::Repository
+            && let Err(error) = self.team_repository(&project, &here, ask, &mut status).await
+        {
+            status.problems.push(error.detail);
+        }
+        Ok(status)
+    }
+
+    async fn team_repository(
+        &self,
+        project: &MemoryProject,
+        here: &TeamFiles,
+        ask: bool,
+        status: &mut api::TeamStatus,
+    ) -> Result<()> {
+        let repo = self.team_repo(project)?;
+        status.branch = Some(repo.branch().to_owned());
+        let head = repo.head().await.map_err(git_error)?;
+        status.head = head.as_ref().map(ToString::to_string);
+        let known = tree(&repo, head.as_ref()).await?.files;
+        let changed = known.iter().filter(|(file, bytes)| here.files.get(file) != Some(bytes));
+        let new = here.files.keys().filter(|file| !known.contains_key(file));
+        let mut unsynced: Vec<String> =
+            changed.map(|(file, _)| file).chain(new).map(ToString::to_string).collect();
+        unsynced.sort();
+        status.unsynced = unsynced;
+        let remote = self.team_remote(&repo).await?;
+        status.remote = remote.as_ref().map(|remote| remote.as_str().to_owned());
+        if let Some(remote) = remote.filter(|_| ask) {
+            let answer = self.team_git().default_branch(&remote).await;
+            status.reachable = Some(answer.is_ok());
+            status.problems.extend(answer.err().map(|error| git_error(error).detail));
+        }
+        Ok(())
+    }
+}
+
+fn kind(project: &MemoryProject) -> TeamMemoryKind {
+    let dir = &project.directory(Scope::Team).dir;
+    match () {
+        () if Repo::is_in(dir) => TeamMemoryKind::Repository,
+        () if dir.is_dir() => TeamMemoryKind::Folder,
+        () => TeamMemoryKind::None,
+    }
+}

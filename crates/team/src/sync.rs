@@ -1,0 +1,198 @@
+//! One sync: fetch, look, merge, write here, commit, look again, push; from the start where somebody was
+//! faster.
+
+use std::collections::BTreeSet;
+
+use bethink_api as api;
+use bethink_git::{Oid, Remote, Repo};
+use bethink_memdir::Scope;
+use bethink_memdir_fs::DirectoryFile;
+use bethink_memories::MemoryProject;
+use bethink_service::{ErrorKind, Result, ServiceError};
+
+use crate::errors::git_error;
+use crate::look::tree;
+use crate::place::lock;
+use crate::plan::plan;
+use crate::round::{AppliedPlan, BranchTips, SyncRound, blocked_here};
+use crate::service::TeamService;
+use crate::share::ShareOutcome;
+
+/// Rounds before others are left to be faster: each costs one fetch.
+const MOST_ROUNDS: usize = 8;
+/// Files of writes that are under way, as this house names them.
+const DRAFTS: &str = ".bethink-*";
+/// The remote's tip that was last made one with what is here.
+pub(crate) const SEEN: &str = "refs/bethink/seen";
+
+impl TeamService {
+    /// Brings a project's team memory and its remote together.
+    pub async fn team_sync(
+        &self,
+        project_dir: &str,
+        accept_rewrite: bool,
+    ) -> Result<api::TeamSync> {
+        let project = self.memories.project(project_dir).await?;
+        let _one = project.turns.syncing.lock().await;
+        let dir = &project.directory(Scope::Team).dir;
+        if !Repo::is_in(dir) {
+            return self.sync_folder(&project).await;
+        }
+        let repo = self.team_repo(&project)?;
+        let _lock = lock(&repo.lock_file()).await?;
+        repo.leave_alone(DRAFTS).map_err(git_error)?;
+        let remote = self.team_remote(&repo).await?;
+        let mut report = api::TeamSync::default();
+        for _ in 0..MOST_ROUNDS {
+            let remote = remote.as_ref();
+            if self.sync_round(&project, &repo, remote, accept_rewrite, &mut report).await? {
+                return Ok(report);
+            }
+        }
+        let detail = format!("somebody else was faster {MOST_ROUNDS} times in a row");
+        Err(ServiceError::new(ErrorKind::Conflict, detail).hint("nothing was lost; sync again"))
+    }
+
+    /// Whether it is done.
+    async fn sync_round(
+        &self,
+        project: &MemoryProject,
+        repo: &Repo,
+        remote: Option<&Remote>,
+        accept_rewrite: bool,
+        report: &mut api::TeamSync,
+    ) -> Result<bool> {
+        let tips = tips(repo, remote, accept_rewrite).await?;
+        let round = SyncRound {
+            project,
+            repo,
+            base: self.team_base(project, repo, tips.base.as_ref()).await?,
+            theirs: tree(repo, tips.theirs.as_ref().or(tips.head.as_ref())).await?,
+            here: self.team_here(project).await?,
+            tips,
+        };
+        gone_at_once(&round)?;
+        report.blocked.clear();
+        report.notes.clear();
+        report.pushed_files.clear();
+        let steps = plan(&round.base.files, &round.here.files, &round.theirs.files);
+        let mut applied = AppliedPlan::default();
+        let whole = self.apply_plan(&round, steps, &mut applied, report).await?;
+        tell_pulled(&applied, report);
+        if !whole {
+            return Ok(false);
+        }
+        match self.share_team(&round, remote, &applied, report).await? {
+            ShareOutcome::Behind => Ok(false),
+            ShareOutcome::Held => Ok(true),
+            ShareOutcome::Done(tip) => {
+                self.settle_sync(&round, &applied, tip, remote.is_some()).await?;
+                report.pushed_files = applied.pushed.iter().map(ToString::to_string).collect();
+                report.pushed = report.pushed_files.len() as u64;
+                let head = repo.head().await.map_err(git_error)?;
+                report.head = head.map(|oid| oid.to_string());
+                Ok(true)
+            }
+        }
+    }
+
+    /// The branch here is what both sides have now.
+    async fn settle_sync(
+        &self,
+        round: &SyncRound<'_>,
+        applied: &AppliedPlan,
+        tip: Option<Oid>,
+        shared: bool,
+    ) -> Result<()> {
+        self.keep_bases(round.project, &round.base, &applied.left_out).await?;
+        let Some(tip) = tip else { return Ok(()) };
+        let (repo, tips) = (round.repo, &round.tips);
+        let branch = format!("refs/heads/{}", repo.branch());
+        if tips.head.as_ref() != Some(&tip) {
+            repo.set_ref(&branch, &tip, tips.head.as_ref()).await.map_err(git_error)?;
+        }
+        if shared && tips.seen.as_ref() != Some(&tip) {
+            repo.set_ref(SEEN, &tip, tips.seen.as_ref()).await.map_err(git_error)?;
+        }
+        // Only `git status` by hand looks at it; what is shared does not depend on it.
+        if let Err(error) = repo.reset_index(&tip).await {
+            tracing::warn!(%error, "the index of the team directory was not written");
+        }
+        Ok(())
+    }
+
+    /// A folder that others sync: what lies there is looked at, and told.
+    async fn sync_folder(&self, project: &MemoryProject) -> Result<api::TeamSync> {
+        let here = self.team_here(project).await?;
+        let mut report = api::TeamSync { blocked: blocked_here(&here), ..api::TeamSync::default() };
+        let copies = here.files.keys().filter(|file| is_copy(file));
+        report.notes.extend(
+            copies.map(|file| format!("{file} is another version, made by what syncs the folder")),
+        );
+        Ok(report)
+    }
+}
+
+/// As the common services name a second version of a file.
+fn is_copy(file: &DirectoryFile) -> bool {
+    let path = file.path().to_lowercase();
+    [".sync-conflict-", "conflicted copy", ".conflict-"].iter().any(|mark| path.contains(mark))
+}
+
+async fn tips(repo: &Repo, remote: Option<&Remote>, accept_rewrite: bool) -> Result<BranchTips> {
+    let head = repo.head().await.map_err(git_error)?;
+    let seen = repo.tip(SEEN).await.map_err(git_error)?;
+    let theirs = match remote {
+        Some(remote) => repo.fetch(remote).await.map_err(git_error)?,
+        None => None,
+    };
+    let rewritten = match (&seen, &theirs) {
+        (Some(seen), Some(theirs)) => !repo.is_ancestor(seen, theirs).await.map_err(git_error)?,
+        (Some(_), None) => remote.is_some(),
+        (None, _) => false,
+    };
+    if rewritten && !accept_rewrite {
+        return Err(rewrite(seen.as_ref(), theirs.as_ref()));
+    }
+    let base = match (&head, &theirs) {
+        _ if rewritten => seen.clone(),
+        (Some(head), Some(theirs)) => repo.merge_base(head, theirs).await.map_err(git_error)?,
+        (Some(head), None) => Some(head.clone()),
+        (None, _) => None,
+    };
+    Ok(BranchTips { head, theirs, seen, base, rewritten })
+}
+
+fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
+    let seen = seen.map_or("", Oid::short);
+    let detail = match theirs {
+        Some(theirs) => format!(
+            "the remote's history was rewritten: it had {seen}, which {} does not come from",
+            theirs.short()
+        ),
+        None => format!("the remote's branch is gone: it had {seen}"),
+    };
+    ServiceError::new(ErrorKind::Conflict, format!("{detail}; nothing was pulled or pushed")).hint(
+        "ask who did that; `bethink team sync --accept-rewrite` takes the new history on, and what was changed here since stays",
+    )
+}
+
+/// A directory that was emptied, or is not what it was, must not empty everybody's.
+fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
+    let common = round.base.files.len();
+    if common < 2 || !round.here.files.is_empty() {
+        return Ok(());
+    }
+    let detail =
+        format!("all {common} files of the team directory are gone; nothing was pulled or pushed");
+    Err(ServiceError::new(ErrorKind::Conflict, detail).hint(
+        "`git checkout .` in the team directory brings them back; remove topics with `bethink memory rm`",
+    ))
+}
+
+fn tell_pulled(applied: &AppliedPlan, report: &mut api::TeamSync) {
+    let mut pulled: BTreeSet<String> = report.pulled_files.drain(..).collect();
+    pulled.extend(applied.pulled.iter().map(ToString::to_string));
+    report.pulled_files = pulled.into_iter().collect();
+    report.pulled = report.pulled_files.len() as u64;
+}

@@ -1,0 +1,132 @@
+//! Makes text harmless: what would steer a terminal, or hide or reorder what is read, becomes
+//! visible.
+//!
+//! Titles, messages, snippets and errors come from models, tools and files. A terminal obeys such
+//! text: OSC 52 writes the clipboard, CSI rewrites lines, bidi overrides show other words than are
+//! there. So nothing is trusted, our own words included, and only the sink adds colour.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Which control characters may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineMode {
+    /// None.
+    One,
+    /// Line feeds and tabs.
+    Many,
+}
+
+/// Control characters as their pictures (`␛`), all others that can't be seen as `\u{202e}`.
+/// What was escaped before stays as it is.
+pub(crate) fn visible(text: &str, lines: LineMode) -> Cow<'_, str> {
+    if !text.chars().any(|c| replaced(c, lines)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            _ if !replaced(c, lines) => out.push(c),
+            '\0'..='\x1f' => out.extend(char::from_u32(0x2400 + c as u32)),
+            '\x7f' => out.push('\u{2421}'),
+            _ => {
+                let _ = write!(out, "\\u{{{:x}}}", c as u32);
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// JSON text with the same characters as `\u001b`. They can only stand inside strings, so that the
+/// value is the same.
+pub(crate) fn json(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(unseen) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if !unseen(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn replaced(c: char, lines: LineMode) -> bool {
+    match c {
+        '\n' | '\t' => lines == LineMode::One,
+        '\0'..='\x1f' => true,
+        _ => unseen(c),
+    }
+}
+
+/// DEL, C1, and what has no width or changes the direction of its neighbours.
+fn unseen(c: char) -> bool {
+    matches!(c,
+        '\x7f'..='\u{9f}'
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_steers_a_terminal_passes() {
+        let check = |text: &str, expect: &str| assert_eq!(visible(text, LineMode::Many), expect);
+        check("\x1b]52;c;aGk=\x07", "␛]52;c;aGk=␇"); // OSC 52: the clipboard
+        check("\x1b[2J\x1b[31mred", "␛[2J␛[31mred"); // CSI
+        check("\u{9b}2J \u{9d}0;t\u{9c}", "\\u{9b}2J \\u{9d}0;t\\u{9c}"); // C1, 8 bit
+        check("user\u{202e}txt.exe", "user\\u{202e}txt.exe"); // bidi override
+        check("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"); // bidi isolates
+        check("pass\u{200b}word\u{feff}", "pass\\u{200b}word\\u{feff}"); // zero width
+        check("tag\u{e0041}", "tag\\u{e0041}"); // invisible letters
+        check("over\rwrite\x08\x7f", "over␍write␈␡");
+        check("a\n\tb", "a\n\tb");
+        check("plain, é, 中文, ✓", "plain, é, 中文, ✓");
+    }
+
+    #[test]
+    fn a_single_line_stays_one() {
+        assert_eq!(visible("a\nb\tc", LineMode::One), "a␊b␉c");
+    }
+
+    #[test]
+    fn escaping_twice_changes_nothing() {
+        for lines in [LineMode::One, LineMode::Many] {
+            let once = visible("\x1b[1m\u{202e}\n\u{85}", lines).into_owned();
+            assert_eq!(visible(&once, lines), once);
+        }
+    }
+
+    #[test]
+    fn no_character_is_both_unprintable_and_passed() {
+        for c in (0..=0x10ffff).filter_map(char::from_u32) {
+            let text = c.to_string();
+            let shown = visible(&text, LineMode::One);
+            assert!(!shown.chars().any(char::is_control), "{:x}", c as u32);
+        }
+    }
+
+    #[test]
+    fn json_keeps_its_value() {
+        let value = serde_json::json!({"a\u{202e}": "\u{9b}2J\x7f\u{e0041}\u{feff} \x1b é"});
+        let text = serde_json::to_string(&value).unwrap();
+        let safe = json(&text);
+        assert!(!safe.chars().any(|c| unseen(c) || c.is_control()), "{safe}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).unwrap(), value);
+    }
+}

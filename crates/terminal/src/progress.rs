@@ -1,0 +1,47 @@
+//! Progress of long work, on stderr, where a person watches.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::escape::{LineMode, visible};
+use crate::screen::Screen;
+
+/// Characters of what is being worked on.
+const LABEL: usize = 16;
+
+/// A bar that is gone when the work is done.
+#[derive(Debug)]
+pub struct ProgressLine(ProgressBar);
+
+impl ProgressLine {
+    /// Hidden when quiet, with `--json`, and where stderr is no terminal.
+    pub fn new(screen: &Screen, label: &str) -> Self {
+        let shown = screen.look.progress && !screen.is_terse();
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        // As wide as the narrowest terminal of today: what wraps is drawn twice.
+        let template = " {prefix}  {bar:24}  {percent:>3}%  {msg} ";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("█▌░"));
+        }
+        let label: String = label.chars().take(LABEL).collect();
+        bar.set_prefix(visible(&label, LineMode::One).into_owned());
+        Self(bar)
+    }
+
+    /// A few words beside the bar.
+    pub fn say(&self, words: &str) {
+        self.0.set_message(visible(words, LineMode::One).into_owned());
+    }
+
+    pub fn at(&self, done: u64, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(done.min(total));
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,232 @@
+//! Text with tones: what is said, and how it should look where looks are possible.
+
+use anstyle::{AnsiColor, Color, Style};
+use unicode_width::UnicodeWidthStr;
+
+use crate::escape::{LineMode, visible};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Plain,
+    Strong,
+    Dim,
+    Good,
+    Warn,
+    Bad,
+    Accent,
+    /// A part of the prompt, in a colour of the sixteen that every terminal theme makes readable.
+    Part(AnsiColor),
+}
+
+impl Tone {
+    fn style(self) -> Style {
+        let colour = |c: AnsiColor| Style::new().fg_color(Some(Color::Ansi(c)));
+        match self {
+            Self::Plain => Style::new(),
+            Self::Strong => Style::new().bold(),
+            Self::Dim => Style::new().dimmed(),
+            Self::Good => colour(AnsiColor::Green),
+            Self::Warn => colour(AnsiColor::Yellow),
+            Self::Bad => colour(AnsiColor::Red).bold(),
+            Self::Accent => colour(AnsiColor::Cyan),
+            Self::Part(c) => colour(c),
+        }
+    }
+}
+
+/// A piece of output. Says nothing to a terminal by itself; see [`crate::Screen`].
+#[derive(Clone, Debug, Default)]
+pub struct StyledText(Vec<(Tone, String)>);
+
+impl StyledText {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Neighbours of one tone become one piece.
+    pub fn of_chars(chars: &[(Tone, char)]) -> Self {
+        chars.chunk_by(|a, b| a.0 == b.0).fold(Self::new(), |text, run| {
+            let tone = run.first().map_or(Tone::Plain, |(tone, _)| *tone);
+            text.put(tone, run.iter().map(|(_, c)| c).collect::<String>())
+        })
+    }
+
+    pub fn put(mut self, tone: Tone, text: impl Into<String>) -> Self {
+        self.0.push((tone, text.into()));
+        self
+    }
+
+    pub fn plain(self, text: impl Into<String>) -> Self {
+        self.put(Tone::Plain, text)
+    }
+
+    pub fn strong(self, text: impl Into<String>) -> Self {
+        self.put(Tone::Strong, text)
+    }
+
+    pub fn dim(self, text: impl Into<String>) -> Self {
+        self.put(Tone::Dim, text)
+    }
+
+    pub fn then(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|(_, text)| text.is_empty())
+    }
+
+    /// Columns that it takes as one line.
+    pub fn width(&self) -> usize {
+        self.0.iter().map(|(_, text)| columns(text)).sum()
+    }
+
+    /// Filled with spaces up to `width`.
+    pub fn padded(self, width: usize) -> Self {
+        let missing = width.saturating_sub(self.width());
+        self.plain(" ".repeat(missing))
+    }
+
+    /// Cut to `width` columns, with an ellipsis where something is missing.
+    pub fn fitted(self, width: usize) -> Self {
+        if self.width() <= width {
+            return self;
+        }
+        let mut room = width.saturating_sub(1);
+        let mut out = Self::new();
+        for (tone, text) in self.0 {
+            let (head, whole) = cut(&text, room);
+            room -= columns(&head);
+            out = out.put(tone, head);
+            if !whole {
+                break;
+            }
+        }
+        out.dim("…")
+    }
+
+    /// The characters to print: escaped, and coloured where `colour` says so.
+    pub fn render(&self, lines: LineMode, colour: bool) -> String {
+        let mut out = String::new();
+        for (tone, text) in &self.0 {
+            let (style, text) = (tone.style(), visible(text, lines));
+            match colour && !style.is_plain() {
+                true => out.push_str(&format!("{style}{text}{style:#}")),
+                false => out.push_str(&text),
+            }
+        }
+        out
+    }
+}
+
+impl From<&str> for StyledText {
+    fn from(text: &str) -> Self {
+        Self::new().plain(text)
+    }
+}
+
+impl From<String> for StyledText {
+    fn from(text: String) -> Self {
+        Self::new().plain(text)
+    }
+}
+
+/// One line as several of at most `width` columns, broken between words where there are any.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| columns(line) + 1 + columns(word) <= width) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// The same below a mark: the first line begins with it, the others with as much space.
+pub fn hanging(mark: &StyledText, tone: Tone, text: &str, width: usize) -> Vec<StyledText> {
+    let indent = mark.width();
+    let lines = wrapped(text, width.saturating_sub(indent)).into_iter().enumerate();
+    let begin = |at| if at == 0 { mark.clone() } else { StyledText::new().padded(indent) };
+    lines.map(|(at, line)| begin(at).put(tone, line)).collect()
+}
+
+/// Lines of Markdown broken between words, each item's text below itself. What fits stays as it is.
+pub fn paragraphs(text: &str, width: usize) -> String {
+    let broken = text.lines().map(|line| {
+        let body = line.trim_start();
+        if columns(line) <= width || body.is_empty() {
+            return line.to_owned();
+        }
+        let indent = " ".repeat((line.len() - body.len()).min(width / 2));
+        let (mark, rest) = match body.strip_prefix("- ") {
+            Some(rest) => ("- ", rest),
+            None => ("", body),
+        };
+        let below = format!("\n{indent}{}", " ".repeat(mark.len()));
+        let room = width.saturating_sub(indent.len() + mark.len());
+        format!("{indent}{mark}{}", wrapped(rest, room).join(&below))
+    });
+    broken.collect::<Vec<_>>().join("\n")
+}
+
+/// Columns of one line once it is escaped.
+pub fn columns(text: &str) -> usize {
+    visible(text, LineMode::One).width()
+}
+
+/// As much of the escaped text as fits, and whether that is all.
+fn cut(text: &str, room: usize) -> (String, bool) {
+    let text = visible(text, LineMode::One);
+    let (mut used, mut out) = (0, String::new());
+    for c in text.chars() {
+        used += c.to_string().width();
+        if used > room {
+            return (out, false);
+        }
+        out.push(c);
+    }
+    (out, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_added_around_escaped_text_alone() {
+        let text = StyledText::new().strong("\x1b[0m").plain("x");
+        assert_eq!(text.render(LineMode::One, false), "␛[0mx");
+        assert_eq!(text.render(LineMode::One, true), "\x1b[1m␛[0m\x1b[0mx");
+    }
+
+    #[test]
+    fn wrapping_breaks_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("endless-word is cut later", 5), ["endless-word", "is", "cut", "later"]);
+        assert!(wrapped("  ", 5).is_empty());
+    }
+
+    #[test]
+    fn an_item_stands_below_itself() {
+        let check = |text: &str, expect: &str| assert_eq!(paragraphs(text, 12), expect);
+        check("# A\n\n- one two three", "# A\n\n- one two\n  three");
+        check("  - one two three", "  - one two\n    three");
+        check("plain words go here", "plain words\ngo here");
+        check("x  y", "x  y");
+    }
+
+    #[test]
+    fn fitting_counts_columns_not_characters() {
+        let fitted =
+            |text: &str, width| StyledText::from(text).fitted(width).render(LineMode::One, false);
+        assert_eq!(fitted("abcdef", 6), "abcdef");
+        assert_eq!(fitted("abcdef", 5), "abcd…");
+        assert_eq!(fitted("中文中文", 6), "中文…");
+        assert_eq!(fitted("\u{202e}abc", 6), "\\u{20…");
+    }
+}

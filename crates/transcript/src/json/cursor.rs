@@ -1,0 +1,238 @@
+//! One pass over JSON without a tree: where values begin and end. What it passes by without an error is JSON.
+
+use memchr::{memchr, memchr2};
+use serde::de::IgnoredAny;
+
+/// Deepest nesting that is read, unless a cursor has a limit of its own.
+const MAX_DEPTH: usize = 256;
+
+/// Why a text can't be walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadJson {
+    #[error("not JSON from byte {0} on")]
+    At(usize),
+    #[error("nested deeper than {MAX_DEPTH}")]
+    Depth,
+}
+
+/// A place in a text of JSON.
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    text: &'a [u8],
+    /// In bytes.
+    pub at: usize,
+    depth: usize,
+    deepest: usize,
+    /// A string had the escape of a surrogate, paired or not, since this was last reset.
+    pub(crate) met_surrogate: bool,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the beginning of `text`.
+    pub fn new(text: &'a [u8]) -> Self {
+        Self::with_depth(text, MAX_DEPTH)
+    }
+
+    /// The same with `deepest` levels of nesting allowed.
+    pub fn with_depth(text: &'a [u8], deepest: usize) -> Self {
+        Self { text, at: 0, depth: 0, deepest, met_surrogate: false }
+    }
+
+    /// The error of what stands here.
+    pub fn wrong(&self) -> BadJson {
+        BadJson::At(self.at)
+    }
+
+    /// The bytes from `from` to here.
+    pub fn slice(&self, from: usize) -> &'a [u8] {
+        self.text.get(from..self.at).unwrap_or_default()
+    }
+
+    /// The next byte that is not white space.
+    pub fn peek(&mut self) -> Option<u8> {
+        while let Some(byte) = self.text.get(self.at) {
+            if !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(*byte);
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Passes by `wanted` if it comes next.
+    pub fn takes(&mut self, wanted: u8) -> bool {
+        let found = self.peek() == Some(wanted);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Passes by `wanted`, which must come next.
+    pub fn take(&mut self, wanted: u8) -> Result<(), BadJson> {
+        if self.takes(wanted) { Ok(()) } else { Err(self.wrong()) }
+    }
+
+    /// Goes into an array or object.
+    pub fn open(&mut self, bracket: u8) -> Result<(), BadJson> {
+        self.take(bracket)?;
+        self.depth += 1;
+        if self.depth > self.deepest { Err(BadJson::Depth) } else { Ok(()) }
+    }
+
+    /// Whether there is another element; at the end, goes out.
+    pub fn more(&mut self, first: bool, bracket: u8) -> Result<bool, BadJson> {
+        if self.takes(bracket) {
+            self.depth -= 1;
+            return Ok(false);
+        }
+        if !first {
+            self.take(b',')?;
+        }
+        Ok(true)
+    }
+
+    /// A key and its colon: the literal without its quotes.
+    pub fn key(&mut self) -> Result<&'a [u8], BadJson> {
+        let literal = self.string()?;
+        self.take(b':')?;
+        Ok(literal)
+    }
+
+    /// A string's literal without its quotes.
+    pub fn string(&mut self) -> Result<&'a [u8], BadJson> {
+        self.take(b'"')?;
+        let from = self.at;
+        loop {
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            let stop = memchr2(b'"', b'\\', rest).ok_or_else(|| self.wrong())?;
+            // Without an early end, so that the compiler makes vectors of it.
+            if rest[..stop].iter().fold(false, |found, byte| found | (*byte < b' ')) {
+                return Err(self.wrong());
+            }
+            self.at += stop;
+            if rest[stop] == b'"' {
+                self.at += 1;
+                return Ok(self.text.get(from..self.at - 1).unwrap_or_default());
+            }
+            self.at += match rest.get(stop + 1..).unwrap_or_default() {
+                [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => 2,
+                [b'u', hex @ ..]
+                    if hex.len() >= 4 && hex[..4].iter().all(u8::is_ascii_hexdigit) =>
+                {
+                    self.met_surrogate |= matches!(hex[0], b'd' | b'D') && hex[1] > b'7';
+                    6
+                }
+                _ => return Err(self.wrong()),
+            };
+        }
+    }
+
+    /// A number, or one of JSON's three words.
+    pub fn word(&mut self) -> Result<&'a [u8], BadJson> {
+        self.peek();
+        let from = self.at;
+        let rest = self.text.get(from..).unwrap_or_default();
+        let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'+' | b'.');
+        let word = &rest[..rest.iter().take_while(|b| plain(b)).count()];
+        serde_json::from_slice::<IgnoredAny>(word).map_err(|_| self.wrong())?;
+        self.at += word.len();
+        Ok(word)
+    }
+
+    /// Passes by a whole value, without recursion.
+    pub fn skip(&mut self) -> Result<&'a [u8], BadJson> {
+        self.peek();
+        let from = self.at;
+        let mut closing = Vec::new();
+        loop {
+            let mut first = false;
+            match self.peek() {
+                Some(b'"') => drop(self.string()?),
+                Some(bracket @ (b'{' | b'[')) => {
+                    self.open(bracket)?;
+                    closing.push(if bracket == b'{' { b'}' } else { b']' });
+                    first = true;
+                }
+                _ => drop(self.word()?),
+            }
+            // Out of what ends here, to the next value.
+            loop {
+                let Some(bracket) = closing.last().copied() else { return Ok(self.slice(from)) };
+                if self.more(first, bracket)? {
+                    if bracket == b'}' {
+                        self.key()?;
+                    }
+                    break;
+                }
+                closing.pop();
+                first = false;
+            }
+        }
+    }
+
+    /// Goes through the array that comes next; `each` passes by one element.
+    pub fn array(
+        &mut self,
+        mut each: impl FnMut(&mut Self) -> Result<(), BadJson>,
+    ) -> Result<(), BadJson> {
+        self.open(b'[')?;
+        let mut first = true;
+        while self.more(first, b']')? {
+            first = false;
+            each(self)?;
+        }
+        Ok(())
+    }
+
+    /// Goes through the object that comes next; `known` passes by the value of the member `names[n]`. `false` where
+    /// one of the names comes twice, or a key is no text: half a surrogate pair.
+    pub fn object<const N: usize>(
+        &mut self,
+        names: [&str; N],
+        mut known: impl FnMut(&mut Self, usize) -> Result<(), BadJson>,
+    ) -> Result<bool, BadJson> {
+        self.open(b'{')?;
+        let (mut first, mut is_plain, mut met) = (true, true, [false; N]);
+        while self.more(first, b'}')? {
+            first = false;
+            let key = self.key()?;
+            let nth = match memchr(b'\\', key) {
+                None => names.iter().position(|name| name.as_bytes() == key),
+                Some(_) => match serde_json::from_slice::<String>(&[b"\"", key, b"\""].concat()) {
+                    Ok(key) => names.iter().position(|name| *name == key),
+                    Err(_) => {
+                        is_plain = false;
+                        None
+                    }
+                },
+            };
+            match nth {
+                Some(nth) if !met[nth] => {
+                    met[nth] = true;
+                    known(self, nth)?;
+                }
+                _ => {
+                    is_plain &= nth.is_none();
+                    self.skip()?;
+                }
+            }
+        }
+        Ok(is_plain)
+    }
+
+    /// Nothing but white space is left.
+    pub fn end(&mut self) -> Result<(), BadJson> {
+        if self.peek().is_none() { Ok(()) } else { Err(self.wrong()) }
+    }
+}
+
+/// Just behind the closing quote of the string that opens at `start`.
+pub fn string_end(text: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}

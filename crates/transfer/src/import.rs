@@ -1,0 +1,323 @@
+//! Import of session files: a job that reads on one thread while the store writes on another.
+//!
+//! A file becomes one session, its sidechains child sessions. A job that was killed half-way starts
+//! its session anew, so that nothing is there twice.
+
+use std::path::{Path, PathBuf};
+
+use bethink_api as api;
+use bethink_service::{
+    ErrorKind, JobHandler, JobOutput, JobRun, Result, ServiceError, job_payload, new_job_id,
+};
+use bethink_store::{
+    ImportBatch, JobRecord, NewSession, PageRequest, Progress, SessionChange, SessionFilter,
+    StoreError,
+};
+use bethink_transcript::SessionId;
+use bytes::Bytes;
+use futures_util::future::{FutureExt, OptionFuture, try_join, try_join_all, try_join3};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use crate::TransferService;
+use crate::reading::{ImportChunk, ReadFile, read_file};
+
+/// The kind of job that imports.
+const IMPORT: &str = "import";
+
+/// Chunks that may wait between reader and writer. All that wait are written in one transaction: on a
+/// slow disk, few commits of some megabytes.
+const AHEAD: usize = 8;
+
+#[derive(Serialize, Deserialize)]
+struct ImportPayload {
+    path: PathBuf,
+    /// What the report calls it.
+    file: String,
+    project_dir: Option<String>,
+    /// The path is a copy of a request's body, and goes with the work.
+    #[serde(default)]
+    spooled: bool,
+    /// Chosen before the work, so that a second try finds what the first left.
+    session: SessionId,
+}
+
+impl TransferService {
+    /// Imports a file that the daemon's user can read.
+    pub async fn import_path(&self, request: api::ImportRequest) -> Result<api::Job> {
+        let path = PathBuf::from(&request.path);
+        if !path.is_absolute() {
+            return Err(ServiceError::invalid("path", "an absolute path of a .jsonl file"));
+        }
+        let meta = tokio::fs::metadata(&path).await.map_err(|e| {
+            ServiceError::invalid("path", format!("we could not open {}: {e}", request.path))
+        })?;
+        if !meta.is_file() {
+            return Err(ServiceError::invalid("path", "must be a regular file"));
+        }
+        self.check_size(meta.len(), "path")?;
+        let payload = ImportPayload {
+            path,
+            file: request.path,
+            project_dir: request.project_dir,
+            spooled: false,
+            session: SessionId(Uuid::now_v7()),
+        };
+        self.cx.jobs().enqueue(new_job_id(), IMPORT, None, &json!(payload)).await
+    }
+
+    /// Imports what the request carries; durable before it is answered.
+    pub async fn import_body(&self, body: Bytes) -> Result<api::Job> {
+        self.check_size(body.len() as u64, "body")?;
+        if body.is_empty() {
+            return Err(ServiceError::invalid(
+                "body",
+                "empty: the lines of a session file, or {\"path\": …}",
+            ));
+        }
+        let id = new_job_id();
+        let path = self.cx.settings().home.join("spool").join(format!("{id}.jsonl"));
+        write_durably(path.clone(), body).await?;
+        let payload = ImportPayload {
+            path,
+            file: "request body".to_owned(),
+            project_dir: None,
+            spooled: true,
+            session: SessionId(Uuid::now_v7()),
+        };
+        self.cx.jobs().enqueue(id, IMPORT, None, &json!(payload)).await
+    }
+
+    fn check_size(&self, bytes: u64, field: &str) -> Result<()> {
+        let most = self.cx.settings().daemon.max_import_bytes;
+        if bytes <= most {
+            return Ok(());
+        }
+        let refusal =
+            ServiceError::new(ErrorKind::TooLarge, format!("an import has at most {most} bytes"));
+        Err(ServiceError { field: Some(field.to_owned()), ..refusal }.bounded(most, bytes))
+    }
+
+    async fn run_import(&self, job: &JobRecord) -> Result<Value> {
+        let payload: ImportPayload =
+            serde_json::from_value(job_payload(job)?).map_err(ServiceError::internal)?;
+        let (path, spooled) = (payload.path.clone(), payload.spooled);
+        let result = self.import_file(job, payload).await;
+        if spooled && !matches!(&result, Err(r) if r.kind == ErrorKind::StorageFull) {
+            // Already gone after a crash between here and the job's end.
+            drop(tokio::fs::remove_file(&path).await);
+        }
+        serde_json::to_value([result?]).map_err(ServiceError::internal)
+    }
+
+    async fn import_file(
+        &self,
+        job: &JobRecord,
+        payload: ImportPayload,
+    ) -> Result<api::ImportFile> {
+        let ImportPayload { path, file, project_dir, session, .. } = payload;
+        if job.attempts > 1 {
+            self.remove_leftovers(session).await?;
+        }
+        // Begun before it is known whether the file is new: it nearly always is.
+        let (send, receive) = mpsc::channel(AHEAD);
+        let reading = tokio::task::spawn_blocking({
+            let path = path.to_owned();
+            move || read_file(&path, session, &send)
+        });
+        let hash = hash_of(path.to_owned()).await?;
+        if let Some(known) = self.cx.store().imported(&hash).await? {
+            let row = self.cx.store().session(known).await?;
+            return Ok(api::ImportFile {
+                file,
+                session_id: known.0,
+                messages: row.last_seq.0,
+                children: self.children(known).await?,
+                skipped: Vec::new(),
+                already_imported: true,
+            });
+        }
+        let written = self.write_chunks(job, session, project_dir, hash, receive).await;
+        let read = reading.await.map_err(ServiceError::internal)?;
+        written?;
+        let read = read?;
+        self.settle(session, &read).await?;
+        metrics::counter!("bethink_sessions_imported_total").increment(1);
+        Ok(api::ImportFile {
+            file,
+            session_id: session.0,
+            messages: read.messages,
+            children: read.children.iter().map(|c| c.0).collect(),
+            skipped: read.skipped,
+            already_imported: false,
+        })
+    }
+
+    async fn write_chunks(
+        &self,
+        job: &JobRecord,
+        session: SessionId,
+        mut project_dir: Option<String>,
+        hash: String,
+        mut receive: mpsc::Receiver<ImportChunk>,
+    ) -> Result<()> {
+        let mut hash = Some(hash);
+        while let Some(chunk) = receive.recv().await {
+            let chunk = with_what_waits(chunk, &mut receive);
+            let mut new = Vec::new();
+            if hash.is_some() {
+                let dir = project_dir.take().or(chunk.cwd).filter(|dir| dir.starts_with('/'));
+                let dir = project_dir.insert(dir.unwrap_or_else(|| "/".to_owned())).clone();
+                new.push(self.new_session(session, None, dir, hash.take())?);
+            }
+            for child in chunk.new_children {
+                let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
+                new.push(self.new_session(child, Some(session), dir, None)?);
+            }
+            let (done, total) = (chunk.read, chunk.total);
+            let progress = Progress { done, total, unit: "bytes".to_owned(), watermark: None };
+            let batch =
+                ImportBatch { session, records: chunk.records, progress: Some((job.id, progress)) };
+            // Writes that are asked for together share a commit; they are done in the order of asking.
+            let store = self.cx.store();
+            let last = new.pop().map(|last| store.create_session(last, None));
+            try_join_all(new.into_iter().map(|new| store.create_session(new, None))).await?;
+            try_join(OptionFuture::from(last).map(Option::transpose), store.import(batch)).await?;
+        }
+        if hash.is_some() {
+            let dir = project_dir.unwrap_or_else(|| "/".to_owned());
+            let new = self.new_session(session, None, dir, hash)?;
+            self.cx.store().create_session(new, None).await?;
+        }
+        Ok(())
+    }
+
+    fn new_session(
+        &self,
+        id: SessionId,
+        parent: Option<SessionId>,
+        project_dir: String,
+        content_hash: Option<String>,
+    ) -> Result<NewSession> {
+        let model = self.sessions.model_or_default(None)?;
+        Ok(NewSession {
+            id,
+            project_dir,
+            title: None,
+            tags: Vec::new(),
+            parent,
+            forked_at: None,
+            model: serde_json::to_string(&model).map_err(ServiceError::internal)?,
+            created_at: self.cx.now(),
+            content_hash,
+        })
+    }
+
+    /// What only the whole file tells: title, tags, model, recorded compactions. What is left to do is
+    /// written down with it: only then the import is done.
+    async fn settle(&self, session: SessionId, read: &ReadFile) -> Result<()> {
+        let facts = &read.facts;
+        let mut model = self.sessions.model_or_default(None)?;
+        if let Some(name) = &facts.model {
+            model.name.clone_from(name);
+        }
+        let change = SessionChange {
+            title: facts.title.clone(),
+            titled: None,
+            tags: Some(facts.tags.clone()),
+            model: Some(serde_json::to_string(&model).map_err(ServiceError::internal)?),
+            state: None,
+            updated_at: facts.last_at.unwrap_or_else(|| self.cx.now()),
+        };
+        let recorded = facts.compactions.iter().filter_map(|compaction| {
+            let summary_seq = *read.summaries.get(&compaction.summary_id)?;
+            Some(self.sessions.add_recorded_compaction(session, compaction, summary_seq))
+        });
+        let sessions: Vec<_> =
+            std::iter::once(session).chain(read.children.iter().copied()).collect();
+        let settled = async { Ok(self.cx.store().update_session(session, change).await?) };
+        let compacted = try_join_all(recorded);
+        try_join3(settled, compacted, self.search.index_later(&sessions)).await.map(drop)
+    }
+
+    async fn remove_leftovers(&self, session: SessionId) -> Result<()> {
+        for child in self.children(session).await? {
+            self.cx.store().delete_session(SessionId(child)).await?;
+        }
+        match self.cx.store().delete_session(session).await {
+            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn children(&self, session: SessionId) -> Result<Vec<Uuid>> {
+        let filter = SessionFilter { parent: Some(session), ..Default::default() };
+        let page = PageRequest { limit: 1_000, cursor: None };
+        let (children, _) = self.cx.store().sessions(filter, page).await?;
+        Ok(children.into_iter().map(|c| c.id.0).collect())
+    }
+}
+
+/// Imports files.
+#[derive(Debug)]
+pub struct ImportJob(pub TransferService);
+
+impl JobHandler for ImportJob {
+    fn kind(&self) -> &'static str {
+        IMPORT
+    }
+
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRun) -> JobOutput<'a> {
+        Box::pin(self.0.run_import(job))
+    }
+}
+
+/// The chunk with those that came while the last one was written.
+fn with_what_waits(
+    mut chunk: ImportChunk,
+    receive: &mut mpsc::Receiver<ImportChunk>,
+) -> ImportChunk {
+    while let Ok(next) = receive.try_recv() {
+        chunk.records.extend(next.records);
+        chunk.new_children.extend(next.new_children);
+        chunk.cwd = chunk.cwd.or(next.cwd);
+        chunk.read = next.read;
+    }
+    chunk
+}
+
+async fn hash_of(path: PathBuf) -> Result<String> {
+    tokio::task::spawn_blocking(move || {
+        let cannot = |e: std::io::Error| {
+            ServiceError::invalid("path", format!("we could not read {}: {e}", path.display()))
+        };
+        let mut file = std::fs::File::open(&path).map_err(cannot)?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(&mut file).map_err(cannot)?;
+        Ok(hasher.finalize().to_hex().to_string())
+    })
+    .await
+    .map_err(ServiceError::internal)?
+}
+
+async fn write_durably(path: PathBuf, body: Bytes) -> Result<()> {
+    let written = tokio::task::spawn_blocking(move || {
+        use std::io::Write;
+        let dir = path.parent().unwrap_or(Path::new("/"));
+        std::fs::create_dir_all(dir)?;
+        let mut file = std::fs::File::create_new(&path)?;
+        file.write_all(&body)?;
+        file.sync_all()?;
+        std::fs::File::open(dir)?.sync_all()
+    })
+    .await
+    .map_err(ServiceError::internal)?;
+    written.map_err(|e| match e.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            StoreError::Full.into()
+        }
+        _ => ServiceError::internal(e),
+    })
+}

@@ -1,0 +1,139 @@
+//! The reading half of an import: bytes of a file to records that the store takes.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+use bethink_api as api;
+use bethink_service::{Result, ServiceError};
+use bethink_session_file::{
+    LineKind, SessionFileFacts, SessionFileReader, SessionLine, SidechainKey, Thread,
+};
+use bethink_sessions::sidechain_session;
+use bethink_store::{ImportedMessage, NewRecord};
+use bethink_transcript::{Message, MessageId, Seq, SessionId};
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+/// Bytes read at a time: the writer has something to do soon.
+const CHUNK: usize = 512 << 10;
+/// Skipped lines that are told one by one.
+const TOLD_LINES: usize = 1_000;
+
+/// A stretch of the file, ready to be written.
+pub(crate) struct ImportChunk {
+    pub(crate) records: Vec<NewRecord>,
+    pub(crate) new_children: Vec<SessionId>,
+    pub(crate) cwd: Option<String>,
+    pub(crate) read: u64,
+    pub(crate) total: u64,
+}
+
+/// What was learnt while reading.
+#[derive(Default)]
+pub(crate) struct ReadFile {
+    pub(crate) facts: SessionFileFacts,
+    pub(crate) messages: u64,
+    pub(crate) children: Vec<SessionId>,
+    pub(crate) skipped: Vec<api::SkippedLine>,
+    pub(crate) summaries: HashMap<MessageId, Seq>,
+}
+
+struct Collector {
+    session: SessionId,
+    records: Vec<NewRecord>,
+    children: HashMap<SidechainKey, SessionId>,
+    told: usize,
+    read: ReadFile,
+}
+
+pub(crate) fn read_file(
+    path: &Path,
+    session: SessionId,
+    send: &mpsc::Sender<ImportChunk>,
+) -> Result<ReadFile> {
+    let cannot = |e: std::io::Error| {
+        ServiceError::invalid("path", format!("we could not read {}: {e}", path.display()))
+    };
+    let mut file = std::fs::File::open(path).map_err(cannot)?;
+    let total = file.metadata().map_err(cannot)?.len();
+    let mut reader = SessionFileReader::new();
+    let (records, children, learnt) = (Vec::new(), HashMap::new(), ReadFile::default());
+    let mut collector = Collector { session, records, children, told: 0, read: learnt };
+    let mut read = 0;
+    loop {
+        let mut buffer = Vec::with_capacity(CHUNK);
+        let got = file.by_ref().take(CHUNK as u64).read_to_end(&mut buffer).map_err(cannot)?;
+        if got == 0 {
+            break;
+        }
+        read += got as u64;
+        reader.feed(Bytes::from(buffer), |line| collector.line(line));
+        let cwd = reader.facts().cwd.clone();
+        if !collector.send(send, cwd, read, total) {
+            // The writer gave up; its reason is the one to tell.
+            return Err(ServiceError::internal("the import was given up"));
+        }
+    }
+    let facts = reader.finish(|line| collector.line(line));
+    collector.send(send, facts.cwd.clone(), read, total);
+    Ok(ReadFile { facts, ..collector.read })
+}
+
+impl Collector {
+    fn line(&mut self, line: SessionLine) {
+        let SessionLine { number, head, tail, kind } = line;
+        let message = match kind {
+            LineKind::Message(found) => {
+                let target = match &found.thread {
+                    Thread::Main => {
+                        self.read.messages += 1;
+                        if found.is_summary {
+                            let seq = Seq(self.read.messages);
+                            self.read.summaries.insert(found.message.id.clone(), seq);
+                        }
+                        self.session
+                    }
+                    Thread::Sidechain(key) => self.child(key),
+                };
+                let raw = found.message.raw().clone();
+                let Message { id, role, created_at, .. } = found.message;
+                Some((target, ImportedMessage { id, role, raw, created_at }))
+            }
+            LineKind::Damaged(damage) => {
+                if self.read.skipped.len() < TOLD_LINES {
+                    let reason = damage.to_string();
+                    self.read.skipped.push(api::SkippedLine { line: number, reason });
+                }
+                None
+            }
+            _ => None,
+        };
+        self.records.push(NewRecord { line: number, head, tail, message });
+    }
+
+    /// The child session of a sidechain: the same file gives the same ids to the same job.
+    fn child(&mut self, key: &SidechainKey) -> SessionId {
+        *self.children.entry(key.clone()).or_insert_with(|| {
+            let child = sidechain_session(self.session, key.as_str());
+            self.read.children.push(child);
+            child
+        })
+    }
+
+    fn send(
+        &mut self,
+        send: &mpsc::Sender<ImportChunk>,
+        cwd: Option<String>,
+        read: u64,
+        total: u64,
+    ) -> bool {
+        if self.records.is_empty() {
+            return true;
+        }
+        let new_children = self.read.children.iter().skip(self.told).copied().collect();
+        self.told = self.read.children.len();
+        let records = std::mem::take(&mut self.records);
+        send.blocking_send(ImportChunk { records, new_children, cwd, read, total }).is_ok()
+    }
+}

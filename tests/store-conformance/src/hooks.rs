@@ -1,0 +1,63 @@
+//! What hooks brought, and were given.
+
+use bethink_transcript::Seq;
+
+use super::{assert_not_found, make_session, session_id};
+use bethink_store::{DeliveredMemories, Store, TranscriptPosition};
+
+fn position(bytes: u64, elsewhere: bool) -> TranscriptPosition {
+    TranscriptPosition { bytes, hash: format!("hash of {bytes}"), through: Seq(bytes), elsewhere }
+}
+
+pub async fn transcript_positions_are_replaced(store: &impl Store) {
+    let (session, other) = (make_session(store, 1).await, make_session(store, 2).await);
+    let read = |path: &str| store.transcript_position(session, path.to_owned());
+    assert!(!store.has_transcript(session).await.unwrap());
+    assert_eq!(read("/a").await.unwrap(), None);
+    for (path, bytes, elsewhere) in [("/a", 10, false), ("/b", 20, false), ("/a", 30, true)] {
+        let put =
+            store.put_transcript_position(session, path.to_owned(), position(bytes, elsewhere));
+        put.await.unwrap();
+    }
+    assert_eq!(read("/a").await.unwrap(), Some(position(30, true)));
+    assert_eq!(read("/b").await.unwrap(), Some(position(20, false)));
+    assert!(store.has_transcript(session).await.unwrap());
+    assert!(!store.has_transcript(other).await.unwrap());
+}
+
+pub async fn transcript_positions_go_with_their_session(store: &impl Store) {
+    let session = make_session(store, 1).await;
+    let put = |session| store.put_transcript_position(session, "/a".to_owned(), position(1, false));
+    put(session).await.unwrap();
+    store.delete_session(session).await.unwrap();
+    assert_not_found(put(session).await);
+    make_session(store, 1).await;
+    assert!(!store.has_transcript(session).await.unwrap());
+    assert_not_found(put(session_id(9)).await);
+}
+
+pub async fn delivered_memories_are_replaced_and_deleted(store: &impl Store) {
+    let of = |names: &[&str], bytes| DeliveredMemories {
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+        bytes,
+    };
+    let read =
+        |client: &str, key: &str| store.delivered_memories(client.to_owned(), key.to_owned());
+    assert_eq!(read("codex", "1").await.unwrap(), None);
+    for (client, key, delivered) in [
+        ("codex", "1", of(&["private/fog"], 10)),
+        ("codex", "2", of(&[], 0)),
+        ("gemini", "1", of(&["team/\"sky\""], 7)),
+        ("codex", "1", of(&["private/fog", "team/ä"], 30)),
+    ] {
+        let put = store.put_delivered_memories(client.to_owned(), key.to_owned(), delivered);
+        put.await.unwrap();
+    }
+    let both = of(&["private/fog", "team/ä"], 30);
+    assert_eq!(read("codex", "1").await.unwrap(), Some(both));
+    assert_eq!(read("gemini", "1").await.unwrap(), Some(of(&["team/\"sky\""], 7)));
+    store.delete_delivered_memories("codex".to_owned(), "1".to_owned()).await.unwrap();
+    store.delete_delivered_memories("codex".to_owned(), "9".to_owned()).await.unwrap();
+    assert_eq!(read("codex", "1").await.unwrap(), None);
+    assert_eq!(read("codex", "2").await.unwrap(), Some(of(&[], 0)));
+}
