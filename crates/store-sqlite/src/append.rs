@@ -1,7 +1,8 @@
 //! Appends: planned together, so that a request that must be refused is refused alone, and written together.
 //!
 //! A statement is a hop to the connection's thread, dearer than a row: the rows of a group go as one list of JSON,
-//! their bytes as one blob beside it, and the transaction as one text.
+//! their bytes as one blob beside it, and the transaction as one text. Where the writer knows how long each session
+//! is, nothing is asked first: the table itself refuses a message that is stored already, and only then it is asked.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -44,6 +45,12 @@ const INSERT: &str = "
 static APPEND: LazyLock<String> =
     LazyLock::new(|| format!("BEGIN IMMEDIATE;{INSERT}{}COMMIT;", receipts::KEEP));
 
+/// Sessions whose end the writer knows, at most. One that is not among them costs a query.
+const MOST_ENDS: usize = 4096;
+
+/// The last message of each session that was appended to since anything else was written.
+pub(crate) type SessionEnds = HashMap<SessionId, Seq>;
+
 /// The answer to an append as it is kept under its receipt.
 #[derive(Serialize, Deserialize)]
 struct KeptAnswer {
@@ -55,45 +62,61 @@ struct KeptAnswer {
 /// Answers every request of the group, after one commit for all of them.
 pub(crate) async fn append_group(
     db: &mut SqliteConnection,
+    ends: &mut SessionEnds,
     group: Vec<(Append, Answer<AppendResult>)>,
 ) {
     if group.is_empty() {
         return;
     }
     let (appends, answers): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-    for (answer, outcome) in answers.into_iter().zip(append_all(db, &appends).await) {
+    for (answer, outcome) in answers.into_iter().zip(append_all(db, ends, &appends).await) {
         // A caller that went away has lost only the answer.
         let _ = answer.send(outcome);
     }
 }
 
-async fn append_all(db: &mut SqliteConnection, appends: &[Append]) -> Vec<Result<AppendResult>> {
-    let error = match try_append(db, appends).await {
-        Ok(outcomes) => return outcomes,
+async fn append_all(
+    db: &mut SqliteConnection,
+    ends: &mut SessionEnds,
+    appends: &[Append],
+) -> Vec<Result<AppendResult>> {
+    let known = std::mem::take(ends);
+    let was_asked = known.is_empty();
+    let error = match try_append(db, known, appends).await {
+        Ok((outcomes, known)) => {
+            *ends = known;
+            return outcomes;
+        }
         Err(error) => error,
     };
     roll_back(db).await;
-    if appends.len() == 1 || is_of_the_disk(&error) {
+    if is_of_the_disk(&error) || (was_asked && appends.len() == 1) {
         return vec![Err(error); appends.len()];
     }
-    // One request may be to blame: the others must not suffer.
+    // A message may be stored already, or one request be to blame: the others must not suffer.
+    let size = if was_asked { 1 } else { appends.len() };
     let mut outcomes = Vec::with_capacity(appends.len());
-    for append in appends {
-        outcomes.extend(Box::pin(append_all(db, std::slice::from_ref(append))).await);
+    for part in appends.chunks(size) {
+        ends.clear();
+        outcomes.extend(Box::pin(append_all(db, ends, part)).await);
     }
     outcomes
 }
 
 async fn try_append(
     db: &mut SqliteConnection,
+    known: SessionEnds,
     appends: &[Append],
-) -> Result<Vec<Result<AppendResult>>> {
-    let mut asked = Vec::with_capacity(2 * appends.len());
-    for append in appends {
-        asked.push((append.session, None));
-        asked.extend(append.messages.iter().map(|message| (append.session, Some(&message.id))));
+) -> Result<(Vec<Result<AppendResult>>, SessionEnds)> {
+    let mut plan = WritePlan { sessions: known, ..WritePlan::default() };
+    if !appends.iter().all(|append| plan.sessions.contains_key(&append.session)) {
+        let mut asked = Vec::with_capacity(2 * appends.len());
+        for append in appends {
+            asked.push((append.session, None));
+            asked.extend(append.messages.iter().map(|message| (append.session, Some(&message.id))));
+        }
+        plan.ask(db, asked).await?;
     }
-    let mut plan = WritePlan::new(db, asked).await?;
     let keys = appends.iter().filter_map(|append| Some(append.receipt.as_ref()?.key.as_str()));
     plan.receipts = receipts::find(db, keys.collect()).await?;
     let outcomes = appends.iter().map(|append| plan.append(append)).collect();
@@ -103,13 +126,17 @@ async fn try_append(
         let statement = plan.bind(sql(APPEND.as_str()));
         statement.bind(Value::Array(receipts).to_string()).bind(forget).run(db).await?;
     }
-    Ok(outcomes)
+    let mut ends = plan.sessions;
+    if ends.len() > MOST_ENDS {
+        ends.clear();
+    }
+    Ok((outcomes, ends))
 }
 
 /// What a write of messages finds, and what it is to write.
 #[derive(Default)]
 pub(crate) struct WritePlan {
-    sessions: HashMap<SessionId, Seq>,
+    sessions: SessionEnds,
     stored: HashMap<(SessionId, MessageId), Seq>,
     receipts: HashMap<String, StoredReceipt>,
     rows: Vec<Value>,
@@ -122,21 +149,21 @@ pub(crate) struct WritePlan {
 
 impl WritePlan {
     /// Finds the sessions, and those of the messages that are stored already.
-    pub(crate) async fn new(
+    pub(crate) async fn ask(
+        &mut self,
         db: &mut SqliteConnection,
         messages: Vec<(SessionId, Option<&MessageId>)>,
-    ) -> Result<Self> {
+    ) -> Result<()> {
         let asked: Vec<_> = messages.into_iter().map(|(session, id)| (hex(session), id)).collect();
-        let mut plan = Self::default();
         let facts = sql(FACTS).bind(json!(asked).to_string());
         let read = |row: &crate::sql::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
         for (session, last_seq, id, seq) in facts.all(db, read).await? {
-            plan.sessions.insert(session, last_seq);
+            self.sessions.insert(session, last_seq);
             if let (Some(id), Some(seq)) = (id, seq) {
-                plan.stored.insert((session, id), seq);
+                self.stored.insert((session, id), seq);
             }
         }
-        Ok(plan)
+        Ok(())
     }
 
     fn append(&mut self, append: &Append) -> Result<AppendResult> {
@@ -195,17 +222,19 @@ impl WritePlan {
     }
 
     /// Writes the messages as a part of a transaction.
-    pub(crate) async fn write(self, db: &mut SqliteConnection) -> Result<()> {
+    pub(crate) async fn write(mut self, db: &mut SqliteConnection) -> Result<()> {
         self.bind(sql(INSERT)).run(db).await.map(drop)
     }
 
-    fn bind(self, statement: Statement) -> Statement {
-        let Self { sessions, rows, raw, touched, .. } = self;
-        let touched = touched.into_iter().map(|(id, at)| json!([hex(id), sessions[&id], at.0]));
+    fn bind(&mut self, statement: Statement) -> Statement {
+        let touched =
+            self.touched.iter().map(|(id, at)| json!([hex(*id), self.sessions[id], at.0]));
+        let touched = Value::Array(touched.collect());
+        let rows = Value::Array(std::mem::take(&mut self.rows));
         statement
-            .bind(raw)
-            .bind(Value::Array(rows).to_string())
-            .bind(Value::Array(touched.collect()).to_string())
+            .bind(std::mem::take(&mut self.raw))
+            .bind(rows.to_string())
+            .bind(touched.to_string())
     }
 }
 

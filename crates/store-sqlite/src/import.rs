@@ -74,7 +74,8 @@ async fn import(db: &mut SqliteConnection, batch: ImportBatch) -> Result<()> {
     sessions::must_exist(&mut *db, session).await?;
     let messages = records.iter().filter_map(|record| record.message.as_ref());
     let asked = messages.map(|(session, message)| (*session, Some(&message.id))).collect();
-    let mut plan = WritePlan::new(db, asked).await?;
+    let mut plan = WritePlan::default();
+    plan.ask(db, asked).await?;
     let (mut rows, mut bytes) = (Vec::with_capacity(records.len()), Vec::new());
     for record in &records {
         rows.push(place(&mut plan, session, record, &mut bytes)?);

@@ -6,7 +6,7 @@ use bethink_store::{Append, AppendResult, Reply, Result, StoreError};
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::append::append_group;
+use crate::append::{SessionEnds, append_group};
 use crate::error::{from_io, from_sqlx, is_of_the_disk};
 use crate::files;
 use crate::options::{GROUP_BYTES, GROUP_REQUESTS, QUEUE};
@@ -74,7 +74,7 @@ impl Writer {
 
 async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Receiver<WriteRequest>) {
     let mut served = 0;
-    let mut closing = Vec::new();
+    let (mut ends, mut closing) = (SessionEnds::new(), Vec::new());
     loop {
         for _ in 0..PATIENCE {
             if waiting.len() >= served {
@@ -87,7 +87,7 @@ async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Recei
         if served == 0 {
             break;
         }
-        serve_group(&mut db, group, &mut closing).await;
+        serve_group(&mut db, &mut ends, group, &mut closing).await;
         if !closing.is_empty() {
             // Lets nobody in any more, and serves those who are.
             waiting.close();
@@ -105,6 +105,7 @@ async fn serve(mut db: SqliteConnection, path: PathBuf, mut waiting: mpsc::Recei
 /// Answers all of a group, in order of arrival, but those who wait for the end. Neighbours share a transaction.
 async fn serve_group(
     db: &mut SqliteConnection,
+    ends: &mut SessionEnds,
     group: Vec<WriteRequest>,
     closing: &mut Vec<Answer<()>>,
 ) {
@@ -116,20 +117,22 @@ async fn serve_group(
                 let more = append.messages.iter().map(|message| message.raw.len()).sum::<usize>();
                 bytes += more;
                 if bytes > GROUP_BYTES {
-                    append_group(db, std::mem::take(&mut appends)).await;
+                    append_group(db, ends, std::mem::take(&mut appends)).await;
                     bytes = more;
                 }
                 appends.push((append, answer));
             }
             WriteRequest::Work(work, answer) => {
-                append_group(db, std::mem::take(&mut appends)).await;
+                append_group(db, ends, std::mem::take(&mut appends)).await;
+                // It may append, too, or delete a session.
+                ends.clear();
                 works.push((work, answer));
             }
             WriteRequest::Close(answer) => closing.push(answer),
         }
     }
     work_group(db, works).await;
-    append_group(db, appends).await;
+    append_group(db, ends, appends).await;
 }
 
 /// One transaction for all; a write that is refused is undone alone.
