@@ -34,7 +34,7 @@ fn served(client: &mut Client) -> Vec<(String, String)> {
 
 /// What may be read, or asked, without a token: it tells nothing.
 fn is_open(method: &str, path: &str) -> bool {
-    let page = path == "/" || path == "/health" || path.starts_with("/assets/");
+    let page = matches!(path, "/" | "/health" | "/openapi.json") || path.starts_with("/assets/");
     (method == "GET" && page) || (method, path) == ("POST", "/v1/dashboard/login")
 }
 

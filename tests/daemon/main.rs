@@ -19,6 +19,7 @@ mod model_settings;
 mod notes;
 mod odd_sessions;
 mod old_home;
+mod openapi;
 mod recover;
 mod routes;
 mod secrets;

@@ -3,7 +3,7 @@
 mod docs;
 mod house;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,6 +17,7 @@ cargo xtask figures          build for release and measure
 cargo xtask house [OPTIONS]  count lines, import cycles and names; --check fails on a missed goal, --verbose lists
 cargo xtask kill-loop [N]    kill the daemon at random moments, N times, and count what is lost
 cargo xtask man DIR          write the manual pages
+cargo xtask openapi          write openapi.json from the handlers
 cargo xtask release          build a static archive for this machine, and check it";
 
 /// Cycles that a change has to pass; a release runs more.
@@ -34,6 +35,7 @@ fn main() -> Result<()> {
         ["kill-loop"] => kill_loop(KILLS),
         ["kill-loop", cycles] => kill_loop(cycles),
         ["man", dir] => man(dir),
+        ["openapi"] => openapi(),
         ["release"] => run(&root().join("deploy/release/release"), &[] as &[&str]),
         _ => bail!("{USAGE}"),
     }
@@ -69,6 +71,12 @@ fn man(dir: &str) -> Result<()> {
     cargo(&["run", "--quiet", "-p", "bethink", "--example", "man", "--", dir])
 }
 
+/// The test that compares the document writes it where it is asked to.
+fn openapi() -> Result<()> {
+    let test = ["test", "--quiet", "--workspace", "--test", "daemon", "openapi::the_committed"];
+    finish(Command::new(cargo_program()).args(test).env("BETHINK_WRITE_OPENAPI", "1"))
+}
+
 /// Builds what the tests build: with examples, whose dependencies only tests share, every crate has the same features, and
 /// the tests find half of their work done. A replay is no slower without optimisation.
 fn build() -> Result<()> {
@@ -80,18 +88,23 @@ fn build_release() -> Result<()> {
 }
 
 fn cargo(arguments: &[&str]) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run(Path::new(&cargo), arguments)
+    run(Path::new(&cargo_program()), arguments)
+}
+
+fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 fn run(program: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
-    let status = Command::new(program)
-        .args(arguments)
-        .current_dir(root())
-        .status()
-        .with_context(|| format!("{} did not run", program.display()))?;
+    finish(Command::new(program).args(arguments))
+}
+
+fn finish(command: &mut Command) -> Result<()> {
+    let program = Path::new(command.get_program()).display().to_string();
+    let status =
+        command.current_dir(root()).status().with_context(|| format!("{program} did not run"))?;
     if !status.success() {
-        bail!("{} failed: {status}", program.display());
+        bail!("{program} failed: {status}");
     }
     Ok(())
 }

@@ -12,10 +12,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use axum::Router;
 use bethink_config::{Loaded, Overrides, Settings};
 use bethink_daemon::Daemon;
 use bethink_gateway::GatewayService;
-use bethink_server::Entrance;
 use clap::Parser;
 use tokio_util::sync::CancellationToken;
 
@@ -74,22 +74,11 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
 }
 
 /// What is served beside the API.
-fn entrances(daemon: &Daemon, settings: &Settings, shutdown: &CancellationToken) -> Vec<Entrance> {
+fn entrances(daemon: &Daemon, settings: &Settings, shutdown: &CancellationToken) -> Vec<Router> {
     let gateway = GatewayService::new(daemon.cx.clone(), daemon.sessions.clone());
-    let gateway = Entrance {
-        name: "gateway",
-        routes: bethink_gateway::ROUTES,
-        router: bethink_gateway::router(gateway, &settings.gateway),
-    };
-    let mcp = Entrance {
-        name: "mcp",
-        routes: bethink_mcp::ROUTES,
-        router: bethink_mcp::router(daemon.clone(), shutdown.clone()),
-    };
-    let dashboard = Entrance {
-        name: "dashboard",
-        routes: bethink_dashboard::ROUTES,
-        router: bethink_dashboard::router(),
-    };
-    vec![gateway, mcp, dashboard]
+    vec![
+        bethink_gateway::router(gateway, &settings.gateway),
+        bethink_mcp::router(daemon.clone(), shutdown.clone()),
+        bethink_dashboard::router(),
+    ]
 }

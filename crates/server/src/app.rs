@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use axum::extract::FromRef;
 use bethink_config::DaemonSettings;
 use bethink_daemon::Daemon;
-use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,7 +19,6 @@ pub(crate) struct ServerState {
     pub(crate) limits: Limits,
     /// Cancelled when the daemon stops: streams that would never end by themselves end with it.
     pub(crate) stopping: CancellationToken,
-    pub(crate) openapi: Bytes,
     pub(crate) running_keys: RunningKeys,
     /// Logins of the dashboard.
     pub(crate) pages: Arc<Pages>,

@@ -28,8 +28,9 @@ use crate::token::ServerToken;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Routes that tell nothing a stranger may not know: whether the daemon is well, and the page before its login.
-const OPEN_ROUTES: [&str; 2] = ["/health", "/"];
+/// Routes that tell nothing a stranger may not know: whether the daemon is well, what the API is, and the page before
+/// its login.
+const OPEN_ROUTES: [&str; 3] = ["/health", "/openapi.json", "/"];
 const PAGE_FILES: &str = "/assets/";
 /// Has a secret of its own in its body.
 const LOGIN: &str = "/v1/dashboard/login";
@@ -42,7 +43,7 @@ const KEY_HEADER_BELOW: &str = "/anthropic/";
 const CAPABILITY_BELOW: [&str; 2] = ["/anthropic/k/", "/openai/k/"];
 
 /// What a page that is logged in may ask: the API, and nothing that speaks for another client.
-const FOR_PAGES: [&str; 3] = ["/v1/", "/openapi.json", "/metrics"];
+const FOR_PAGES: [&str; 2] = ["/v1/", "/metrics"];
 
 /// The listener that a connection came in by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

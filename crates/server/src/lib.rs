@@ -31,5 +31,6 @@ mod serve;
 mod token;
 
 pub use listen::ListenError;
-pub use serve::{Entrance, ServeError, serve};
+pub use router::openapi;
+pub use serve::{ServeError, serve};
 pub use token::TokenError;

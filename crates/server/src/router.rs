@@ -5,13 +5,11 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
-use bytes::Bytes;
+use axum::routing::MethodRouter;
 use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
 use utoipa::openapi::extensions::Extensions;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use crate::app::ServerState;
 use crate::guard::{Guard, guard};
@@ -22,17 +20,12 @@ use crate::routes::{
     compactions, context, dashboard, events, files, hooks, instructions, jobs, memories,
     memory_work, messages, notes, search, sessions, state, system, team, usage,
 };
-use crate::serve::Entrance;
 
 /// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
 /// the outer one.
-pub(crate) fn router(
-    app: ServerState,
-    entrances: Vec<Entrance>,
-    guard_state: Arc<Guard>,
-) -> Router {
-    let api = routes().split_for_parts().0.with_state(app);
-    let inner = entrances.into_iter().fold(api, |all, entrance| all.merge(entrance.router));
+pub(crate) fn router(app: ServerState, entrances: Vec<Router>, guard_state: Arc<Guard>) -> Router {
+    let api = routes().with_state(app);
+    let inner = entrances.into_iter().fold(api, Router::merge);
     let inner = inner
         .fallback(unknown_route)
         .method_not_allowed_fallback(wrong_method)
@@ -44,81 +37,96 @@ pub(crate) fn router(
         .layer(from_fn(dress))
 }
 
-/// `GET /openapi.json`, made once. What entrances serve has shapes of other houses; their routes are listed.
-pub(crate) fn openapi(entrances: &[Entrance]) -> Bytes {
-    let mut openapi = with_problems(routes().into_openapi());
-    let listed = entrances.iter().flat_map(|entrance| {
-        let route = |(method, path): &(&str, &str)| json!({ "entrance": entrance.name, "method": method, "path": path });
-        entrance.routes.iter().map(route)
-    });
-    let routes: Vec<_> = listed.collect();
-    openapi.extensions =
-        Some(Extensions::builder().add("x-bethink-entrances", json!(routes)).build());
-    serde_json::to_vec(&openapi).unwrap_or_default().into()
+/// The routes, said once: the router serves this table, and the OpenAPI document describes its handlers.
+macro_rules! routes {
+    ($($path:literal => $($method:ident $module:ident::$handler:ident),+;)*) => {
+        fn routes() -> Router<ServerState> {
+            Router::new()$(.route($path, MethodRouter::new()$(.$method($module::$handler))+))*
+        }
+
+        /// What the handlers say of themselves.
+        #[derive(OpenApi)]
+        #[openapi(paths($($($module::$handler,)+)*))]
+        struct Handlers;
+    };
 }
 
-/// Every route, with its description.
-fn routes() -> OpenApiRouter<ServerState> {
-    OpenApiRouter::with_openapi(Contract::openapi())
-        .routes(routes!(system::health))
-        .routes(routes!(system::metrics))
-        .routes(routes!(system::openapi))
-        .routes(routes!(sessions::create, sessions::list))
-        .routes(routes!(sessions::get, sessions::patch, sessions::delete))
-        .routes(routes!(sessions::fork))
-        .routes(routes!(messages::append, messages::list))
-        .routes(routes!(search::session))
-        .routes(routes!(search::project))
-        .routes(routes!(search::rebuild))
-        .routes(routes!(context::context))
-        .routes(routes!(context::report))
-        .routes(routes!(context::count))
-        .routes(routes!(context::recover))
-        .routes(routes!(compactions::compact))
-        .routes(routes!(compactions::list))
-        .routes(routes!(compactions::undo))
-        .routes(routes!(compactions::expand))
-        .routes(routes!(compactions::collapses))
-        .routes(routes!(compactions::expand_collapse))
-        .routes(routes!(context::decisions))
-        .routes(routes!(notes::get, notes::put))
-        .routes(routes!(notes::update))
-        .routes(routes!(state::todos, state::put_todos))
-        .routes(routes!(state::get, state::put))
-        .routes(routes!(memories::list, memories::remember))
-        .routes(routes!(memories::index))
-        .routes(routes!(memory_work::extract))
-        .routes(routes!(memory_work::forget))
-        .routes(routes!(memory_work::lint))
-        .routes(routes!(memory_work::rebuild))
-        .routes(routes!(memories::get, memories::put, memories::delete))
-        .routes(routes!(memories::history))
-        .routes(routes!(memories::restore))
-        .routes(routes!(memory_work::recall))
-        .routes(routes!(memory_work::call_tool))
-        .routes(routes!(team::status))
-        .routes(routes!(team::init))
-        .routes(routes!(team::sync))
-        .routes(routes!(team::proposals, team::propose))
-        .routes(routes!(team::approve))
-        .routes(routes!(team::reject))
-        .routes(routes!(instructions::get))
-        .routes(routes!(instructions::approve))
-        .routes(routes!(instructions::revoke))
-        .routes(routes!(memory_work::dream))
-        .routes(routes!(dashboard::launch))
-        .routes(routes!(dashboard::login))
-        .routes(routes!(dashboard::gateway))
-        .routes(routes!(events::all))
-        .routes(routes!(events::events))
-        .routes(routes!(sessions::projects))
-        .routes(routes!(hooks::hook))
-        .routes(routes!(files::import))
-        .routes(routes!(files::export))
-        .routes(routes!(jobs::list))
-        .routes(routes!(jobs::get))
-        .routes(routes!(usage::model))
-        .routes(routes!(usage::usage))
+routes! {
+    "/health" => get system::health;
+    "/metrics" => get system::metrics;
+    "/openapi.json" => get system::openapi;
+    "/v1/sessions" => post sessions::create, get sessions::list;
+    "/v1/sessions/{id}" => get sessions::get, patch sessions::patch, delete sessions::delete;
+    "/v1/sessions/{id}/fork" => post sessions::fork;
+    "/v1/sessions/{id}/messages" => post messages::append, get messages::list;
+    "/v1/sessions/{id}/search" => get search::session;
+    "/v1/search" => get search::project;
+    "/v1/sessions/{id}/search/rebuild" => post search::rebuild;
+    "/v1/sessions/{id}/context" => post context::context;
+    "/v1/sessions/{id}/context/report" => get context::report;
+    "/v1/sessions/{id}/context/count" => get context::count;
+    "/v1/sessions/{id}/recover" => post context::recover;
+    "/v1/sessions/{id}/compact" => post compactions::compact;
+    "/v1/sessions/{id}/compactions" => get compactions::list;
+    "/v1/sessions/{id}/compactions/{cid}/undo" => post compactions::undo;
+    "/v1/sessions/{id}/compactions/{cid}/expand" => get compactions::expand;
+    "/v1/sessions/{id}/collapses" => get compactions::collapses;
+    "/v1/sessions/{id}/collapses/{cid}/expand" => get compactions::expand_collapse;
+    "/v1/sessions/{id}/decisions" => get context::decisions;
+    "/v1/sessions/{id}/notes" => get notes::get, put notes::put;
+    "/v1/sessions/{id}/notes/update" => post notes::update;
+    "/v1/sessions/{id}/todos" => get state::todos, put state::put_todos;
+    "/v1/sessions/{id}/state/{kind}" => get state::get, put state::put;
+    "/v1/memories" => get memories::list, post memories::remember;
+    "/v1/memories/index" => get memories::index;
+    "/v1/sessions/{id}/extract" => post memory_work::extract;
+    "/v1/memories/forget" => post memory_work::forget;
+    "/v1/memories/lint" => get memory_work::lint;
+    "/v1/memories/rebuild" => post memory_work::rebuild;
+    "/v1/memories/{scope}/{name}" => get memories::get, put memories::put, delete memories::delete;
+    "/v1/memories/{scope}/{name}/history" => get memories::history;
+    "/v1/memories/{scope}/{name}/restore" => post memories::restore;
+    "/v1/recall" => post memory_work::recall;
+    "/v1/memory-tool" => post memory_work::call_tool;
+    "/v1/team" => get team::status;
+    "/v1/team/init" => post team::init;
+    "/v1/team/sync" => post team::sync;
+    "/v1/proposals" => get team::proposals, post team::propose;
+    "/v1/proposals/{id}/approve" => post team::approve;
+    "/v1/proposals/{id}/reject" => post team::reject;
+    "/v1/instructions" => get instructions::get;
+    "/v1/instructions/approve" => post instructions::approve;
+    "/v1/instructions/revoke" => post instructions::revoke;
+    "/v1/dream" => post memory_work::dream;
+    "/v1/dashboard/launch" => post dashboard::launch;
+    "/v1/dashboard/login" => post dashboard::login;
+    "/v1/gateway" => get dashboard::gateway;
+    "/v1/events" => get events::all;
+    "/v1/sessions/{id}/events" => get events::events;
+    "/v1/projects" => get sessions::projects;
+    "/v1/hooks/{event}" => post hooks::hook;
+    "/v1/import" => post files::import;
+    "/v1/sessions/{id}/export" => get files::export;
+    "/v1/jobs" => get jobs::list;
+    "/v1/jobs/{id}" => get jobs::get;
+    "/v1/model" => get usage::model;
+    "/v1/usage" => get usage::usage;
+}
+
+/// The OpenAPI document, which is committed as `openapi.json`. What entrances serve has shapes of other houses; their
+/// routes are listed.
+pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<String> {
+    let mut openapi = Contract::openapi();
+    openapi.merge(Handlers::openapi());
+    let mut openapi = with_problems(openapi);
+    let mut listed = Vec::new();
+    for (name, routes) in entrances {
+        let route = |(method, path): &(&str, &str)| json!({ "entrance": name, "method": method, "path": path });
+        listed.extend(routes.iter().map(route));
+    }
+    openapi.extensions =
+        Some(Extensions::builder().add("x-bethink-entrances", json!(listed)).build());
+    openapi.to_pretty_json()
 }
 
 async fn unknown_route(request: Request) -> HttpFailure {
@@ -212,7 +220,7 @@ mod tests {
     ];
 
     fn document() -> Value {
-        serde_json::from_slice(&openapi(&[])).unwrap()
+        serde_json::from_str(&openapi(&[]).unwrap()).unwrap()
     }
 
     #[test]

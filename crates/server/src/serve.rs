@@ -17,19 +17,8 @@ use crate::daemon_file::Announcement;
 use crate::guard::Guard;
 use crate::listen::{self, ListenError};
 use crate::pages::Pages;
-use crate::router::{openapi, router};
+use crate::router::router;
 use crate::token::{ServerToken, TokenError};
-
-/// What a gateway, MCP or the dashboard brings along. The guard stands before it as before every route, and
-/// takes the daemon's token out of what it lets in: nothing behind it ever sees one.
-#[derive(Debug)]
-pub struct Entrance {
-    pub name: &'static str,
-    /// Method and path of each route, as the router writes them, so that all of them can be tried.
-    pub routes: &'static [(&'static str, &'static str)],
-    /// Without a fallback: there is one for all.
-    pub router: Router,
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -48,10 +37,14 @@ pub enum ServeError {
 /// Serves until `shutdown`, then finishes the requests under way within the drain deadline.
 ///
 /// The daemon itself is left running: the caller shuts it down afterwards.
+///
+/// `entrances` are what a gateway, MCP or the dashboard brings along, without a fallback: there is one for all. The
+/// guard stands before them as before every route, and takes the daemon's token out of what it lets in: nothing behind
+/// it ever sees one.
 pub async fn serve(
     daemon: Daemon,
     settings: &Settings,
-    entrances: Vec<Entrance>,
+    entrances: Vec<Router>,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
     let home = Home::new(&settings.home);
@@ -65,7 +58,6 @@ pub async fn serve(
         daemon,
         limits: (&settings.daemon).into(),
         stopping: shutdown.clone(),
-        openapi: openapi(&entrances),
         running_keys: RunningKeys::default(),
         pages: pages.clone(),
         address,

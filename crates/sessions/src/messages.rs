@@ -40,7 +40,8 @@ impl SessionService {
         });
         let receipt = key.map(Into::into);
         let append = Append { session: id, messages: new.collect(), receipt, at: now };
-        Ok(self.append_to_end(append, messages, true).await?.0)
+        let work = self.clone().store_and_tell(append, messages, true);
+        Ok(self.cx.spawn(work).await.map_err(ServiceError::internal)??.0)
     }
 
     /// Messages that another service read where a client recorded them, with the place of each and whether it is new
@@ -50,23 +51,13 @@ impl SessionService {
         append: Append,
         messages: Vec<Message>,
     ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
-        self.append_to_end(append, messages, false).await
-    }
-
-    /// A client that hangs up takes nothing back: what is stored is also told and shown.
-    async fn append_to_end(
-        &self,
-        append: Append,
-        messages: Vec<Message>,
-        by_client: bool,
-    ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
-        let sessions = self.clone();
-        let work = async move { sessions.store_and_tell(append, messages, by_client).await };
+        let work = self.clone().store_and_tell(append, messages, false);
         self.cx.spawn(work).await.map_err(ServiceError::internal)?
     }
 
+    /// On a task of its own: a client that hangs up takes nothing back, and what is stored is also told and shown.
     async fn store_and_tell(
-        &self,
+        self,
         append: Append,
         messages: Vec<Message>,
         by_client: bool,

@@ -63,63 +63,55 @@ struct KeptAnswer {
 pub(crate) async fn append_group(
     db: &mut SqliteConnection,
     ends: &mut SessionEnds,
-    group: Vec<(Append, Answer<AppendResult>)>,
+    mut group: Vec<(Append, Answer<AppendResult>)>,
 ) {
-    if group.is_empty() {
-        return;
-    }
-    let (appends, answers): (Vec<_>, Vec<_>) = group.into_iter().unzip();
-    for (answer, outcome) in answers.into_iter().zip(append_all(db, ends, &appends).await) {
-        // A caller that went away has lost only the answer.
-        let _ = answer.send(outcome);
-    }
-}
-
-async fn append_all(
-    db: &mut SqliteConnection,
-    ends: &mut SessionEnds,
-    appends: &[Append],
-) -> Vec<Result<AppendResult>> {
     let known = std::mem::take(ends);
-    let was_asked = known.is_empty();
-    let error = match try_append(db, known, appends).await {
+    let all_asked = known.is_empty();
+    let error = match try_append(db, known, &group).await {
         Ok((outcomes, known)) => {
             *ends = known;
-            return outcomes;
+            for ((_, answer), outcome) in group.into_iter().zip(outcomes) {
+                // A caller that went away has lost only the answer.
+                let _ = answer.send(outcome);
+            }
+            return;
         }
         Err(error) => error,
     };
     roll_back(db).await;
-    if is_of_the_disk(&error) || (was_asked && appends.len() == 1) {
-        return vec![Err(error); appends.len()];
+    if is_of_the_disk(&error) || (all_asked && group.len() == 1) {
+        for (_, answer) in group {
+            let _ = answer.send(Err(error.clone()));
+        }
+        return;
     }
     // A message may be stored already, or one request be to blame: the others must not suffer.
-    let size = if was_asked { 1 } else { appends.len() };
-    let mut outcomes = Vec::with_capacity(appends.len());
-    for part in appends.chunks(size) {
+    let size = if all_asked { 1 } else { group.len() };
+    while !group.is_empty() {
+        let rest = group.split_off(size.min(group.len()));
         ends.clear();
-        outcomes.extend(Box::pin(append_all(db, ends, part)).await);
+        Box::pin(append_group(db, ends, std::mem::replace(&mut group, rest))).await;
     }
-    outcomes
 }
 
 async fn try_append(
     db: &mut SqliteConnection,
     known: SessionEnds,
-    appends: &[Append],
+    group: &[(Append, Answer<AppendResult>)],
 ) -> Result<(Vec<Result<AppendResult>>, SessionEnds)> {
+    let appends = || group.iter().map(|(append, _)| append);
     let mut plan = WritePlan { sessions: known, ..WritePlan::default() };
-    if !appends.iter().all(|append| plan.sessions.contains_key(&append.session)) {
-        let mut asked = Vec::with_capacity(2 * appends.len());
-        for append in appends {
+    if !appends().all(|append| plan.sessions.contains_key(&append.session)) {
+        let mut asked = Vec::with_capacity(2 * group.len());
+        for append in appends() {
             asked.push((append.session, None));
             asked.extend(append.messages.iter().map(|message| (append.session, Some(&message.id))));
         }
         plan.ask(db, asked).await?;
     }
-    let keys = appends.iter().filter_map(|append| Some(append.receipt.as_ref()?.key.as_str()));
+    let keys = appends().filter_map(|append| Some(append.receipt.as_ref()?.key.as_str()));
     plan.receipts = receipts::find(db, keys.collect()).await?;
-    let outcomes = appends.iter().map(|append| plan.append(append)).collect();
+    let outcomes = appends().map(|append| plan.append(append)).collect();
     if !plan.rows.is_empty() || !plan.new_receipts.is_empty() {
         let receipts = std::mem::take(&mut plan.new_receipts);
         let forget = plan.newest_receipt.map(receipts::oldest_kept);

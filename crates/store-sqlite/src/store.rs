@@ -14,7 +14,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 use tokio::sync::Mutex;
 
 use crate::sql::{Row, Statement, sql};
-use crate::writer::Writer;
+use crate::writer::{WriteRequest, Writer};
 use crate::{collapses, compactions, decisions, messages, receipts, sessions};
 
 /// Sessions in one SQLite file. Clones are handles of the same store.
@@ -120,7 +120,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn append(&self, append: Append) -> Reply<'_, AppendResult> {
-        Box::pin(self.writer.append(append))
+        Box::pin(self.writer.ask(|answer| WriteRequest::Append(append, answer)))
     }
 
     fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>> {

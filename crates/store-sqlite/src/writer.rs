@@ -20,7 +20,7 @@ pub(crate) type Answer<T> = oneshot::Sender<Result<T>>;
 /// A write that runs inside a transaction and is answered when that is committed.
 type WriteWork = Box<dyn for<'a> FnOnce(&'a mut SqliteConnection) -> Reply<'a, ()> + Send>;
 
-enum WriteRequest {
+pub(crate) enum WriteRequest {
     Append(Append, Answer<AppendResult>),
     /// Any other write.
     Work(WriteWork, Answer<()>),
@@ -37,10 +37,6 @@ impl Writer {
         let (requests, waiting) = mpsc::channel(QUEUE);
         tokio::spawn(serve(db, path, waiting));
         Self(requests)
-    }
-
-    pub(crate) async fn append(&self, append: Append) -> Result<AppendResult> {
-        self.ask(|answer| WriteRequest::Append(append, answer)).await
     }
 
     /// Does `work` in the next transaction.
@@ -65,7 +61,10 @@ impl Writer {
     }
 
     /// The answer to a request, after its commit. A request that was taken is carried out even if the caller goes away.
-    async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> WriteRequest) -> Result<T> {
+    pub(crate) async fn ask<T>(
+        &self,
+        request: impl FnOnce(Answer<T>) -> WriteRequest,
+    ) -> Result<T> {
         let (answer, answered) = oneshot::channel();
         self.0.send(request(answer)).await.map_err(|_| StoreError::Closed)?;
         answered.await.map_err(|_| StoreError::Closed)?
