@@ -13,6 +13,7 @@
 
 pub mod appends;
 pub mod asking;
+pub mod builds;
 pub mod drive;
 pub mod extraction;
 pub mod fit;

@@ -1,6 +1,6 @@
 //! Prints every figure beside its goal.
 //!
-//! `figures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [FILES…]`
+//! `figures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [FILES…]`
 
 // A program for a terminal.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -10,13 +10,14 @@ use std::process::ExitCode;
 
 use bethink_figures::table::{Goal, Row};
 use bethink_figures::{
-    appends, drive, extraction, gateway, gateway_endless, gateway_streams, histories, hooks,
-    imports, memdir, memory, model_drive, model_notes, model_prefix, needs, notes, prompts,
+    appends, builds, drive, extraction, gateway, gateway_endless, gateway_streams, histories,
+    hooks, imports, memdir, memory, model_drive, model_notes, model_prefix, needs, notes, prompts,
     ranking, recall, recording, search, secrets, starts, tokens,
 };
 use bethink_harness::kill_loop;
 
-const PARTS: [&str; 26] = [
+const PARTS: [&str; 27] = [
+    "builds",
     "needs",
     "prompts",
     "histories",
@@ -50,6 +51,8 @@ struct Wanted {
     kill_cycles: usize,
     histories: usize,
     seed: u64,
+    /// Another build of the daemon, for `builds`.
+    against: Option<PathBuf>,
     files: Vec<PathBuf>,
 }
 
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
         Ok(wanted) => wanted,
         Err(wrong) => {
             eprintln!(
-                "{wrong}\nfigures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [FILES…]\nparts: {}",
+                "{wrong}\nfigures [--only PART,…] [--skip PART,…] [--kill-cycles N] [--histories N] [--seed N] [--against BETHINKD] [FILES…]\nparts: {}",
                 PARTS.join(" ")
             );
             return ExitCode::from(2);
@@ -84,6 +87,13 @@ fn rows(part: &str, wanted: &Wanted) -> Vec<Row> {
     let files = recording::files(&sessions);
     let none = files.is_empty();
     match part {
+        "builds" => match &wanted.against {
+            Some(other) => builds::rows(other),
+            None => {
+                eprintln!("builds: no other build given (--against), left out");
+                Vec::new()
+            }
+        },
         "prompts" => prompts::rows(&files),
         "histories" => generated(wanted),
         "appends" => appends::rows(),
@@ -164,8 +174,14 @@ fn kills(wanted: &Wanted) -> Vec<Row> {
 
 fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String> {
     let all: Vec<String> = PARTS.map(str::to_owned).to_vec();
-    let mut wanted =
-        Wanted { parts: all, kill_cycles: 500, histories: 200_000, seed: 1, files: Vec::new() };
+    let mut wanted = Wanted {
+        parts: all,
+        kill_cycles: 500,
+        histories: 200_000,
+        seed: 1,
+        against: None,
+        files: Vec::new(),
+    };
     while let Some(argument) = arguments.next() {
         if !argument.starts_with("--") {
             wanted.files.push(argument.into());
@@ -174,6 +190,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String>
         let value = arguments.next().ok_or(format!("{argument} wants a value"))?;
         let number = || value.parse::<u64>().map_err(|e| format!("{argument} {value}: {e}"));
         match argument.as_str() {
+            "--against" => wanted.against = Some(value.into()),
             "--only" => wanted.parts = parts(&value)?,
             "--skip" => {
                 let out = parts(&value)?;

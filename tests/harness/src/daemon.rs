@@ -19,6 +19,7 @@ use crate::wait::{PATIENCE, until};
 pub struct Home {
     root: TempDir,
     home: PathBuf,
+    program: Option<PathBuf>,
     env: Vec<(String, String)>,
 }
 
@@ -33,7 +34,7 @@ impl Home {
     pub fn new() -> Self {
         let root = TempDir::with_prefix("bethink-").expect("a temporary directory");
         let home = root.path().join("home");
-        Self { root, home, env: Vec::new() }
+        Self { root, home, program: None, env: Vec::new() }
     }
 
     /// A home at a place of the test's choice, such as a full disk.
@@ -44,6 +45,12 @@ impl Home {
     /// A setting, as `BETHINK_<SECTION>__<KEY>`.
     pub fn with(mut self, setting: &str, value: &str) -> Self {
         self.env.push((setting.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Another build of the daemon than the one beside the tests.
+    pub fn running(mut self, program: &Path) -> Self {
+        self.program = Some(program.to_owned());
         self
     }
 
@@ -72,7 +79,7 @@ impl Home {
 
     /// The same, started by another program that takes a command as its last arguments.
     pub fn command_through(&self, wrapper: &[&str]) -> Command {
-        let daemon = binary("bethinkd");
+        let daemon = self.program.clone().unwrap_or_else(|| binary("bethinkd"));
         let mut command = match wrapper.split_first() {
             None => Command::new(daemon),
             Some((program, arguments)) => {
