@@ -76,7 +76,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::testing::SessionsHome;
+    use crate::tests::home::SessionsHome;
 
     fn wishes(count: usize) -> Vec<Value> {
         let wish = |n| json!({ "role": "user", "content": format!("wish number {n}") });

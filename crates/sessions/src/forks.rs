@@ -180,7 +180,7 @@ mod tests {
     use bethink_config::Settings;
 
     use super::*;
-    use crate::testing::SessionsHome;
+    use crate::tests::home::SessionsHome;
 
     const HALF: SessionId = SessionId(Uuid::from_u128(9));
 

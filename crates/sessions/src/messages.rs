@@ -268,7 +268,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::SessionsHome;
+    use crate::tests::home::SessionsHome;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn what_is_wrong_with_a_request_is_named() {

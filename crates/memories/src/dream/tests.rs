@@ -19,7 +19,7 @@ use super::lock::STALE;
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
-use crate::testing::start;
+use crate::tests::home::start;
 
 const HOUR: i64 = 3_600_000_000;
 const PNPM: &str = "Use pnpm for installs in the frontend folder.";

@@ -1,4 +1,4 @@
-//! Services of sessions alone, for unit tests: no feature takes part.
+//! Sessions in a home of their own: no feature takes part.
 
 use std::sync::Arc;
 
