@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, Replaced};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError, blocking};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
 use bytes::Bytes;
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Expected, MemoryWrite};
-use crate::refused::{blocking, refused};
+use crate::refused::refused;
 use crate::service::MemoryService;
 
 /// Tries of a write that wants the last word over a file that others change at the same time.
@@ -142,7 +142,7 @@ pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     };
     ServiceError {
         versions: Some(Box::new(both)),
-        ..ServiceError::new(ErrorKind::Conflict, detail)
+        ..ServiceError::conflict(detail)
             .hint("bring both versions together, and write with the new tag")
     }
 }

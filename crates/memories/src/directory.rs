@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use bethink_memdir::{Hash, Header, Name, Scope};
 use bethink_memdir_fs::{DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, Strange};
-use bethink_service::{Clock, Result, locked};
+use bethink_service::{Clock, Result, blocking, locked};
 use bethink_store::MemoryVersionFilter;
 use bethink_transcript::UnixMicros;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
-use crate::refused::{blocking, refused, text_of};
+use crate::refused::{refused, text_of};
 use crate::watch::{Watcher, Woken};
 
 /// Files that can be written at the same time; writers share the disk anyway.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bethink_memdir::{Name, header, index};
 use bethink_memdir_fs::{DirectoryFile, Replaced};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 
 use crate::change::TRIES;
 use crate::directory::MemoryDirectory;
@@ -37,7 +37,7 @@ impl MemoryService {
             let text = match &current {
                 None => String::new(),
                 Some(content) => String::from_utf8(content.bytes.clone())
-                    .map_err(|_| ServiceError::new(ErrorKind::Conflict, "it is not UTF-8"))?,
+                    .map_err(|_| ServiceError::conflict("it is not UTF-8"))?,
             };
             let changed = match &write.text {
                 Some(topic) => with_line(&text, name, topic),
@@ -57,7 +57,7 @@ impl MemoryService {
                 return Ok(());
             }
         }
-        Err(ServiceError::new(ErrorKind::Conflict, "others keep changing it"))
+        Err(ServiceError::conflict("others keep changing it"))
     }
 }
 

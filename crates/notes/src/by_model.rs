@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bethink_agent::{Done, Permit, Tool, ToolCall};
 use bethink_models::{Errand, Purpose};
-use bethink_service::{ErrorKind, ModelStep, Result, ServiceError};
+use bethink_service::{ModelStep, Result, ServiceError};
 use bethink_session_memory::edit::{EditCall, EditShape, NotesEdit, text_edits};
 use bethink_session_memory::instruction::EditWay;
 use bethink_session_memory::model::STRATEGY;
@@ -63,8 +63,7 @@ impl NotesService {
             && was_by_model
             && self.models.model_rests(session.id, Purpose::Notes).is_none()
         {
-            return Err(ServiceError::new(
-                ErrorKind::Conflict,
+            return Err(ServiceError::conflict(
                 "the model did not change the notes; they stay as they were",
             )
             .hint("it is asked again when the session has gone on"));

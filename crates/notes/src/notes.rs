@@ -73,7 +73,7 @@ impl NotesService {
     pub async fn update_notes(&self, id: SessionId) -> Result<api::NotesUpdate> {
         let session = self.cx.store().session(id).await?;
         if session.last_seq == Seq::ZERO {
-            return Err(ServiceError::new(ErrorKind::Conflict, "the session has no messages yet")
+            return Err(ServiceError::conflict("the session has no messages yet")
                 .hint("append the user's first message, then ask for notes"));
         }
         let row = self.update(id, None).await?;

@@ -1,7 +1,7 @@
 //! One update: facts, draft, merge, row, file.
 
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, at_low_priority,
+    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, at_low_priority,
     job_payload,
 };
 use bethink_session_memory::{
@@ -131,10 +131,7 @@ impl NotesService {
             self.write_notes_file(id, row.text.clone()).await?;
             return Ok(row);
         }
-        Err(ServiceError::new(
-            ErrorKind::Conflict,
-            "the notes were changed each time they were merged",
-        ))
+        Err(ServiceError::conflict("the notes were changed each time they were merged"))
     }
 }
 
@@ -154,7 +151,7 @@ impl JobHandler for NotesJob {
         self.0.cx.settings().model.notes_by_model()
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_notes(job))
     }
 

@@ -6,8 +6,8 @@ use std::sync::{MutexGuard, PoisonError};
 
 use bethink_api as api;
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, job_payload,
-    parse_stored,
+    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, blocking,
+    job_payload, parse_stored,
 };
 use bethink_store::{IndexBatch, JobRecord, Progress, SeqRange, StoredMessage, Terms};
 use bethink_transcript::{JobId, Message, Seq, SessionId};
@@ -62,7 +62,7 @@ impl SearchService {
         }
     }
 
-    async fn run_index(&self, job: &JobRecord, run: &JobRun) -> Result<Value> {
+    async fn run_index(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
         let sessions = job_payload(job)?["sessions"].take();
         let sessions: Vec<SessionId> =
             serde_json::from_value(sessions).map_err(ServiceError::internal)?;
@@ -70,7 +70,7 @@ impl SearchService {
         for session in sessions {
             self.queue().remove(&session);
             loop {
-                run.yield_to_foreground().await;
+                runner.run_foreground_jobs().await;
                 match self.index_stretch(session).await {
                     Ok(None) => break,
                     Ok(Some(indexed)) => progress.done += indexed,
@@ -79,12 +79,12 @@ impl SearchService {
                     Err(refusal) => return Err(refusal),
                 }
                 progress.total = progress.done;
-                run.heartbeat(job.id, progress.clone()).await?;
+                runner.heartbeat(job.id, progress.clone()).await?;
             }
         }
         while self.cx.store().tidy().await? {
-            run.yield_to_foreground().await;
-            run.heartbeat(job.id, progress.clone()).await?;
+            runner.run_foreground_jobs().await;
+            runner.heartbeat(job.id, progress.clone()).await?;
         }
         Ok(json!({ "messages": progress.done }))
     }
@@ -119,9 +119,7 @@ impl SearchService {
         let before = range.after.map(|seq| (session, seq));
         let before = store.messages_at(before.into_iter().collect()).await?.pop();
         let before = before.map(|(_, stored)| stored);
-        let entries = tokio::task::spawn_blocking(|| entries(before, stretch))
-            .await
-            .map_err(ServiceError::internal)?;
+        let entries = blocking(|| Ok(entries(before, stretch))).await?;
         if self.cx.store().index(IndexBatch { session, entries, through }).await? {
             // An id that no session has stands for the index as a whole, which is to be tidied.
             self.index_soon(SessionId(uuid::Uuid::nil()));
@@ -143,8 +141,8 @@ impl JobHandler for IndexJob {
         JobStart::WhenIdle
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, run: &'a JobRun) -> JobOutput<'a> {
-        Box::pin(self.0.run_index(job, run))
+    fn run<'a>(&'a self, job: &'a JobRecord, runner: &'a JobRunner) -> JobOutput<'a> {
+        Box::pin(self.0.run_index(job, runner))
     }
 }
 

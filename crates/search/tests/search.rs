@@ -27,7 +27,7 @@ struct Home {
 impl Home {
     async fn open(directory: &Path) -> Self {
         let cx = testing::context(directory).await;
-        let models = ModelService::open(cx.clone()).await.unwrap();
+        let models = ModelService::open(cx.clone(), None).await.unwrap();
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models, search.clone());
         let handlers: Vec<Arc<dyn bethink_service::JobHandler>> =

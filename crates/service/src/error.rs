@@ -73,6 +73,14 @@ impl ServiceError {
         Self { field: Some(field.into()), ..Self::new(ErrorKind::Invalid, detail) }
     }
 
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, detail)
+    }
+
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Conflict, detail)
+    }
+
     /// A fault of ours: the cause is logged, the caller learns that it is not theirs.
     pub fn internal(cause: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Internal, cause.to_string())

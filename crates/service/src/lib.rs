@@ -18,14 +18,15 @@ mod page;
 mod runner;
 mod stored;
 
-pub use background::at_low_priority;
+pub use background::{at_low_priority, blocking};
+pub use bethink_store::Receipt;
 pub use clock::{Clock, SystemClock, parse_rfc3339, rfc3339};
-pub use context::{IdempotencyKey, ServiceContext, ServiceParts};
+pub use context::ServiceContext;
 pub use error::{ErrorKind, Result, ServiceError, key_reused};
 pub use event::{Event, ModelStep, RecalledTopic};
 pub use hub::{AllEvents, EventHub, SessionSubscription, StreamEvent};
 pub use jobs::{JobQueue, job_payload, new_job_id};
 pub use locked::locked;
 pub use page::{MAX_PAGE, page_limit};
-pub use runner::{JobHandler, JobOutput, JobRun, JobRunner, JobStart};
+pub use runner::{JobHandler, JobOutput, JobRunner, JobStart};
 pub use stored::{READ_BATCH, parse_stored};

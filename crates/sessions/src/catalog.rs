@@ -5,7 +5,7 @@ use bethink_context::WindowThresholds;
 use bethink_context::thresholds::{MAX_WINDOW, MIN_WINDOW};
 use bethink_models::UNNAMED_MODEL;
 use bethink_search::MAX_QUERY;
-use bethink_service::{IdempotencyKey, Result, ServiceError, key_reused, page_limit, rfc3339};
+use bethink_service::{Receipt, Result, ServiceError, key_reused, page_limit, rfc3339};
 use bethink_store::{
     NewSession, PageRequest, SessionChange, SessionFilter, SessionRecord, StoreError,
 };
@@ -23,7 +23,7 @@ impl SessionService {
     pub async fn create_session(
         &self,
         request: api::CreateSession,
-        key: Option<IdempotencyKey>,
+        key: Option<Receipt>,
     ) -> Result<api::Session> {
         check_path(&request.project_dir)?;
         check_labels(request.title.as_deref(), &request.tags)?;
@@ -46,7 +46,7 @@ impl SessionService {
             created_at: self.cx.now(),
             content_hash: None,
         };
-        let receipt = key.map(Into::into);
+        let receipt = key;
         let created = self.cx.store().create_session(new, receipt).await.map_err(key_reused)?;
         if !created.repeated {
             self.cx.hub().announce_session(created.session.id, "created");

@@ -2,7 +2,7 @@
 
 use bethink_api as api;
 use bethink_service::{
-    JobHandler, JobOutput, JobRun, READ_BATCH, Result, ServiceError, job_payload, new_job_id,
+    JobHandler, JobOutput, JobRunner, READ_BATCH, Result, ServiceError, job_payload, new_job_id,
 };
 use bethink_store::{
     Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord, StoreError,
@@ -170,7 +170,7 @@ impl JobHandler for ForkCheckJob {
         FORK_CHECK
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_fork_check(job))
     }
 }

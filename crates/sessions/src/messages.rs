@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bethink_api as api;
 use bethink_context::WindowThresholds;
 use bethink_service::{
-    Event, IdempotencyKey, Result, ServiceError, key_reused, page_limit, parse_rfc3339,
-    parse_stored, rfc3339,
+    Event, Receipt, Result, ServiceError, key_reused, page_limit, parse_rfc3339, parse_stored,
+    rfc3339,
 };
 use bethink_store::{Append, NewMessage, SeqRange, StoredMessage};
 use bethink_transcript::json::{self, Cursor};
@@ -27,7 +27,7 @@ impl SessionService {
         &self,
         id: SessionId,
         body: Bytes,
-        key: Option<IdempotencyKey>,
+        key: Option<Receipt>,
     ) -> Result<api::Appended> {
         let now = self.cx.now();
         let messages = self.read_messages(&body, now)?;
@@ -38,7 +38,7 @@ impl SessionService {
             recorded: false,
             created_at: message.created_at,
         });
-        let receipt = key.map(Into::into);
+        let receipt = key;
         let append = Append { session: id, messages: new.collect(), receipt, at: now };
         let work = self.clone().store_and_tell(append, messages, true);
         Ok(self.cx.spawn(work).await.map_err(ServiceError::internal)??.0)

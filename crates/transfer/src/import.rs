@@ -3,11 +3,14 @@
 //! A file becomes one session, its sidechains child sessions. A job that was killed half-way starts
 //! its session anew, so that nothing is there twice.
 
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use bethink_api as api;
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, Result, ServiceError, job_payload, new_job_id,
+    ErrorKind, JobHandler, JobOutput, JobRunner, Result, ServiceError, blocking, job_payload,
+    new_job_id,
 };
 use bethink_store::{
     ImportBatch, JobRecord, NewSession, PageRequest, Progress, SessionChange, SessionFilter,
@@ -269,7 +272,7 @@ impl JobHandler for ImportJob {
         IMPORT
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_import(job))
     }
 }
@@ -289,35 +292,30 @@ fn with_what_waits(
 }
 
 async fn hash_of(path: PathBuf) -> Result<String> {
-    tokio::task::spawn_blocking(move || {
-        let cannot = |e: std::io::Error| {
+    blocking(move || {
+        let cannot = |e: io::Error| {
             ServiceError::invalid("path", format!("we could not read {}: {e}", path.display()))
         };
-        let mut file = std::fs::File::open(&path).map_err(cannot)?;
+        let mut file = File::open(&path).map_err(cannot)?;
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(&mut file).map_err(cannot)?;
         Ok(hasher.finalize().to_hex().to_string())
     })
     .await
-    .map_err(ServiceError::internal)?
 }
 
 async fn write_durably(path: PathBuf, body: Bytes) -> Result<()> {
-    let written = tokio::task::spawn_blocking(move || {
-        use std::io::Write;
+    let write = move || {
         let dir = path.parent().unwrap_or(Path::new("/"));
-        std::fs::create_dir_all(dir)?;
-        let mut file = std::fs::File::create_new(&path)?;
+        fs::create_dir_all(dir)?;
+        let mut file = File::create_new(&path)?;
         file.write_all(&body)?;
         file.sync_all()?;
-        std::fs::File::open(dir)?.sync_all()
-    })
-    .await
-    .map_err(ServiceError::internal)?;
-    written.map_err(|e| match e.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            StoreError::Full.into()
-        }
-        _ => ServiceError::internal(e),
-    })
+        File::open(dir)?.sync_all()
+    };
+    let unwritten = |error: io::Error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full.into(),
+        _ => ServiceError::internal(error),
+    };
+    blocking(move || write().map_err(unwritten)).await
 }

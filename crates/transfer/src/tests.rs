@@ -27,7 +27,7 @@ const FILE: &str = concat!(
 
 async fn open(home: &tempfile::TempDir) -> TransferService {
     let cx = testing::context(home.path()).await;
-    let models = ModelService::open(cx.clone()).await.unwrap();
+    let models = ModelService::open(cx.clone(), None).await.unwrap();
     let search = SearchService::new(cx.clone());
     let sessions = SessionService::new(cx.clone(), models, search.clone());
     let transfer = TransferService::new(cx.clone(), search, sessions);

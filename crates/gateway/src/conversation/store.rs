@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bethink_api::ModelSpec;
 use bethink_context::Decision;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 use bethink_sessions::{Inject, sent_request};
 use bethink_store::{Append, Lineage, NewMessage, SessionChange};
 use bethink_transcript::{Message, Seq, SessionId};
@@ -88,10 +88,9 @@ impl GatewayService {
         let session = lineage.session;
         let last = self.cx.store().session(session).await?.last_seq;
         if last != after {
-            return Err(ServiceError::new(
-                ErrorKind::Conflict,
-                format!("the session has {last} messages, and {after} were expected"),
-            ));
+            return Err(ServiceError::conflict(format!(
+                "the session has {last} messages, and {after} were expected"
+            )));
         }
         let marked = self.cx.store().put_lineage(lineage, after);
         let (marked, stored) = tokio::join!(marked, self.append_all(session, messages.clone()));

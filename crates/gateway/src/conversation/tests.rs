@@ -56,7 +56,7 @@ pub(super) struct Daemon {
 
 pub(super) async fn boot(settings: Settings) -> Daemon {
     let cx = context_with(settings).await;
-    let models = ModelService::open(cx.clone()).await.unwrap();
+    let models = ModelService::open(cx.clone(), None).await.unwrap();
     let search = SearchService::new(cx.clone());
     let sessions = SessionService::new(cx.clone(), models, search.clone());
     sessions.connect(vec![Arc::new(ProjectFile)], Vec::new());

@@ -7,7 +7,7 @@ use bethink_dream::{DreamPlan, TaughtTopic, diff};
 use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::MemoryRoot;
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, Result, ServiceError, at_low_priority, locked,
+    JobHandler, JobOutput, JobRunner, Result, ServiceError, at_low_priority, blocking, locked,
     new_job_id,
 };
 use bethink_store::JobRecord;
@@ -81,7 +81,7 @@ impl MemoryService {
         id: &str,
     ) -> Result<api::DreamResult> {
         let _one = project.turns.dreaming.try_lock().map_err(|_| {
-            ServiceError::new(ErrorKind::Conflict, "this memory is being consolidated just now")
+            ServiceError::conflict("this memory is being consolidated just now")
                 .hint("try again when it is done")
         })?;
         let directory = project.directory(Scope::Private);
@@ -94,7 +94,7 @@ impl MemoryService {
             ..api::DreamResult::default()
         };
         let held = Arc::clone(directory);
-        let root = crate::refused::blocking(move || held.root(false)).await?;
+        let root = blocking(move || held.root(false)).await?;
         // No memory yet: nothing is made for a dream.
         let Some(root) = root else { return Ok(result) };
         if wish.dry_run {
@@ -213,7 +213,7 @@ impl JobHandler for DreamJob {
         self.0.models.dreams_by_model()
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_dream(job))
     }
 }

@@ -27,7 +27,7 @@ impl MemoryService {
         let directory = project.directory(Scope::Private);
         let nothing = || {
             let detail = "no dream changed anything here that could be taken back";
-            ServiceError::new(ErrorKind::NotFound, detail)
+            ServiceError::not_found(detail)
         };
         let id = state.id.clone().ok_or_else(nothing)?;
         let files = self.dreamt_files(directory, &id).await?;

@@ -4,7 +4,7 @@ use bethink_api as api;
 use bethink_extractor::embedded::{DropReason, Extraction, No};
 use bethink_memdir::Scope;
 use bethink_service::{
-    ErrorKind, Event, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, job_payload,
+    ErrorKind, Event, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, job_payload,
 };
 use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord, StoreError};
 use bethink_transcript::{Seq, SessionId};
@@ -259,7 +259,7 @@ impl JobHandler for ExtractJob {
         self.0.models.extracts_by_model()
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_extract(job))
     }
 }

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use bethink_api as api;
 use bethink_instructions::{InstructionSet, LoadedInstruction, Skipped, absolute};
-use bethink_service::Result;
+use bethink_service::{Result, blocking};
 use bethink_tokens::text_tokens;
 
 use super::standing::{self, Ground, ReadInstructions};
-use crate::refused::blocking;
 use crate::service::MemoryService;
 
 impl MemoryService {

@@ -6,7 +6,7 @@ use bethink_compactor::write_span;
 use bethink_context::Fill;
 use bethink_context::collapse::{CollapseExtent, SPAN_PERCENT, STAGE_PERCENT, Stretch, stretches};
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, at_low_priority,
+    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, at_low_priority,
 };
 use bethink_store::{CollapseRecord, JobRecord, StoreError};
 use bethink_transcript::{CollapseId, Role, Seq, SessionId};
@@ -145,7 +145,7 @@ impl JobHandler for CollapseJob {
         JobStart::WhenIdle
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_collapse(job))
     }
 }

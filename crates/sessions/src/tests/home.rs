@@ -29,10 +29,7 @@ impl SessionsHome {
 
     pub(crate) async fn open_with(settings: Settings, model: Option<Arc<dyn Model>>) -> Self {
         let cx = testing::context_with(settings).await;
-        let models = match model {
-            None => ModelService::open(cx.clone()).await.unwrap(),
-            Some(model) => ModelService::open_with_model(cx.clone(), Some(model)).await.unwrap(),
-        };
+        let models = ModelService::open(cx.clone(), model).await.unwrap();
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models, search.clone());
         let handlers: Vec<Arc<dyn JobHandler>> = vec![
