@@ -1,6 +1,6 @@
 //! Which session of ours a client's session is.
 
-use bethink_service::{Result, ServiceError};
+use bethink_service::Result;
 use bethink_sessions::sidechain_session;
 use bethink_store::{ClientSession, NewSession, StoreError};
 use bethink_transcript::SessionId;
@@ -52,18 +52,8 @@ impl HookService {
         parent: Option<SessionId>,
         project_dir: &str,
     ) -> Result<()> {
-        let new = NewSession {
-            id,
-            project_dir: project_dir.to_owned(),
-            title: None,
-            tags: Vec::new(),
-            parent,
-            forked_at: None,
-            model: serde_json::to_string(&self.sessions.model_or_default(None)?)
-                .map_err(ServiceError::internal)?,
-            created_at: self.cx.now(),
-            content_hash: None,
-        };
+        let new = self.sessions.new_session(id, project_dir.to_owned())?;
+        let new = NewSession { parent, ..new };
         self.cx.store().create_session(new, None).await?;
         Ok(())
     }

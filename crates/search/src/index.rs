@@ -197,9 +197,7 @@ mod tests {
     use bethink_service::{JobRunner, ServiceContext, new_job_id};
 
     use bethink_service_testing as testing;
-    use bethink_store::{
-        Append, ImportBatch, ImportedMessage, JobState, NewMessage, NewRecord, NewSession,
-    };
+    use bethink_store::{Append, ImportBatch, JobState, NewMessage, NewRecord, NewSession};
     use bethink_transcript::{MessageId, Role, UnixMicros};
     use bytes::Bytes;
     use uuid::Uuid;
@@ -231,17 +229,8 @@ mod tests {
         /// With a session as an import leaves it that was killed before it left work.
         async fn imported(directory: &Path) -> Self {
             let home = Self::open(directory).await;
-            let new = NewSession {
-                id: SESSION,
-                project_dir: "/project".into(),
-                title: None,
-                tags: Vec::new(),
-                parent: None,
-                forked_at: None,
-                model: json!({ "name": "unknown", "context_window": 200_000 }).to_string(),
-                created_at: UnixMicros(1),
-                content_hash: None,
-            };
+            let model = json!({ "name": "unknown", "context_window": 200_000 }).to_string();
+            let new = NewSession::new(SESSION, "/project".into(), model, UnixMicros(1));
             home.cx.store().create_session(new, None).await.unwrap();
             let records = (1..=MESSAGES).map(record).collect();
             let batch = ImportBatch { session: SESSION, records, progress: None };
@@ -293,10 +282,11 @@ mod tests {
     }
 
     fn record(line: u64) -> NewRecord {
-        let message = ImportedMessage {
+        let message = NewMessage {
             id: MessageId::new(&format!("m{line}")).unwrap(),
             role: Role::User,
             raw: Bytes::from(format!(r#"{{"role":"user","content":"tomato number{line}"}}"#)),
+            recorded: true,
             created_at: UnixMicros(1),
         };
         let message = Some((SESSION, message));

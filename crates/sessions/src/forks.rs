@@ -31,16 +31,13 @@ impl SessionService {
             .bounded(parent.last_seq.0, at.0));
         }
         let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));
+        let (dir, model) = (parent.project_dir.clone(), parent.model.clone());
         let new = NewSession {
-            id: SessionId(Uuid::now_v7()),
-            project_dir: parent.project_dir.clone(),
             title,
             tags: parent.tags.clone(),
             parent: Some(id),
             forked_at: Some(at),
-            model: parent.model.clone(),
-            created_at: self.cx.now(),
-            content_hash: None,
+            ..NewSession::new(SessionId(Uuid::now_v7()), dir, model, self.cx.now())
         };
         let copying = self.inner.forks.read().await;
         // Asked for before there is anything: if the daemon is killed on the way, the next one removes
@@ -203,15 +200,9 @@ mod tests {
         let whole = SessionId(whole.id);
         let row = home.cx.store().session(parent).await.unwrap();
         let new = NewSession {
-            id: HALF,
-            project_dir: row.project_dir,
-            title: None,
-            tags: Vec::new(),
             parent: Some(parent),
             forked_at: Some(Seq(2)),
-            model: row.model,
-            created_at: row.created_at,
-            content_hash: None,
+            ..NewSession::new(HALF, row.project_dir, row.model, row.created_at)
         };
         home.cx.store().create_session(new, None).await.unwrap();
         let check = bethink_store::NewJob {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bethink_api::ContextLevel;
 use bethink_context::{HistoryEntry, WindowThresholds};
 use bethink_facts::Facts;
-use bethink_service::{Result, ServiceError, locked};
+use bethink_service::locked;
 use bethink_transcript::{Message, Seq, SessionId};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
@@ -208,29 +208,7 @@ fn tokens_of(messages: &[Arc<Message>]) -> u64 {
 pub type FactsGuard = OwnedMutexGuard<Facts>;
 
 /// Exclusive use of a loaded session.
-#[derive(Debug)]
-pub struct SessionGuard(OwnedMappedMutexGuard<Option<LoadedSession>, LoadedSession>);
-
-impl SessionGuard {
-    pub(crate) fn new(guard: OwnedMutexGuard<Option<LoadedSession>>) -> Result<Self> {
-        OwnedMutexGuard::try_map(guard, Option::as_mut)
-            .map(Self)
-            .map_err(|_| ServiceError::internal("the session was not loaded"))
-    }
-}
-
-impl std::ops::Deref for SessionGuard {
-    type Target = LoadedSession;
-    fn deref(&self) -> &LoadedSession {
-        &self.0
-    }
-}
-
-impl std::ops::DerefMut for SessionGuard {
-    fn deref_mut(&mut self) -> &mut LoadedSession {
-        &mut self.0
-    }
-}
+pub type SessionGuard = OwnedMappedMutexGuard<Option<LoadedSession>, LoadedSession>;
 
 /// All handles.
 #[derive(Debug, Default)]

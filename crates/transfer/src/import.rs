@@ -173,11 +173,13 @@ impl TransferService {
             if hash.is_some() {
                 let dir = project_dir.take().or(chunk.cwd).filter(|dir| dir.starts_with('/'));
                 let dir = project_dir.insert(dir.unwrap_or_else(|| "/".to_owned())).clone();
-                new.push(self.new_session(session, None, dir, hash.take())?);
+                let own = self.sessions.new_session(session, dir)?;
+                new.push(NewSession { content_hash: hash.take(), ..own });
             }
             for child in chunk.new_children {
                 let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
-                new.push(self.new_session(child, Some(session), dir, None)?);
+                let child = self.sessions.new_session(child, dir)?;
+                new.push(NewSession { parent: Some(session), ..child });
             }
             let (done, total) = (chunk.read, chunk.total);
             let progress = Progress { done, total, unit: "bytes".to_owned(), watermark: None };
@@ -191,31 +193,11 @@ impl TransferService {
         }
         if hash.is_some() {
             let dir = project_dir.unwrap_or_else(|| "/".to_owned());
-            let new = self.new_session(session, None, dir, hash)?;
+            let new = self.sessions.new_session(session, dir)?;
+            let new = NewSession { content_hash: hash, ..new };
             self.cx.store().create_session(new, None).await?;
         }
         Ok(())
-    }
-
-    fn new_session(
-        &self,
-        id: SessionId,
-        parent: Option<SessionId>,
-        project_dir: String,
-        content_hash: Option<String>,
-    ) -> Result<NewSession> {
-        let model = self.sessions.model_or_default(None)?;
-        Ok(NewSession {
-            id,
-            project_dir,
-            title: None,
-            tags: Vec::new(),
-            parent,
-            forked_at: None,
-            model: serde_json::to_string(&model).map_err(ServiceError::internal)?,
-            created_at: self.cx.now(),
-            content_hash,
-        })
     }
 
     /// What only the whole file tells: title, tags, model, recorded compactions. What is left to do is
