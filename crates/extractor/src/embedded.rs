@@ -16,7 +16,7 @@ mod tests;
 use std::collections::HashSet;
 
 use bethink_facts::RecordedStatement;
-use bethink_memdir::{Hash, Name, Source, header};
+use bethink_memdir::{Hash, Name, Scope, Source, header};
 use bethink_transcript::Seq;
 
 use crate::same::Meaning;
@@ -29,13 +29,13 @@ pub use gates::No;
 pub const MAX_WRITES: usize = 16;
 
 /// A topic that is there already.
-#[derive(Clone, Copy, Debug)]
-pub struct KnownTopic<'a> {
-    pub name: &'a Name,
+#[derive(Clone, Debug)]
+pub struct KnownTopic {
+    pub name: Name,
     pub hash: Hash,
-    pub text: &'a str,
-    /// It may be written on; what the team shares may not.
-    pub own: bool,
+    pub text: String,
+    /// What the team shares may not be written on.
+    pub scope: Scope,
 }
 
 /// What is looked at, and what is known beside it.
@@ -43,7 +43,7 @@ pub struct KnownTopic<'a> {
 pub struct ExtractionInput<'a> {
     /// The user's statements since the last extraction.
     pub said: &'a [RecordedStatement],
-    pub known: &'a [KnownTopic<'a>],
+    pub known: &'a [KnownTopic],
     /// What a person removed or refused.
     pub refused: &'a [Meaning],
     pub session: &'a str,
@@ -63,7 +63,6 @@ pub struct WrittenTopic {
     pub seq: Seq,
     /// Names the rule.
     pub rule: &'static str,
-    pub asked: bool,
 }
 
 /// Why a sentence that teaches something was not written.
@@ -139,8 +138,8 @@ impl<'a> Extractor<'a> {
         if !taught.asked && self.lookup.refused.iter().any(|refused| meaning.same(refused)) {
             return Some(DropReason::Refused);
         }
-        let stands = |known: &KnownTopic<'_>| {
-            let topic = header::read(known.text);
+        let stands = |known: &KnownTopic| {
+            let topic = header::read(&known.text);
             let described = topic.header.description.unwrap_or_default();
             meaning.same(&Meaning::of(&described)) || meaning.within(topic.body)
         };
@@ -157,15 +156,19 @@ impl<'a> Extractor<'a> {
         meaning: &Meaning,
         source: &Source,
     ) -> Option<WrittenTopic> {
-        let is_ours = |known: &&KnownTopic<'_>| {
-            let head = header::read(known.text).header;
-            let written = self.out.writes.iter().any(|written| written.name == *known.name);
+        let is_ours = |known: &&KnownTopic| {
+            let head = header::read(&known.text).header;
+            let written = self.out.writes.iter().any(|written| written.name == known.name);
             let ours = head.source.is_some_and(|source| source.strategy == STRATEGY);
             let about = head.description.is_some_and(|said| meaning.about(&Meaning::of(&said)));
-            known.own && ours && about && !written && head.kind == Some(taught.lesson.kind())
+            known.scope == Scope::Private
+                && ours
+                && about
+                && !written
+                && head.kind == Some(taught.lesson.kind())
         };
         let known = self.lookup.known.iter().find(is_ours)?;
-        let text = draft::continued(known.text, taught, source).ok()?;
+        let text = draft::continued(&known.text, taught, source).ok()?;
         Some(written(taught, known.name.clone(), Some(known.hash), text))
     }
 
@@ -196,6 +199,5 @@ fn written(
         sentence: taught.sentence.to_owned(),
         seq: taught.seq,
         rule: taught.rule,
-        asked: taught.asked,
     }
 }

@@ -1,12 +1,12 @@
 //! Stands between a fork and its model: each call is let through, timed, paid for and written down, and
 //! each step is told to whoever follows the session.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bethink_agent::{AgentStep, Host, Waited};
 use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
-use bethink_service::{Event, ModelStep};
+use bethink_service::{Event, ModelStep, locked};
 use bethink_store::ModelCall;
 use bethink_tokens::json_tokens;
 use bethink_transcript::{CallId, Seq, TokenUsage};
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Caller<'_> {
 impl Caller<'_> {
     /// What failed or was denied, in words.
     pub(crate) fn tried(&self) -> Vec<String> {
-        self.tried.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.tried).clone()
     }
 }
 
@@ -104,7 +104,7 @@ impl Host for Caller<'_> {
         let (told, words) = event(step);
         self.models.tell_model(self.errand, told);
         if let Some(words) = words {
-            self.tried.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+            locked(&self.tried).push(words);
         }
     }
 }

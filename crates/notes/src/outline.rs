@@ -3,9 +3,9 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::PoisonError;
 
 use bethink_config::Home;
+use bethink_service::locked;
 use bethink_session_memory::instruction::MAX_INSTRUCTION_BYTES;
 use bethink_session_memory::template::MAX_TEMPLATE_BYTES;
 use bethink_session_memory::{NotesInstruction, OutlineFault, Template};
@@ -47,12 +47,12 @@ impl NotesService {
 
     /// What of a person's configuration of the notes is broken, as it was read last.
     pub fn faults(&self) -> Vec<String> {
-        self.inner.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.inner.faults).clone()
     }
 
     /// Each fault is logged once, not at every update.
     fn remember_faults(&self, faults: &[String]) {
-        let mut known = self.inner.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.inner.faults);
         for fault in faults.iter().filter(|fault| !known.contains(fault)) {
             tracing::warn!(%fault, "the default is used for notes");
         }

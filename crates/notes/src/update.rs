@@ -13,7 +13,6 @@ use bethink_store::{JobRecord, NotesRecord, SessionRecord};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
 
-use crate::by_model::EditedNotes;
 use crate::files::{self, hash};
 use crate::meter::Meter;
 use crate::service::NotesService;
@@ -135,10 +134,7 @@ impl NotesService {
     }
 }
 
-#[derive(Debug)]
-pub struct NotesJob(pub NotesService);
-
-impl JobHandler for NotesJob {
+impl JobHandler for NotesService {
     fn kind(&self) -> &'static str {
         NOTES
     }
@@ -148,16 +144,16 @@ impl JobHandler for NotesJob {
     }
 
     fn waits_for_model(&self) -> bool {
-        self.0.cx.settings().model.notes_by_model()
+        self.cx.settings().model.notes_by_model()
     }
 
     fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
-        Box::pin(self.0.run_notes(job))
+        Box::pin(self.run_notes(job))
     }
 
     fn left(&self, job: &JobRecord) {
         if let Some(session) = job.session {
-            self.0.inner.flights.leave(session);
+            self.inner.flights.leave(session);
         }
     }
 }
@@ -172,19 +168,12 @@ struct Drawn {
 /// The model's where it can be used, the embedded one otherwise.
 fn write(
     request: &NotesRequest<'_>,
-    edited: Option<&EditedNotes>,
+    edited: Option<&(ModelWriter, Seq)>,
 ) -> std::result::Result<Drawn, WriterError> {
-    if let Some(edited) = edited {
-        let writer = ModelWriter {
-            before: &edited.before,
-            edited: &edited.text,
-            last: &edited.last,
-            budget: &edited.budget,
-        };
+    if let Some((writer, through)) = edited {
         match writer.write(request) {
             Ok(draft) => {
-                let strategy = writer.strategy();
-                return Ok(Drawn { draft, through: edited.through, strategy });
+                return Ok(Drawn { draft, through: *through, strategy: writer.strategy() });
             }
             Err(error) => tracing::warn!(%error, "the notes are embedded"),
         }

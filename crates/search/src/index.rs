@@ -1,13 +1,10 @@
 //! The index of history: made when nobody waits, or by the first search that needs it. An append only
 //! marks what the index lacks, for the terms of a message cost several times what its commit does.
 
-use std::collections::HashSet;
-use std::sync::{MutexGuard, PoisonError};
-
 use bethink_api as api;
 use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, blocking,
-    job_payload, parse_stored,
+    job_payload, locked, parse_stored,
 };
 use bethink_store::{IndexBatch, JobRecord, Progress, SeqRange, StoredMessage, Terms};
 use bethink_transcript::{JobId, Message, Seq, SessionId};
@@ -29,10 +26,6 @@ const UNINDEXED: u64 = 64;
 const MOST_LAGGING: usize = 10_000;
 
 impl SearchService {
-    fn queue(&self) -> MutexGuard<'_, HashSet<SessionId>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Leaves the index of these sessions to be made later. The caller wakes the worker.
     pub async fn index_later(&self, sessions: &[SessionId]) -> Result<JobId> {
         let payload = json!({ "sessions": sessions });
@@ -42,14 +35,14 @@ impl SearchService {
     /// Leaves the index of a session to be made when it is quiet, unless that is asked for already. The
     /// caller does not wait, and loses nothing if it fails: a search finishes what is missing.
     pub fn index_soon(&self, session: SessionId) {
-        if !self.queue().insert(session) {
+        if !locked(&self.queue).insert(session) {
             return;
         }
         let search = self.clone();
         self.cx.spawn(async move {
             if let Err(refusal) = search.index_later(&[session]).await {
                 tracing::debug!(%session, reason = %refusal.detail, "the index is left to a search");
-                search.queue().remove(&session);
+                locked(&search.queue).remove(&session);
             }
             search.cx.jobs().wake();
         });
@@ -68,7 +61,7 @@ impl SearchService {
             serde_json::from_value(sessions).map_err(ServiceError::internal)?;
         let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };
         for session in sessions {
-            self.queue().remove(&session);
+            locked(&self.queue).remove(&session);
             loop {
                 runner.run_foreground_jobs().await;
                 match self.index_stretch(session).await {
@@ -129,10 +122,7 @@ impl SearchService {
 }
 
 /// Makes the index while nobody waits.
-#[derive(Debug)]
-pub struct IndexJob(pub SearchService);
-
-impl JobHandler for IndexJob {
+impl JobHandler for SearchService {
     fn kind(&self) -> &'static str {
         INDEX
     }
@@ -142,7 +132,7 @@ impl JobHandler for IndexJob {
     }
 
     fn run<'a>(&'a self, job: &'a JobRecord, runner: &'a JobRunner) -> JobOutput<'a> {
-        Box::pin(self.0.run_index(job, runner))
+        Box::pin(self.run_index(job, runner))
     }
 }
 
@@ -220,7 +210,7 @@ mod tests {
         async fn open(directory: &Path) -> Self {
             let cx = testing::context(directory).await;
             let search = SearchService::new(cx.clone());
-            let runner = JobRunner::new(cx.clone(), vec![Arc::new(IndexJob(search.clone()))]);
+            let runner = JobRunner::new(cx.clone(), vec![Arc::new(search.clone())]);
             runner.release().await.unwrap();
             cx.spawn(runner.clone().work());
             Self { cx, search, runner }

@@ -246,16 +246,13 @@ impl TransferService {
 }
 
 /// Imports files.
-#[derive(Debug)]
-pub struct ImportJob(pub TransferService);
-
-impl JobHandler for ImportJob {
+impl JobHandler for TransferService {
     fn kind(&self) -> &'static str {
         IMPORT
     }
 
     fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
-        Box::pin(self.0.run_import(job))
+        Box::pin(self.run_import(job))
     }
 }
 

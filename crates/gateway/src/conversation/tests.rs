@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bethink_config::Settings;
 use bethink_context::ProjectTexts;
 use bethink_models::ModelService;
-use bethink_search::{IndexJob, SearchService};
+use bethink_search::SearchService;
 use bethink_service::{ErrorKind, JobHandler, JobRunner};
 use bethink_service_testing::context_with;
 use bethink_sessions::{
@@ -61,7 +61,7 @@ pub(super) async fn boot(settings: Settings) -> Daemon {
     let sessions = SessionService::new(cx.clone(), models, search.clone());
     sessions.connect(vec![Arc::new(ProjectFile)], Vec::new());
     let handlers: Vec<Arc<dyn JobHandler>> = vec![
-        Arc::new(IndexJob(search.clone())),
+        Arc::new(search.clone()),
         Arc::new(CollapseJob(sessions.clone())),
         Arc::new(ForkCheckJob(sessions.clone())),
     ];

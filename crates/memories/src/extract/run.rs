@@ -1,7 +1,7 @@
 //! One extraction: at the end of a turn, or because a person asks.
 
 use bethink_api as api;
-use bethink_extractor::embedded::{DropReason, Extraction, No};
+use bethink_extractor::embedded::{self, DropReason, Extraction, No};
 use bethink_memdir::Scope;
 use bethink_service::{
     ErrorKind, Event, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, job_payload,
@@ -10,22 +10,12 @@ use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord, Stor
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
 
-use super::embedded;
+use super::embedded::writes;
 use super::gate::EXTRACT;
 use super::heard::{Heard, Since};
 use super::plan::{learnt, planned};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
-
-/// What is to be written, and what was found beside it.
-#[derive(Default)]
-struct ExtractionResult {
-    strategy: &'static str,
-    writes: Vec<PlannedWrite>,
-    proposals: Vec<PlannedWrite>,
-    dropped: Vec<api::DroppedStatement>,
-    forget: Vec<String>,
-}
 
 impl MemoryService {
     async fn run_extract(&self, job: &JobRecord) -> Result<Value> {
@@ -75,7 +65,7 @@ impl MemoryService {
             };
             let heard = self.heard(&session, Since::Mark, &dir).await?;
             let found = self.learn_by_rules(project, id, heard.said).await?;
-            let new = embedded::writes(&found).into_iter().filter(|write| write.over.is_none());
+            let new = writes(&found).into_iter().filter(|write| write.over.is_none());
             taught.extend(new.map(|write| (write.name, write.text)));
         }
         Ok(taught)
@@ -100,15 +90,8 @@ impl MemoryService {
         if heard.through == Seq::ZERO {
             return Ok(out);
         }
-        let found = self.learn(&session, &project, &heard).await?;
-        let plan = ExtractionPlan {
-            strategy: found.strategy.to_owned(),
-            through: heard.through,
-            writes: found.writes,
-            proposals: found.proposals,
-        };
-        (out.strategy, out.dropped, out.forget) =
-            (plan.strategy.clone(), found.dropped, found.forget);
+        let plan = self.learn(&session, &project, &heard, &mut out).await?;
+        out.strategy.clone_from(&plan.strategy);
         if dry_run {
             out.memories = would_be(&plan);
             return Ok(out);
@@ -121,35 +104,31 @@ impl MemoryService {
         Ok(out)
     }
 
-    /// By the model where it is asked and answers, by rules otherwise.
+    /// By the model where it is asked and answers, by rules otherwise; what was found beside it is put into `out`.
     async fn learn(
         &self,
         session: &SessionRecord,
         project: &MemoryProject,
         heard: &Heard,
-    ) -> Result<ExtractionResult> {
-        let strategy = bethink_extractor::embedded::STRATEGY;
+        out: &mut api::Extracted,
+    ) -> Result<ExtractionPlan> {
+        let mut plan = ExtractionPlan {
+            strategy: embedded::STRATEGY.to_owned(),
+            through: heard.through,
+            writes: Vec::new(),
+            proposals: Vec::new(),
+        };
         if heard.said.is_empty() {
-            return Ok(ExtractionResult { strategy, ..ExtractionResult::default() });
+            return Ok(plan);
         }
         if let Some(learnt) = Box::pin(self.learn_by_model(session, project, heard)).await? {
-            let (writes, proposals) = (learnt.writes, learnt.proposals);
-            let strategy = bethink_extractor::model::STRATEGY;
-            return Ok(ExtractionResult {
-                strategy,
-                writes,
-                proposals,
-                ..ExtractionResult::default()
-            });
+            return Ok(learnt);
         }
         let found = self.learn_by_rules(project, session.id, heard.said.clone()).await?;
-        Ok(ExtractionResult {
-            writes: embedded::writes(&found),
-            dropped: dropped(&found),
-            forget: found.forget.into_iter().map(|(_, words)| words).collect(),
-            strategy,
-            proposals: Vec::new(),
-        })
+        plan.writes = writes(&found);
+        out.dropped = dropped(&found);
+        out.forget = found.forget.into_iter().map(|(_, words)| words).collect();
+        Ok(plan)
     }
 
     /// Keeps the plan, carries it out, and moves the mark.
@@ -171,11 +150,8 @@ impl MemoryService {
         if by_rules {
             // Read again, once: it may stand there now, or want another name.
             let again = self.learn_by_rules(project, id, heard.said.clone()).await?;
-            let plan = ExtractionPlan {
-                writes: embedded::writes(&again),
-                proposals: Vec::new(),
-                ..plan.clone()
-            };
+            let plan =
+                ExtractionPlan { writes: writes(&again), proposals: Vec::new(), ..plan.clone() };
             let more = self.carry_out(project, id, &plan).await?;
             carried.done.extend(more.done);
             carried.lost = more.lost;

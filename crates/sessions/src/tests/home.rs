@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bethink_config::Settings;
 use bethink_model::Model;
 use bethink_models::ModelService;
-use bethink_search::{IndexJob, SearchService};
+use bethink_search::SearchService;
 use bethink_service::{JobHandler, JobRunner, ServiceContext};
 use bethink_service_testing as testing;
 use bethink_transcript::SessionId;
@@ -35,7 +35,7 @@ impl SessionsHome {
         let handlers: Vec<Arc<dyn JobHandler>> = vec![
             Arc::new(ForkCheckJob(sessions.clone())),
             Arc::new(CollapseJob(sessions.clone())),
-            Arc::new(IndexJob(search)),
+            Arc::new(search),
         ];
         let runner = JobRunner::new(cx.clone(), handlers);
         runner.release().await.unwrap();
