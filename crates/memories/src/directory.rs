@@ -48,6 +48,13 @@ pub struct DirectorySnapshot {
     pub revision: u64,
 }
 
+impl DirectorySnapshot {
+    /// The whole index: what of it is shown, and what is told of the rest, is the prompt's matter.
+    pub fn index_text(&self) -> String {
+        self.index.as_ref().map_or_else(String::new, |file| file.text.clone())
+    }
+}
+
 /// A directory with its root, picture and watcher.
 #[derive(Debug)]
 pub struct MemoryDirectory {

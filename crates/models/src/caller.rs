@@ -59,13 +59,9 @@ impl Model for Caller<'_> {
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
         Box::pin(async move {
             if self.pass.is_void() {
-                return Err(ModelError::new(
-                    ErrorClass::Forbidden,
-                    "the model is being left alone",
-                ));
+                return Err(forbidden("the model is being left alone"));
             }
-            let allowed = self.models.within_budget();
-            allowed.map_err(|reason| ModelError::new(ErrorClass::Forbidden, reason))?;
+            self.models.within_budget().map_err(forbidden)?;
             let asked = ModelStep::Asked { tokens: request_tokens(request) };
             self.models.tell_model(self.errand, asked);
             let mut entry = LedgerEntry::begin(self, request);
@@ -182,6 +178,11 @@ impl ModelService {
         tracing::info!(%session, step = told, "model");
         self.cx.hub().publish(session, Seq::ZERO, &event);
     }
+}
+
+/// No call is made at all.
+pub(crate) fn forbidden(reason: impl Into<String>) -> ModelError {
+    ModelError::new(ErrorClass::Forbidden, reason)
 }
 
 pub(crate) fn gave_up(error: &ModelError) -> ModelStep {

@@ -6,9 +6,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bethink_config::Home;
-use bethink_service::{ErrorKind, Result, ServiceError, blocking};
+use bethink_service::{ErrorKind, Result, ServiceError, blocking, if_found};
 use bethink_session_memory::{Template, WrittenNotes};
-use bethink_store::{NotesRecord, StoreError};
+use bethink_store::NotesRecord;
 use bethink_transcript::SessionId;
 
 use crate::service::NotesService;
@@ -50,12 +50,8 @@ impl NotesService {
 
     /// Row and file. What a killed daemon left unwritten is written first.
     pub(crate) async fn standing(&self, id: SessionId) -> Result<NotesFile> {
-        let row = match self.cx.store().notes(id).await {
-            Ok(row) => row,
-            // The session may be gone by now.
-            Err(StoreError::NotFound { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
+        // The session may be gone by now.
+        let row = if_found(self.cx.store().notes(id).await)?.flatten();
         let mut standing = NotesFile { row, text: self.read_notes_file(id).await? };
         if let Some(row) = standing.row.as_ref().filter(|row| is_unwritten(row, &standing)) {
             let text = row.text.clone();

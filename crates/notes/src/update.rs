@@ -2,7 +2,7 @@
 
 use bethink_service::{
     ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, at_low_priority,
-    job_payload,
+    job_payload, job_session,
 };
 use bethink_session_memory::{
     EmbeddedWriter, ModelWriter, NotesBudget, NotesDraft, NotesRequest, NotesWriter, Template,
@@ -24,9 +24,8 @@ const MERGES: usize = 4;
 
 impl NotesService {
     async fn run_notes(&self, job: &JobRecord) -> Result<Value> {
-        let payload = job_payload(job)?;
-        let id = payload["session"].as_str().and_then(|id| id.parse().ok()).map(SessionId);
-        let id = id.ok_or_else(|| ServiceError::internal("notes without a session"))?;
+        let payload: Value = job_payload(job)?;
+        let id = job_session(job)?;
         self.inner.flights.begin(id, self.cx.now());
         let asked = payload["through"].as_u64().zip(payload["tokens"].as_u64());
         let updated = self.update(id, asked.map(|(through, tokens)| (Seq(through), tokens))).await;

@@ -3,17 +3,23 @@
 
 use bethink_api as api;
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, blocking,
-    job_payload, locked, parse_stored,
+    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, blocking, job_payload, locked,
+    parse_stored,
 };
 use bethink_store::{IndexBatch, JobRecord, Progress, SeqRange, StoredMessage, Terms};
 use bethink_transcript::{JobId, Message, Seq, SessionId};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::SearchService;
 
 /// The kind of job that indexes.
 const INDEX: &str = "index";
+
+#[derive(Deserialize)]
+struct IndexPayload {
+    sessions: Vec<SessionId>,
+}
 
 /// Messages indexed in one transaction: about 20 ms of the writer, so that nobody waits long behind
 /// it.
@@ -56,9 +62,7 @@ impl SearchService {
     }
 
     async fn run_index(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
-        let sessions = job_payload(job)?["sessions"].take();
-        let sessions: Vec<SessionId> =
-            serde_json::from_value(sessions).map_err(ServiceError::internal)?;
+        let IndexPayload { sessions } = job_payload(job)?;
         let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };
         for session in sessions {
             locked(&self.queue).remove(&session);

@@ -109,6 +109,14 @@ pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
     }
 }
 
+/// What a store answered; `None` where it is not there, or not any more.
+pub fn if_found<T>(answer: bethink_store::Result<T>) -> Result<Option<T>> {
+    match answer {
+        Err(bethink_store::StoreError::NotFound { .. }) => Ok(None),
+        answer => Ok(Some(answer?)),
+    }
+}
+
 impl From<bethink_store::StoreError> for ServiceError {
     fn from(error: bethink_store::StoreError) -> Self {
         use bethink_store::StoreError as E;

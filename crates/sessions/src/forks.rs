@@ -2,10 +2,11 @@
 
 use bethink_api as api;
 use bethink_service::{
-    JobHandler, JobOutput, JobRunner, READ_BATCH, Result, ServiceError, job_payload, new_job_id,
+    JobHandler, JobOutput, JobRunner, READ_BATCH, Result, ServiceError, if_found, job_session,
+    new_job_id,
 };
 use bethink_store::{
-    Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord, StoreError,
+    Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord,
 };
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
@@ -66,14 +67,13 @@ impl SessionService {
 
     /// Sees to it that a fork is whole or gone. Messages are copied last, so they tell which.
     async fn run_fork_check(&self, job: &JobRecord) -> Result<Value> {
-        let session = session_of(job)?;
+        let session = job_session(job)?;
         // Forks that are being made now are waited for.
         drop(self.inner.forks.write().await);
-        let whole = match self.cx.store().session(session).await {
-            Ok(found) => found.forked_at.is_none_or(|at| found.last_seq >= at),
-            Err(StoreError::NotFound { .. }) => return Ok(json!({ "whole": false })),
-            Err(error) => return Err(error.into()),
+        let Some(found) = if_found(self.cx.store().session(session).await)? else {
+            return Ok(json!({ "whole": false }));
         };
+        let whole = found.forked_at.is_none_or(|at| found.last_seq >= at);
         if !whole {
             self.remove_companions(session).await?;
             self.cx.store().delete_session(session).await?;
@@ -150,12 +150,6 @@ impl SessionService {
         }
         Ok(())
     }
-}
-
-/// The session that a job is about.
-pub(crate) fn session_of(job: &JobRecord) -> Result<SessionId> {
-    let id = job_payload(job)?["session"].as_str().and_then(|id| id.parse().ok());
-    id.map(SessionId).ok_or_else(|| ServiceError::internal("a job without a session"))
 }
 
 /// Removes half a fork that a killed daemon left.

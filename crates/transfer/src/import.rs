@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use bethink_api as api;
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRunner, Result, ServiceError, blocking, job_payload,
-    new_job_id,
+    ErrorKind, JobHandler, JobOutput, JobRunner, Result, ServiceError, blocking, if_found,
+    job_payload, new_job_id,
 };
 use bethink_store::{
     ImportBatch, JobRecord, NewSession, PageRequest, Progress, SessionChange, SessionFilter,
@@ -104,8 +104,7 @@ impl TransferService {
     }
 
     async fn run_import(&self, job: &JobRecord) -> Result<Value> {
-        let payload: ImportPayload =
-            serde_json::from_value(job_payload(job)?).map_err(ServiceError::internal)?;
+        let payload: ImportPayload = job_payload(job)?;
         let (path, spooled) = (payload.path.clone(), payload.spooled);
         let result = self.import_file(job, payload).await;
         if spooled && !matches!(&result, Err(r) if r.kind == ErrorKind::StorageFull) {
@@ -231,10 +230,7 @@ impl TransferService {
         for child in self.children(session).await? {
             self.cx.store().delete_session(SessionId(child)).await?;
         }
-        match self.cx.store().delete_session(session).await {
-            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        if_found(self.cx.store().delete_session(session).await).map(drop)
     }
 
     async fn children(&self, session: SessionId) -> Result<Vec<Uuid>> {

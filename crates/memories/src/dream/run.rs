@@ -7,17 +7,17 @@ use bethink_dream::{DreamPlan, TaughtTopic, diff};
 use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::MemoryRoot;
 use bethink_service::{
-    JobHandler, JobOutput, JobRunner, Result, ServiceError, at_low_priority, blocking, locked,
-    new_job_id,
+    JobHandler, JobOutput, JobRunner, Result, ServiceError, at_low_priority, blocking, job_payload,
+    locked, new_job_id,
 };
 use bethink_store::JobRecord;
 use bethink_transcript::{SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::apply::Dreamer;
 use super::gate::{DREAM, DreamState};
 use super::model::STRATEGY;
+use crate::memory_write::Author;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -55,8 +55,7 @@ impl MemoryService {
     }
 
     async fn run_dream(&self, job: &JobRecord) -> Result<Value> {
-        let wish: DreamRequest =
-            serde_json::from_str(&job.payload).map_err(ServiceError::internal)?;
+        let wish: DreamRequest = job_payload(job)?;
         let project = self.project(&wish.project_dir).await?;
         let done = self.dream_of(&project, &wish, &job.id.to_string()).await;
         let outcome = if done.is_ok() { "done" } else { "failed" };
@@ -102,7 +101,8 @@ impl MemoryService {
             tell(&plan, &mut result);
             return Ok(result);
         }
-        let dreamer = Dreamer { id: format!("dream {id}"), session: wish.session };
+        let note = format!("dream {id}");
+        let dreamer = Author { by: "dream", session: wish.session, note };
         let work = async {
             if wish.undo {
                 return self.undo_dream(project, &mut result).await;
@@ -159,13 +159,13 @@ impl MemoryService {
         project: &MemoryProject,
         root: &Arc<MemoryRoot>,
         plan: &DreamPlan,
-        dreamer: &Dreamer,
+        dreamer: &Author,
         result: &mut api::DreamResult,
     ) -> Result<()> {
         let mut state = self.dream_state(&project.key).await?;
         if !plan.is_empty() {
             // Before the first file, so that what a killed dream did can be undone, too.
-            state.id = Some(dreamer.id.clone());
+            state.id = Some(dreamer.note.clone());
             self.keep_dream_state(&project.key, &state).await?;
             let applied = self.apply_dream(project, root, plan, dreamer).await?;
             (result.applied, result.left_alone) = (applied.files, applied.left);

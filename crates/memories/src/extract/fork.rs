@@ -95,13 +95,8 @@ impl MemoryService {
             let of_scope = known.iter().filter(move |known| known.scope == scope);
             of_scope.map(|KnownTopic { name, text, .. }| (name.clone(), text.clone())).collect()
         };
-        let mut indexes = Vec::new();
-        for scope in Scope::ALL {
-            let shown = self.snapshot(project.directory(scope)).await?;
-            indexes.push(shown.index.as_ref().map_or_else(String::new, |index| index.text.clone()));
-        }
-        let team = indexes.pop().unwrap_or_default();
-        let index = indexes.pop().unwrap_or_default();
+        let index = self.snapshot(project.directory(Scope::Private)).await?.index_text();
+        let team = self.snapshot(project.directory(Scope::Team)).await?.index_text();
         let copy = MemoryCopy::new(topics(Scope::Private), index, refused);
         let dir = project.directory(Scope::Private).dir.display().to_string();
         // A directory that is there says that a team is.

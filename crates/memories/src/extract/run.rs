@@ -4,9 +4,9 @@ use bethink_api as api;
 use bethink_extractor::embedded::{self, DropReason, Extraction, No};
 use bethink_memdir::Scope;
 use bethink_service::{
-    ErrorKind, Event, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, job_payload,
+    ErrorKind, Event, JobHandler, JobOutput, JobRunner, JobStart, Result, if_found, job_session,
 };
-use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord, StoreError};
+use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
 
@@ -19,9 +19,7 @@ use crate::service::MemoryService;
 
 impl MemoryService {
     async fn run_extract(&self, job: &JobRecord) -> Result<Value> {
-        let payload = job_payload(job)?;
-        let id = payload["session"].as_str().and_then(|id| id.parse().ok()).map(SessionId);
-        let id = id.ok_or_else(|| ServiceError::internal("an extraction without a session"))?;
+        let id = job_session(job)?;
         self.extraction_begun(id);
         match self.extract(id, Since::Mark, false).await {
             Ok(done) => Ok(json!({ "strategy": done.strategy, "memories": done.memories.len() })),
@@ -57,12 +55,8 @@ impl MemoryService {
         }
         let dir = project.directory(Scope::Private).dir.display().to_string();
         for id in sessions {
-            let session = match self.cx.store().session(id).await {
-                Ok(session) => session,
-                // Deleted since.
-                Err(StoreError::NotFound { .. }) => continue,
-                Err(error) => return Err(error.into()),
-            };
+            // Deleted since.
+            let Some(session) = if_found(self.cx.store().session(id).await)? else { continue };
             let heard = self.heard(&session, Since::Mark, &dir).await?;
             let found = self.learn_by_rules(project, id, heard.said).await?;
             let new = writes(&found).into_iter().filter(|write| write.over.is_none());
