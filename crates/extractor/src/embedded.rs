@@ -100,6 +100,9 @@ pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     desk.out
 }
 
+/// The name of a topic to write, what stands there now, and the text.
+type WrittenText = (Name, Option<Hash>, String);
+
 struct Extractor<'a> {
     lookup: &'a ExtractionInput<'a>,
     out: Extraction,
@@ -126,11 +129,13 @@ impl<'a> Extractor<'a> {
             strategy: STRATEGY.to_owned(),
             time: self.lookup.time.to_owned(),
         };
-        let written = self.continued(taught, &meaning, &source);
-        let written = written.unwrap_or_else(|| self.fresh(taught, &source));
-        self.names.insert(written.name.folded());
+        let continued = self.continued(taught, &meaning, &source);
+        let (name, over, text) = continued.unwrap_or_else(|| self.fresh(taught, &source));
+        self.names.insert(name.folded());
         self.new.push(meaning);
-        self.out.writes.push(written);
+        let TaughtSentence { seq, rule, .. } = *taught;
+        let sentence = taught.sentence.to_owned();
+        self.out.writes.push(WrittenTopic { name, over, text, sentence, seq, rule });
     }
 
     fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
@@ -155,7 +160,7 @@ impl<'a> Extractor<'a> {
         taught: &TaughtSentence<'_>,
         meaning: &Meaning,
         source: &Source,
-    ) -> Option<WrittenTopic> {
+    ) -> Option<WrittenText> {
         let is_ours = |known: &&KnownTopic| {
             let head = header::read(&known.text).header;
             let written = self.out.writes.iter().any(|written| written.name == known.name);
@@ -169,35 +174,15 @@ impl<'a> Extractor<'a> {
         };
         let known = self.lookup.known.iter().find(is_ours)?;
         let text = draft::continued(&known.text, taught, source).ok()?;
-        Some(written(taught, known.name.clone(), Some(known.hash), text))
+        Some((known.name.clone(), Some(known.hash), text))
     }
 
-    fn fresh(&self, taught: &TaughtSentence<'_>, source: &Source) -> WrittenTopic {
+    fn fresh(&self, taught: &TaughtSentence<'_>, source: &Source) -> WrittenText {
         let base = draft::name(taught.sentence);
-        let free = |name: &Name| !self.names.contains(&name.folded());
-        let mut name = base.clone();
-        let mut number = 2;
-        while !free(&name) {
-            name = base.numbered(number);
-            number += 1;
-        }
+        let names = std::iter::once(base.clone()).chain((2..).map(|number| base.numbered(number)));
+        let mut free = names.filter(|name| !self.names.contains(&name.folded()));
+        let name = free.next().unwrap_or(base);
         let text = draft::topic(taught, &name, source);
-        written(taught, name, None, text)
-    }
-}
-
-fn written(
-    taught: &TaughtSentence<'_>,
-    name: Name,
-    over: Option<Hash>,
-    text: String,
-) -> WrittenTopic {
-    WrittenTopic {
-        name,
-        over,
-        text,
-        sentence: taught.sentence.to_owned(),
-        seq: taught.seq,
-        rule: taught.rule,
+        (name, None, text)
     }
 }

@@ -90,13 +90,9 @@ impl MemoryService {
         };
         let kept = self.version(directory, &file, version).await?;
         let note = format!("version {version}");
-        let write = MemoryWrite {
-            scope,
-            file,
-            text: text_of(&kept)?,
-            wish: Expected::Anything,
-            author: Author { by: "restore", session: None, note },
-        };
+        let author = Author { by: "restore", session: None, note };
+        let (text, wish) = (text_of(&kept)?, Expected::Anything);
+        let write = MemoryWrite { scope, file, text, wish, author };
         self.write_memory(&project, write).await
     }
 

@@ -46,13 +46,9 @@ impl MemoryService {
             if changed == text {
                 return Ok(());
             }
-            let line = MemoryWrite {
-                scope: write.scope,
-                file: DirectoryFile::Index,
-                text: Some(changed),
-                wish: current.map(|content| content.hash).into(),
-                author: write.author.clone(),
-            };
+            let (file, text) = (DirectoryFile::Index, Some(changed));
+            let wish = current.map(|content| content.hash).into();
+            let line = MemoryWrite { file, text, wish, ..write.clone() };
             if !matches!(self.try_change(directory, &line).await?, Replaced::Conflict(_)) {
                 return Ok(());
             }

@@ -120,13 +120,9 @@ impl MemoryService {
             false => replaces.map_err(ServiceError::internal)?.into(),
         };
         let note = format!("approved what {} proposed ({id})", proposal.by);
-        let write = MemoryWrite {
-            scope: Scope::Team,
-            file: DirectoryFile::Topic(name),
-            text: Some(proposal.text.clone()),
-            wish,
-            author: Author { note, ..Author::person() },
-        };
+        let author = Author { note, ..Author::person() };
+        let (file, text) = (DirectoryFile::Topic(name), Some(proposal.text.clone()));
+        let write = MemoryWrite { scope: Scope::Team, file, text, wish, author };
         let written = self.write_memory(&project, write).await;
         let written = written.map_err(|error| match error.versions {
             Some(_) => error.hint(

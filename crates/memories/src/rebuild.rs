@@ -38,13 +38,9 @@ impl MemoryService {
         let changed = new != old;
         let mut warnings = Vec::new();
         if changed && !request.dry_run {
-            let write = MemoryWrite {
-                scope,
-                file: DirectoryFile::Index,
-                text: Some(new),
-                wish,
-                author: Author { note: "rebuild".to_owned(), ..Author::person() },
-            };
+            let (file, text) = (DirectoryFile::Index, Some(new));
+            let author = Author { note: "rebuild".to_owned(), ..Author::person() };
+            let write = MemoryWrite { scope, file, text, wish, author };
             warnings = self.write_memory(&project, write).await?.warnings;
         }
         Ok(api::MemoryRebuilt {

@@ -316,14 +316,10 @@ impl Filter {
 }
 
 fn time(field: &'static str, text: Option<String>) -> Result<Option<UnixMicros>> {
-    let Some(text) = text else { return Ok(None) };
-    match parse_rfc3339(&text) {
-        Some(time) => Ok(Some(time)),
-        None => Err(ServiceError::invalid(
-            field,
-            "must be an RFC 3339 time such as 2026-01-31T12:00:00Z",
-        )),
-    }
+    let wrong = "must be an RFC 3339 time such as 2026-01-31T12:00:00Z";
+    let read =
+        |text: String| parse_rfc3339(&text).ok_or_else(|| ServiceError::invalid(field, wrong));
+    text.map(read).transpose()
 }
 
 impl TermPlan {

@@ -71,25 +71,19 @@ impl MemoryService {
         applied: &mut AppliedPlan,
     ) -> Result<()> {
         let path = file.path();
-        let write = MemoryWrite {
-            scope: Scope::Private,
-            file,
-            text: change.after.clone(),
-            wish: change.expected().into(),
-            author: dreamer.clone(),
+        let (text, wish, author) =
+            (change.after.clone(), change.expected().into(), dreamer.clone());
+        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+        let Err(error) = self.write_memory(project, write).await else {
+            applied.files.push(path);
+            return Ok(());
         };
-        match self.write_memory(project, write).await {
-            Ok(_) => applied.files.push(path),
-            Err(error)
-                if matches!(
-                    error.kind,
-                    ErrorKind::Conflict | ErrorKind::ReadOnly | ErrorKind::Invalid
-                ) =>
-            {
+        match error.kind {
+            ErrorKind::Conflict | ErrorKind::ReadOnly | ErrorKind::Invalid => {
                 applied.left.push(api::DreamLeft { file: path, why: error.detail });
+                Ok(())
             }
-            Err(error) => return Err(error),
+            _ => Err(error),
         }
-        Ok(())
     }
 }
