@@ -66,8 +66,7 @@ impl MemoryService {
         match text_of(&kept)? {
             Some(text) => Ok(MemoryFile { text, etag: kept.hash }),
             None => {
-                let detail = format!("version {version} is the removal of {file}");
-                Err(ServiceError::not_found(detail))
+                Err(ServiceError::not_found(format!("version {version} is the removal of {file}")))
             }
         }
     }
@@ -122,16 +121,14 @@ impl MemoryService {
         let found = self.cx.store().memory_versions(filter).await?;
         let before = found.iter().find(|v| v.hash != current && v.bytes.is_some());
         before.map(|v| v.number).ok_or_else(|| {
-            let detail = format!("no version of {file} differs from what it holds now");
-            ServiceError::not_found(detail)
+            ServiceError::not_found(format!("no version of {file} differs from what it holds now"))
         })
     }
 }
 
 fn text_of(kept: &NewMemoryVersion) -> Result<Option<String>> {
     let Some(content) = &kept.content else { return Ok(None) };
-    String::from_utf8(content.to_vec()).map(Some).map_err(|_| {
-        let detail = "the version is not UTF-8; it is kept as it was";
-        ServiceError::conflict(detail)
-    })
+    String::from_utf8(content.to_vec())
+        .map(Some)
+        .map_err(|_| ServiceError::conflict("the version is not UTF-8; it is kept as it was"))
 }

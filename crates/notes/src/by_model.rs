@@ -53,10 +53,9 @@ impl NotesService {
             && was_by_model
             && self.models.model_rests(session.id, Purpose::Notes).is_none()
         {
-            return Err(ServiceError::conflict(
-                "the model did not change the notes; they stay as they were",
-            )
-            .hint("it is asked again when the session has gone on"));
+            let detail = "the model did not change the notes; they stay as they were";
+            return Err(ServiceError::conflict(detail)
+                .hint("it is asked again when the session has gone on"));
         }
         Ok(edited.map(|edited| (ModelWriter { before, edited, last, budget }, through)))
     }
@@ -91,7 +90,7 @@ impl NotesService {
         };
         let changed = notes.edits > 0;
         self.models.judged(session.id, Purpose::Notes, changed);
-        Ok(changed.then(|| notes.text))
+        Ok(changed.then_some(notes.text))
     }
 
     fn edit_by_blocks(&self, errand: Errand<'_>, mut notes: NotesEdit, answer: &str) -> NotesEdit {

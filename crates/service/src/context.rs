@@ -109,11 +109,11 @@ impl ServiceContext {
         match self.store().receipt(key.key.clone()).await? {
             None => Ok(None),
             Some(kept) if kept.fingerprint == key.fingerprint => Ok(Some(kept.answer)),
-            Some(_) => Err(ServiceError::new(
-                ErrorKind::KeyReused,
-                "this Idempotency-Key came with another request",
-            )
-            .hint("use a new key for a new request")),
+            Some(_) => {
+                let detail = "this Idempotency-Key came with another request";
+                Err(ServiceError::new(ErrorKind::KeyReused, detail)
+                    .hint("use a new key for a new request"))
+            }
         }
     }
 

@@ -142,10 +142,8 @@ impl SessionService {
             return Err(ServiceError::invalid("model.name", format!("1 to {MAX_TITLE} bytes")));
         }
         if model.max_output_tokens == Some(0) {
-            return Err(ServiceError::invalid(
-                "model.max_output_tokens",
-                "at least 1 token of output",
-            ));
+            let detail = "at least 1 token of output";
+            return Err(ServiceError::invalid("model.max_output_tokens", detail));
         }
         self.thresholds(&model)?;
         Ok(model)
@@ -200,10 +198,8 @@ pub(crate) fn session_out(session: &SessionRecord) -> api::Session {
 
 fn check_path(path: &str) -> Result<()> {
     if !path.starts_with('/') || path.len() > MAX_PATH || path.contains('\0') {
-        return Err(ServiceError::invalid(
-            "project_dir",
-            format!("an absolute path of at most {MAX_PATH} bytes"),
-        ));
+        let detail = format!("an absolute path of at most {MAX_PATH} bytes");
+        return Err(ServiceError::invalid("project_dir", detail));
     }
     Ok(())
 }
@@ -220,10 +216,8 @@ pub(crate) fn check_labels(title: Option<&str>, tags: &[String]) -> Result<()> {
     }
     for (i, tag) in tags.iter().enumerate() {
         if tag.trim().is_empty() || tag.len() > MAX_TITLE {
-            return Err(ServiceError::invalid(
-                format!("tags[{i}]"),
-                format!("1 to {MAX_TITLE} bytes"),
-            ));
+            let detail = format!("1 to {MAX_TITLE} bytes");
+            return Err(ServiceError::invalid(format!("tags[{i}]"), detail));
         }
     }
     Ok(())

@@ -119,12 +119,9 @@ fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
         Some("session_memory") => Some(SummaryLevel::SessionMemory),
         Some("full") => Some(SummaryLevel::Full),
         Some(other) => {
-            return Err(ServiceError::invalid(
-                "level",
-                format!(
-                    "{other:?} is not a level: use \"session_memory\", \"full\" or \"embedded\""
-                ),
-            ));
+            let known = "use \"session_memory\", \"full\" or \"embedded\"";
+            let detail = format!("{other:?} is not a level: {known}");
+            return Err(ServiceError::invalid("level", detail));
         }
     };
     const LEAST: u64 = 200;

@@ -75,10 +75,8 @@ impl TransferService {
     pub async fn import_body(&self, body: Bytes) -> Result<api::Job> {
         self.check_size(body.len() as u64, "body")?;
         if body.is_empty() {
-            return Err(ServiceError::invalid(
-                "body",
-                "empty: the lines of a session file, or {\"path\": …}",
-            ));
+            let detail = "empty: the lines of a session file, or {\"path\": …}";
+            return Err(ServiceError::invalid("body", detail));
         }
         let id = new_job_id();
         let path = self.cx.settings().home.join("spool").join(format!("{id}.jsonl"));

@@ -68,8 +68,7 @@ impl MemoryService {
             match kept.await {
                 Ok(true) => {}
                 Ok(false) => {
-                    let detail = "another daemon took the memory directory over";
-                    return ServiceError::conflict(detail);
+                    return ServiceError::conflict("another daemon took the memory directory over");
                 }
                 Err(error) => return error,
             }
