@@ -122,6 +122,13 @@ pub struct Attachment {
     pub tokens: u32,
 }
 
+impl Attachment {
+    pub fn new(after: Seq, what: &str, name: String, text: String) -> Self {
+        let tokens = text_tokens(&text);
+        Self { after, what: what.to_owned(), name, text, tokens }
+    }
+}
+
 /// A compaction as the view needs it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boundary {

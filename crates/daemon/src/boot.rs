@@ -10,7 +10,7 @@ use bethink_model::Model;
 use bethink_models::ModelService;
 use bethink_notes::NotesService;
 use bethink_search::SearchService;
-use bethink_service::{Clock, ServiceContext, ServiceError, ServiceParts, SystemClock};
+use bethink_service::{Clock, ServiceContext, ServiceError, SystemClock};
 use bethink_sessions::SessionService;
 use bethink_store::StoreError;
 use bethink_store_sqlite::{OpenError, OpenReport, Options, SqliteStore};
@@ -56,12 +56,8 @@ impl Daemon {
                 .await
                 .map_err(|source| BootError::Store { home, source })?;
         tell(&opened);
-        let parts = ServiceParts { settings, clock, store: Arc::new(store.clone()) };
-        let cx = ServiceContext::new(parts);
-        let models = match model {
-            Some(model) => ModelService::open_with_model(cx.clone(), Some(model)).await?,
-            None => ModelService::open(cx.clone()).await?,
-        };
+        let cx = ServiceContext::new(settings, clock, Arc::new(store.clone()));
+        let models = ModelService::open(cx.clone(), model).await?;
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models.clone(), search.clone());
         let memories = MemoryService::new(cx.clone(), models.clone(), sessions.clone());

@@ -6,13 +6,13 @@ use bethink_memories::{
     DreamJob, ExtractJob, IndexContributor, InstructionContributor, MemoryService,
     RecallContributor,
 };
-use bethink_notes::{NotesJob, NotesService};
-use bethink_search::{IndexJob, SearchService};
+use bethink_notes::NotesService;
+use bethink_search::SearchService;
 use bethink_service::{JobHandler, JobRunner, ServiceContext};
 use bethink_sessions::{
     CollapseJob, Contributor, ForkCheckJob, Listener, SessionEvent, SessionService,
 };
-use bethink_transfer::{ImportJob, TransferService};
+use bethink_transfer::TransferService;
 
 /// Each kind of job, by its handler.
 pub(crate) fn runner(
@@ -24,13 +24,13 @@ pub(crate) fn runner(
     transfer: &TransferService,
 ) -> JobRunner {
     let handlers: Vec<Arc<dyn JobHandler>> = vec![
-        Arc::new(ImportJob(transfer.clone())),
+        Arc::new(transfer.clone()),
         Arc::new(ForkCheckJob(sessions.clone())),
-        Arc::new(NotesJob(notes.clone())),
+        Arc::new(notes.clone()),
         Arc::new(CollapseJob(sessions.clone())),
         Arc::new(DreamJob(memories.clone())),
         Arc::new(ExtractJob(memories.clone())),
-        Arc::new(IndexJob(search.clone())),
+        Arc::new(search.clone()),
     ];
     JobRunner::new(cx.clone(), handlers)
 }

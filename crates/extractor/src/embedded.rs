@@ -16,7 +16,7 @@ mod tests;
 use std::collections::HashSet;
 
 use bethink_facts::RecordedStatement;
-use bethink_memdir::{Hash, Name, Source, header};
+use bethink_memdir::{Hash, Name, Scope, Source, header};
 use bethink_transcript::Seq;
 
 use crate::same::Meaning;
@@ -29,13 +29,13 @@ pub use gates::No;
 pub const MAX_WRITES: usize = 16;
 
 /// A topic that is there already.
-#[derive(Clone, Copy, Debug)]
-pub struct KnownTopic<'a> {
-    pub name: &'a Name,
+#[derive(Clone, Debug)]
+pub struct KnownTopic {
+    pub name: Name,
     pub hash: Hash,
-    pub text: &'a str,
-    /// It may be written on; what the team shares may not.
-    pub own: bool,
+    pub text: String,
+    /// What the team shares may not be written on.
+    pub scope: Scope,
 }
 
 /// What is looked at, and what is known beside it.
@@ -43,7 +43,7 @@ pub struct KnownTopic<'a> {
 pub struct ExtractionInput<'a> {
     /// The user's statements since the last extraction.
     pub said: &'a [RecordedStatement],
-    pub known: &'a [KnownTopic<'a>],
+    pub known: &'a [KnownTopic],
     /// What a person removed or refused.
     pub refused: &'a [Meaning],
     pub session: &'a str,
@@ -63,7 +63,6 @@ pub struct WrittenTopic {
     pub seq: Seq,
     /// Names the rule.
     pub rule: &'static str,
-    pub asked: bool,
 }
 
 /// Why a sentence that teaches something was not written.
@@ -101,6 +100,9 @@ pub fn extract(lookup: &ExtractionInput<'_>) -> Extraction {
     desk.out
 }
 
+/// The name of a topic to write, what stands there now, and the text.
+type WrittenText = (Name, Option<Hash>, String);
+
 struct Extractor<'a> {
     lookup: &'a ExtractionInput<'a>,
     out: Extraction,
@@ -127,11 +129,13 @@ impl<'a> Extractor<'a> {
             strategy: STRATEGY.to_owned(),
             time: self.lookup.time.to_owned(),
         };
-        let written = self.continued(taught, &meaning, &source);
-        let written = written.unwrap_or_else(|| self.fresh(taught, &source));
-        self.names.insert(written.name.folded());
+        let continued = self.continued(taught, &meaning, &source);
+        let (name, over, text) = continued.unwrap_or_else(|| self.fresh(taught, &source));
+        self.names.insert(name.folded());
         self.new.push(meaning);
-        self.out.writes.push(written);
+        let TaughtSentence { seq, rule, .. } = *taught;
+        let sentence = taught.sentence.to_owned();
+        self.out.writes.push(WrittenTopic { name, over, text, sentence, seq, rule });
     }
 
     fn dropped(&self, taught: &TaughtSentence<'_>, meaning: &Meaning) -> Option<DropReason> {
@@ -139,8 +143,8 @@ impl<'a> Extractor<'a> {
         if !taught.asked && self.lookup.refused.iter().any(|refused| meaning.same(refused)) {
             return Some(DropReason::Refused);
         }
-        let stands = |known: &KnownTopic<'_>| {
-            let topic = header::read(known.text);
+        let stands = |known: &KnownTopic| {
+            let topic = header::read(&known.text);
             let described = topic.header.description.unwrap_or_default();
             meaning.same(&Meaning::of(&described)) || meaning.within(topic.body)
         };
@@ -156,46 +160,29 @@ impl<'a> Extractor<'a> {
         taught: &TaughtSentence<'_>,
         meaning: &Meaning,
         source: &Source,
-    ) -> Option<WrittenTopic> {
-        let is_ours = |known: &&KnownTopic<'_>| {
-            let head = header::read(known.text).header;
-            let written = self.out.writes.iter().any(|written| written.name == *known.name);
+    ) -> Option<WrittenText> {
+        let is_ours = |known: &&KnownTopic| {
+            let head = header::read(&known.text).header;
+            let written = self.out.writes.iter().any(|written| written.name == known.name);
             let ours = head.source.is_some_and(|source| source.strategy == STRATEGY);
             let about = head.description.is_some_and(|said| meaning.about(&Meaning::of(&said)));
-            known.own && ours && about && !written && head.kind == Some(taught.lesson.kind())
+            known.scope == Scope::Private
+                && ours
+                && about
+                && !written
+                && head.kind == Some(taught.lesson.kind())
         };
         let known = self.lookup.known.iter().find(is_ours)?;
-        let text = draft::continued(known.text, taught, source).ok()?;
-        Some(written(taught, known.name.clone(), Some(known.hash), text))
+        let text = draft::continued(&known.text, taught, source).ok()?;
+        Some((known.name.clone(), Some(known.hash), text))
     }
 
-    fn fresh(&self, taught: &TaughtSentence<'_>, source: &Source) -> WrittenTopic {
+    fn fresh(&self, taught: &TaughtSentence<'_>, source: &Source) -> WrittenText {
         let base = draft::name(taught.sentence);
-        let free = |name: &Name| !self.names.contains(&name.folded());
-        let mut name = base.clone();
-        let mut number = 2;
-        while !free(&name) {
-            name = base.numbered(number);
-            number += 1;
-        }
+        let names = std::iter::once(base.clone()).chain((2..).map(|number| base.numbered(number)));
+        let mut free = names.filter(|name| !self.names.contains(&name.folded()));
+        let name = free.next().unwrap_or(base);
         let text = draft::topic(taught, &name, source);
-        written(taught, name, None, text)
-    }
-}
-
-fn written(
-    taught: &TaughtSentence<'_>,
-    name: Name,
-    over: Option<Hash>,
-    text: String,
-) -> WrittenTopic {
-    WrittenTopic {
-        name,
-        over,
-        text,
-        sentence: taught.sentence.to_owned(),
-        seq: taught.seq,
-        rule: taught.rule,
-        asked: taught.asked,
+        (name, None, text)
     }
 }

@@ -19,20 +19,20 @@ pub enum By {
 }
 
 /// One version of a topic; what stands on disk now is the last.
-#[derive(Clone, Copy, Debug)]
-pub struct Version<'a> {
+#[derive(Clone, Debug)]
+pub struct Version {
     pub by: By,
     /// `None`: the file was removed.
-    pub text: Option<&'a str>,
+    pub text: Option<String>,
 }
 
 /// Statements that extractions wrote and that a person took out, of one topic, oldest version first.
-pub fn unwanted(versions: &[Version<'_>]) -> Vec<Meaning> {
+pub fn unwanted(versions: &[Version]) -> Vec<Meaning> {
     let mut learnt: BTreeMap<String, Meaning> = BTreeMap::new();
     let mut out: BTreeMap<String, Meaning> = BTreeMap::new();
     let mut before: Vec<String> = Vec::new();
     for version in versions {
-        let lines = version.text.map(statements).unwrap_or_default();
+        let lines = version.text.as_deref().map(statements).unwrap_or_default();
         match version.by {
             By::Extraction => {
                 let new = lines.iter().filter(|line| !before.contains(line));
@@ -79,8 +79,10 @@ mod tests {
 
     /// Whether installs with pnpm are unwanted after these versions.
     fn check(versions: &[(By, Option<&str>)], expect: bool) {
-        let versions: Vec<Version<'_>> =
-            versions.iter().map(|(by, text)| Version { by: *by, text: *text }).collect();
+        let versions: Vec<Version> = versions
+            .iter()
+            .map(|(by, text)| Version { by: *by, text: text.map(str::to_owned) })
+            .collect();
         let found = unwanted(&versions);
         let meaning = Meaning::of("from now on, use pnpm for installs");
         assert_eq!(found.iter().any(|unwanted| unwanted.same(&meaning)), expect, "{versions:?}");

@@ -166,9 +166,7 @@ mod tests {
         ] {
             assert_eq!(GatewayFault::of_refusal(&ServiceError::new(kind, "x")), None);
         }
-        let fault =
-            GatewayFault::of_refusal(&ServiceError::new(ErrorKind::NotFound, "no such session"))
-                .unwrap();
+        let fault = GatewayFault::of_refusal(&ServiceError::not_found("no such session")).unwrap();
         assert_eq!(fault.status, StatusCode::NOT_FOUND);
     }
 }

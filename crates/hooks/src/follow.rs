@@ -6,9 +6,7 @@ use std::path::Path;
 use bethink_hook_events::{Delivery, HookEvent};
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_sessions::model_of;
-use bethink_store::{
-    Append, NewMessage, SeqRange, SessionChange, SessionRecord, TranscriptPosition,
-};
+use bethink_store::{SeqRange, SessionChange, SessionRecord, TranscriptPosition};
 use bethink_transcript::{Message, Seq, SessionId};
 
 use crate::ready::{Tails, Who};
@@ -157,17 +155,7 @@ impl HookService {
         while messages.peek().is_some() {
             let some: Vec<Message> = messages.by_ref().take(MOST).collect();
             let ids: Vec<String> = some.iter().map(|message| message.id.to_string()).collect();
-            let new = some.iter().map(|message| NewMessage {
-                id: message.id.clone(),
-                role: message.role,
-                raw: message.raw().clone(),
-                // As its provider wrote it: several lines may be one answer.
-                recorded: true,
-                created_at: message.created_at,
-            });
-            let append =
-                Append { session, messages: new.collect(), receipt: None, at: self.cx.now() };
-            let (_, stored) = self.sessions.record(append, some).await?;
+            let (_, stored) = self.sessions.record(session, some, true).await?;
             let fresh = ids.into_iter().zip(stored).filter(|(_, (_, new))| *new);
             places.extend(fresh.map(|(id, (seq, _))| (id, seq)));
         }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bethink_hook_events::{Delivery, HookClient};
+use bethink_service::locked;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::transcript::Tail;
@@ -40,7 +41,7 @@ impl ReadySessions {
     /// What is known of a client's session; whoever holds it is the only one who takes its events.
     pub(crate) fn tails(&self, who: &Who) -> Arc<AsyncMutex<Tails>> {
         let used = self.uses.fetch_add(1, Ordering::Relaxed);
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = locked(&self.sessions);
         let ready = sessions
             .entry(who.clone())
             .or_insert_with(|| ReadySession { tails: Arc::default(), used });

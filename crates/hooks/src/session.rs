@@ -1,8 +1,8 @@
 //! Which session of ours a client's session is.
 
-use bethink_service::{Result, ServiceError};
+use bethink_service::{Result, if_found};
 use bethink_sessions::sidechain_session;
-use bethink_store::{ClientSession, NewSession, StoreError};
+use bethink_store::{ClientSession, NewSession};
 use bethink_transcript::SessionId;
 use uuid::Uuid;
 
@@ -36,14 +36,10 @@ impl HookService {
         project_dir: &str,
     ) -> Result<SessionId> {
         let child = sidechain_session(parent, agent);
-        match self.cx.store().session(child).await {
-            Ok(_) => Ok(child),
-            Err(StoreError::NotFound { .. }) => {
-                self.make_session(child, Some(parent), project_dir).await?;
-                Ok(child)
-            }
-            Err(error) => Err(error.into()),
+        if if_found(self.cx.store().session(child).await)?.is_none() {
+            self.make_session(child, Some(parent), project_dir).await?;
         }
+        Ok(child)
     }
 
     async fn make_session(
@@ -52,18 +48,8 @@ impl HookService {
         parent: Option<SessionId>,
         project_dir: &str,
     ) -> Result<()> {
-        let new = NewSession {
-            id,
-            project_dir: project_dir.to_owned(),
-            title: None,
-            tags: Vec::new(),
-            parent,
-            forked_at: None,
-            model: serde_json::to_string(&self.sessions.model_or_default(None)?)
-                .map_err(ServiceError::internal)?,
-            created_at: self.cx.now(),
-            content_hash: None,
-        };
+        let new = self.sessions.new_session(id, project_dir.to_owned())?;
+        let new = NewSession { parent, ..new };
         self.cx.store().create_session(new, None).await?;
         Ok(())
     }

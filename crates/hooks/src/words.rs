@@ -45,14 +45,14 @@ impl HookService {
         let (mut dirs, mut texts) =
             ([String::new(), String::new()], [String::new(), String::new()]);
         let mut is_empty = true;
-        for (at, scope) in [Scope::Private, Scope::Team].into_iter().enumerate() {
+        for (at, scope) in Scope::ALL.into_iter().enumerate() {
             let directory = project.directory(scope);
             dirs[at] = directory.dir.display().to_string();
             if has_own && scope == Scope::Private {
                 continue;
             }
             let shown = self.memories.snapshot_soon(directory).await;
-            texts[at] = shown.index.as_ref().map_or_else(String::new, |file| file.text.clone());
+            texts[at] = shown.index_text();
             is_empty &= shown.topics.is_empty() && texts[at].is_empty();
         }
         Ok(if is_empty { None } else { within(&dirs, &texts, room) })

@@ -3,7 +3,7 @@
 
 use bethink_api as api;
 use bethink_daemon::Daemon;
-use bethink_service::{ErrorKind, ServiceError};
+use bethink_service::ServiceError;
 use bethink_transcript::SessionId;
 use http::request::Parts;
 use uuid::Uuid;
@@ -89,7 +89,7 @@ impl Desk {
         let sessions = self.newest_of(dir.clone(), 1).await?;
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
-            ServiceError::new(ErrorKind::NotFound, format!("{dir} has no session yet"))
+            ServiceError::not_found(format!("{dir} has no session yet"))
                 .hint("a session begins with its first message")
         })
     }

@@ -63,11 +63,8 @@ async fn text(desk: &Desk, uri: &str) -> Result<String, ServiceError> {
         }
         None => {
             let shown: String = uri.chars().take(120).collect();
-            Err(ServiceError::new(
-                bethink_service::ErrorKind::NotFound,
-                format!("there is no {shown:?}"),
-            )
-            .hint("resources/list and resources/templates/list tell what there is"))
+            Err(ServiceError::not_found(format!("there is no {shown:?}"))
+                .hint("resources/list and resources/templates/list tell what there is"))
         }
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, Replaced};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError, blocking};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
 use bytes::Bytes;
 
 use crate::directory::MemoryDirectory;
-use crate::memory_write::{Expected, MemoryWrite};
-use crate::refused::{blocking, refused};
+use crate::memory_write::{Author, Expected, MemoryWrite};
+use crate::refused::refused;
 use crate::service::MemoryService;
 
 /// Tries of a write that wants the last word over a file that others change at the same time.
@@ -70,17 +70,8 @@ impl MemoryService {
             Replaced::Removed { .. } => String::new(),
             _ => return Ok(tried),
         };
-        let version = NewMemoryVersion {
-            directory: directory.key.clone(),
-            file: write.file.path(),
-            hash,
-            content: write.text.as_ref().map(|text| Bytes::copy_from_slice(text.as_bytes())),
-            author: write.author.by.to_owned(),
-            session: write.author.session,
-            note: write.author.note.clone(),
-            at: self.cx.now(),
-        };
-        self.cx.store().add_memory_versions(vec![version]).await?;
+        let content = write.text.as_ref().map(|text| Bytes::copy_from_slice(text.as_bytes()));
+        self.keep_version(directory, &write.file, hash, content, write.author.clone()).await?;
         directory.touched(&write.file);
         Ok(tried)
     }
@@ -98,16 +89,23 @@ impl MemoryService {
         if self.cx.store().memory_versions(newest).await?.first().is_some_and(|v| v.hash == hash) {
             return Ok(());
         }
-        let version = NewMemoryVersion {
-            directory: directory.key.clone(),
-            file: file.path(),
-            hash,
-            content: Some(Bytes::copy_from_slice(&content.bytes)),
-            author: "found".to_owned(),
-            session: None,
-            note: note.to_owned(),
-            at: self.cx.now(),
-        };
+        let author = Author { by: "found", session: None, note: note.to_owned() };
+        let content = Some(Bytes::copy_from_slice(&content.bytes));
+        self.keep_version(directory, file, hash, content, author).await
+    }
+
+    async fn keep_version(
+        &self,
+        directory: &MemoryDirectory,
+        file: &DirectoryFile,
+        hash: String,
+        content: Option<Bytes>,
+        Author { by, session, note }: Author,
+    ) -> Result<()> {
+        let (directory, file, author) = (directory.key.clone(), file.path(), by.to_owned());
+        let at = self.cx.now();
+        let version =
+            NewMemoryVersion { directory, file, hash, content, author, session, note, at };
         Ok(self.cx.store().add_memory_versions(vec![version]).await?)
     }
 }
@@ -142,7 +140,7 @@ pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     };
     ServiceError {
         versions: Some(Box::new(both)),
-        ..ServiceError::new(ErrorKind::Conflict, detail)
+        ..ServiceError::conflict(detail)
             .hint("bring both versions together, and write with the new tag")
     }
 }

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use bethink_memdir::{Hash, Header, Name, Scope};
 use bethink_memdir_fs::{DirectoryFile, Dirty, FileContent, FileSeen, Follow, MemoryRoot, Strange};
-use bethink_service::{Clock, Result, locked};
+use bethink_service::{Clock, Result, blocking, locked};
 use bethink_store::MemoryVersionFilter;
 use bethink_transcript::UnixMicros;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
-use crate::refused::{blocking, refused, text_of};
+use crate::refused::{refused, text_of};
 use crate::watch::{Watcher, Woken};
 
 /// Files that can be written at the same time; writers share the disk anyway.
@@ -46,6 +46,13 @@ pub struct DirectorySnapshot {
     /// Why the directory could not be looked at; what is shown is older then.
     pub fault: Option<String>,
     pub revision: u64,
+}
+
+impl DirectorySnapshot {
+    /// The whole index: what of it is shown, and what is told of the rest, is the prompt's matter.
+    pub fn index_text(&self) -> String {
+        self.index.as_ref().map_or_else(String::new, |file| file.text.clone())
+    }
 }
 
 /// A directory with its root, picture and watcher.

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bethink_service::Result;
+use bethink_service::{Result, blocking};
 
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
-use crate::refused::blocking;
 use crate::service::MemoryService;
 
 /// How long a prompt waits for a directory that does not answer, such as one on a mount that is gone.

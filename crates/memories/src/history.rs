@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_memdir_fs::DirectoryFile;
-use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
+use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
 
 use crate::directory::MemoryDirectory;
@@ -66,8 +66,7 @@ impl MemoryService {
         match text_of(&kept)? {
             Some(text) => Ok(MemoryFile { text, etag: kept.hash }),
             None => {
-                let detail = format!("version {version} is the removal of {file}");
-                Err(ServiceError::new(ErrorKind::NotFound, detail))
+                Err(ServiceError::not_found(format!("version {version} is the removal of {file}")))
             }
         }
     }
@@ -90,13 +89,9 @@ impl MemoryService {
         };
         let kept = self.version(directory, &file, version).await?;
         let note = format!("version {version}");
-        let write = MemoryWrite {
-            scope,
-            file,
-            text: text_of(&kept)?,
-            wish: Expected::Anything,
-            author: Author { by: "restore", session: None, note },
-        };
+        let author = Author { by: "restore", session: None, note };
+        let (text, wish) = (text_of(&kept)?, Expected::Anything);
+        let write = MemoryWrite { scope, file, text, wish, author };
         self.write_memory(&project, write).await
     }
 
@@ -111,7 +106,7 @@ impl MemoryService {
             |kept: &NewMemoryVersion| kept.directory == directory.key && kept.file == file.path();
         kept.filter(of_this).ok_or_else(|| {
             let detail = format!("there is no version {version} of {file}");
-            ServiceError::new(ErrorKind::NotFound, detail).hint("its history lists the versions")
+            ServiceError::not_found(detail).hint("its history lists the versions")
         })
     }
 
@@ -126,16 +121,14 @@ impl MemoryService {
         let found = self.cx.store().memory_versions(filter).await?;
         let before = found.iter().find(|v| v.hash != current && v.bytes.is_some());
         before.map(|v| v.number).ok_or_else(|| {
-            let detail = format!("no version of {file} differs from what it holds now");
-            ServiceError::new(ErrorKind::NotFound, detail)
+            ServiceError::not_found(format!("no version of {file} differs from what it holds now"))
         })
     }
 }
 
 fn text_of(kept: &NewMemoryVersion) -> Result<Option<String>> {
     let Some(content) = &kept.content else { return Ok(None) };
-    String::from_utf8(content.to_vec()).map(Some).map_err(|_| {
-        let detail = "the version is not UTF-8; it is kept as it was";
-        ServiceError::new(ErrorKind::Conflict, detail)
-    })
+    String::from_utf8(content.to_vec())
+        .map(Some)
+        .map_err(|_| ServiceError::conflict("the version is not UTF-8; it is kept as it was"))
 }

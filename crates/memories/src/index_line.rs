@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bethink_memdir::{Name, header, index};
 use bethink_memdir_fs::{DirectoryFile, Replaced};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 
 use crate::change::TRIES;
 use crate::directory::MemoryDirectory;
@@ -37,7 +37,7 @@ impl MemoryService {
             let text = match &current {
                 None => String::new(),
                 Some(content) => String::from_utf8(content.bytes.clone())
-                    .map_err(|_| ServiceError::new(ErrorKind::Conflict, "it is not UTF-8"))?,
+                    .map_err(|_| ServiceError::conflict("it is not UTF-8"))?,
             };
             let changed = match &write.text {
                 Some(topic) => with_line(&text, name, topic),
@@ -46,18 +46,14 @@ impl MemoryService {
             if changed == text {
                 return Ok(());
             }
-            let line = MemoryWrite {
-                scope: write.scope,
-                file: DirectoryFile::Index,
-                text: Some(changed),
-                wish: current.map(|content| content.hash).into(),
-                author: write.author.clone(),
-            };
+            let (file, text) = (DirectoryFile::Index, Some(changed));
+            let wish = current.map(|content| content.hash).into();
+            let line = MemoryWrite { file, text, wish, ..write.clone() };
             if !matches!(self.try_change(directory, &line).await?, Replaced::Conflict(_)) {
                 return Ok(());
             }
         }
-        Err(ServiceError::new(ErrorKind::Conflict, "others keep changing it"))
+        Err(ServiceError::conflict("others keep changing it"))
     }
 }
 

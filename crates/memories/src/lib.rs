@@ -32,8 +32,6 @@ mod service;
 mod settle;
 mod standalone;
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;
 mod tool;
 mod watch;

@@ -6,11 +6,11 @@ use bethink_api as api;
 use bethink_memdir::lint::{Directory, LintFinding, StrangeFile, TopicFile, lint};
 use bethink_memdir::{Name, Scope, index};
 use bethink_memdir_fs::{DirectoryFile, FileError};
-use bethink_service::Result;
+use bethink_service::{Result, blocking};
 
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::read::scope_of;
-use crate::refused::{blocking, refused};
+use crate::refused::refused;
 use crate::service::MemoryService;
 
 /// The files of a directory, read for one look at them.

@@ -13,7 +13,6 @@ use bethink_sessions::{
     Contributed, Contribution, Contributor, Inject, LoadedSession, Moment, PromptRequest,
     SessionFeature,
 };
-use bethink_tokens::text_tokens;
 use bethink_transcript::Role;
 
 use crate::directory::DirectorySnapshot;
@@ -89,7 +88,7 @@ impl MemoryService {
             return standing;
         }
         let dirs = Scope::ALL.map(|scope| project.directory(scope).dir.display().to_string());
-        let shown = [text_of(&private), text_of(&team)];
+        let shown = [private.index_text(), team.index_text()];
         let is_empty = private.topics.is_empty()
             && team.topics.is_empty()
             && shown.iter().all(String::is_empty);
@@ -122,18 +121,10 @@ fn index_news(
     if !standing.made || standing.told == now {
         return None;
     }
-    let texts = directories.map(|shown| text_of(&shown));
+    let texts = directories.map(|shown| shown.index_text());
     let news = prompt::index_news(&standing.shown, &texts);
     standing.told = now;
-    let text = news?;
-    let tokens = text_tokens(&text);
-    let (what, name) = (NEWS.to_owned(), NEWS_NAME.to_owned());
-    Some(Attachment { after: last.message.seq, what, name, text, tokens })
-}
-
-/// The whole index: what of it is shown, and what is told of the rest, is the prompt's matter.
-fn text_of(shown: &DirectorySnapshot) -> String {
-    shown.index.as_ref().map_or_else(String::new, |file| file.text.clone())
+    Some(Attachment::new(last.message.seq, NEWS, NEWS_NAME.to_owned(), news?))
 }
 
 fn hash_of(shown: &DirectorySnapshot) -> Option<Hash> {

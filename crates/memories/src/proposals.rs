@@ -4,7 +4,7 @@
 use bethink_api as api;
 use bethink_memdir::{Hash, Name, Scope};
 use bethink_memdir_fs::DirectoryFile;
-use bethink_service::{ErrorKind, Event, Result, ServiceError, rfc3339};
+use bethink_service::{Event, Result, ServiceError, rfc3339};
 use bethink_store::{ProposalFilter, ProposalState, StoredProposal};
 use uuid::Uuid;
 
@@ -63,7 +63,7 @@ impl MemoryService {
         }
         if self.open_proposals(project).await? >= MOST_OPEN {
             let detail = format!("{MOST_OPEN} proposals of this project wait already");
-            return Err(ServiceError::new(ErrorKind::Conflict, detail)
+            return Err(ServiceError::conflict(detail)
                 .hint("`bethink team proposals` lists them; approve or reject some"));
         }
         let proposal = StoredProposal {
@@ -91,7 +91,7 @@ impl MemoryService {
             None => {
                 let detail =
                     "the same is in the team's memory, waits for a person, or was rejected by one";
-                Err(ServiceError::new(ErrorKind::Conflict, detail)
+                Err(ServiceError::conflict(detail)
                     .hint("`bethink team proposals --all` shows what was decided"))
             }
         }
@@ -120,13 +120,9 @@ impl MemoryService {
             false => replaces.map_err(ServiceError::internal)?.into(),
         };
         let note = format!("approved what {} proposed ({id})", proposal.by);
-        let write = MemoryWrite {
-            scope: Scope::Team,
-            file: DirectoryFile::Topic(name),
-            text: Some(proposal.text.clone()),
-            wish,
-            author: Author { note, ..Author::person() },
-        };
+        let author = Author { note, ..Author::person() };
+        let (file, text) = (DirectoryFile::Topic(name), Some(proposal.text.clone()));
+        let write = MemoryWrite { scope: Scope::Team, file, text, wish, author };
         let written = self.write_memory(&project, write).await;
         let written = written.map_err(|error| match error.versions {
             Some(_) => error.hint(
@@ -156,12 +152,12 @@ impl MemoryService {
 
     async fn open_proposal(&self, id: Uuid) -> Result<StoredProposal> {
         let found = self.cx.store().proposal(id).await?.ok_or_else(|| {
-            ServiceError::new(ErrorKind::NotFound, format!("there is no proposal {id}"))
+            ServiceError::not_found(format!("there is no proposal {id}"))
                 .hint("GET /v1/proposals lists those that wait")
         })?;
         if found.state != ProposalState::Open {
             let detail = format!("proposal {id} was {} already", word(found.state));
-            return Err(ServiceError::new(ErrorKind::Conflict, detail));
+            return Err(ServiceError::conflict(detail));
         }
         Ok(found)
     }

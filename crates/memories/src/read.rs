@@ -5,7 +5,7 @@ use std::ops::Bound;
 use bethink_api as api;
 use bethink_memdir::{Name, Scope, index};
 use bethink_memdir_fs::DirectoryFile;
-use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
+use bethink_service::{Result, ServiceError, rfc3339};
 
 use crate::directory::{MemoryDirectory, MemoryTopic};
 use crate::recall::view::key_of;
@@ -126,7 +126,7 @@ pub(super) fn no_file(directory: &MemoryDirectory, file: &DirectoryFile) -> Serv
             format!("there is no topic {:?} in {}", name.as_str(), directory.dir.display())
         }
     };
-    ServiceError::new(ErrorKind::NotFound, detail).hint("GET /v1/memories lists the topics")
+    ServiceError::not_found(detail).hint("GET /v1/memories lists the topics")
 }
 
 pub(crate) fn out(scope: Scope, topic: &MemoryTopic) -> api::Memory {

@@ -6,7 +6,7 @@ use bethink_api as api;
 use bethink_memdir::index::{TopicLine, rebuild};
 use bethink_memdir::{Name, Scope, header};
 use bethink_memdir_fs::DirectoryFile;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, MemoryWrite};
@@ -31,21 +31,16 @@ impl MemoryService {
         let wish = current.as_ref().map(|content| content.hash).into();
         let old = String::from_utf8(current.map_or_else(Vec::new, |content| content.bytes));
         let old = old.map_err(|_| {
-            ServiceError::new(ErrorKind::Conflict, "MEMORY.md is not UTF-8")
-                .hint("mend or remove the file")
+            ServiceError::conflict("MEMORY.md is not UTF-8").hint("mend or remove the file")
         })?;
         let new = rebuild(&old, &rows);
         let (added, dropped) = (missing(&new, &old), missing(&old, &new));
         let changed = new != old;
         let mut warnings = Vec::new();
         if changed && !request.dry_run {
-            let write = MemoryWrite {
-                scope,
-                file: DirectoryFile::Index,
-                text: Some(new),
-                wish,
-                author: Author { note: "rebuild".to_owned(), ..Author::person() },
-            };
+            let (file, text) = (DirectoryFile::Index, Some(new));
+            let author = Author { note: "rebuild".to_owned(), ..Author::person() };
+            let write = MemoryWrite { scope, file, text, wish, author };
             warnings = self.write_memory(&project, write).await?.warnings;
         }
         Ok(api::MemoryRebuilt {

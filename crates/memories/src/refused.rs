@@ -1,4 +1,4 @@
-//! What the disk says, as refusals; and work that may wait for it.
+//! What the disk says, as refusals.
 
 use std::error::Error;
 
@@ -10,15 +10,9 @@ pub(super) fn text_of(file: &DirectoryFile, content: FileContent) -> Result<(Str
     let text = String::from_utf8(content.bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let detail = format!("{file}: the byte at offset {at} is not UTF-8");
-        ServiceError::new(ErrorKind::Conflict, detail).hint("mend or remove the file")
+        ServiceError::conflict(detail).hint("mend or remove the file")
     })?;
     Ok((text, content.hash))
-}
-
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
 }
 
 fn with_cause(error: &dyn Error) -> String {
@@ -29,7 +23,7 @@ fn with_cause(error: &dyn Error) -> String {
 }
 
 pub(super) fn unusable(error: &RootError) -> ServiceError {
-    ServiceError::new(ErrorKind::Conflict, with_cause(error))
+    ServiceError::conflict(with_cause(error))
         .hint("`bethink doctor` tells what is wrong with the memory directory")
 }
 
@@ -45,6 +39,6 @@ pub(super) fn refused(error: FileError) -> ServiceError {
         }
         FileError::Twin { .. } => ServiceError::invalid("name", detail),
         FileError::TooMany { .. } => ServiceError::new(ErrorKind::TooLarge, detail),
-        _ => ServiceError::new(ErrorKind::Conflict, detail),
+        _ => ServiceError::conflict(detail),
     }
 }

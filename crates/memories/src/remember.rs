@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bethink_api as api;
 use bethink_memdir::{Header, MemoryKind, Name, Scope, Source, header};
 use bethink_memdir_fs::DirectoryFile;
-use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
+use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_transcript::SessionId;
 
 use crate::memory_write::{Author, Expected, MemoryWrite};
@@ -126,6 +126,6 @@ impl MemoryService {
             }
         }
         let detail = format!("{NAMES} topics are named like {:?}", wanted.as_str());
-        Err(ServiceError::new(ErrorKind::Conflict, detail).hint("give this one a name"))
+        Err(ServiceError::conflict(detail).hint("give this one a name"))
     }
 }

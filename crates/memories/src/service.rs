@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use bethink_models::ModelService;
-use bethink_service::{ErrorKind, Result, ServiceContext, ServiceError};
+use bethink_service::{ErrorKind, Result, ServiceContext, ServiceError, blocking};
 use bethink_sessions::{Inject, LoadedSession, SessionEvent, SessionService};
 use bethink_transcript::UnixMicros;
 
@@ -65,8 +65,7 @@ impl MemoryService {
                 .hint("give the whole path of the project"));
         }
         let (path, settings) = (PathBuf::from(dir), self.cx.settings().clone());
-        let place = tokio::task::spawn_blocking(move || ProjectPlace::of(&path, &settings)).await;
-        let mut place = place.map_err(ServiceError::internal)?;
+        let mut place = blocking(move || Ok(ProjectPlace::of(&path, &settings))).await?;
         if let Some(team) = self.cx.store().team_place(place.key.clone()).await? {
             place.team = team.into();
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_memdir_fs::Settled;
-use bethink_service::Result;
+use bethink_service::{Result, blocking};
 
 use crate::directory::MemoryDirectory;
-use crate::refused::{blocking, refused};
+use crate::refused::refused;
 use crate::service::MemoryService;
 
 /// How long a displaced file is watched for what an editor still writes into it.

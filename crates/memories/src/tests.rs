@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+pub(crate) mod home;
+
 use bethink_config::Settings;
 use bethink_sessions::{ClientParts, Contributor, Inject, Moment, PromptRequest, RecallQuery};
 use bethink_transcript::SessionId;
@@ -9,8 +11,8 @@ use serde_json::json;
 
 use crate::memory_write::Expected;
 use crate::service::MemoryService;
-use crate::testing::start;
 use crate::{IndexContributor, RecallContributor};
+use home::start;
 
 const TOPIC: &str = "---\nname: packages\ndescription: Installs go through pnpm\ntype: feedback\n---\n\nUse pnpm.\n";
 

@@ -90,14 +90,14 @@ impl ToolRun<'_> {
 
     async fn view(&self, path: &str, range: Option<&[i64]>) -> Done {
         let spot = ToolSpot::parse(path)?;
-        let Some(file) = file_of(&spot.at) else {
-            let At::Folder(folder) = &spot.at else { return Err(missing(path)) };
+        if let At::Folder(folder) = &spot.at {
             let entries = self.entries(spot.scope, folder).await?;
             if entries.is_empty() && path.trim_end_matches('/') != root_of(spot.scope) {
                 return Err(missing(path));
             }
             return Ok(tool::folder(path, &entries));
-        };
+        }
+        let file = file_of(&spot.at).ok_or_else(|| missing(path))?;
         let found = self.read(spot.scope, &file).await?;
         let (text, _) = found.ok_or_else(|| missing(path))?;
         Ok(tool::file(path, &text, range)?)
@@ -162,14 +162,14 @@ impl ToolRun<'_> {
     /// A private file as it stands; the team's may not be changed.
     async fn there(&self, path: &str) -> std::result::Result<(DirectoryFile, String, Hash), Unmet> {
         let spot = ToolSpot::parse(path)?;
-        let Some(file) = file_of(&spot.at) else {
-            let At::Folder(folder) = &spot.at else { return Err(missing(path)) };
+        if let At::Folder(folder) = &spot.at {
             let is_there = folder.is_empty() || !self.entries(spot.scope, folder).await?.is_empty();
             return Err(match is_there {
                 true => ToolError::NotAFile(path.to_owned()).into(),
                 false => missing(path),
             });
-        };
+        }
+        let file = file_of(&spot.at).ok_or_else(|| missing(path))?;
         if spot.scope == Scope::Team {
             return Err(ToolError::Team(path.to_owned()).into());
         }

@@ -89,11 +89,7 @@ fn start(all: Arc<Mutex<Bells>>) -> Option<Watch> {
             woken.ring(dirty);
         }
     });
-    match started {
-        Ok(watch) => Some(watch),
-        Err(error) => {
-            tracing::warn!(%error, "memory directories can't be watched; they are looked through at each use");
-            None
-        }
-    }
+    started
+        .inspect_err(|error| tracing::warn!(%error, "memory directories can't be watched; they are looked through at each use"))
+        .ok()
 }

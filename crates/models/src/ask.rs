@@ -12,7 +12,7 @@ use bethink_config::ModelSettings;
 use bethink_model::{ErrorClass, ModelError, ModelRequest};
 use tokio::sync::SemaphorePermit;
 
-use crate::caller::{self, Caller};
+use crate::caller::{self, Caller, forbidden};
 use crate::client::{RECALLS_AT_ONCE, SUMMARIES_AT_ONCE};
 use crate::purpose::{Errand, Purpose};
 use crate::service::ModelService;
@@ -51,7 +51,7 @@ impl ModelService {
         let closed = self.cx.closing();
         let ended = tokio::select! {
             biased;
-            () = closed.cancelled() => Err(ModelError::new(ErrorClass::Forbidden, "the daemon is stopping")),
+            () = closed.cancelled() => Err(forbidden("the daemon is stopping")),
             ended = run => ended.unwrap_or_else(|_| {
                 let limit = deadline.as_millis();
                 let before = caller.tried().pop();
@@ -77,16 +77,13 @@ impl ModelService {
     pub async fn count(&self, request: &ModelRequest) -> Result<Option<u64>, ModelError> {
         let desk = &self.client;
         let Some(model) = &desk.model else {
-            return Err(ModelError::new(ErrorClass::Forbidden, "no model can be asked"));
+            return Err(forbidden("no model can be asked"));
         };
-        let pass = desk.breaker.enter();
-        let pass = pass.map_err(|reason| ModelError::new(ErrorClass::Forbidden, reason))?;
+        let pass = desk.breaker.enter().map_err(forbidden)?;
         let counted = tokio::time::timeout(PATIENCE, model.count(request)).await;
         let counted = counted.unwrap_or_else(|_| {
-            Err(ModelError::new(
-                ErrorClass::TimedOut,
-                format!("no count within {} s", PATIENCE.as_secs()),
-            ))
+            let late = format!("no count within {} s", PATIENCE.as_secs());
+            Err(ModelError::new(ErrorClass::TimedOut, late))
         });
         pass.answered(counted.as_ref().err());
         counted
@@ -94,11 +91,10 @@ impl ModelService {
 
     /// Past settings, budgets and breaker, or the reason why not.
     async fn caller<'a>(&'a self, errand: Errand<'a>) -> Result<Caller<'a>, ModelError> {
-        let forbidden = |reason: String| ModelError::new(ErrorClass::Forbidden, reason);
         let desk = &self.client;
         let Some(model) = desk.model.as_deref() else {
-            let reason = desk.fault.clone();
-            return Err(forbidden(reason.unwrap_or_else(|| "no model is configured".to_owned())));
+            let reason = desk.fault.as_deref().unwrap_or("no model is configured");
+            return Err(forbidden(reason));
         };
         self.within_budget().map_err(forbidden)?;
         let turn = self.turn_of(errand.purpose).await.map_err(forbidden)?;

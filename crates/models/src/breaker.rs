@@ -2,11 +2,12 @@
 //! notes never come out well.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use bethink_agent::{Ended, Finished};
 use bethink_model::{ErrorClass, ModelError};
+use bethink_service::locked;
 use bethink_transcript::SessionId;
 use tokio::time::Instant;
 
@@ -47,7 +48,7 @@ pub(crate) struct Pass<'a> {
 
 impl Breaker {
     fn state(&self) -> MutexGuard<'_, BreakerState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     pub(crate) fn enter(&self) -> Result<Pass<'_>, String> {
@@ -188,7 +189,7 @@ pub(crate) struct Strikes(Mutex<HashMap<(Option<SessionId>, Purpose), u32>>);
 
 impl Strikes {
     pub(crate) fn count(&self, session: Option<SessionId>, purpose: Purpose, good: bool) {
-        let mut strikes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut strikes = locked(&self.0);
         if good {
             strikes.remove(&(session, purpose));
             return;
@@ -201,7 +202,7 @@ impl Strikes {
 
     /// Why the model is not asked again unbidden.
     pub(crate) fn out(&self, session: Option<SessionId>, purpose: Purpose) -> Option<String> {
-        let strikes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let strikes = locked(&self.0);
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
         (failed >= FAILURES).then(|| {
             format!("the model failed {failed} times in a row in this session and is asked again only by hand")

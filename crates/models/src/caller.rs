@@ -1,12 +1,12 @@
 //! Stands between a fork and its model: each call is let through, timed, paid for and written down, and
 //! each step is told to whoever follows the session.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bethink_agent::{AgentStep, Host, Waited};
 use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
-use bethink_service::{Event, ModelStep};
+use bethink_service::{Event, ModelStep, locked};
 use bethink_store::ModelCall;
 use bethink_tokens::json_tokens;
 use bethink_transcript::{CallId, Seq, TokenUsage};
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Caller<'_> {
 impl Caller<'_> {
     /// What failed or was denied, in words.
     pub(crate) fn tried(&self) -> Vec<String> {
-        self.tried.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.tried).clone()
     }
 }
 
@@ -59,13 +59,9 @@ impl Model for Caller<'_> {
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
         Box::pin(async move {
             if self.pass.is_void() {
-                return Err(ModelError::new(
-                    ErrorClass::Forbidden,
-                    "the model is being left alone",
-                ));
+                return Err(forbidden("the model is being left alone"));
             }
-            let allowed = self.models.within_budget();
-            allowed.map_err(|reason| ModelError::new(ErrorClass::Forbidden, reason))?;
+            self.models.within_budget().map_err(forbidden)?;
             let asked = ModelStep::Asked { tokens: request_tokens(request) };
             self.models.tell_model(self.errand, asked);
             let mut entry = LedgerEntry::begin(self, request);
@@ -104,7 +100,7 @@ impl Host for Caller<'_> {
         let (told, words) = event(step);
         self.models.tell_model(self.errand, told);
         if let Some(words) = words {
-            self.tried.lock().unwrap_or_else(PoisonError::into_inner).push(words);
+            locked(&self.tried).push(words);
         }
     }
 }
@@ -182,6 +178,11 @@ impl ModelService {
         tracing::info!(%session, step = told, "model");
         self.cx.hub().publish(session, Seq::ZERO, &event);
     }
+}
+
+/// No call is made at all.
+pub(crate) fn forbidden(reason: impl Into<String>) -> ModelError {
+    ModelError::new(ErrorClass::Forbidden, reason)
 }
 
 pub(crate) fn gave_up(error: &ModelError) -> ModelStep {

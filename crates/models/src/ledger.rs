@@ -221,7 +221,7 @@ mod tests {
         let mut settings = Settings::at(home);
         change(&mut settings);
         let cx = bethink_service_testing::context_with(settings).await;
-        let models = ModelService::open(cx.clone()).await.unwrap();
+        let models = ModelService::open(cx.clone(), None).await.unwrap();
         (cx, models)
     }
 

@@ -22,21 +22,16 @@ pub struct ModelService {
 }
 
 impl ModelService {
-    /// Never fails for its settings: what is wrong with them is told by `health`, and everything is embedded.
-    pub async fn open(cx: ServiceContext) -> bethink_store::Result<Self> {
-        let client = ModelClient::open(&cx.settings().model);
-        Self::open_with(cx, client).await
-    }
-
-    /// The same, asking another model than the settings name.
-    pub async fn open_with_model(
+    /// Asks the model that the settings name, or another that is given. Never fails for its settings: what is wrong
+    /// with them is told by `health`, and everything is embedded.
+    pub async fn open(
         cx: ServiceContext,
         model: Option<Arc<dyn Model>>,
     ) -> bethink_store::Result<Self> {
-        Self::open_with(cx, ModelClient::new(model, None)).await
-    }
-
-    async fn open_with(cx: ServiceContext, client: ModelClient) -> bethink_store::Result<Self> {
+        let client = match model {
+            Some(model) => ModelClient::new(Some(model), None),
+            None => ModelClient::open(&cx.settings().model),
+        };
         let ledger = Arc::new(Ledger::open(&cx).await?);
         Ok(Self { cx, client: Arc::new(client), ledger })
     }

@@ -3,9 +3,9 @@
 //! The day is UTC's. Its sum is read once at boot and kept in memory, so that asking whether there is budget
 //! left costs nothing. Calls under way are not in it: a budget can be overdrawn by what runs at the same time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-use bethink_service::ServiceContext;
+use bethink_service::{ServiceContext, locked};
 use bethink_store::{ModelCall, UsageFilter, UsageSum};
 use bethink_transcript::UnixMicros;
 
@@ -45,14 +45,10 @@ impl Ledger {
         Ok(Self(Mutex::new(SpentDay { number, spent })))
     }
 
-    fn day(&self) -> MutexGuard<'_, SpentDay> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// What was spent on the day of `now`. A clock that is set back stays in the later day: a budget is not had
     /// twice.
     pub(crate) fn spent(&self, now: UnixMicros) -> Spent {
-        let mut day = self.day();
+        let mut day = locked(&self.0);
         if day_of(now) > day.number {
             *day = SpentDay { number: day_of(now), ..SpentDay::default() };
         }
@@ -61,7 +57,7 @@ impl Ledger {
 
     pub(crate) fn add(&self, call: &ModelCall, now: UnixMicros) {
         self.spent(now);
-        let mut day = self.day();
+        let mut day = locked(&self.0);
         if day_of(call.started_at) >= day.number {
             day.spent.add(&of_call(call));
         }

@@ -3,15 +3,15 @@
 //! The fork edits a copy in memory. What it left is merged with the file like any draft, so that a person's
 //! lines stay, also those that were written while the model was thinking.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bethink_agent::{Done, Permit, Tool, ToolCall};
 use bethink_models::{Errand, Purpose};
-use bethink_service::{ErrorKind, ModelStep, Result, ServiceError};
+use bethink_service::{ModelStep, Result, ServiceError, locked};
 use bethink_session_memory::edit::{EditCall, EditShape, NotesEdit, text_edits};
 use bethink_session_memory::instruction::EditWay;
 use bethink_session_memory::model::STRATEGY;
-use bethink_session_memory::{NotesBudget, WrittenNotes};
+use bethink_session_memory::{ModelWriter, NotesBudget};
 use bethink_sessions::{SessionHandle, SessionPrefix, model_of};
 use bethink_store::SessionRecord;
 use bethink_transcript::Seq;
@@ -22,25 +22,15 @@ use crate::service::NotesService;
 /// Edits, a look at what they answered, more edits, and a last word.
 const TURNS: u32 = 4;
 
-/// The notes as a model left them, and the newest message that it saw.
-pub(crate) struct EditedNotes {
-    pub(crate) before: String,
-    pub(crate) text: String,
-    /// What the daemon knew of the file when the model was given it.
-    pub(crate) last: WrittenNotes,
-    pub(crate) budget: NotesBudget,
-    pub(crate) through: Seq,
-}
-
 impl NotesService {
-    /// `None` where no model is asked, or none answered: the embedded strategy goes on. What a model wrote
+    /// The notes as a model left them, and the newest message that it saw. `None` where no model is asked, or none answered: the embedded strategy goes on. What a model wrote
     /// before is not given up for one failure: then the notes stay, and the next gate tries again.
     pub(crate) async fn edit_by_model(
         &self,
         session: &SessionRecord,
         handle: &Arc<SessionHandle>,
         outline: &Outline,
-    ) -> Result<Option<EditedNotes>> {
+    ) -> Result<Option<(ModelWriter, Seq)>> {
         let Some(model) = self.models.model_for(Purpose::Notes, &model_of(session).name) else {
             return Ok(None);
         };
@@ -57,19 +47,17 @@ impl NotesService {
         let notes = NotesEdit::open(&path, &outline.template, &last, file, &budget);
         let prefix = self.sessions.lock(handle).await?.prefix()?;
         let through = prefix.through;
-        let before = notes.before().to_owned();
-        let text = self.edit(session, outline, model, notes, &budget, prefix).await?;
-        if text.is_none()
+        let before = notes.before.clone();
+        let edited = self.edit(session, outline, model, notes, &budget, prefix).await?;
+        if edited.is_none()
             && was_by_model
             && self.models.model_rests(session.id, Purpose::Notes).is_none()
         {
-            return Err(ServiceError::new(
-                ErrorKind::Conflict,
-                "the model did not change the notes; they stay as they were",
-            )
-            .hint("it is asked again when the session has gone on"));
+            let detail = "the model did not change the notes; they stay as they were";
+            return Err(ServiceError::conflict(detail)
+                .hint("it is asked again when the session has gone on"));
         }
-        Ok(text.map(|text| EditedNotes { before, text, last, budget, through }))
+        Ok(edited.map(|edited| (ModelWriter { before, edited, last, budget }, through)))
     }
 
     async fn edit(
@@ -83,8 +71,8 @@ impl NotesService {
     ) -> Result<Option<String>> {
         let shape = EditShape::find(&String::from_utf8_lossy(&prefix.tools));
         let way = shape.as_ref().map_or(EditWay::Blocks, EditWay::Tool);
-        let (template, before) = (&outline.template, notes.before());
-        let instruction = outline.instruction.render(template, before, notes.path(), way, budget);
+        let (template, before) = (&outline.template, &notes.before);
+        let instruction = outline.instruction.render(template, before, &notes.path, way, budget);
         let request = prefix.request(model, &instruction, self.cx.settings().model.max_output)?;
         let tool = shape.map(|shape| EditTool { notes: Mutex::new(notes.clone()), shape });
         let tools: Vec<&dyn Tool> = tool.iter().map(|tool| tool as &dyn Tool).collect();
@@ -100,13 +88,13 @@ impl NotesService {
             Some(tool) => tool.notes.into_inner().unwrap_or_else(PoisonError::into_inner),
             None => self.edit_by_blocks(errand, notes, &finished.text),
         };
-        let changed = notes.edits() > 0;
+        let changed = notes.edits > 0;
         self.models.judged(session.id, Purpose::Notes, changed);
-        Ok(changed.then(|| notes.text().to_owned()))
+        Ok(changed.then_some(notes.text))
     }
 
     fn edit_by_blocks(&self, errand: Errand<'_>, mut notes: NotesEdit, answer: &str) -> NotesEdit {
-        let path = notes.path().to_owned();
+        let path = notes.path.clone();
         for (old, new) in text_edits(answer) {
             if let Err(reason) = notes.apply(&path, &old, &new, false) {
                 let step = ModelStep::Denied { tool: "edit".to_owned(), reason };
@@ -123,12 +111,6 @@ struct EditTool {
     shape: EditShape,
 }
 
-impl EditTool {
-    fn notes(&self) -> MutexGuard<'_, NotesEdit> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Tool for EditTool {
     fn name(&self) -> &str {
         &self.shape.tool
@@ -136,7 +118,7 @@ impl Tool for EditTool {
 
     fn permit(&self, call: ToolCall<'_>) -> Permit {
         let edit = EditCall::from_json(&self.shape, call.input);
-        match edit.and_then(|edit| self.notes().permits(&edit.path)) {
+        match edit.and_then(|edit| locked(&self.notes).permits(&edit.path)) {
             Ok(()) => Permit::Allow,
             Err(reason) => Permit::Deny(reason),
         }
@@ -145,7 +127,7 @@ impl Tool for EditTool {
     fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a> {
         Box::pin(async move {
             let edit = EditCall::from_json(&self.shape, call.input)?;
-            self.notes().apply(&edit.path, &edit.old, &edit.new, edit.replace_all)
+            locked(&self.notes).apply(&edit.path, &edit.old, &edit.new, edit.replace_all)
         })
     }
 }

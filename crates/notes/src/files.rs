@@ -6,9 +6,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use bethink_config::Home;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{ErrorKind, Result, ServiceError, blocking, if_found};
 use bethink_session_memory::{Template, WrittenNotes};
-use bethink_store::{NotesRecord, StoreError};
+use bethink_store::NotesRecord;
 use bethink_transcript::SessionId;
 
 use crate::service::NotesService;
@@ -50,12 +50,8 @@ impl NotesService {
 
     /// Row and file. What a killed daemon left unwritten is written first.
     pub(crate) async fn standing(&self, id: SessionId) -> Result<NotesFile> {
-        let row = match self.cx.store().notes(id).await {
-            Ok(row) => row,
-            // The session may be gone by now.
-            Err(StoreError::NotFound { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
+        // The session may be gone by now.
+        let row = if_found(self.cx.store().notes(id).await)?.flatten();
         let mut standing = NotesFile { row, text: self.read_notes_file(id).await? };
         if let Some(row) = standing.row.as_ref().filter(|row| is_unwritten(row, &standing)) {
             let text = row.text.clone();
@@ -97,12 +93,6 @@ fn is_unwritten(row: &NotesRecord, standing: &NotesFile) -> bool {
     found == row.replaced && found != hash(&row.text)
 }
 
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
-}
-
 /// The text of the file. One that is no text is set aside, byte for byte, and counts as none; one
 /// that is too long is refused and left alone.
 fn read(path: &Path) -> Result<Option<String>> {
@@ -116,7 +106,7 @@ fn read(path: &Path) -> Result<Option<String>> {
     file.take(MAX_NOTES_BYTES + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
     if bytes.len() as u64 > MAX_NOTES_BYTES {
         let detail = format!("{} has more than {MAX_NOTES_BYTES} bytes", path.display());
-        return Err(ServiceError::new(ErrorKind::Conflict, detail)
+        return Err(ServiceError::conflict(detail)
             .bounded(MAX_NOTES_BYTES, size.max(bytes.len() as u64))
             .hint("shorten the file; until then it is neither read nor written"));
     }
@@ -137,7 +127,7 @@ pub(crate) fn check_size(actual: u64) -> Result<()> {
     }
     let detail =
         format!("with the newest lines the notes would have more than {MAX_NOTES_BYTES} bytes");
-    Err(ServiceError::new(ErrorKind::Conflict, detail)
+    Err(ServiceError::conflict(detail)
         .bounded(MAX_NOTES_BYTES, actual)
         .hint("shorten what was written by hand; until then the notes stay as they are"))
 }
@@ -170,7 +160,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     let detail = format!("we could not read {}: {error}", path.display());
-    ServiceError::new(ErrorKind::Conflict, detail).hint("check the file and its permissions")
+    ServiceError::conflict(detail).hint("check the file and its permissions")
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> ServiceError {

@@ -23,4 +23,3 @@ mod waiting;
 pub use files::MAX_NOTES_BYTES;
 pub use notes::NotesFile;
 pub use service::NotesService;
-pub use update::NotesJob;

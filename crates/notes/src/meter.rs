@@ -1,8 +1,9 @@
 //! How far a session has grown since its notes were written, counted as its messages come.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use bethink_context::HistoryEntry;
+use bethink_service::locked;
 use bethink_session_memory::{GateLimits, Growth};
 use bethink_sessions::SessionFeature;
 use bethink_store::{CompactionRecord, NotesRecord};
@@ -22,7 +23,7 @@ impl SessionFeature for Meter {}
 
 impl Meter {
     pub(crate) fn counted(&self) -> MutexGuard<'_, Counted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// Begins anew where the notes stand. Without notes, what lies before the view is taken at the size

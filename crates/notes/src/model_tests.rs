@@ -36,7 +36,7 @@ impl Home {
         settings.memory.extraction = "off".to_owned();
         let cx = testing::context_with(settings).await;
         let model = Arc::clone(model) as Arc<dyn Model>;
-        let models = ModelService::open_with_model(cx.clone(), Some(model)).await.unwrap();
+        let models = ModelService::open(cx.clone(), Some(model)).await.unwrap();
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models.clone(), search);
         let notes = NotesService::new(cx.clone(), models, sessions.clone());

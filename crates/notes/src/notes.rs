@@ -56,11 +56,9 @@ impl NotesService {
             let standing = self.standing(id).await?;
             let etag = files::etag(&standing.shown(&template));
             if if_match.is_some_and(|wanted| !files::matches(&wanted, &etag)) {
-                return Err(ServiceError::new(
-                    ErrorKind::Stale,
-                    "the notes have changed since they were read",
-                )
-                .hint("read them again, bring the two together, and put the result"));
+                let detail = "the notes have changed since they were read";
+                return Err(ServiceError::new(ErrorKind::Stale, detail)
+                    .hint("read them again, bring the two together, and put the result"));
             }
             self.write_notes_file(id, text).await?;
         }
@@ -73,7 +71,7 @@ impl NotesService {
     pub async fn update_notes(&self, id: SessionId) -> Result<api::NotesUpdate> {
         let session = self.cx.store().session(id).await?;
         if session.last_seq == Seq::ZERO {
-            return Err(ServiceError::new(ErrorKind::Conflict, "the session has no messages yet")
+            return Err(ServiceError::conflict("the session has no messages yet")
                 .hint("append the user's first message, then ask for notes"));
         }
         let row = self.update(id, None).await?;

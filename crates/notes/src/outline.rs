@@ -2,10 +2,10 @@
 //! the default used.
 
 use std::io;
-use std::path::Path;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
 
 use bethink_config::Home;
+use bethink_service::locked;
 use bethink_session_memory::instruction::MAX_INSTRUCTION_BYTES;
 use bethink_session_memory::template::MAX_TEMPLATE_BYTES;
 use bethink_session_memory::{NotesInstruction, OutlineFault, Template};
@@ -33,7 +33,7 @@ impl NotesService {
             };
             let template = named(&template, home.notes_template());
             let prompt = named(&prompt, home.notes_prompt());
-            outline_of(&template.0, template.1, &prompt.0, prompt.1)
+            outline_of(&template, &prompt)
         };
         let outline = tokio::task::spawn_blocking(read).await.unwrap_or_default();
         self.remember_faults(&outline.faults);
@@ -47,12 +47,12 @@ impl NotesService {
 
     /// What of a person's configuration of the notes is broken, as it was read last.
     pub fn faults(&self) -> Vec<String> {
-        self.inner.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.inner.faults).clone()
     }
 
     /// Each fault is logged once, not at every update.
     fn remember_faults(&self, faults: &[String]) {
-        let mut known = self.inner.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.inner.faults);
         for fault in faults.iter().filter(|fault| !known.contains(fault)) {
             tracing::warn!(%fault, "the default is used for notes");
         }
@@ -60,24 +60,24 @@ impl NotesService {
     }
 }
 
-/// Files that are named have to be there.
-fn outline_of(template: &Path, must: bool, prompt: &Path, prompt_must: bool) -> Outline {
+/// A person's file, and whether it has to be there: one that is named has to.
+type OwnFile = (PathBuf, bool);
+
+fn outline_of(template: &OwnFile, prompt: &OwnFile) -> Outline {
     let mut faults = Vec::new();
-    let template = own(template, MAX_TEMPLATE_BYTES, must, Template::parse, &mut faults);
-    let instruction =
-        own(prompt, MAX_INSTRUCTION_BYTES, prompt_must, NotesInstruction::parse, &mut faults);
+    let template = own(template, MAX_TEMPLATE_BYTES, Template::parse, &mut faults);
+    let instruction = own(prompt, MAX_INSTRUCTION_BYTES, NotesInstruction::parse, &mut faults);
     Outline { template, instruction, faults }
 }
 
 /// What a person's file says, or the default.
 fn own<T: Default>(
-    path: &Path,
+    (path, must_exist): &OwnFile,
     most: usize,
-    must_exist: bool,
     parse: impl Fn(&[u8]) -> Result<T, OutlineFault>,
     faults: &mut Vec<String>,
 ) -> T {
-    let parsed = match read(path, most, must_exist) {
+    let parsed = match read(path, most, *must_exist) {
         Ok(None) => return T::default(),
         Ok(Some(bytes)) => parse(&bytes).map_err(|fault| fault.to_string()),
         Err(error) => Err(error.to_string()),
@@ -108,7 +108,8 @@ mod tests {
     fn a_broken_file_is_reported_and_the_default_used() {
         let home = tempfile::tempdir().unwrap();
         let (template, prompt) = (home.path().join("template.md"), home.path().join("prompt.md"));
-        let outline = || outline_of(&template, false, &prompt, false);
+        let given = (prompt.clone(), false);
+        let outline = || outline_of(&(template.clone(), false), &given);
         assert_eq!(outline().faults, [""; 0]);
         std::fs::write(&template, "# One\n# one\n").unwrap();
         std::fs::write(&prompt, "no notes").unwrap();
@@ -122,7 +123,7 @@ mod tests {
         let own = outline();
         assert_eq!((own.faults.len(), own.template.sections.len()), (0, 1));
         assert_ne!(own.instruction, NotesInstruction::default());
-        let missing = outline_of(&home.path().join("none.md"), true, &prompt, false);
+        let missing = outline_of(&(home.path().join("none.md"), true), &given);
         assert_eq!(missing.faults.len(), 1, "a file that was named has to be there");
         std::fs::write(&template, vec![b'#'; MAX_TEMPLATE_BYTES * 3]).unwrap();
         assert!(outline().faults[0].contains("65537 bytes"), "{:?}", outline().faults);

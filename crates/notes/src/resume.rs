@@ -2,10 +2,9 @@
 
 use bethink_compactor::SummaryLevel;
 use bethink_context::Attachment;
-use bethink_service::Result;
+use bethink_service::{Result, if_found};
 use bethink_sessions::LoadedSession;
-use bethink_store::{SessionRecord, StoreError};
-use bethink_tokens::text_tokens;
+use bethink_store::SessionRecord;
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 
 use crate::service::NotesService;
@@ -30,14 +29,10 @@ impl NotesService {
             known.iter().any(|a| a.what == WHAT && a.name == name)
         };
         let session = &loaded.session;
-        if let Some(parent) = parent_to_go_on_from(loaded).filter(|id| !is_attached(id)) {
-            match self.cx.store().session(parent).await {
-                Ok(parent) => {
-                    return self.attachment(&parent, session.last_seq, "the session before").await;
-                }
-                Err(StoreError::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+        if let Some(parent) = parent_to_go_on_from(loaded).filter(|id| !is_attached(id))
+            && let Some(parent) = if_found(self.cx.store().session(parent).await)?
+        {
+            return self.attachment(&parent, session.last_seq, "the session before").await;
         }
         let idle = self.cx.settings().context.microcompact_idle_minutes;
         let idle = i64::try_from(idle).unwrap_or(i64::MAX).saturating_mul(60_000_000);
@@ -65,9 +60,7 @@ impl NotesService {
             of.id,
             notes.text.trim_end()
         );
-        let tokens = text_tokens(&text);
-        let name = of.id.to_string();
-        Ok(Some(Attachment { after, what: WHAT.to_owned(), name, text, tokens }))
+        Ok(Some(Attachment::new(after, WHAT, of.id.to_string(), text)))
     }
 }
 

@@ -25,7 +25,7 @@ async fn boot(home: &tempfile::TempDir) -> NotesService {
 /// Notes that take part in sessions, and no other service.
 async fn open(settings: Settings) -> NotesService {
     let cx = testing::context_with(settings).await;
-    let models = ModelService::open(cx.clone()).await.unwrap();
+    let models = ModelService::open(cx.clone(), None).await.unwrap();
     let search = SearchService::new(cx.clone());
     let sessions = SessionService::new(cx.clone(), models.clone(), search);
     let notes = NotesService::new(cx, models, sessions.clone());

@@ -1,8 +1,8 @@
 //! One update: facts, draft, merge, row, file.
 
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, at_low_priority,
-    job_payload,
+    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, at_low_priority,
+    job_payload, job_session,
 };
 use bethink_session_memory::{
     EmbeddedWriter, ModelWriter, NotesBudget, NotesDraft, NotesRequest, NotesWriter, Template,
@@ -13,7 +13,6 @@ use bethink_store::{JobRecord, NotesRecord, SessionRecord};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
 
-use crate::by_model::EditedNotes;
 use crate::files::{self, hash};
 use crate::meter::Meter;
 use crate::service::NotesService;
@@ -25,9 +24,8 @@ const MERGES: usize = 4;
 
 impl NotesService {
     async fn run_notes(&self, job: &JobRecord) -> Result<Value> {
-        let payload = job_payload(job)?;
-        let id = payload["session"].as_str().and_then(|id| id.parse().ok()).map(SessionId);
-        let id = id.ok_or_else(|| ServiceError::internal("notes without a session"))?;
+        let payload: Value = job_payload(job)?;
+        let id = job_session(job)?;
         self.inner.flights.begin(id, self.cx.now());
         let asked = payload["through"].as_u64().zip(payload["tokens"].as_u64());
         let updated = self.update(id, asked.map(|(through, tokens)| (Seq(through), tokens))).await;
@@ -131,17 +129,11 @@ impl NotesService {
             self.write_notes_file(id, row.text.clone()).await?;
             return Ok(row);
         }
-        Err(ServiceError::new(
-            ErrorKind::Conflict,
-            "the notes were changed each time they were merged",
-        ))
+        Err(ServiceError::conflict("the notes were changed each time they were merged"))
     }
 }
 
-#[derive(Debug)]
-pub struct NotesJob(pub NotesService);
-
-impl JobHandler for NotesJob {
+impl JobHandler for NotesService {
     fn kind(&self) -> &'static str {
         NOTES
     }
@@ -151,16 +143,16 @@ impl JobHandler for NotesJob {
     }
 
     fn waits_for_model(&self) -> bool {
-        self.0.cx.settings().model.notes_by_model()
+        self.cx.settings().model.notes_by_model()
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRun) -> JobOutput<'a> {
-        Box::pin(self.0.run_notes(job))
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
+        Box::pin(self.run_notes(job))
     }
 
     fn left(&self, job: &JobRecord) {
         if let Some(session) = job.session {
-            self.0.inner.flights.leave(session);
+            self.inner.flights.leave(session);
         }
     }
 }
@@ -175,19 +167,12 @@ struct Drawn {
 /// The model's where it can be used, the embedded one otherwise.
 fn write(
     request: &NotesRequest<'_>,
-    edited: Option<&EditedNotes>,
+    edited: Option<&(ModelWriter, Seq)>,
 ) -> std::result::Result<Drawn, WriterError> {
-    if let Some(edited) = edited {
-        let writer = ModelWriter {
-            before: &edited.before,
-            edited: &edited.text,
-            last: &edited.last,
-            budget: &edited.budget,
-        };
+    if let Some((writer, through)) = edited {
         match writer.write(request) {
             Ok(draft) => {
-                let strategy = writer.strategy();
-                return Ok(Drawn { draft, through: edited.through, strategy });
+                return Ok(Drawn { draft, through: *through, strategy: writer.strategy() });
             }
             Err(error) => tracing::warn!(%error, "the notes are embedded"),
         }

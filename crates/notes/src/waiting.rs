@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use bethink_service::locked;
 use bethink_transcript::{SessionId, UnixMicros};
 use tokio::sync::watch;
 
@@ -26,13 +27,9 @@ struct Flight {
 }
 
 impl Flights {
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Flight>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// `false` if an update of this session is under way.
     pub(crate) fn enter(&self, id: SessionId) -> bool {
-        match self.lock().entry(id) {
+        match locked(&self.0).entry(id) {
             Entry::Occupied(_) => false,
             Entry::Vacant(free) => {
                 free.insert(Flight::default());
@@ -42,16 +39,16 @@ impl Flights {
     }
 
     pub(crate) fn begin(&self, id: SessionId, now: UnixMicros) {
-        self.lock().entry(id).or_default().begun = Some(now);
+        locked(&self.0).entry(id).or_default().begun = Some(now);
     }
 
     pub(crate) fn leave(&self, id: SessionId) {
-        self.lock().remove(&id);
+        locked(&self.0).remove(&id);
     }
 
     /// The end of an update that is worth waiting for.
     fn end(&self, id: SessionId, now: UnixMicros) -> Option<watch::Receiver<()>> {
-        let flights = self.lock();
+        let flights = locked(&self.0);
         let flight = flights.get(&id)?;
         let fresh = flight.begun.is_some_and(|begun| now.0 - begun.0 <= STALE_MICROS);
         fresh.then(|| flight.end.subscribe())

@@ -1,22 +1,25 @@
 //! The index of history: made when nobody waits, or by the first search that needs it. An append only
 //! marks what the index lacks, for the terms of a message cost several times what its commit does.
 
-use std::collections::HashSet;
-use std::sync::{MutexGuard, PoisonError};
-
 use bethink_api as api;
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, job_payload,
+    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, blocking, job_payload, locked,
     parse_stored,
 };
 use bethink_store::{IndexBatch, JobRecord, Progress, SeqRange, StoredMessage, Terms};
 use bethink_transcript::{JobId, Message, Seq, SessionId};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::SearchService;
 
 /// The kind of job that indexes.
 const INDEX: &str = "index";
+
+#[derive(Deserialize)]
+struct IndexPayload {
+    sessions: Vec<SessionId>,
+}
 
 /// Messages indexed in one transaction: about 20 ms of the writer, so that nobody waits long behind
 /// it.
@@ -29,10 +32,6 @@ const UNINDEXED: u64 = 64;
 const MOST_LAGGING: usize = 10_000;
 
 impl SearchService {
-    fn queue(&self) -> MutexGuard<'_, HashSet<SessionId>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Leaves the index of these sessions to be made later. The caller wakes the worker.
     pub async fn index_later(&self, sessions: &[SessionId]) -> Result<JobId> {
         let payload = json!({ "sessions": sessions });
@@ -42,14 +41,14 @@ impl SearchService {
     /// Leaves the index of a session to be made when it is quiet, unless that is asked for already. The
     /// caller does not wait, and loses nothing if it fails: a search finishes what is missing.
     pub fn index_soon(&self, session: SessionId) {
-        if !self.queue().insert(session) {
+        if !locked(&self.queue).insert(session) {
             return;
         }
         let search = self.clone();
         self.cx.spawn(async move {
             if let Err(refusal) = search.index_later(&[session]).await {
                 tracing::debug!(%session, reason = %refusal.detail, "the index is left to a search");
-                search.queue().remove(&session);
+                locked(&search.queue).remove(&session);
             }
             search.cx.jobs().wake();
         });
@@ -62,15 +61,13 @@ impl SearchService {
         }
     }
 
-    async fn run_index(&self, job: &JobRecord, run: &JobRun) -> Result<Value> {
-        let sessions = job_payload(job)?["sessions"].take();
-        let sessions: Vec<SessionId> =
-            serde_json::from_value(sessions).map_err(ServiceError::internal)?;
+    async fn run_index(&self, job: &JobRecord, runner: &JobRunner) -> Result<Value> {
+        let IndexPayload { sessions } = job_payload(job)?;
         let mut progress = Progress { unit: "messages".to_owned(), ..Progress::default() };
         for session in sessions {
-            self.queue().remove(&session);
+            locked(&self.queue).remove(&session);
             loop {
-                run.yield_to_foreground().await;
+                runner.run_foreground_jobs().await;
                 match self.index_stretch(session).await {
                     Ok(None) => break,
                     Ok(Some(indexed)) => progress.done += indexed,
@@ -79,12 +76,12 @@ impl SearchService {
                     Err(refusal) => return Err(refusal),
                 }
                 progress.total = progress.done;
-                run.heartbeat(job.id, progress.clone()).await?;
+                runner.heartbeat(job.id, progress.clone()).await?;
             }
         }
         while self.cx.store().tidy().await? {
-            run.yield_to_foreground().await;
-            run.heartbeat(job.id, progress.clone()).await?;
+            runner.run_foreground_jobs().await;
+            runner.heartbeat(job.id, progress.clone()).await?;
         }
         Ok(json!({ "messages": progress.done }))
     }
@@ -119,9 +116,7 @@ impl SearchService {
         let before = range.after.map(|seq| (session, seq));
         let before = store.messages_at(before.into_iter().collect()).await?.pop();
         let before = before.map(|(_, stored)| stored);
-        let entries = tokio::task::spawn_blocking(|| entries(before, stretch))
-            .await
-            .map_err(ServiceError::internal)?;
+        let entries = blocking(|| Ok(entries(before, stretch))).await?;
         if self.cx.store().index(IndexBatch { session, entries, through }).await? {
             // An id that no session has stands for the index as a whole, which is to be tidied.
             self.index_soon(SessionId(uuid::Uuid::nil()));
@@ -131,10 +126,7 @@ impl SearchService {
 }
 
 /// Makes the index while nobody waits.
-#[derive(Debug)]
-pub struct IndexJob(pub SearchService);
-
-impl JobHandler for IndexJob {
+impl JobHandler for SearchService {
     fn kind(&self) -> &'static str {
         INDEX
     }
@@ -143,8 +135,8 @@ impl JobHandler for IndexJob {
         JobStart::WhenIdle
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, run: &'a JobRun) -> JobOutput<'a> {
-        Box::pin(self.0.run_index(job, run))
+    fn run<'a>(&'a self, job: &'a JobRecord, runner: &'a JobRunner) -> JobOutput<'a> {
+        Box::pin(self.run_index(job, runner))
     }
 }
 
@@ -199,9 +191,7 @@ mod tests {
     use bethink_service::{JobRunner, ServiceContext, new_job_id};
 
     use bethink_service_testing as testing;
-    use bethink_store::{
-        Append, ImportBatch, ImportedMessage, JobState, NewMessage, NewRecord, NewSession,
-    };
+    use bethink_store::{Append, ImportBatch, JobState, NewMessage, NewRecord, NewSession};
     use bethink_transcript::{MessageId, Role, UnixMicros};
     use bytes::Bytes;
     use uuid::Uuid;
@@ -224,7 +214,7 @@ mod tests {
         async fn open(directory: &Path) -> Self {
             let cx = testing::context(directory).await;
             let search = SearchService::new(cx.clone());
-            let runner = JobRunner::new(cx.clone(), vec![Arc::new(IndexJob(search.clone()))]);
+            let runner = JobRunner::new(cx.clone(), vec![Arc::new(search.clone())]);
             runner.release().await.unwrap();
             cx.spawn(runner.clone().work());
             Self { cx, search, runner }
@@ -233,17 +223,8 @@ mod tests {
         /// With a session as an import leaves it that was killed before it left work.
         async fn imported(directory: &Path) -> Self {
             let home = Self::open(directory).await;
-            let new = NewSession {
-                id: SESSION,
-                project_dir: "/project".into(),
-                title: None,
-                tags: Vec::new(),
-                parent: None,
-                forked_at: None,
-                model: json!({ "name": "unknown", "context_window": 200_000 }).to_string(),
-                created_at: UnixMicros(1),
-                content_hash: None,
-            };
+            let model = json!({ "name": "unknown", "context_window": 200_000 }).to_string();
+            let new = NewSession::new(SESSION, "/project".into(), model, UnixMicros(1));
             home.cx.store().create_session(new, None).await.unwrap();
             let records = (1..=MESSAGES).map(record).collect();
             let batch = ImportBatch { session: SESSION, records, progress: None };
@@ -295,10 +276,11 @@ mod tests {
     }
 
     fn record(line: u64) -> NewRecord {
-        let message = ImportedMessage {
+        let message = NewMessage {
             id: MessageId::new(&format!("m{line}")).unwrap(),
             role: Role::User,
             raw: Bytes::from(format!(r#"{{"role":"user","content":"tomato number{line}"}}"#)),
+            recorded: true,
             created_at: UnixMicros(1),
         };
         let message = Some((SESSION, message));

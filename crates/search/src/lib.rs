@@ -15,7 +15,6 @@ mod hit;
 mod index;
 mod query;
 
-pub use index::IndexJob;
 pub use query::{MAX_HITS, MAX_QUERY};
 
 /// Finds messages in history.

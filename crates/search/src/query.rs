@@ -8,7 +8,7 @@ use bethink_api as api;
 use bethink_recall::days::{DAYS_AFTER, Day, day_of};
 use bethink_recall::question::FAMILY_SPREAD;
 use bethink_recall::{Evidence, Occurrence, Question, Ranked, SessionExtent, Weights, marks};
-use bethink_service::{Result, ServiceError, parse_rfc3339, parse_stored};
+use bethink_service::{Result, ServiceError, blocking, parse_rfc3339, parse_stored};
 use bethink_store::{Family, IndexLookup, Posting, SearchScope, StoredMessage, TermPlaces};
 use bethink_transcript::{Message, Role, Seq, SessionId, UnixMicros};
 
@@ -258,8 +258,7 @@ async fn ranked_within(found: TermPlaces, plan: TermPlan, limit: usize) -> Resul
     if plan.groups.first().is_none_or(Vec::is_empty) {
         return Ok(Vec::new());
     }
-    let work = move || plan.rank(&found, limit);
-    tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)
+    blocking(move || Ok(plan.rank(&found, limit))).await
 }
 
 impl Filter {
@@ -317,14 +316,10 @@ impl Filter {
 }
 
 fn time(field: &'static str, text: Option<String>) -> Result<Option<UnixMicros>> {
-    let Some(text) = text else { return Ok(None) };
-    match parse_rfc3339(&text) {
-        Some(time) => Ok(Some(time)),
-        None => Err(ServiceError::invalid(
-            field,
-            "must be an RFC 3339 time such as 2026-01-31T12:00:00Z",
-        )),
-    }
+    let wrong = "must be an RFC 3339 time such as 2026-01-31T12:00:00Z";
+    let read =
+        |text: String| parse_rfc3339(&text).ok_or_else(|| ServiceError::invalid(field, wrong));
+    text.map(read).transpose()
 }
 
 impl TermPlan {

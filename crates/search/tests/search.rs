@@ -10,7 +10,7 @@ use std::time::Duration;
 use bethink_api as api;
 use bethink_api::SearchQuery;
 use bethink_models::ModelService;
-use bethink_search::{IndexJob, MAX_QUERY, SearchService};
+use bethink_search::{MAX_QUERY, SearchService};
 use bethink_service::{JobRunner, ServiceContext};
 use bethink_service_testing as testing;
 use bethink_sessions::{ForkCheckJob, SessionService};
@@ -27,11 +27,11 @@ struct Home {
 impl Home {
     async fn open(directory: &Path) -> Self {
         let cx = testing::context(directory).await;
-        let models = ModelService::open(cx.clone()).await.unwrap();
+        let models = ModelService::open(cx.clone(), None).await.unwrap();
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models, search.clone());
         let handlers: Vec<Arc<dyn bethink_service::JobHandler>> =
-            vec![Arc::new(IndexJob(search.clone())), Arc::new(ForkCheckJob(sessions.clone()))];
+            vec![Arc::new(search.clone()), Arc::new(ForkCheckJob(sessions.clone()))];
         let runner = JobRunner::new(cx.clone(), handlers);
         runner.release().await.unwrap();
         Self { cx, search, sessions, runner }

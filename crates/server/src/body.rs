@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, Request};
 use bethink_intake::Unread;
-use bethink_service::IdempotencyKey;
+use bethink_service::Receipt;
 use bethink_transcript::json;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -22,7 +22,7 @@ const FEWER_MESSAGES: &str =
 /// The body of a mutation, within its limits, valid UTF-8 and not too deep; with its key.
 #[derive(Debug)]
 pub(crate) struct Sent {
-    pub(crate) key: Option<IdempotencyKey>,
+    pub(crate) key: Option<Receipt>,
     body: Bytes,
 }
 
@@ -63,7 +63,7 @@ where
 /// The body of a mutation, within its limit of bytes, for a service that checks it while reading it; with its key.
 #[derive(Debug)]
 pub(crate) struct UncheckedBody {
-    pub(crate) key: Option<IdempotencyKey>,
+    pub(crate) key: Option<Receipt>,
     pub(crate) body: Bytes,
 }
 

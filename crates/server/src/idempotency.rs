@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use bethink_service::IdempotencyKey;
+use bethink_service::Receipt;
 use http::header::{HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, request::Parts};
 
@@ -39,16 +39,16 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
 }
 
 /// Joins a key with what the request asked for, so that its reuse for something else is noticed.
-pub(crate) fn with_fingerprint(key: String, parts: &Parts, body: &[u8]) -> IdempotencyKey {
+pub(crate) fn with_fingerprint(key: String, parts: &Parts, body: &[u8]) -> Receipt {
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let mut hasher = blake3::Hasher::new();
     hasher.update(parts.method.as_str().as_bytes()).update(b"\0");
     hasher.update(path.as_bytes()).update(b"\0").update(body);
-    IdempotencyKey { key, fingerprint: hasher.finalize().to_hex().to_string() }
+    Receipt { key, fingerprint: hasher.finalize().to_hex().to_string() }
 }
 
 /// Does `work` once a key. Only answers are kept, no refusals: those may be tried again.
-pub(crate) async fn once<F>(app: &ServerState, key: Option<IdempotencyKey>, work: F) -> Reply
+pub(crate) async fn once<F>(app: &ServerState, key: Option<Receipt>, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,
 {

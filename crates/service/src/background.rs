@@ -1,4 +1,4 @@
-//! Work that nobody waits for, on a thread of low priority.
+//! Work beside the requests: what blocks, and what nobody waits for, on a thread of low priority.
 
 use crate::{Result, ServiceError};
 
@@ -17,6 +17,13 @@ pub async fn at_low_priority<T: Send + 'static>(
         })
         .map_err(ServiceError::internal)?;
     answer.await.map_err(|_| ServiceError::internal("the work ended before its answer"))
+}
+
+/// Runs `work` that waits for a disk, or computes for a while, beside the threads of requests.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
 }
 
 /// Linux keeps priorities by thread; elsewhere this would slow the whole daemon.

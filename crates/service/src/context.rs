@@ -15,27 +15,6 @@ use crate::error::{ErrorKind, Result, ServiceError};
 use crate::hub::EventHub;
 use crate::jobs::JobQueue;
 
-/// An `Idempotency-Key` and the fingerprint of the request it came with.
-#[derive(Clone, Debug)]
-pub struct IdempotencyKey {
-    pub key: String,
-    pub fingerprint: String,
-}
-
-impl From<IdempotencyKey> for Receipt {
-    fn from(key: IdempotencyKey) -> Self {
-        Self { key: key.key, fingerprint: key.fingerprint }
-    }
-}
-
-/// What a daemon is made of before it has services.
-#[derive(Debug)]
-pub struct ServiceParts {
-    pub settings: Settings,
-    pub clock: Arc<dyn Clock>,
-    pub store: Arc<dyn Store>,
-}
-
 /// What all services share; clones are of one daemon.
 #[derive(Clone)]
 pub struct ServiceContext {
@@ -62,8 +41,7 @@ impl std::fmt::Debug for ServiceContext {
 }
 
 impl ServiceContext {
-    pub fn new(parts: ServiceParts) -> Self {
-        let ServiceParts { settings, clock, store } = parts;
+    pub fn new(settings: Settings, clock: Arc<dyn Clock>, store: Arc<dyn Store>) -> Self {
         let stop = CancellationToken::new();
         let hub = EventHub::new(clock.now().0, stop.clone());
         let jobs = JobQueue::new(Arc::clone(&store), Arc::clone(&clock));
@@ -127,19 +105,19 @@ impl ServiceContext {
     }
 
     /// The answer that was given under this key, if there was one.
-    pub async fn kept_answer(&self, key: &IdempotencyKey) -> Result<Option<String>> {
+    pub async fn kept_answer(&self, key: &Receipt) -> Result<Option<String>> {
         match self.store().receipt(key.key.clone()).await? {
             None => Ok(None),
             Some(kept) if kept.fingerprint == key.fingerprint => Ok(Some(kept.answer)),
-            Some(_) => Err(ServiceError::new(
-                ErrorKind::KeyReused,
-                "this Idempotency-Key came with another request",
-            )
-            .hint("use a new key for a new request")),
+            Some(_) => {
+                let detail = "this Idempotency-Key came with another request";
+                Err(ServiceError::new(ErrorKind::KeyReused, detail)
+                    .hint("use a new key for a new request"))
+            }
         }
     }
 
-    pub async fn keep_answer(&self, key: IdempotencyKey, answer: String) -> Result<()> {
-        Ok(self.store().put_receipt(key.into(), answer, self.now()).await?)
+    pub async fn keep_answer(&self, key: Receipt, answer: String) -> Result<()> {
+        Ok(self.store().put_receipt(key, answer, self.now()).await?)
     }
 }

@@ -73,6 +73,14 @@ impl ServiceError {
         Self { field: Some(field.into()), ..Self::new(ErrorKind::Invalid, detail) }
     }
 
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, detail)
+    }
+
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Conflict, detail)
+    }
+
     /// A fault of ours: the cause is logged, the caller learns that it is not theirs.
     pub fn internal(cause: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Internal, cause.to_string())
@@ -98,6 +106,14 @@ pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
                 .hint("use a new Idempotency-Key for a new request")
         }
         other => other.into(),
+    }
+}
+
+/// What a store answered; `None` where it is not there, or not any more.
+pub fn if_found<T>(answer: bethink_store::Result<T>) -> Result<Option<T>> {
+    match answer {
+        Err(bethink_store::StoreError::NotFound { .. }) => Ok(None),
+        answer => Ok(Some(answer?)),
     }
 }
 

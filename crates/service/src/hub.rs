@@ -7,13 +7,14 @@
 mod all;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use bethink_transcript::{Seq, SessionId};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
+use crate::locked;
 
 pub use all::AllEvents;
 
@@ -94,17 +95,15 @@ struct TopicRing {
 pub struct EventHub {
     boot: i64,
     topics: Mutex<(u64, HashMap<SessionId, TopicRing>)>,
-    all: all::AllTopics,
+    /// Of all sessions.
+    all: Mutex<Ring>,
     stop: CancellationToken,
 }
 
 impl EventHub {
     pub(crate) fn new(boot: i64, stop: CancellationToken) -> Self {
-        Self { boot, topics: Mutex::default(), all: all::AllTopics::default(), stop }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, (u64, HashMap<SessionId, TopicRing>)> {
-        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+        let all = Mutex::new(Ring::new(1, all::KEPT));
+        Self { boot, topics: Mutex::default(), all, stop }
     }
 
     /// Tells those who follow the session, and those who follow all. `seq` is the newest message that the event
@@ -116,19 +115,19 @@ impl EventHub {
 
     /// Tells those who follow the session alone: what concerns several sessions is announced once.
     pub fn publish_in_session(&self, session: SessionId, seq: Seq, event: &Event) {
-        let mut topics = self.lock();
+        let mut topics = locked(&self.topics);
         topic(&mut topics, session)
             .ring
             .push(|number| StreamEvent::new(format!("{}-{number}-{seq}", self.boot), event));
     }
 
     pub fn forget(&self, session: SessionId) {
-        self.lock().1.remove(&session);
+        locked(&self.topics).1.remove(&session);
     }
 
     /// `last` is the boot and number of the last event that the reader has.
     pub fn subscribe(&self, session: SessionId, last: Option<(i64, u64)>) -> SessionSubscription {
-        let mut topics = self.lock();
+        let mut topics = locked(&self.topics);
         let ring = &topic(&mut topics, session).ring;
         let live = ring.live.subscribe();
         let (missed, behind) = match last {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bethink_api as api;
 use bethink_store::{JobRecord, NewJob, Store};
 use bethink_transcript::{JobId, SessionId};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -99,8 +100,14 @@ pub fn new_job_id() -> JobId {
     JobId(Uuid::now_v7())
 }
 
-pub fn job_payload(job: &JobRecord) -> Result<Value> {
+pub fn job_payload<T: DeserializeOwned>(job: &JobRecord) -> Result<T> {
     serde_json::from_str(&job.payload).map_err(ServiceError::internal)
+}
+
+/// The session that a job is about.
+pub fn job_session(job: &JobRecord) -> Result<SessionId> {
+    let id = job_payload::<Value>(job)?["session"].as_str().and_then(|id| id.parse().ok());
+    id.map(SessionId).ok_or_else(|| ServiceError::internal("a job without a session"))
 }
 
 fn shown(job: &JobRecord) -> api::Job {

@@ -57,29 +57,10 @@ pub trait JobHandler: Send + Sync + std::fmt::Debug + 'static {
         false
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, run: &'a JobRun) -> JobOutput<'a>;
+    fn run<'a>(&'a self, job: &'a JobRecord, runner: &'a JobRunner) -> JobOutput<'a>;
 
     /// A run beside the others ended, or the daemon stopped it.
     fn left(&self, _job: &JobRecord) {}
-}
-
-/// What a handler may do with its lease while it runs.
-#[derive(Clone, Debug)]
-pub struct JobRun {
-    runner: JobRunner,
-}
-
-impl JobRun {
-    /// Extends the lease and notes progress.
-    pub async fn heartbeat(&self, job: JobId, progress: Progress) -> Result<()> {
-        let lease = self.runner.lease();
-        Ok(self.runner.cx.store().heartbeat(job, lease, progress).await?)
-    }
-
-    /// Background work lets all other work go first, between its own steps.
-    pub async fn yield_to_foreground(&self) {
-        self.runner.run_foreground_jobs().await;
-    }
 }
 
 /// The worker. Clones are of one.
@@ -155,12 +136,16 @@ impl JobRunner {
     async fn keep_lease(&self, id: JobId) {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
-            let kept = self.cx.store().heartbeat(id, self.lease(), Progress::default()).await;
-            if let Err(error) = kept {
+            if let Err(error) = self.heartbeat(id, Progress::default()).await {
                 tracing::warn!(job = %id, %error, "a job was given up: its lease is gone");
                 return;
             }
         }
+    }
+
+    /// Extends the lease of a job that runs, and notes its progress.
+    pub async fn heartbeat(&self, job: JobId, progress: Progress) -> Result<()> {
+        Ok(self.cx.store().heartbeat(job, self.lease(), progress).await?)
     }
 
     async fn wait_until_idle(&self) {
@@ -174,8 +159,8 @@ impl JobRunner {
         }
     }
 
-    /// Runs what somebody waits for.
-    async fn run_foreground_jobs(&self) {
+    /// Runs what somebody waits for: background work lets it go first, between its own steps.
+    pub async fn run_foreground_jobs(&self) {
         let foreground = || Lease { background: false, ..self.lease() };
         // What is wrong with the store will stop the work that calls, too.
         while let Ok(Some(job)) = self.cx.store().lease(foreground()).await {
@@ -198,8 +183,7 @@ impl JobRunner {
         let outcome = if job.attempts > MAX_ATTEMPTS {
             JobOutcome::Failed(format!("given up after {MAX_ATTEMPTS} attempts"))
         } else if let Some(handler) = self.handlers.get(job.kind.as_str()) {
-            let run = JobRun { runner: self.clone() };
-            match handler.run(&job, &run).await {
+            match handler.run(&job, self).await {
                 Ok(result) => JobOutcome::Done(result.to_string()),
                 Err(error) => JobOutcome::Failed(error.detail),
             }

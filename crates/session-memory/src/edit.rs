@@ -28,11 +28,12 @@ const QUOTED_CHARS: usize = 120;
 /// The notes while a model edits them.
 #[derive(Clone, Debug)]
 pub struct NotesEdit {
-    path: String,
+    pub path: String,
     template: Template,
-    before: String,
-    text: String,
-    edits: usize,
+    /// As the model was given them.
+    pub before: String,
+    pub text: String,
+    pub edits: usize,
 }
 
 impl NotesEdit {
@@ -59,23 +60,6 @@ impl NotesEdit {
             before,
             edits: 0,
         }
-    }
-
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// As the model was given them.
-    pub fn before(&self) -> &str {
-        &self.before
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    pub fn edits(&self) -> usize {
-        self.edits
     }
 
     /// Exactly the notes, spelt as they were named to the model. Another spelling of the same place is
@@ -186,7 +170,7 @@ mod tests {
     #[test]
     fn edits_follow_each_other_and_say_what_they_did() {
         let mut notes = open(None);
-        assert_eq!(notes.before(), Template::default().bare());
+        assert_eq!(notes.before, Template::default().bare());
         let told = notes.apply(PATH, TITLE, &format!("{TITLE}\nThe tide\r\n- x \u{1b}[1mb"), false);
         assert_eq!(told.unwrap(), "The notes were changed in 1 place.");
         notes.apply(PATH, "- x b", "- x\n- x", false).unwrap();
@@ -194,18 +178,18 @@ mod tests {
             notes.apply(PATH, "- x", "- y", true).unwrap(),
             "The notes were changed in 2 places."
         );
-        assert!(notes.text().contains(&format!("{TITLE}\nThe tide\n- y\n- y\n\n# Current State")));
-        assert_eq!(notes.edits(), 3);
+        assert!(notes.text.contains(&format!("{TITLE}\nThe tide\n- y\n- y\n\n# Current State")));
+        assert_eq!(notes.edits, 3);
     }
 
     #[test]
     fn a_wrong_edit_changes_nothing_and_says_why() {
         let mut notes = open(Some("# Current State\n- one\n- one\n# Own\n- two\n"));
-        let before = notes.text().to_owned();
+        let before = notes.text.clone();
         let mut check = |old: &str, new: &str, expect: &str| {
             let error = notes.apply(PATH, old, new, false).unwrap_err();
             assert!(error.contains(expect), "{error}");
-            assert_eq!(notes.text(), before);
+            assert_eq!(notes.text, before);
         };
         check("", "x", "old text is empty");
         check("- one", "- one", "are the same");
@@ -245,7 +229,7 @@ mod tests {
             let error = notes.apply(path, TITLE, "x", false).unwrap_err();
             assert_eq!(error, reason);
         }
-        assert_eq!(notes.text(), notes.before());
+        assert_eq!(notes.text, notes.before);
     }
 
     #[test]
@@ -266,10 +250,10 @@ mod tests {
     #[test]
     fn a_file_of_a_person_is_given_with_every_heading_and_within_bounds() {
         let notes = open(Some("prose\r\n# Worklog\r\n- by hand\r\n"));
-        assert!(notes.before().starts_with("prose\n\n# Session Title\n"), "{}", notes.before());
-        assert!(notes.before().contains("# Worklog\n- by hand\n"), "{}", notes.before());
-        assert!(!notes.before().contains('\r'));
+        assert!(notes.before.starts_with("prose\n\n# Session Title\n"), "{}", notes.before);
+        assert!(notes.before.contains("# Worklog\n- by hand\n"), "{}", notes.before);
+        assert!(!notes.before.contains('\r'));
         let long = open(Some(&format!("# Worklog\n{}", "by hand\n".repeat(200_000))));
-        assert!(long.before().len() < 400_000, "{}", long.before().len());
+        assert!(long.before.len() < 400_000, "{}", long.before.len());
     }
 }

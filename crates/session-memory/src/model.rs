@@ -29,18 +29,18 @@ const TIMES_BUDGET: u64 = 4;
 const TITLE_WEIGHT: u32 = 1_000;
 
 /// Writes what a model left.
-#[derive(Clone, Copy, Debug)]
-pub struct ModelWriter<'a> {
+#[derive(Clone, Debug)]
+pub struct ModelWriter {
     /// The notes as they were given to the model.
-    pub before: &'a str,
+    pub before: String,
     /// As it left them.
-    pub edited: &'a str,
-    /// What the daemon knows of the file since it last wrote it.
-    pub last: &'a WrittenNotes,
-    pub budget: &'a NotesBudget,
+    pub edited: String,
+    /// What the daemon knew of the file when the model was given it.
+    pub last: WrittenNotes,
+    pub budget: NotesBudget,
 }
 
-impl NotesWriter for ModelWriter<'_> {
+impl NotesWriter for ModelWriter {
     fn strategy(&self) -> &'static str {
         STRATEGY
     }
@@ -67,10 +67,10 @@ fn refused(reason: String) -> WriterError {
     WriterError { strategy: STRATEGY, reason }
 }
 
-impl ModelWriter<'_> {
+impl ModelWriter {
     fn taken_apart(&self, template: &Template) -> NotesDraft {
-        let edited = plain(self.edited);
-        let standing = NotesDraft::standing(template, self.last);
+        let edited = plain(&self.edited);
+        let standing = NotesDraft::standing(template, &self.last);
         let by_section = self.lines_of(template, &edited);
         let sections = template.sections.iter().zip(by_section).zip(standing.sections);
         let sections = sections.map(|((section, lines), standing)| match lines {
@@ -138,7 +138,7 @@ impl ModelWriter<'_> {
     fn persons(&self, template: &Template) -> Persons<'_> {
         let ours: HashSet<&str> = self.last.rows.iter().map(|row| row.text.trim()).collect();
         let lines = self.before.lines().map(str::trim);
-        let document = Document::parse(self.before, template.level);
+        let document = Document::parse(&self.before, template.level);
         let headings = document.parts.into_iter().map(|part| part.heading);
         Persons {
             lines: lines.filter(|line| !line.is_empty() && !ours.contains(line)).collect(),

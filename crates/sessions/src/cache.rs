@@ -1,11 +1,11 @@
 //! The provider's prompt cache, watched message by message: a break is told once, with its cause.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bethink_api as api;
 use bethink_context::History;
 use bethink_context::cache::{CacheDrop, CacheWatch};
-use bethink_service::rfc3339;
+use bethink_service::{locked, rfc3339};
 use bethink_transcript::Seq;
 
 /// The watch of a session, shared by its handle and its loaded state: it outlives a state that is loaded anew
@@ -15,7 +15,7 @@ pub(crate) struct Cache(Arc<Mutex<CacheWatch>>);
 
 impl Cache {
     pub(crate) fn watch(&self) -> MutexGuard<'_, CacheWatch> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     pub(crate) fn report(&self) -> api::CacheReport {

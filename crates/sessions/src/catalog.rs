@@ -5,7 +5,7 @@ use bethink_context::WindowThresholds;
 use bethink_context::thresholds::{MAX_WINDOW, MIN_WINDOW};
 use bethink_models::UNNAMED_MODEL;
 use bethink_search::MAX_QUERY;
-use bethink_service::{IdempotencyKey, Result, ServiceError, key_reused, page_limit, rfc3339};
+use bethink_service::{Receipt, Result, ServiceError, key_reused, page_limit, rfc3339};
 use bethink_store::{
     NewSession, PageRequest, SessionChange, SessionFilter, SessionRecord, StoreError,
 };
@@ -23,7 +23,7 @@ impl SessionService {
     pub async fn create_session(
         &self,
         request: api::CreateSession,
-        key: Option<IdempotencyKey>,
+        key: Option<Receipt>,
     ) -> Result<api::Session> {
         check_path(&request.project_dir)?;
         check_labels(request.title.as_deref(), &request.tags)?;
@@ -35,23 +35,28 @@ impl SessionService {
                 other => other.into(),
             })?;
         }
-        let new = NewSession {
-            id: SessionId(Uuid::now_v7()),
-            project_dir: request.project_dir,
-            title: request.title,
-            tags: request.tags,
-            parent,
-            forked_at: None,
-            model: serde_json::to_string(&model).map_err(ServiceError::internal)?,
-            created_at: self.cx.now(),
-            content_hash: None,
-        };
-        let receipt = key.map(Into::into);
-        let created = self.cx.store().create_session(new, receipt).await.map_err(key_reused)?;
+        let new = self.session_with(SessionId(Uuid::now_v7()), request.project_dir, &model)?;
+        let new = NewSession { title: request.title, tags: request.tags, parent, ..new };
+        let created = self.cx.store().create_session(new, key).await.map_err(key_reused)?;
         if !created.repeated {
             self.cx.hub().announce_session(created.session.id, "created");
         }
         Ok(session_out(&created.session))
+    }
+
+    /// A session that is to be made, with the settings' model.
+    pub fn new_session(&self, id: SessionId, project_dir: String) -> Result<NewSession> {
+        self.session_with(id, project_dir, &self.model_or_default(None)?)
+    }
+
+    fn session_with(
+        &self,
+        id: SessionId,
+        project_dir: String,
+        model: &api::ModelSpec,
+    ) -> Result<NewSession> {
+        let model = serde_json::to_string(model).map_err(ServiceError::internal)?;
+        Ok(NewSession::new(id, project_dir, model, self.cx.now()))
     }
 
     pub async fn session(&self, id: SessionId) -> Result<api::Session> {
@@ -86,14 +91,12 @@ impl SessionService {
     ) -> Result<api::Session> {
         check_labels(request.title.as_deref(), request.tags.as_deref().unwrap_or_default())?;
         let model = request.model.map(|m| self.model_or_default(Some(m))).transpose()?;
+        let model = model.map(|model| serde_json::to_string(&model));
         let change = SessionChange {
             titled: request.title.as_ref().map(|_| true),
             title: request.title,
             tags: request.tags,
-            model: model
-                .map(|m| serde_json::to_string(&m))
-                .transpose()
-                .map_err(ServiceError::internal)?,
+            model: model.transpose().map_err(ServiceError::internal)?,
             state: None,
             updated_at: self.cx.now(),
         };
@@ -134,20 +137,13 @@ impl SessionService {
     /// The model given, with the settings' figures where it has none; its window is checked.
     pub fn model_or_default(&self, model: Option<api::ModelSpec>) -> Result<api::ModelSpec> {
         let settings = &self.cx.settings().context;
-        let model = model.unwrap_or_else(|| api::ModelSpec {
-            name: UNNAMED_MODEL.to_owned(),
-            context_window: settings.window,
-            max_output_tokens: None,
-            preserved_thinking: None,
-        });
+        let model = model.unwrap_or_else(|| unnamed_model(settings.window));
         if model.name.is_empty() || model.name.len() > MAX_TITLE {
             return Err(ServiceError::invalid("model.name", format!("1 to {MAX_TITLE} bytes")));
         }
         if model.max_output_tokens == Some(0) {
-            return Err(ServiceError::invalid(
-                "model.max_output_tokens",
-                "at least 1 token of output",
-            ));
+            let detail = "at least 1 token of output";
+            return Err(ServiceError::invalid("model.max_output_tokens", detail));
         }
         self.thresholds(&model)?;
         Ok(model)
@@ -176,12 +172,12 @@ pub fn sidechain_session(session: SessionId, key: &str) -> SessionId {
 }
 
 pub fn model_of(session: &SessionRecord) -> api::ModelSpec {
-    serde_json::from_str(&session.model).unwrap_or_else(|_| api::ModelSpec {
-        name: UNNAMED_MODEL.to_owned(),
-        context_window: 200_000,
-        max_output_tokens: None,
-        preserved_thinking: None,
-    })
+    serde_json::from_str(&session.model).unwrap_or_else(|_| unnamed_model(200_000))
+}
+
+fn unnamed_model(context_window: u64) -> api::ModelSpec {
+    let name = UNNAMED_MODEL.to_owned();
+    api::ModelSpec { name, context_window, max_output_tokens: None, preserved_thinking: None }
 }
 
 pub(crate) fn session_out(session: &SessionRecord) -> api::Session {
@@ -202,10 +198,8 @@ pub(crate) fn session_out(session: &SessionRecord) -> api::Session {
 
 fn check_path(path: &str) -> Result<()> {
     if !path.starts_with('/') || path.len() > MAX_PATH || path.contains('\0') {
-        return Err(ServiceError::invalid(
-            "project_dir",
-            format!("an absolute path of at most {MAX_PATH} bytes"),
-        ));
+        let detail = format!("an absolute path of at most {MAX_PATH} bytes");
+        return Err(ServiceError::invalid("project_dir", detail));
     }
     Ok(())
 }
@@ -222,10 +216,8 @@ pub(crate) fn check_labels(title: Option<&str>, tags: &[String]) -> Result<()> {
     }
     for (i, tag) in tags.iter().enumerate() {
         if tag.trim().is_empty() || tag.len() > MAX_TITLE {
-            return Err(ServiceError::invalid(
-                format!("tags[{i}]"),
-                format!("1 to {MAX_TITLE} bytes"),
-            ));
+            let detail = format!("1 to {MAX_TITLE} bytes");
+            return Err(ServiceError::invalid(format!("tags[{i}]"), detail));
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use bethink_api as api;
 use bethink_compactor::{SummaryLevel, Trigger};
 use bethink_context::Decision;
 use bethink_model::Figures;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 use bethink_store::CompactionRecord;
 use bethink_transcript::{CompactionId, SessionId};
 
@@ -106,10 +106,7 @@ impl SessionService {
     ) -> Result<api::Expanded> {
         let all = self.cx.store().compactions(id).await?;
         let Some(found) = all.iter().find(|c| c.id == compaction) else {
-            return Err(ServiceError::new(
-                ErrorKind::NotFound,
-                format!("there is no compaction {compaction}"),
-            ));
+            return Err(ServiceError::not_found(format!("there is no compaction {compaction}")));
         };
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }
@@ -122,12 +119,9 @@ fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
         Some("session_memory") => Some(SummaryLevel::SessionMemory),
         Some("full") => Some(SummaryLevel::Full),
         Some(other) => {
-            return Err(ServiceError::invalid(
-                "level",
-                format!(
-                    "{other:?} is not a level: use \"session_memory\", \"full\" or \"embedded\""
-                ),
-            ));
+            let known = "use \"session_memory\", \"full\" or \"embedded\"";
+            let detail = format!("{other:?} is not a level: {known}");
+            return Err(ServiceError::invalid("level", detail));
         }
     };
     const LEAST: u64 = 200;

@@ -1,7 +1,7 @@
 //! The provider's own count of a session's prompt, on request.
 
 use bethink_api as api;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 use bethink_transcript::SessionId;
 
 use crate::service::SessionService;
@@ -13,7 +13,7 @@ impl SessionService {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
         loaded.require_messages("append the user's first message, then count")?;
-        let conflict = |detail: &str| ServiceError::new(ErrorKind::Conflict, detail);
+        let conflict = |detail: &str| ServiceError::conflict(detail);
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
             conflict("no model is configured that could count")
                 .hint("set provider in [model]; the report's own figures need none")

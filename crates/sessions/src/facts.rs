@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bethink_facts::Facts;
-use bethink_service::{READ_BATCH, Result, ServiceError, parse_stored};
+use bethink_service::{READ_BATCH, Result, blocking, parse_stored};
 use bethink_store::SeqRange;
 use bethink_transcript::{Message, Seq};
 
@@ -63,9 +63,9 @@ async fn observe(facts: &mut Facts, messages: Vec<Arc<Message>>) -> Result<()> {
         for message in &messages {
             reading.observe(message);
         }
-        reading
+        Ok(reading)
     };
-    *facts = tokio::task::spawn_blocking(read).await.map_err(ServiceError::internal)?;
+    *facts = blocking(read).await?;
     Ok(())
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::testing::SessionsHome;
+    use crate::tests::home::SessionsHome;
 
     fn wishes(count: usize) -> Vec<Value> {
         let wish = |n| json!({ "role": "user", "content": format!("wish number {n}") });

@@ -2,10 +2,11 @@
 
 use bethink_api as api;
 use bethink_service::{
-    JobHandler, JobOutput, JobRun, READ_BATCH, Result, ServiceError, job_payload, new_job_id,
+    JobHandler, JobOutput, JobRunner, READ_BATCH, Result, ServiceError, if_found, job_session,
+    new_job_id,
 };
 use bethink_store::{
-    Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord, StoreError,
+    Append, JobRecord, NewMessage, NewSession, SeqRange, SessionChange, SessionRecord,
 };
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
@@ -24,23 +25,17 @@ impl SessionService {
         check_labels(request.title.as_deref(), &[])?;
         let at = request.at_seq.map_or(parent.last_seq, Seq);
         if at > parent.last_seq || at == Seq::ZERO && parent.last_seq > Seq::ZERO {
-            return Err(ServiceError::invalid(
-                "at_seq",
-                format!("messages are 1 to {}", parent.last_seq),
-            )
-            .bounded(parent.last_seq.0, at.0));
+            let detail = format!("messages are 1 to {}", parent.last_seq);
+            return Err(ServiceError::invalid("at_seq", detail).bounded(parent.last_seq.0, at.0));
         }
         let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));
+        let (dir, model) = (parent.project_dir.clone(), parent.model.clone());
         let new = NewSession {
-            id: SessionId(Uuid::now_v7()),
-            project_dir: parent.project_dir.clone(),
             title,
             tags: parent.tags.clone(),
             parent: Some(id),
             forked_at: Some(at),
-            model: parent.model.clone(),
-            created_at: self.cx.now(),
-            content_hash: None,
+            ..NewSession::new(SessionId(Uuid::now_v7()), dir, model, self.cx.now())
         };
         let copying = self.inner.forks.read().await;
         // Asked for before there is anything: if the daemon is killed on the way, the next one removes
@@ -69,14 +64,13 @@ impl SessionService {
 
     /// Sees to it that a fork is whole or gone. Messages are copied last, so they tell which.
     async fn run_fork_check(&self, job: &JobRecord) -> Result<Value> {
-        let session = session_of(job)?;
+        let session = job_session(job)?;
         // Forks that are being made now are waited for.
         drop(self.inner.forks.write().await);
-        let whole = match self.cx.store().session(session).await {
-            Ok(found) => found.forked_at.is_none_or(|at| found.last_seq >= at),
-            Err(StoreError::NotFound { .. }) => return Ok(json!({ "whole": false })),
-            Err(error) => return Err(error.into()),
+        let Some(found) = if_found(self.cx.store().session(session).await)? else {
+            return Ok(json!({ "whole": false }));
         };
+        let whole = found.forked_at.is_none_or(|at| found.last_seq >= at);
         if !whole {
             self.remove_companions(session).await?;
             self.cx.store().delete_session(session).await?;
@@ -155,12 +149,6 @@ impl SessionService {
     }
 }
 
-/// The session that a job is about.
-pub(crate) fn session_of(job: &JobRecord) -> Result<SessionId> {
-    let id = job_payload(job)?["session"].as_str().and_then(|id| id.parse().ok());
-    id.map(SessionId).ok_or_else(|| ServiceError::internal("a job without a session"))
-}
-
 /// Removes half a fork that a killed daemon left.
 #[derive(Debug)]
 pub struct ForkCheckJob(pub SessionService);
@@ -170,7 +158,7 @@ impl JobHandler for ForkCheckJob {
         FORK_CHECK
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_fork_check(job))
     }
 }
@@ -180,7 +168,7 @@ mod tests {
     use bethink_config::Settings;
 
     use super::*;
-    use crate::testing::SessionsHome;
+    use crate::tests::home::SessionsHome;
 
     const HALF: SessionId = SessionId(Uuid::from_u128(9));
 
@@ -203,15 +191,9 @@ mod tests {
         let whole = SessionId(whole.id);
         let row = home.cx.store().session(parent).await.unwrap();
         let new = NewSession {
-            id: HALF,
-            project_dir: row.project_dir,
-            title: None,
-            tags: Vec::new(),
             parent: Some(parent),
             forked_at: Some(Seq(2)),
-            model: row.model,
-            created_at: row.created_at,
-            content_hash: None,
+            ..NewSession::new(HALF, row.project_dir, row.model, row.created_at)
         };
         home.cx.store().create_session(new, None).await.unwrap();
         let check = bethink_store::NewJob {

@@ -6,12 +6,12 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bethink_api::ContextLevel;
 use bethink_context::{HistoryEntry, WindowThresholds};
 use bethink_facts::Facts;
-use bethink_service::{Result, ServiceError, locked};
+use bethink_service::locked;
 use bethink_transcript::{Message, Seq, SessionId};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
@@ -72,7 +72,7 @@ pub struct SessionHandle {
     /// session's own lock.
     pub(crate) compacting: AsyncMutex<()>,
     features: Mutex<Features>,
-    inbox: Mutex<Vec<Arc<Message>>>,
+    pub(crate) inbox: Mutex<Vec<Arc<Message>>>,
     pub(crate) state: Arc<AsyncMutex<Option<LoadedSession>>>,
     /// What the last answer said of the window, for answers that can't wait.
     level: Mutex<ContextLevel>,
@@ -103,7 +103,7 @@ impl SessionHandle {
     /// What a feature keeps for this session while it is in memory. The type is the feature's own, so that no
     /// service sees another's; it begins as its default.
     pub fn feature<T: SessionFeature + Default>(&self) -> Arc<T> {
-        let mut features = self.features.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut features = locked(&self.features);
         let kept = features.0.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
         let kept: Arc<dyn SessionFeature> = Arc::clone(kept);
         let kept: Arc<dyn Any + Send + Sync> = kept;
@@ -113,9 +113,9 @@ impl SessionHandle {
 
     /// Bytes held: messages, those that wait to be taken in, facts, and what features keep.
     pub(crate) fn weight(&self) -> usize {
-        let features = self.features.lock().unwrap_or_else(PoisonError::into_inner);
+        let features = locked(&self.features);
         let features: usize = features.0.values().map(|feature| feature.weight()).sum();
-        let waiting: usize = self.inbox().iter().map(|message| message.raw().len()).sum();
+        let waiting: usize = locked(&self.inbox).iter().map(|message| message.raw().len()).sum();
         let facts = self.facts_weight.load(Ordering::Relaxed);
         self.weight.load(Ordering::Relaxed) + facts + features + waiting
     }
@@ -124,20 +124,16 @@ impl SessionHandle {
         self.weight.store(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn inbox(&self) -> MutexGuard<'_, Vec<Arc<Message>>> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn deliver(&self, messages: impl IntoIterator<Item = Arc<Message>>) {
-        self.inbox().extend(messages);
+        locked(&self.inbox).extend(messages);
     }
 
     pub(crate) fn note_level(&self, level: ContextLevel) {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
+        *locked(&self.level) = level;
     }
 
     pub(crate) fn noted_level(&self) -> ContextLevel {
-        self.level.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.level).clone()
     }
 
     /// The newest message and the messages in memory, if nobody works with the state.
@@ -154,18 +150,14 @@ impl SessionHandle {
         self.weigh(0);
     }
 
-    fn evicted(&self) -> MutexGuard<'_, Option<EvictedSession>> {
-        self.evicted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn forget_evicted(&self) {
-        *self.evicted() = None;
+        *locked(&self.evicted) = None;
     }
 
     /// A session that was let go and has these messages, too; `None` when it is time to load it. Called with the state
     /// locked, so that nobody loads it meanwhile: whoever does reads these messages from the store.
     pub(crate) fn grow(&self, fresh: &[Arc<Message>]) -> Option<EvictedSession> {
-        let mut evicted = self.evicted();
+        let mut evicted = locked(&self.evicted);
         let known = evicted.as_mut()?;
         let tokens = tokens_of(fresh);
         known.tokens += tokens;
@@ -173,7 +165,7 @@ impl SessionHandle {
         if known.grown >= UNSEEN_TOKENS {
             return None;
         }
-        self.inbox().clear();
+        locked(&self.inbox).clear();
         Some(known.clone())
     }
 
@@ -185,14 +177,14 @@ impl SessionHandle {
             Some(EvictedSession {
                 model: loaded.state.model.name.clone(),
                 thresholds: loaded.state.thresholds,
-                tokens: loaded.estimated() + tokens_of(&self.inbox()),
+                tokens: loaded.estimated() + tokens_of(&locked(&self.inbox)),
                 grown: 0,
             })
         });
         Self {
             cache: self.cache.clone(),
             level: Mutex::new(self.noted_level()),
-            evicted: Mutex::new(known.or_else(|| self.evicted().clone())),
+            evicted: Mutex::new(known.or_else(|| locked(&self.evicted).clone())),
             touched: AtomicUsize::new(self.touched.load(Ordering::Relaxed)),
             ..Self::new(self.id)
         }
@@ -208,29 +200,7 @@ fn tokens_of(messages: &[Arc<Message>]) -> u64 {
 pub type FactsGuard = OwnedMutexGuard<Facts>;
 
 /// Exclusive use of a loaded session.
-#[derive(Debug)]
-pub struct SessionGuard(OwnedMappedMutexGuard<Option<LoadedSession>, LoadedSession>);
-
-impl SessionGuard {
-    pub(crate) fn new(guard: OwnedMutexGuard<Option<LoadedSession>>) -> Result<Self> {
-        OwnedMutexGuard::try_map(guard, Option::as_mut)
-            .map(Self)
-            .map_err(|_| ServiceError::internal("the session was not loaded"))
-    }
-}
-
-impl std::ops::Deref for SessionGuard {
-    type Target = LoadedSession;
-    fn deref(&self) -> &LoadedSession {
-        &self.0
-    }
-}
-
-impl std::ops::DerefMut for SessionGuard {
-    fn deref_mut(&mut self) -> &mut LoadedSession {
-        &mut self.0
-    }
-}
+pub type SessionGuard = OwnedMappedMutexGuard<Option<LoadedSession>, LoadedSession>;
 
 /// All handles.
 #[derive(Debug, Default)]
@@ -240,17 +210,13 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<SessionHandle>>> {
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn touch(&self, handle: &SessionHandle) {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         handle.touched.store(now, Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self, id: SessionId) -> Option<Arc<SessionHandle>> {
-        let handle = self.lock().get(&id).cloned();
+        let handle = locked(&self.handles).get(&id).cloned();
         if let Some(handle) = &handle {
             self.touch(handle);
         }
@@ -258,25 +224,25 @@ impl Registry {
     }
 
     pub(crate) fn open(&self, id: SessionId) -> Arc<SessionHandle> {
-        let mut handles = self.lock();
+        let mut handles = locked(&self.handles);
         let handle = handles.entry(id).or_insert_with(|| Arc::new(SessionHandle::new(id)));
         self.touch(handle);
         Arc::clone(handle)
     }
 
     pub(crate) fn remove(&self, id: SessionId) {
-        self.lock().remove(&id);
+        locked(&self.handles).remove(&id);
     }
 
     /// Bytes held by all sessions in memory.
     #[cfg(test)]
     pub(crate) fn weight(&self) -> usize {
-        self.lock().values().map(|handle| handle.weight()).sum()
+        locked(&self.handles).values().map(|handle| handle.weight()).sum()
     }
 
     /// Lets the longest unused sessions go until the rest fits `budget` bytes.
     pub(crate) fn trim(&self, budget: usize) {
-        let mut handles = self.lock();
+        let mut handles = locked(&self.handles);
         let mut all: usize = handles.values().map(|handle| handle.weight()).sum();
         // One that is in use is referred to from outside the table too.
         let is_idle = |handle: &Arc<SessionHandle>| Arc::strong_count(handle) == 1;

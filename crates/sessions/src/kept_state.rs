@@ -129,16 +129,12 @@ impl SessionService {
         let mut seen = std::collections::HashSet::new();
         for (i, todo) in todos.todos.iter().enumerate() {
             if todo.content.trim().is_empty() {
-                return Err(ServiceError::invalid(
-                    format!("todos[{i}].content"),
-                    "a todo says what to do; it may not be empty",
-                ));
+                let detail = "a todo says what to do; it may not be empty";
+                return Err(ServiceError::invalid(format!("todos[{i}].content"), detail));
             }
             if !todo.id.is_empty() && !seen.insert(todo.id.as_str()) {
-                return Err(ServiceError::invalid(
-                    format!("todos[{i}].id"),
-                    "the id occurs twice in the list",
-                ));
+                let detail = "the id occurs twice in the list";
+                return Err(ServiceError::invalid(format!("todos[{i}].id"), detail));
             }
         }
         let handle = self.handle(id).await?;

@@ -23,18 +23,14 @@ mod limits;
 mod load;
 mod loaded;
 mod messages;
-#[cfg(test)]
-mod model_tests;
 mod prefix;
 mod record;
 mod recover;
 mod request;
 mod service;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod turn;
-#[cfg(test)]
-mod turn_tests;
 
 pub use catalog::{model_of, sidechain_session};
 pub use collapse::CollapseJob;

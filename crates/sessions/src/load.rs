@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bethink_compactor::Breakers;
 use bethink_context::decision::{in_force, newest_is_undone};
 use bethink_context::{Decision, Decisions, FixedTokens, History, Learner, SessionState, TodoList};
-use bethink_service::{Event, READ_BATCH, Result, parse_stored};
+use bethink_service::{Event, READ_BATCH, Result, ServiceError, locked, parse_stored};
 use bethink_store::SeqRange;
 use bethink_transcript::{Message, Seq, SessionId};
 use tokio::sync::OwnedMutexGuard;
@@ -54,8 +54,9 @@ impl SessionService {
             *state = Some(self.load(handle).await?);
             handle.forget_evicted();
         }
-        let mut loaded = SessionGuard::new(state)?;
-        let new = std::mem::take(&mut *handle.inbox());
+        let mut loaded = OwnedMutexGuard::try_map(state, Option::as_mut)
+            .map_err(|_| ServiceError::internal("the session was not loaded"))?;
+        let new = std::mem::take(&mut *locked(&handle.inbox));
         if let Some(first) = new.iter().map(|message| message.seq).min() {
             handle.cache.begin(&loaded.state.history, first, &loaded.state.model.name);
             self.watch_cache(handle, &loaded.state.model.name, &new);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bethink_api::RecoveryStep;
 use bethink_compactor::Breakers;
 use bethink_context::{FixedTokens, HistoryEntry, SessionState, todos};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 use bethink_store::{CollapseRecord, CompactionRecord, SessionRecord};
 use bethink_transcript::{Message, Seq};
 
@@ -83,7 +83,7 @@ impl LoadedSession {
         if self.session.last_seq > Seq::ZERO {
             return Ok(());
         }
-        Err(ServiceError::new(ErrorKind::Conflict, "the session has no messages yet").hint(hint))
+        Err(ServiceError::conflict("the session has no messages yet").hint(hint))
     }
 
     /// Bytes held.

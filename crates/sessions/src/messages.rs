@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bethink_api as api;
 use bethink_context::WindowThresholds;
 use bethink_service::{
-    Event, IdempotencyKey, Result, ServiceError, key_reused, page_limit, parse_rfc3339,
-    parse_stored, rfc3339,
+    Event, Receipt, Result, ServiceError, key_reused, page_limit, parse_rfc3339, parse_stored,
+    rfc3339,
 };
 use bethink_store::{Append, NewMessage, SeqRange, StoredMessage};
 use bethink_transcript::json::{self, Cursor};
@@ -27,32 +27,30 @@ impl SessionService {
         &self,
         id: SessionId,
         body: Bytes,
-        key: Option<IdempotencyKey>,
+        key: Option<Receipt>,
     ) -> Result<api::Appended> {
-        let now = self.cx.now();
-        let messages = self.read_messages(&body, now)?;
-        let new = messages.iter().map(|message| NewMessage {
-            id: message.id.clone(),
-            role: message.role,
-            raw: message.raw().clone(),
-            recorded: false,
-            created_at: message.created_at,
-        });
-        let receipt = key.map(Into::into);
-        let append = Append { session: id, messages: new.collect(), receipt, at: now };
+        let messages = self.read_messages(&body, self.cx.now())?;
+        let append = Append { receipt: key, ..self.append_of(id, &messages, false) };
         let work = self.clone().store_and_tell(append, messages, true);
         Ok(self.cx.spawn(work).await.map_err(ServiceError::internal)??.0)
     }
 
-    /// Messages that another service read where a client recorded them, with the place of each and whether it is new
-    /// there.
+    /// Messages that another service read, with the place of each and whether it is new there. `recorded`: they are as
+    /// their provider wrote them, so that several may be one answer.
     pub async fn record(
         &self,
-        append: Append,
+        session: SessionId,
         messages: Vec<Message>,
+        recorded: bool,
     ) -> Result<(api::Appended, Vec<(Seq, bool)>)> {
+        let append = self.append_of(session, &messages, recorded);
         let work = self.clone().store_and_tell(append, messages, false);
         self.cx.spawn(work).await.map_err(ServiceError::internal)?
+    }
+
+    fn append_of(&self, session: SessionId, messages: &[Message], recorded: bool) -> Append {
+        let messages = messages.iter().map(|message| NewMessage::of(message, recorded)).collect();
+        Append { session, messages, receipt: None, at: self.cx.now() }
     }
 
     /// On a task of its own: a client that hangs up takes nothing back, and what is stored is also told and shown.
@@ -268,7 +266,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::SessionsHome;
+    use crate::tests::home::SessionsHome;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn what_is_wrong_with_a_request_is_named() {

@@ -71,36 +71,27 @@ impl SessionService {
     ) -> Result<Step> {
         if request.heard {
             let detail = format!("part of the answer was shown already; it broke off: {error}");
-            return Ok((RecoveryStep::None, detail));
+            return nothing(detail);
         }
         match error.class {
             ErrorClass::Overflow => self.make_room(handle, error, told).await,
             ErrorClass::OutputOverflow => self.shorten_answer(handle, request, error, told).await,
             ErrorClass::MediaTooLarge | ErrorClass::RequestTooLarge => {
                 if self.strip(handle, Stripped::Media, RecoveryStep::StripMedia).await? {
-                    return Ok((
-                        RecoveryStep::StripMedia,
-                        "images and documents are left out".to_owned(),
-                    ));
+                    let detail = "images and documents are left out".to_owned();
+                    return Ok((RecoveryStep::StripMedia, detail));
                 }
                 if error.class == ErrorClass::RequestTooLarge {
                     return self.make_room(handle, error, told).await;
                 }
-                Ok((
-                    RecoveryStep::None,
-                    "there are no images or documents left to leave out".to_owned(),
-                ))
+                nothing("there are no images or documents left to leave out")
             }
             ErrorClass::ThinkingBound => {
-                let stripped =
-                    self.strip(handle, Stripped::Thinking, RecoveryStep::StripThinking).await?;
-                let (step, detail) = match stripped {
-                    true => {
-                        (RecoveryStep::StripThinking, "thinking is left out of what was edited")
-                    }
-                    false => (RecoveryStep::None, "no thinking is left that could be left out"),
-                };
-                Ok((step, detail.to_owned()))
+                if !self.strip(handle, Stripped::Thinking, RecoveryStep::StripThinking).await? {
+                    return nothing("no thinking is left that could be left out");
+                }
+                let detail = "thinking is left out of what was edited".to_owned();
+                Ok((RecoveryStep::StripThinking, detail))
             }
             class if class.retry() == Retry::Same => {
                 let attempt = match request.attempt {
@@ -109,7 +100,7 @@ impl SessionService {
                 };
                 Ok(wait(attempt, error, told))
             }
-            _ => Ok((RecoveryStep::None, format!("asking again can't help: {error}"))),
+            _ => nothing(format!("asking again can't help: {error}")),
         }
     }
 
@@ -128,9 +119,7 @@ impl SessionService {
             }
             _ => match (error.figures.input, error.figures.limit) {
                 // A limit of the answer alone: a shorter prompt changes nothing.
-                (None, Some(most)) => {
-                    Ok((RecoveryStep::None, format!("max_tokens must be {most} or less")))
-                }
+                (None, Some(most)) => nothing(format!("max_tokens must be {most} or less")),
                 _ => self.make_room(handle, error, told).await,
             },
         }
@@ -147,7 +136,7 @@ impl SessionService {
             let detail = format!(
                 "the provider takes {limit} tokens, and a session needs {MIN_WINDOW}: load the model with a larger context, or choose another"
             );
-            return Ok((RecoveryStep::None, detail));
+            return nothing(detail);
         }
         let mut loaded = self.lock(handle).await?;
         if self.drain(&mut loaded).await? {
@@ -155,7 +144,7 @@ impl SessionService {
         }
         if !loaded.take(RecoveryStep::Compact) {
             let detail = "it was compacted already and is still too long: shorten system or tools, or give the session a larger window";
-            return Ok((RecoveryStep::None, detail.to_owned()));
+            return nothing(detail);
         }
         drop(loaded);
         let request = CompactionRequest {
@@ -171,21 +160,16 @@ impl SessionService {
                 let advice = smaller.map_or_else(String::new, |limit| {
                     format!("; the provider takes {limit} tokens, and the session is told {window}: set its model.context_window to {limit}")
                 });
-                Ok((
-                    RecoveryStep::Compact,
-                    format!("compacted from {before} to {after} tokens{advice}"),
-                ))
+                let detail = format!("compacted from {before} to {after} tokens{advice}");
+                Ok((RecoveryStep::Compact, detail))
             }
             Err(refusal) if refusal.kind == ErrorKind::NotCompactable => {
-                Ok((RecoveryStep::None, format!("no compaction helps: {}", refusal.detail)))
+                nothing(format!("no compaction helps: {}", refusal.detail))
             }
             // Not the prompt's fault: it may be tried again.
             Err(refusal) => {
-                self.lock(handle)
-                    .await?
-                    .recovering
-                    .taken
-                    .retain(|step| *step != RecoveryStep::Compact);
+                let recovering = &mut self.lock(handle).await?.recovering;
+                recovering.taken.retain(|step| *step != RecoveryStep::Compact);
                 Err(refusal)
             }
         }
@@ -211,6 +195,11 @@ impl SessionService {
         self.keep_decisions(&mut loaded, decisions, &[record], self.cx.now()).await?;
         Ok(true)
     }
+}
+
+/// No step helps.
+fn nothing(detail: impl Into<String>) -> Result<Step> {
+    Ok((RecoveryStep::None, detail.into()))
 }
 
 impl LoadedSession {

@@ -73,43 +73,33 @@ impl Debug for Contribution {
 /// session goes.
 pub trait Contributor: Send + Sync + Debug + 'static {
     /// What it adds to the prompt that is asked for.
-    fn contribute<'a>(&'a self, asked: PromptRequest<'a>) -> Contributed<'a, Contribution> {
-        let _ = asked;
+    fn contribute<'a>(&'a self, _: PromptRequest<'a>) -> Contributed<'a, Contribution> {
         Box::pin(async { Ok(Contribution::default()) })
     }
 
     /// What a compaction may put in place of messages, if this service keeps such a thing. Waits for an update under
     /// way.
-    fn summary<'a>(&'a self, session: &'a SessionRecord) -> Contributed<'a, Option<SessionNotes>> {
-        let _ = session;
+    fn summary<'a>(&'a self, _: &'a SessionRecord) -> Contributed<'a, Option<SessionNotes>> {
         Box::pin(async { Ok(None) })
     }
 
     /// An update that a summary would wait for ends.
-    fn settle(&self, session: SessionId) -> Contributed<'_, ()> {
-        let _ = session;
+    fn settle(&self, _session: SessionId) -> Contributed<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
     /// A session was loaded, with nothing known of it.
-    fn loaded<'a>(
-        &'a self,
-        handle: &'a SessionHandle,
-        loaded: &'a LoadedSession,
-    ) -> Contributed<'a, ()> {
-        let _ = (handle, loaded);
+    fn loaded<'a>(&'a self, _: &'a SessionHandle, _: &'a LoadedSession) -> Contributed<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
     /// A fork begins with what its parent has up to message `at`.
-    fn forked(&self, from: SessionId, to: SessionId, at: Seq) -> Contributed<'_, ()> {
-        let _ = (from, to, at);
+    fn forked(&self, _from: SessionId, _to: SessionId, _at: Seq) -> Contributed<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
     /// The session is about to be deleted.
-    fn removed(&self, session: SessionId) -> Contributed<'_, ()> {
-        let _ = session;
+    fn removed(&self, _session: SessionId) -> Contributed<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 }

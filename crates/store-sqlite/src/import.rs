@@ -1,6 +1,6 @@
 //! Lines of imported files, and the messages in them.
 
-use bethink_store::{ImportBatch, ImportStore, NewMessage, NewRecord, Reply, Result, StoredRecord};
+use bethink_store::{ImportBatch, ImportStore, NewRecord, Reply, Result, StoredRecord};
 use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
@@ -105,7 +105,7 @@ fn place(
     if let Some((session, message)) = message {
         raw = &message.raw;
         let at = message.created_at;
-        match plan.place(*session, &NewMessage::from(message.clone()), at)? {
+        match plan.place(*session, message, at)? {
             (seq, true) => place = Some((hex(*session), seq)),
             (_, false) => own = Some(join(bytes, raw)),
         }

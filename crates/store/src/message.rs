@@ -1,4 +1,4 @@
-use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
+use bethink_transcript::{Message, MessageId, Role, Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 
 /// Words to index a message under, already analysed: lower case, split, separated by spaces.
@@ -21,6 +21,14 @@ pub struct NewMessage {
     /// It is the copy of a message that came in an imported file.
     pub recorded: bool,
     pub created_at: UnixMicros,
+}
+
+impl NewMessage {
+    pub fn of(message: &Message, recorded: bool) -> Self {
+        let Message { id, role, created_at, .. } = message;
+        let raw = message.raw().clone();
+        Self { id: id.clone(), role: *role, raw, recorded, created_at: *created_at }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -92,6 +92,15 @@ pub struct NewSession {
     pub content_hash: Option<String>,
 }
 
+impl NewSession {
+    /// One of its own, without a title.
+    pub fn new(id: SessionId, project_dir: String, model: String, created_at: UnixMicros) -> Self {
+        let (title, tags, parent) = (None, Vec::new(), None);
+        let (forked_at, content_hash) = (None, None);
+        Self { id, project_dir, title, tags, parent, forked_at, model, created_at, content_hash }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Created {
     pub session: SessionRecord,

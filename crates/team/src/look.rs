@@ -7,7 +7,7 @@ use bethink_git::{Oid, Repo, TreeEntry};
 use bethink_memdir::{Hash, Scope};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::{MAX_MEMORY_BYTES, MemoryProject};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 use bethink_store::TeamBase;
 
 use crate::errors::git_error;
@@ -78,7 +78,7 @@ impl TeamService {
         let snapshot = self.memories.snapshot(directory).await?;
         if let Some(fault) = &snapshot.fault {
             // What can't be looked at must not be taken for removed.
-            return Err(ServiceError::new(ErrorKind::Conflict, fault.clone())
+            return Err(ServiceError::conflict(fault.clone())
                 .hint("`bethink doctor` tells what is wrong with the team directory"));
         }
         let topics = snapshot.topics.keys().cloned().map(DirectoryFile::Topic);

@@ -11,7 +11,7 @@ use bethink_git::repo::BRANCH;
 use bethink_git::{Git, GitLimits, Remote, Repo};
 use bethink_memdir::Scope;
 use bethink_memories::{MemoryDirectory, MemoryProject};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError, blocking};
 use rustix::fs::OFlags;
 
 use crate::errors::git_error;
@@ -76,8 +76,7 @@ impl TeamService {
 
     async fn make_team_dir(&self, directory: &Arc<MemoryDirectory>) -> Result<()> {
         let directory = Arc::clone(directory);
-        let made = move || directory.root(true).map(drop);
-        tokio::task::spawn_blocking(made).await.map_err(ServiceError::internal)?
+        blocking(move || directory.root(true).map(drop)).await
     }
 
     /// Written as git itself would, so that `git pull` by hand works, too.
@@ -89,7 +88,7 @@ impl TeamService {
             Some(own) => {
                 let detail = format!("the team directory is shared with {own} already");
                 let hint = "`git remote set-url origin …` in the team directory changes that";
-                return Err(ServiceError::new(ErrorKind::Conflict, detail).hint(hint));
+                return Err(ServiceError::conflict(detail).hint(hint));
             }
             None => {}
         }
@@ -143,11 +142,8 @@ fn checked(remote: &str) -> Result<Remote> {
 /// holder ends, however it ends, so that none is ever stale.
 pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
     let failed = |error: std::io::Error| {
-        ServiceError::new(
-            ErrorKind::Conflict,
-            format!("could not lock {}: {error}", path.display()),
-        )
-        .hint("is the team directory writable?")
+        ServiceError::conflict(format!("could not lock {}: {error}", path.display()))
+            .hint("is the team directory writable?")
     };
     let nofollow = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
     let mut options = fs::OpenOptions::new();
@@ -160,8 +156,7 @@ pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) if began.elapsed() >= LOCK_WITHIN => {
                 let detail = "another daemon syncs the same team directory";
-                return Err(ServiceError::new(ErrorKind::Conflict, detail)
-                    .hint("sync again when it is done"));
+                return Err(ServiceError::conflict(detail).hint("sync again when it is done"));
             }
             Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_EVERY).await,
         }

@@ -7,7 +7,7 @@ use bethink_api::{self as api, BlockedWay};
 use bethink_git::{Commit, Oid, Pushed, Remote, TreeChange, TreeEntry};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::MAX_MEMORY_BYTES;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 
 use crate::errors::git_error;
 use crate::look::{TeamTree, tree};
@@ -65,9 +65,7 @@ impl TeamService {
         let brought = repo.brought(head, tips.theirs.as_ref(), MOST_COMMITS).await;
         let Some(brought) = brought.map_err(git_error)? else {
             let detail = format!("there are more than {MOST_COMMITS} commits that are not pushed");
-            return Err(
-                ServiceError::new(ErrorKind::Conflict, detail).hint("push them by hand first")
-            );
+            return Err(ServiceError::conflict(detail).hint("push them by hand first"));
         };
         let files: Vec<_> = brought.into_iter().filter(|(_, entry)| entry.is_file()).collect();
         let oids: Vec<Oid> = files.iter().map(|(_, entry)| entry.oid.clone()).collect();

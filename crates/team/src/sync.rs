@@ -8,7 +8,7 @@ use bethink_git::{Oid, Remote, Repo};
 use bethink_memdir::Scope;
 use bethink_memdir_fs::DirectoryFile;
 use bethink_memories::MemoryProject;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 
 use crate::errors::git_error;
 use crate::look::tree;
@@ -50,7 +50,7 @@ impl TeamService {
             }
         }
         let detail = format!("somebody else was faster {MOST_ROUNDS} times in a row");
-        Err(ServiceError::new(ErrorKind::Conflict, detail).hint("nothing was lost; sync again"))
+        Err(ServiceError::conflict(detail).hint("nothing was lost; sync again"))
     }
 
     /// Whether it is done.
@@ -172,7 +172,7 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
         ),
         None => format!("the remote's branch is gone: it had {seen}"),
     };
-    ServiceError::new(ErrorKind::Conflict, format!("{detail}; nothing was pulled or pushed")).hint(
+    ServiceError::conflict(format!("{detail}; nothing was pulled or pushed")).hint(
         "ask who did that; `bethink team sync --accept-rewrite` takes the new history on, and what was changed here since stays",
     )
 }
@@ -185,7 +185,7 @@ fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     }
     let detail =
         format!("all {common} files of the team directory are gone; nothing was pulled or pushed");
-    Err(ServiceError::new(ErrorKind::Conflict, detail).hint(
+    Err(ServiceError::conflict(detail).hint(
         "`git checkout .` in the team directory brings them back; remove topics with `bethink memory rm`",
     ))
 }

@@ -3,11 +3,14 @@
 //! A file becomes one session, its sidechains child sessions. A job that was killed half-way starts
 //! its session anew, so that nothing is there twice.
 
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use bethink_api as api;
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, Result, ServiceError, job_payload, new_job_id,
+    ErrorKind, JobHandler, JobOutput, JobRunner, Result, ServiceError, blocking, if_found,
+    job_payload, new_job_id,
 };
 use bethink_store::{
     ImportBatch, JobRecord, NewSession, PageRequest, Progress, SessionChange, SessionFilter,
@@ -72,10 +75,8 @@ impl TransferService {
     pub async fn import_body(&self, body: Bytes) -> Result<api::Job> {
         self.check_size(body.len() as u64, "body")?;
         if body.is_empty() {
-            return Err(ServiceError::invalid(
-                "body",
-                "empty: the lines of a session file, or {\"path\": …}",
-            ));
+            let detail = "empty: the lines of a session file, or {\"path\": …}";
+            return Err(ServiceError::invalid("body", detail));
         }
         let id = new_job_id();
         let path = self.cx.settings().home.join("spool").join(format!("{id}.jsonl"));
@@ -101,8 +102,7 @@ impl TransferService {
     }
 
     async fn run_import(&self, job: &JobRecord) -> Result<Value> {
-        let payload: ImportPayload =
-            serde_json::from_value(job_payload(job)?).map_err(ServiceError::internal)?;
+        let payload: ImportPayload = job_payload(job)?;
         let (path, spooled) = (payload.path.clone(), payload.spooled);
         let result = self.import_file(job, payload).await;
         if spooled && !matches!(&result, Err(r) if r.kind == ErrorKind::StorageFull) {
@@ -170,11 +170,13 @@ impl TransferService {
             if hash.is_some() {
                 let dir = project_dir.take().or(chunk.cwd).filter(|dir| dir.starts_with('/'));
                 let dir = project_dir.insert(dir.unwrap_or_else(|| "/".to_owned())).clone();
-                new.push(self.new_session(session, None, dir, hash.take())?);
+                let own = self.sessions.new_session(session, dir)?;
+                new.push(NewSession { content_hash: hash.take(), ..own });
             }
             for child in chunk.new_children {
                 let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
-                new.push(self.new_session(child, Some(session), dir, None)?);
+                let child = self.sessions.new_session(child, dir)?;
+                new.push(NewSession { parent: Some(session), ..child });
             }
             let (done, total) = (chunk.read, chunk.total);
             let progress = Progress { done, total, unit: "bytes".to_owned(), watermark: None };
@@ -188,31 +190,11 @@ impl TransferService {
         }
         if hash.is_some() {
             let dir = project_dir.unwrap_or_else(|| "/".to_owned());
-            let new = self.new_session(session, None, dir, hash)?;
+            let new = self.sessions.new_session(session, dir)?;
+            let new = NewSession { content_hash: hash, ..new };
             self.cx.store().create_session(new, None).await?;
         }
         Ok(())
-    }
-
-    fn new_session(
-        &self,
-        id: SessionId,
-        parent: Option<SessionId>,
-        project_dir: String,
-        content_hash: Option<String>,
-    ) -> Result<NewSession> {
-        let model = self.sessions.model_or_default(None)?;
-        Ok(NewSession {
-            id,
-            project_dir,
-            title: None,
-            tags: Vec::new(),
-            parent,
-            forked_at: None,
-            model: serde_json::to_string(&model).map_err(ServiceError::internal)?,
-            created_at: self.cx.now(),
-            content_hash,
-        })
     }
 
     /// What only the whole file tells: title, tags, model, recorded compactions. What is left to do is
@@ -246,10 +228,7 @@ impl TransferService {
         for child in self.children(session).await? {
             self.cx.store().delete_session(SessionId(child)).await?;
         }
-        match self.cx.store().delete_session(session).await {
-            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        if_found(self.cx.store().delete_session(session).await).map(drop)
     }
 
     async fn children(&self, session: SessionId) -> Result<Vec<Uuid>> {
@@ -261,16 +240,13 @@ impl TransferService {
 }
 
 /// Imports files.
-#[derive(Debug)]
-pub struct ImportJob(pub TransferService);
-
-impl JobHandler for ImportJob {
+impl JobHandler for TransferService {
     fn kind(&self) -> &'static str {
         IMPORT
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRun) -> JobOutput<'a> {
-        Box::pin(self.0.run_import(job))
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
+        Box::pin(self.run_import(job))
     }
 }
 
@@ -289,35 +265,30 @@ fn with_what_waits(
 }
 
 async fn hash_of(path: PathBuf) -> Result<String> {
-    tokio::task::spawn_blocking(move || {
-        let cannot = |e: std::io::Error| {
+    blocking(move || {
+        let cannot = |e: io::Error| {
             ServiceError::invalid("path", format!("we could not read {}: {e}", path.display()))
         };
-        let mut file = std::fs::File::open(&path).map_err(cannot)?;
+        let mut file = File::open(&path).map_err(cannot)?;
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(&mut file).map_err(cannot)?;
         Ok(hasher.finalize().to_hex().to_string())
     })
     .await
-    .map_err(ServiceError::internal)?
 }
 
 async fn write_durably(path: PathBuf, body: Bytes) -> Result<()> {
-    let written = tokio::task::spawn_blocking(move || {
-        use std::io::Write;
+    let write = move || {
         let dir = path.parent().unwrap_or(Path::new("/"));
-        std::fs::create_dir_all(dir)?;
-        let mut file = std::fs::File::create_new(&path)?;
+        fs::create_dir_all(dir)?;
+        let mut file = File::create_new(&path)?;
         file.write_all(&body)?;
         file.sync_all()?;
-        std::fs::File::open(dir)?.sync_all()
-    })
-    .await
-    .map_err(ServiceError::internal)?;
-    written.map_err(|e| match e.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            StoreError::Full.into()
-        }
-        _ => ServiceError::internal(e),
-    })
+        File::open(dir)?.sync_all()
+    };
+    let unwritten = |error: io::Error| match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full.into(),
+        _ => ServiceError::internal(error),
+    };
+    blocking(move || write().map_err(unwritten)).await
 }

@@ -12,7 +12,6 @@ mod import;
 mod reading;
 
 pub use export::Export;
-pub use import::ImportJob;
 
 /// Session files, in and out. Clones are of one.
 #[derive(Clone, Debug)]

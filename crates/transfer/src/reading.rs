@@ -10,8 +10,8 @@ use bethink_session_file::{
     LineKind, SessionFileFacts, SessionFileReader, SessionLine, SidechainKey, Thread,
 };
 use bethink_sessions::sidechain_session;
-use bethink_store::{ImportedMessage, NewRecord};
-use bethink_transcript::{Message, MessageId, Seq, SessionId};
+use bethink_store::{NewMessage, NewRecord};
+use bethink_transcript::{MessageId, Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
@@ -96,9 +96,7 @@ impl Collector {
                     }
                     Thread::Sidechain(key) => self.child(key),
                 };
-                let raw = found.message.raw().clone();
-                let Message { id, role, created_at, .. } = found.message;
-                Some((target, ImportedMessage { id, role, raw, created_at }))
+                Some((target, NewMessage::of(&found.message, true)))
             }
             LineKind::Damaged(damage) => {
                 if self.read.skipped.len() < TOLD_LINES {

@@ -13,7 +13,7 @@ use bethink_service_testing as testing;
 use bethink_sessions::SessionService;
 use bethink_transcript::{JobId, SessionId};
 
-use crate::{ImportJob, TransferService};
+use crate::TransferService;
 
 /// A message, its answer, a line that is no JSON, and a sidechain.
 const FILE: &str = concat!(
@@ -27,11 +27,11 @@ const FILE: &str = concat!(
 
 async fn open(home: &tempfile::TempDir) -> TransferService {
     let cx = testing::context(home.path()).await;
-    let models = ModelService::open(cx.clone()).await.unwrap();
+    let models = ModelService::open(cx.clone(), None).await.unwrap();
     let search = SearchService::new(cx.clone());
     let sessions = SessionService::new(cx.clone(), models, search.clone());
     let transfer = TransferService::new(cx.clone(), search, sessions);
-    let runner = JobRunner::new(cx.clone(), vec![Arc::new(ImportJob(transfer.clone()))]);
+    let runner = JobRunner::new(cx.clone(), vec![Arc::new(transfer.clone())]);
     cx.spawn(runner.work());
     transfer
 }

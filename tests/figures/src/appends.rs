@@ -125,17 +125,7 @@ async fn sessions(store: &SqliteStore) -> Vec<SessionId> {
     let mut ids = Vec::new();
     for n in 1..=TASKS as u128 {
         let id = SessionId(Uuid::from_u128(n));
-        let new = NewSession {
-            id,
-            project_dir: "/proj/garden".to_owned(),
-            title: None,
-            tags: Vec::new(),
-            parent: None,
-            forked_at: None,
-            model: "{}".to_owned(),
-            created_at: UnixMicros(0),
-            content_hash: None,
-        };
+        let new = NewSession::new(id, "/proj/garden".to_owned(), "{}".to_owned(), UnixMicros(0));
         store.create_session(new, None).await.expect("a session");
         ids.push(id);
     }

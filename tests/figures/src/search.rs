@@ -100,17 +100,12 @@ fn session(number: usize) -> SessionId {
 }
 
 fn new_session(id: SessionId) -> NewSession {
-    NewSession {
+    NewSession::new(
         id,
-        project_dir: "/project".into(),
-        title: None,
-        tags: Vec::new(),
-        parent: None,
-        forked_at: None,
-        model: r#"{"name":"none","context_window":200000}"#.into(),
-        created_at: UnixMicros(1),
-        content_hash: None,
-    }
+        "/project".into(),
+        r#"{"name":"none","context_window":200000}"#.into(),
+        UnixMicros(1),
+    )
 }
 
 fn message(n: usize, said: &str) -> NewMessage {

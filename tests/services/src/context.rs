@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bethink_config::Settings;
 use bethink_store_sqlite::{Options, SqliteStore};
 
-use bethink_service::{Clock, ServiceContext, ServiceParts, SystemClock};
+use bethink_service::{Clock, ServiceContext, SystemClock};
 
 /// A context over a new or existing database in `home`.
 ///
@@ -27,5 +27,5 @@ pub async fn context_with(settings: Settings) -> ServiceContext {
     let path = settings.home.join("bethink.db");
     let opened = SqliteStore::open(&path, Options::new(clock.now())).await;
     let (store, _) = opened.expect("the test's database opens");
-    ServiceContext::new(ServiceParts { settings, clock, store: Arc::new(store) })
+    ServiceContext::new(settings, clock, Arc::new(store))
 }

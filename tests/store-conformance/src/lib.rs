@@ -157,17 +157,7 @@ pub(crate) fn session_id(number: u128) -> SessionId {
 }
 
 pub(crate) fn new_session(number: u128) -> NewSession {
-    NewSession {
-        id: session_id(number),
-        project_dir: "/project".into(),
-        title: None,
-        tags: Vec::new(),
-        parent: None,
-        forked_at: None,
-        model: r#"{"name":"none"}"#.into(),
-        created_at: NOW,
-        content_hash: None,
-    }
+    NewSession::new(session_id(number), "/project".into(), r#"{"name":"none"}"#.into(), NOW)
 }
 
 pub(crate) async fn make_session(store: &impl Store, number: u128) -> SessionId {

@@ -30,11 +30,6 @@ pub fn wish(plain: &str, opens: bool) -> Option<MemoryWishKind> {
     }
 }
 
-/// Opens a list of orders that stand.
-pub fn opens_rules(plain: &str) -> bool {
-    TABLE.wishes.opens_rules.hold(plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::plain::plain;

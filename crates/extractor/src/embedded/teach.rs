@@ -3,11 +3,11 @@
 use bethink_facts::{RecordedStatement, SaidKind};
 use bethink_transcript::Seq;
 
-use super::asked::{MemoryWishKind, opens_rules, wish};
+use super::asked::{MemoryWishKind, wish};
 use super::gates::{self, No};
 use super::plain::{links, plain};
 use super::prose::{Sentence, sentences};
-use super::table::{Lesson, rule_for};
+use super::table::{Lesson, TABLE, rule_for};
 use crate::same::Meaning;
 
 /// With more sentences a message is a document that was pasted, and only what is asked for is taken of it.
@@ -80,7 +80,8 @@ impl<'a> TeachListener<'_, 'a> {
 
     /// Whether it was said outright what to do.
     fn wished(&mut self, sentence: Sentence<'a>, plain: &str) -> bool {
-        if opens_rules(plain) {
+        // A list of orders that stand follows.
+        if TABLE.wishes.opens_rules.hold(plain) {
             self.following = Some(Following::default());
             return true;
         }

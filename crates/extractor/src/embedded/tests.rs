@@ -28,10 +28,14 @@ fn said(messages: &[(&str, Value)]) -> Vec<RecordedStatement> {
 
 fn lookup<'a>(
     said: &'a [RecordedStatement],
-    known: &'a [KnownTopic<'a>],
+    known: &'a [KnownTopic],
     refused: &'a [Meaning],
 ) -> ExtractionInput<'a> {
     ExtractionInput { said, known, refused, session: "s1", time: TIME }
+}
+
+fn known(name: &Name, text: &str, scope: Scope) -> KnownTopic {
+    KnownTopic { name: name.clone(), hash: Hash::of(text.as_bytes()), text: text.to_owned(), scope }
 }
 
 /// What one message of the user teaches to an empty memory.
@@ -126,8 +130,8 @@ fn what_is_known_is_not_written_again() {
     let name = Name::parse("packages").unwrap();
     let said = said(&[("user", json!("Please always use pnpm for installs."))]);
     let check = |text: &str, expect: &[DropReason]| {
-        let known = [KnownTopic { name: &name, hash: Hash::of(text.as_bytes()), text, own: true }];
-        let out = extract(&lookup(&said, &known, &[]));
+        let topics = [known(&name, text, Scope::Private)];
+        let out = extract(&lookup(&said, &topics, &[]));
         let dropped: Vec<DropReason> = out.dropped.iter().map(|(_, _, why)| *why).collect();
         assert_eq!((&dropped[..], out.writes.len()), (expect, 1 - expect.len()), "{text}");
     };
@@ -143,9 +147,9 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
     let written = extract(&lookup(&first, &[], &[])).writes.remove(0);
     let by_hand = written.text.replace("\n> We", "\nA line of a person.\n\n> We");
     let hash = Hash::of(by_hand.as_bytes());
-    let known = [KnownTopic { name: &written.name, hash, text: &by_hand, own: true }];
+    let topics = [known(&written.name, &by_hand, Scope::Private)];
     let second = said(&[("user", json!("We never deploy the gateway on Mondays."))]);
-    let out = extract(&lookup(&second, &known, &[]));
+    let out = extract(&lookup(&second, &topics, &[]));
     let [newer] = &out.writes[..] else { panic!("{out:?}") };
     assert_eq!((&newer.name, newer.over), (&written.name, Some(hash)));
     assert!(newer.text.contains("A line of a person.") && newer.text.contains(&written.sentence));
@@ -154,11 +158,9 @@ fn a_newer_word_is_added_to_what_an_extraction_wrote() {
     assert_eq!(head.description.as_deref(), Some("We never deploy the gateway on Mondays."));
     // Neither a person's topic nor one of the team is written on.
     let own = written.text.replace("strategy: embedded", "strategy: person");
-    for known in [
-        KnownTopic { name: &written.name, hash: Hash::of(own.as_bytes()), text: &own, own: true },
-        KnownTopic { name: &written.name, hash, text: &by_hand, own: false },
-    ] {
-        let out = extract(&lookup(&second, &[known], &[]));
+    for (text, scope) in [(&own, Scope::Private), (&by_hand, Scope::Team)] {
+        let topics = [known(&written.name, text, scope)];
+        let out = extract(&lookup(&second, &topics, &[]));
         assert_eq!((out.writes[0].over, out.writes[0].name == written.name), (None, false));
     }
 }
@@ -198,9 +200,9 @@ fn to_forget_is_left_to_a_person() {
 #[test]
 fn names_are_free_and_floods_are_bounded() {
     let name = Name::parse("Sign-Commit").unwrap();
-    let known = [KnownTopic { name: &name, hash: Hash::of(b""), text: "", own: true }];
+    let topics = [known(&name, "", Scope::Private)];
     let one = said(&[("user", json!("Remember: sign every commit."))]);
-    assert_eq!(extract(&lookup(&one, &known, &[])).writes[0].name.as_str(), "sign-commit-2");
+    assert_eq!(extract(&lookup(&one, &topics, &[])).writes[0].name.as_str(), "sign-commit-2");
     let rules: Vec<String> =
         (0..28).map(|n| format!("Never touch table t{n} of region r{n}x.")).collect();
     let many = said(&[("user", json!(rules.join(" ")))]);

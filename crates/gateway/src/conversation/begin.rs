@@ -128,17 +128,11 @@ impl GatewayService {
             SessionOrigin::Free | SessionOrigin::Waiting(_) => {}
         }
         let tags = parent.iter().map(|_| EXPLORATION.to_owned()).collect();
-        let new = NewSession {
-            id,
-            project_dir: self.directory(request).await,
-            title: title(messages),
-            tags,
-            parent,
-            forked_at: None,
-            model: serde_json::to_string(&request.model).map_err(ServiceError::internal)?,
-            created_at: self.cx.now(),
-            content_hash: None,
-        };
+        let dir = self.directory(request).await;
+        let model = serde_json::to_string(&request.model).map_err(ServiceError::internal)?;
+        let title = title(messages);
+        let new =
+            NewSession { title, tags, parent, ..NewSession::new(id, dir, model, self.cx.now()) };
         let claim = claimed.map(|ClientKey { entrance: client, key }| ClientSession {
             client,
             key,

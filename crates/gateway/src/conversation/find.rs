@@ -106,10 +106,7 @@ impl GatewayService {
                 None => return self.begin(request, scope, parent).await,
             }
         }
-        Err(ServiceError::new(
-            ErrorKind::Conflict,
-            "the conversation changes faster than it can be followed",
-        ))
+        Err(ServiceError::conflict("the conversation changes faster than it can be followed"))
     }
 
     /// The same without making or changing anything; none for a conversation that is not stored.

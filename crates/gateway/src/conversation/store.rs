@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bethink_api::ModelSpec;
 use bethink_context::Decision;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 use bethink_sessions::{Inject, sent_request};
-use bethink_store::{Append, Lineage, NewMessage, SessionChange};
+use bethink_store::{Lineage, SessionChange};
 use bethink_transcript::{Message, Seq, SessionId};
 
 use super::queue::{StorageQueue, StorageTask};
@@ -88,10 +88,9 @@ impl GatewayService {
         let session = lineage.session;
         let last = self.cx.store().session(session).await?.last_seq;
         if last != after {
-            return Err(ServiceError::new(
-                ErrorKind::Conflict,
-                format!("the session has {last} messages, and {after} were expected"),
-            ));
+            return Err(ServiceError::conflict(format!(
+                "the session has {last} messages, and {after} were expected"
+            )));
         }
         let marked = self.cx.store().put_lineage(lineage, after);
         let (marked, stored) = tokio::join!(marked, self.append_all(session, messages.clone()));
@@ -110,15 +109,7 @@ impl GatewayService {
     }
 
     async fn append_all(&self, session: SessionId, messages: Vec<Message>) -> Result<u64> {
-        let new = messages.iter().map(|message| NewMessage {
-            id: message.id.clone(),
-            role: message.role,
-            raw: message.raw().clone(),
-            recorded: false,
-            created_at: message.created_at,
-        });
-        let append = Append { session, messages: new.collect(), receipt: None, at: self.cx.now() };
-        let (appended, _) = self.sessions.record(append, messages).await?;
+        let (appended, _) = self.sessions.record(session, messages, false).await?;
         Ok(appended.appended)
     }
 

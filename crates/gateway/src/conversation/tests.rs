@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bethink_config::Settings;
 use bethink_context::ProjectTexts;
 use bethink_models::ModelService;
-use bethink_search::{IndexJob, SearchService};
+use bethink_search::SearchService;
 use bethink_service::{ErrorKind, JobHandler, JobRunner};
 use bethink_service_testing::context_with;
 use bethink_sessions::{
@@ -56,12 +56,12 @@ pub(super) struct Daemon {
 
 pub(super) async fn boot(settings: Settings) -> Daemon {
     let cx = context_with(settings).await;
-    let models = ModelService::open(cx.clone()).await.unwrap();
+    let models = ModelService::open(cx.clone(), None).await.unwrap();
     let search = SearchService::new(cx.clone());
     let sessions = SessionService::new(cx.clone(), models, search.clone());
     sessions.connect(vec![Arc::new(ProjectFile)], Vec::new());
     let handlers: Vec<Arc<dyn JobHandler>> = vec![
-        Arc::new(IndexJob(search.clone())),
+        Arc::new(search.clone()),
         Arc::new(CollapseJob(sessions.clone())),
         Arc::new(ForkCheckJob(sessions.clone())),
     ];

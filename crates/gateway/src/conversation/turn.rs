@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bethink_api::{RecoverRequest, RecoveryStep};
 use bethink_context::Turn;
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError};
 use bethink_sessions::{
     Inject, ReadyPrompt, RecallQuery, SessionGuard, SessionHandle, TurnRequest, sent_request,
 };
@@ -118,10 +118,7 @@ impl GatewayService {
                 place = own;
             }
         }
-        Err(ServiceError::new(
-            ErrorKind::Conflict,
-            "the conversation changes faster than it can be followed",
-        ))
+        Err(ServiceError::conflict("the conversation changes faster than it can be followed"))
     }
 
     /// The prompt that the request would get from a stored session, without a compaction.

@@ -103,21 +103,17 @@ async fn newest(desk: &Desk, session: SessionId) -> Result<Uuid, ServiceError> {
     let made = desk.daemon.sessions.compactions(session).await?.compactions;
     let standing = made.iter().rfind(|one| one.undone_at.is_none());
     standing.map(|one| one.id).ok_or_else(|| {
-        ServiceError::new(
-            ErrorKind::NotFound,
-            "this session has no compaction: nothing is out of view",
-        )
-        .hint("search_history finds its messages")
+        ServiceError::not_found("this session has no compaction: nothing is out of view")
+            .hint("search_history finds its messages")
     })
 }
 
 fn either(refusal: ServiceError, id: Uuid) -> ServiceError {
     match refusal.kind {
-        ErrorKind::NotFound => ServiceError::new(
-            ErrorKind::NotFound,
-            format!("the session has no compaction and no span {id}"),
-        )
-        .hint("without id it is the newest compaction"),
+        ErrorKind::NotFound => {
+            ServiceError::not_found(format!("the session has no compaction and no span {id}"))
+                .hint("without id it is the newest compaction")
+        }
         _ => refusal,
     }
 }

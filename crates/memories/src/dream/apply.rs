@@ -7,18 +7,10 @@ use bethink_dream::{DreamPlan, PlannedChange};
 use bethink_memdir::Scope;
 use bethink_memdir_fs::{DirectoryFile, MemoryRoot};
 use bethink_service::{ErrorKind, Result, at_low_priority};
-use bethink_transcript::SessionId;
 
 use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
-
-/// Under which a dream's versions are noted, and where it was asked for.
-#[derive(Clone, Debug)]
-pub(super) struct Dreamer {
-    pub(super) id: String,
-    pub(super) session: Option<SessionId>,
-}
 
 #[derive(Debug, Default)]
 pub(super) struct AppliedPlan {
@@ -33,7 +25,7 @@ impl MemoryService {
         project: &MemoryProject,
         root: &Arc<MemoryRoot>,
         plan: &DreamPlan,
-        dreamer: &Dreamer,
+        dreamer: &Author,
     ) -> Result<AppliedPlan> {
         let mut applied = AppliedPlan::default();
         for change in &plan.changes {
@@ -55,7 +47,7 @@ impl MemoryService {
         &self,
         project: &MemoryProject,
         root: &Arc<MemoryRoot>,
-        dreamer: &Dreamer,
+        dreamer: &Author,
         applied: &mut AppliedPlan,
     ) -> Result<()> {
         let directory = self.dream_directory(project.directory(Scope::Private), root).await?;
@@ -75,29 +67,23 @@ impl MemoryService {
         project: &MemoryProject,
         file: DirectoryFile,
         change: &PlannedChange,
-        dreamer: &Dreamer,
+        dreamer: &Author,
         applied: &mut AppliedPlan,
     ) -> Result<()> {
         let path = file.path();
-        let write = MemoryWrite {
-            scope: Scope::Private,
-            file,
-            text: change.after.clone(),
-            wish: change.expected().into(),
-            author: Author { by: "dream", session: dreamer.session, note: dreamer.id.clone() },
+        let (text, wish, author) =
+            (change.after.clone(), change.expected().into(), dreamer.clone());
+        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
+        let Err(error) = self.write_memory(project, write).await else {
+            applied.files.push(path);
+            return Ok(());
         };
-        match self.write_memory(project, write).await {
-            Ok(_) => applied.files.push(path),
-            Err(error)
-                if matches!(
-                    error.kind,
-                    ErrorKind::Conflict | ErrorKind::ReadOnly | ErrorKind::Invalid
-                ) =>
-            {
+        match error.kind {
+            ErrorKind::Conflict | ErrorKind::ReadOnly | ErrorKind::Invalid => {
                 applied.left.push(api::DreamLeft { file: path, why: error.detail });
+                Ok(())
             }
-            Err(error) => return Err(error),
+            _ => Err(error),
         }
-        Ok(())
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bethink_dream::{DreamDirectory, DreamTopic};
 use bethink_memdir::{Hash, Name};
 use bethink_memdir_fs::{DirectoryFile, FileError, MemoryRoot};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{ErrorKind, Result, ServiceError, blocking};
 use bethink_store::MemoryVersionFilter;
 use bethink_transcript::UnixMicros;
 
 use crate::directory::MemoryDirectory;
-use crate::refused::{blocking, refused};
+use crate::refused::refused;
 use crate::service::MemoryService;
 
 /// Bytes of all topics together: a hundred thousand notes of a usual size. More is not held in memory at once.
@@ -110,7 +110,7 @@ fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
             }
             (Err(_), DirectoryFile::Topic(name)) => read.unread.push(name),
             (Err(_), DirectoryFile::Index) => {
-                return Err(ServiceError::new(ErrorKind::Conflict, "MEMORY.md is not UTF-8")
+                return Err(ServiceError::conflict("MEMORY.md is not UTF-8")
                     .hint("mend or remove the file"));
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use bethink_service::{Result, locked};
+use bethink_service::{Result, blocking, locked};
 use bethink_sessions::{LoadedSession, SessionHandle};
 use bethink_store::{LastDream, PageRequest, SessionFilter};
 use bethink_transcript::{Role, SessionId, UnixMicros};
@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::place::ProjectPlace;
-use crate::refused::blocking;
 use crate::service::MemoryService;
 
 pub(super) const DREAM: &str = "dream";

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_memdir_fs::{Holder, Locked, MemoryRoot};
-use bethink_service::{ErrorKind, Result, ServiceError, rfc3339};
+use bethink_service::{Result, ServiceError, blocking, rfc3339};
 
-use crate::refused::{blocking, refused};
+use crate::refused::refused;
 use crate::service::MemoryService;
 
 /// Without a sign of life for so long, the directory is someone else's (specification, section 7).
@@ -54,8 +54,7 @@ impl MemoryService {
                 let heard = rfc3339(holder.heard);
                 let detail =
                     format!("another daemon consolidates this memory, last heard of {heard}");
-                Err(ServiceError::new(ErrorKind::Conflict, detail)
-                    .hint("try again when it is done"))
+                Err(ServiceError::conflict(detail).hint("try again when it is done"))
             }
         }
     }
@@ -69,8 +68,7 @@ impl MemoryService {
             match kept.await {
                 Ok(true) => {}
                 Ok(false) => {
-                    let detail = "another daemon took the memory directory over";
-                    return ServiceError::new(ErrorKind::Conflict, detail);
+                    return ServiceError::conflict("another daemon took the memory directory over");
                 }
                 Err(error) => return error,
             }
@@ -85,7 +83,7 @@ impl MemoryService {
             }
             tokio::time::sleep(UNLOCK_WAIT).await;
         }
-        Err(ServiceError::new(ErrorKind::Conflict, "others keep looking at the lock"))
+        Err(ServiceError::conflict("others keep looking at the lock"))
     }
 
     /// By what others know this home's daemon: the same after a crash, so that it goes on at once.

@@ -7,17 +7,17 @@ use bethink_dream::{DreamPlan, TaughtTopic, diff};
 use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::MemoryRoot;
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, Result, ServiceError, at_low_priority, locked,
-    new_job_id,
+    JobHandler, JobOutput, JobRunner, Result, ServiceError, at_low_priority, blocking, job_payload,
+    locked, new_job_id,
 };
 use bethink_store::JobRecord;
 use bethink_transcript::{SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::apply::Dreamer;
 use super::gate::{DREAM, DreamState};
 use super::model::STRATEGY;
+use crate::memory_write::Author;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -55,8 +55,7 @@ impl MemoryService {
     }
 
     async fn run_dream(&self, job: &JobRecord) -> Result<Value> {
-        let wish: DreamRequest =
-            serde_json::from_str(&job.payload).map_err(ServiceError::internal)?;
+        let wish: DreamRequest = job_payload(job)?;
         let project = self.project(&wish.project_dir).await?;
         let done = self.dream_of(&project, &wish, &job.id.to_string()).await;
         let outcome = if done.is_ok() { "done" } else { "failed" };
@@ -81,7 +80,7 @@ impl MemoryService {
         id: &str,
     ) -> Result<api::DreamResult> {
         let _one = project.turns.dreaming.try_lock().map_err(|_| {
-            ServiceError::new(ErrorKind::Conflict, "this memory is being consolidated just now")
+            ServiceError::conflict("this memory is being consolidated just now")
                 .hint("try again when it is done")
         })?;
         let directory = project.directory(Scope::Private);
@@ -94,7 +93,7 @@ impl MemoryService {
             ..api::DreamResult::default()
         };
         let held = Arc::clone(directory);
-        let root = crate::refused::blocking(move || held.root(false)).await?;
+        let root = blocking(move || held.root(false)).await?;
         // No memory yet: nothing is made for a dream.
         let Some(root) = root else { return Ok(result) };
         if wish.dry_run {
@@ -102,7 +101,8 @@ impl MemoryService {
             tell(&plan, &mut result);
             return Ok(result);
         }
-        let dreamer = Dreamer { id: format!("dream {id}"), session: wish.session };
+        let note = format!("dream {id}");
+        let dreamer = Author { by: "dream", session: wish.session, note };
         let work = async {
             if wish.undo {
                 return self.undo_dream(project, &mut result).await;
@@ -159,13 +159,13 @@ impl MemoryService {
         project: &MemoryProject,
         root: &Arc<MemoryRoot>,
         plan: &DreamPlan,
-        dreamer: &Dreamer,
+        dreamer: &Author,
         result: &mut api::DreamResult,
     ) -> Result<()> {
         let mut state = self.dream_state(&project.key).await?;
         if !plan.is_empty() {
             // Before the first file, so that what a killed dream did can be undone, too.
-            state.id = Some(dreamer.id.clone());
+            state.id = Some(dreamer.note.clone());
             self.keep_dream_state(&project.key, &state).await?;
             let applied = self.apply_dream(project, root, plan, dreamer).await?;
             (result.applied, result.left_alone) = (applied.files, applied.left);
@@ -213,7 +213,7 @@ impl JobHandler for DreamJob {
         self.0.models.dreams_by_model()
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_dream(job))
     }
 }

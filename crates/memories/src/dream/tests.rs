@@ -13,13 +13,12 @@ use bethink_memdir_fs::{DirectoryFile, Follow, Locked, MemoryRoot};
 use bethink_transcript::{SessionId, UnixMicros};
 use serde_json::json;
 
-use super::apply::Dreamer;
 use super::gate::{DreamState, Gate, gate};
 use super::lock::STALE;
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
-use crate::testing::start;
+use crate::tests::home::start;
 
 const HOUR: i64 = 3_600_000_000;
 const PNPM: &str = "Use pnpm for installs in the frontend folder.";
@@ -217,7 +216,7 @@ async fn a_file_that_was_edited_meanwhile_is_left_alone_and_nothing_is_removed()
     let plan = home.plan().await;
     let edited = "A person was here.\n";
     std::fs::write(home.memory().join("one.md"), edited).unwrap();
-    let dreamer = Dreamer { id: "dream 1".to_owned(), session: None };
+    let dreamer = Author { by: "dream", session: None, note: "dream 1".to_owned() };
     let applied =
         home.memories.apply_dream(&home.project, &home.root(), &plan, &dreamer).await.unwrap();
     let left: Vec<&str> = applied.left.iter().map(|left| left.file.as_str()).collect();
@@ -234,7 +233,7 @@ async fn a_dream_that_was_killed_goes_on() {
     home.twins().await;
     let mut half = home.plan().await;
     half.changes.truncate(1);
-    let dreamer = Dreamer { id: "dream 1".to_owned(), session: None };
+    let dreamer = Author { by: "dream", session: None, note: "dream 1".to_owned() };
     home.memories.apply_dream(&home.project, &home.root(), &half, &dreamer).await.unwrap();
     let both = format!("{}{}", home.text("one.md").unwrap(), home.text("two.md").unwrap());
     assert!(both.contains(PNPM) && both.contains(TOO));

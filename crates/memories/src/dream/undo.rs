@@ -25,10 +25,8 @@ impl MemoryService {
     ) -> Result<()> {
         let mut state = self.dream_state(&project.key).await?;
         let directory = project.directory(Scope::Private);
-        let nothing = || {
-            let detail = "no dream changed anything here that could be taken back";
-            ServiceError::new(ErrorKind::NotFound, detail)
-        };
+        let nothing =
+            || ServiceError::not_found("no dream changed anything here that could be taken back");
         let id = state.id.clone().ok_or_else(nothing)?;
         let files = self.dreamt_files(directory, &id).await?;
         if files.is_empty() {

@@ -1,15 +1,12 @@
 //! A plan by rules, from the user's own sentences.
 
-use bethink_extractor::Meaning;
 use bethink_extractor::embedded::teach::taught_by;
-use bethink_extractor::embedded::{self as engine, Extraction, ExtractionInput};
+use bethink_extractor::embedded::{Extraction, ExtractionInput, extract};
 use bethink_facts::RecordedStatement;
-use bethink_memdir::Scope;
 use bethink_service::{Result, at_low_priority, rfc3339};
 use bethink_store::PlannedWrite;
 use bethink_transcript::SessionId;
 
-use super::known::ReadTopic;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -34,25 +31,19 @@ impl MemoryService {
         let known = self.known_topics(project).await?;
         let refused = self.unwanted(project, &known).await?;
         let time = rfc3339(self.cx.now());
-        at_low_priority(move || learn(&said, &known, &refused, &id.to_string(), &time)).await
+        let session = id.to_string();
+        let learn = move || {
+            let (known, refused) = (&known, &refused);
+            extract(&ExtractionInput {
+                said: &said,
+                known,
+                refused,
+                session: &session,
+                time: &time,
+            })
+        };
+        at_low_priority(learn).await
     }
-}
-
-fn learn(
-    said: &[RecordedStatement],
-    known: &[ReadTopic],
-    refused: &[Meaning],
-    session: &str,
-    time: &str,
-) -> Extraction {
-    let topics = known.iter().map(|known| engine::KnownTopic {
-        name: &known.name,
-        hash: known.hash,
-        text: &known.text,
-        own: known.scope == Scope::Private,
-    });
-    let known: Vec<engine::KnownTopic<'_>> = topics.collect();
-    engine::extract(&ExtractionInput { said, known: &known, refused, session, time })
 }
 
 pub(super) fn writes(found: &Extraction) -> Vec<PlannedWrite> {

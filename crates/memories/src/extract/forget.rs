@@ -112,13 +112,9 @@ impl MemoryService {
         for line in lines {
             self.refuse_statement(project, line).await?;
         }
-        let write = MemoryWrite {
-            scope: Scope::Private,
-            file: DirectoryFile::Topic(wanted.name.clone()),
-            text,
-            wish: Expected::Hash(wanted.hash),
-            author: Author { by: "person", session: None, note: format!("forgot session {id}") },
-        };
+        let (file, wish) = (DirectoryFile::Topic(wanted.name.clone()), Expected::Hash(wanted.hash));
+        let author = Author { note: format!("forgot session {id}"), ..Author::person() };
+        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
         self.write_memory(project, write).await.map(drop).map_err(|error| {
             let detail = format!("{}; what was forgotten before it stays forgotten", error.detail);
             ServiceError { detail, ..error }.hint("ask again: it goes on with what is left")

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bethink_agent::{Ended, Finished, Tool};
 use bethink_extractor::Meaning;
+use bethink_extractor::embedded::KnownTopic;
 use bethink_extractor::model::instruction::{ExtractionInstruction, MANIFEST_ROWS};
 use bethink_extractor::model::{
     self as engine, ExtractionDesk, MemoryCopy, MemoryTool, Table, Toolset, blocks,
@@ -12,18 +13,11 @@ use bethink_memdir::{Scope, Source};
 use bethink_models::{Errand, Purpose};
 use bethink_service::{ModelStep, Result, rfc3339};
 use bethink_sessions::model_of;
-use bethink_store::{PlannedWrite, SessionRecord};
+use bethink_store::{ExtractionPlan, PlannedWrite, SessionRecord};
 
 use super::heard::Heard;
-use super::known::ReadTopic;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
-
-pub(super) struct Learnt {
-    pub(super) writes: Vec<PlannedWrite>,
-    /// For the team, where there is one.
-    pub(super) proposals: Vec<PlannedWrite>,
-}
 
 impl MemoryService {
     /// `None` where no model is asked, or none answered: the rules go on.
@@ -32,7 +26,7 @@ impl MemoryService {
         session: &SessionRecord,
         project: &MemoryProject,
         heard: &Heard,
-    ) -> Result<Option<Learnt>> {
+    ) -> Result<Option<ExtractionPlan>> {
         let Some(model) = self.models.model_for(Purpose::Extraction, &model_of(session).name)
         else {
             return Ok(None);
@@ -81,7 +75,9 @@ impl MemoryService {
         };
         let learnt = {
             let copy = desk.copy();
-            Learnt {
+            ExtractionPlan {
+                strategy: engine::STRATEGY.to_owned(),
+                through: heard.through,
                 writes: copy.changed(&source).into_iter().map(write).collect(),
                 proposals: copy.proposed(&source).into_iter().map(write).collect(),
             }
@@ -97,15 +93,10 @@ impl MemoryService {
         let refused = self.unwanted(project, &known).await?;
         let topics = |scope: Scope| {
             let of_scope = known.iter().filter(move |known| known.scope == scope);
-            of_scope.map(|ReadTopic { name, text, .. }| (name.clone(), text.clone())).collect()
+            of_scope.map(|KnownTopic { name, text, .. }| (name.clone(), text.clone())).collect()
         };
-        let mut indexes = Vec::new();
-        for scope in Scope::ALL {
-            let shown = self.snapshot(project.directory(scope)).await?;
-            indexes.push(shown.index.as_ref().map_or_else(String::new, |index| index.text.clone()));
-        }
-        let team = indexes.pop().unwrap_or_default();
-        let index = indexes.pop().unwrap_or_default();
+        let index = self.snapshot(project.directory(Scope::Private)).await?.index_text();
+        let team = self.snapshot(project.directory(Scope::Team)).await?.index_text();
         let copy = MemoryCopy::new(topics(Scope::Private), index, refused);
         let dir = project.directory(Scope::Private).dir.display().to_string();
         // A directory that is there says that a team is.
@@ -125,7 +116,7 @@ impl MemoryService {
 }
 
 /// A model that ended without a word and without a memory did not do what it was asked.
-fn is_good(finished: &Finished, learnt: &Learnt) -> bool {
+fn is_good(finished: &Finished, learnt: &ExtractionPlan) -> bool {
     !learnt.writes.is_empty()
         || !learnt.proposals.is_empty()
         || (finished.ended == Ended::Done && !finished.text.trim().is_empty())

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use bethink_extractor::Meaning;
+use bethink_extractor::embedded::KnownTopic;
 use bethink_extractor::unwanted::{By, Version, unwanted};
-use bethink_memdir::{Hash, Name, Scope};
+use bethink_memdir::Scope;
 use bethink_service::{Result, at_low_priority};
 use bethink_store::{RefusedStatement, VersionRecord};
 
@@ -15,22 +16,9 @@ use crate::service::MemoryService;
 /// Versions that are looked through for what was taken out, newest first.
 const VERSIONS: usize = 4_000;
 
-pub(super) struct ReadTopic {
-    pub(super) name: Name,
-    pub(super) hash: Hash,
-    pub(super) text: String,
-    pub(super) scope: Scope,
-}
-
-/// A version as text, of which the disk may be the last.
-struct HeldVersion {
-    by: By,
-    text: Option<String>,
-}
-
 impl MemoryService {
     /// Topics of both scopes, as they stand on disk. One that can't be read is passed over.
-    pub(super) async fn known_topics(&self, project: &MemoryProject) -> Result<Vec<ReadTopic>> {
+    pub(super) async fn known_topics(&self, project: &MemoryProject) -> Result<Vec<KnownTopic>> {
         let mut known = Vec::new();
         for scope in Scope::ALL {
             let directory = project.directory(scope);
@@ -38,7 +26,7 @@ impl MemoryService {
             for name in shown.topics.keys() {
                 match directory.read(name).await {
                     Ok(Some((text, hash))) => {
-                        known.push(ReadTopic { name: name.clone(), hash, text, scope });
+                        known.push(KnownTopic { name: name.clone(), hash, text, scope });
                     }
                     Ok(None) => {}
                     Err(error) => {
@@ -54,7 +42,7 @@ impl MemoryService {
     pub(super) async fn unwanted(
         &self,
         project: &MemoryProject,
-        known: &[ReadTopic],
+        known: &[KnownTopic],
     ) -> Result<Vec<Meaning>> {
         let refused = self.cx.store().refused_statements(project.key.clone()).await?;
         let mut found: Vec<Meaning> = refused
@@ -63,7 +51,7 @@ impl MemoryService {
             .collect();
         let topics = self.histories(project.directory(Scope::Private), known).await?;
         let taken_out = at_low_priority(move || {
-            topics.iter().flat_map(|held| unwanted(&versions(held))).collect::<Vec<_>>()
+            topics.iter().flat_map(|held| unwanted(held)).collect::<Vec<_>>()
         });
         found.extend(taken_out.await?);
         Ok(found)
@@ -88,8 +76,8 @@ impl MemoryService {
     async fn histories(
         &self,
         directory: &MemoryDirectory,
-        known: &[ReadTopic],
-    ) -> Result<Vec<Vec<HeldVersion>>> {
+        known: &[KnownTopic],
+    ) -> Result<Vec<Vec<Version>>> {
         let mut files: BTreeMap<String, Vec<VersionRecord>> = BTreeMap::new();
         for version in self.cx.store().memory_versions(directory.versions(VERSIONS)).await? {
             files.entry(version.file.clone()).or_default().push(version);
@@ -103,25 +91,18 @@ impl MemoryService {
             let mut held = Vec::new();
             for version in versions.iter().rev() {
                 let text = self.text_of_version(version).await?;
-                held.push(HeldVersion { by: by(&version.author), text });
+                held.push(Version { by: by(&version.author), text });
             }
             let is_there =
-                |known: &&ReadTopic| known.scope == Scope::Private && known.name.file() == file;
+                |known: &&KnownTopic| known.scope == Scope::Private && known.name.file() == file;
             let now = known.iter().find(is_there);
             if now.map_or_else(String::new, |known| known.hash.to_string()) != newest {
-                held.push(HeldVersion {
-                    by: By::Person,
-                    text: now.map(|known| known.text.clone()),
-                });
+                held.push(Version { by: By::Person, text: now.map(|known| known.text.clone()) });
             }
             all.push(held);
         }
         Ok(all)
     }
-}
-
-fn versions(held: &[HeldVersion]) -> Vec<Version<'_>> {
-    held.iter().map(|held| Version { by: held.by, text: held.text.as_deref() }).collect()
 }
 
 fn by(author: &str) -> By {

@@ -56,19 +56,16 @@ impl MemoryService {
                     };
                     carried.done.push(learnt(write, Scope::Private, outcome));
                 }
-                // Tried again: nothing is wrong with the text.
-                Err(error)
-                    if matches!(
-                        error.kind,
-                        ErrorKind::StorageFull | ErrorKind::ReadOnly | ErrorKind::ShuttingDown
-                    ) =>
-                {
-                    return Err(error);
-                }
-                Err(error) => {
-                    tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "a memory was not written");
-                    carried.lost.push(write.clone());
-                }
+                Err(error) => match error.kind {
+                    // Tried again: nothing is wrong with the text.
+                    ErrorKind::StorageFull | ErrorKind::ReadOnly | ErrorKind::ShuttingDown => {
+                        return Err(error);
+                    }
+                    _ => {
+                        tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "a memory was not written");
+                        carried.lost.push(write.clone());
+                    }
+                },
             }
         }
         for write in &plan.proposals {
@@ -101,13 +98,9 @@ impl MemoryService {
         let name = Name::parse(&write.name).map_err(ServiceError::internal)?;
         let over = write.over.as_deref().map(str::parse::<Hash>).transpose();
         let wish = over.map_err(ServiceError::internal)?.into();
-        let write = MemoryWrite {
-            scope: Scope::Private,
-            file: DirectoryFile::Topic(name),
-            text: Some(write.text.clone()),
-            wish,
-            author: Author { by: "extraction", session: Some(id), note: strategy.to_owned() },
-        };
+        let (file, text) = (DirectoryFile::Topic(name), Some(write.text.clone()));
+        let author = Author { by: "extraction", session: Some(id), note: strategy.to_owned() };
+        let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
         self.write_memory(project, write).await
     }
 }

@@ -1,37 +1,25 @@
 //! One extraction: at the end of a turn, or because a person asks.
 
 use bethink_api as api;
-use bethink_extractor::embedded::{DropReason, Extraction, No};
+use bethink_extractor::embedded::{self, DropReason, Extraction, No};
 use bethink_memdir::Scope;
 use bethink_service::{
-    ErrorKind, Event, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, job_payload,
+    ErrorKind, Event, JobHandler, JobOutput, JobRunner, JobStart, Result, if_found, job_session,
 };
-use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord, StoreError};
+use bethink_store::{ExtractionPlan, JobRecord, PlannedWrite, SessionRecord};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::{Value, json};
 
-use super::embedded;
+use super::embedded::writes;
 use super::gate::EXTRACT;
 use super::heard::{Heard, Since};
 use super::plan::{learnt, planned};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// What is to be written, and what was found beside it.
-#[derive(Default)]
-struct ExtractionResult {
-    strategy: &'static str,
-    writes: Vec<PlannedWrite>,
-    proposals: Vec<PlannedWrite>,
-    dropped: Vec<api::DroppedStatement>,
-    forget: Vec<String>,
-}
-
 impl MemoryService {
     async fn run_extract(&self, job: &JobRecord) -> Result<Value> {
-        let payload = job_payload(job)?;
-        let id = payload["session"].as_str().and_then(|id| id.parse().ok()).map(SessionId);
-        let id = id.ok_or_else(|| ServiceError::internal("an extraction without a session"))?;
+        let id = job_session(job)?;
         self.extraction_begun(id);
         match self.extract(id, Since::Mark, false).await {
             Ok(done) => Ok(json!({ "strategy": done.strategy, "memories": done.memories.len() })),
@@ -67,15 +55,11 @@ impl MemoryService {
         }
         let dir = project.directory(Scope::Private).dir.display().to_string();
         for id in sessions {
-            let session = match self.cx.store().session(id).await {
-                Ok(session) => session,
-                // Deleted since.
-                Err(StoreError::NotFound { .. }) => continue,
-                Err(error) => return Err(error.into()),
-            };
+            // Deleted since.
+            let Some(session) = if_found(self.cx.store().session(id).await)? else { continue };
             let heard = self.heard(&session, Since::Mark, &dir).await?;
             let found = self.learn_by_rules(project, id, heard.said).await?;
-            let new = embedded::writes(&found).into_iter().filter(|write| write.over.is_none());
+            let new = writes(&found).into_iter().filter(|write| write.over.is_none());
             taught.extend(new.map(|write| (write.name, write.text)));
         }
         Ok(taught)
@@ -100,15 +84,8 @@ impl MemoryService {
         if heard.through == Seq::ZERO {
             return Ok(out);
         }
-        let found = self.learn(&session, &project, &heard).await?;
-        let plan = ExtractionPlan {
-            strategy: found.strategy.to_owned(),
-            through: heard.through,
-            writes: found.writes,
-            proposals: found.proposals,
-        };
-        (out.strategy, out.dropped, out.forget) =
-            (plan.strategy.clone(), found.dropped, found.forget);
+        let plan = self.learn(&session, &project, &heard, &mut out).await?;
+        out.strategy.clone_from(&plan.strategy);
         if dry_run {
             out.memories = would_be(&plan);
             return Ok(out);
@@ -121,35 +98,31 @@ impl MemoryService {
         Ok(out)
     }
 
-    /// By the model where it is asked and answers, by rules otherwise.
+    /// By the model where it is asked and answers, by rules otherwise; what was found beside it is put into `out`.
     async fn learn(
         &self,
         session: &SessionRecord,
         project: &MemoryProject,
         heard: &Heard,
-    ) -> Result<ExtractionResult> {
-        let strategy = bethink_extractor::embedded::STRATEGY;
+        out: &mut api::Extracted,
+    ) -> Result<ExtractionPlan> {
+        let mut plan = ExtractionPlan {
+            strategy: embedded::STRATEGY.to_owned(),
+            through: heard.through,
+            writes: Vec::new(),
+            proposals: Vec::new(),
+        };
         if heard.said.is_empty() {
-            return Ok(ExtractionResult { strategy, ..ExtractionResult::default() });
+            return Ok(plan);
         }
         if let Some(learnt) = Box::pin(self.learn_by_model(session, project, heard)).await? {
-            let (writes, proposals) = (learnt.writes, learnt.proposals);
-            let strategy = bethink_extractor::model::STRATEGY;
-            return Ok(ExtractionResult {
-                strategy,
-                writes,
-                proposals,
-                ..ExtractionResult::default()
-            });
+            return Ok(learnt);
         }
         let found = self.learn_by_rules(project, session.id, heard.said.clone()).await?;
-        Ok(ExtractionResult {
-            writes: embedded::writes(&found),
-            dropped: dropped(&found),
-            forget: found.forget.into_iter().map(|(_, words)| words).collect(),
-            strategy,
-            proposals: Vec::new(),
-        })
+        plan.writes = writes(&found);
+        out.dropped = dropped(&found);
+        out.forget = found.forget.into_iter().map(|(_, words)| words).collect();
+        Ok(plan)
     }
 
     /// Keeps the plan, carries it out, and moves the mark.
@@ -171,11 +144,8 @@ impl MemoryService {
         if by_rules {
             // Read again, once: it may stand there now, or want another name.
             let again = self.learn_by_rules(project, id, heard.said.clone()).await?;
-            let plan = ExtractionPlan {
-                writes: embedded::writes(&again),
-                proposals: Vec::new(),
-                ..plan.clone()
-            };
+            let plan =
+                ExtractionPlan { writes: writes(&again), proposals: Vec::new(), ..plan.clone() };
             let more = self.carry_out(project, id, &plan).await?;
             carried.done.extend(more.done);
             carried.lost = more.lost;
@@ -259,7 +229,7 @@ impl JobHandler for ExtractJob {
         self.0.models.extracts_by_model()
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_extract(job))
     }
 }

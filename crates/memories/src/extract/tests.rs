@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::memory_write::Expected;
 use crate::service::MemoryService;
-use crate::testing::start;
+use crate::tests::home::start;
 
 mod model;
 

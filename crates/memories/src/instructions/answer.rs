@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use bethink_api as api;
 use bethink_instructions::{InstructionSet, LoadedInstruction, Skipped, absolute};
-use bethink_service::Result;
+use bethink_service::{Result, blocking};
 use bethink_tokens::text_tokens;
 
-use super::standing::{self, Ground, ReadInstructions};
-use crate::refused::blocking;
+use super::standing::{self, ReadInstructions};
 use crate::service::MemoryService;
 
 impl MemoryService {
@@ -25,8 +24,8 @@ impl MemoryService {
         let cwd = absolute(&dir, Path::new(cwd.as_deref().unwrap_or_default()));
         let touched: Vec<PathBuf> = touched.into_iter().map(PathBuf::from).collect();
         let approved = self.approved(&project.key).await?;
-        let ground = Ground { home: self.cx.settings().person.clone(), now: self.cx.now() };
-        let read = move || Ok(standing::read(&ground, &dir, &cwd, &touched, approved));
+        let ground = (self.cx.settings().person.clone(), self.cx.now());
+        let read = move || Ok(standing::read(ground, &dir, &cwd, &touched, approved));
         let read = blocking(read).await?;
         Ok(answer(&read, self.cx.settings().memory.instructions))
     }

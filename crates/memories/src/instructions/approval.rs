@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_instructions::{Disk, FileType, absolute};
-use bethink_service::{ErrorKind, Result, ServiceError};
+use bethink_service::{Result, ServiceError, blocking};
 
 use super::disk::RealDisk;
-use crate::refused::blocking;
 use crate::service::MemoryService;
 
 /// Approvals of one project; each is a person's own doing.
@@ -42,7 +41,7 @@ impl MemoryService {
         let approved = self.approved(&project.key).await?;
         if approved.len() >= MOST_APPROVED && !approved.contains(&look.real) {
             let detail = format!("the project has {MOST_APPROVED} approved files");
-            return Err(ServiceError::new(ErrorKind::Conflict, detail).hint("revoke some first"));
+            return Err(ServiceError::conflict(detail).hint("revoke some first"));
         }
         self.cx.store().approve_import(project.key.clone(), real.clone(), now).await?;
         Ok(api::ImportApproval { path: real, approved: true })
@@ -66,7 +65,7 @@ impl MemoryService {
             Some(path) => Ok(api::ImportApproval { path, approved: false }),
             None => {
                 let detail = format!("{} was not approved for this project", asked.path);
-                Err(ServiceError::new(ErrorKind::NotFound, detail)
+                Err(ServiceError::not_found(detail)
                     .hint("bethink instructions lists what is approved"))
             }
         }

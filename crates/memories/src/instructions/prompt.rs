@@ -11,10 +11,9 @@ use bethink_sessions::{
     ClientParts, Contributed, Contribution, Contributor, Inject, LoadedSession, Moment,
     PromptRequest, SessionHandle,
 };
-use bethink_tokens::text_tokens;
 use bethink_transcript::Role;
 
-use super::standing::{self, Ground, InstructionsShown};
+use super::standing::{self, InstructionsShown};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
@@ -56,10 +55,8 @@ impl MemoryService {
         let Some(found) = locked(&shown).found() else { return Vec::new() };
         let new = found.touched.iter().filter(|file| !is_shown(loaded, file));
         let attach = |file: &LoadedInstruction| {
-            let text = render::attachment(file);
-            let tokens = text_tokens(&text);
-            let (what, name) = (INSTRUCTIONS.to_owned(), file.path.display().to_string());
-            Attachment { after: last.message.seq, what, name, text, tokens }
+            let (name, text) = (file.path.display().to_string(), render::attachment(file));
+            Attachment::new(last.message.seq, INSTRUCTIONS, name, text)
         };
         new.map(attach).collect()
     }
@@ -73,7 +70,7 @@ impl MemoryService {
         asked: &[String],
     ) -> Result<Arc<InstructionSet>> {
         let approved = self.approved(&project.key).await?;
-        let ground = Ground { home: self.cx.settings().person.clone(), now: self.cx.now() };
+        let ground = (self.cx.settings().person.clone(), self.cx.now());
         let dir = PathBuf::from(&loaded.session.project_dir);
         let shown = handle.feature::<Mutex<InstructionsShown>>();
         let kept = Arc::clone(&shown);
@@ -84,7 +81,7 @@ impl MemoryService {
         let work = move || {
             let read = match known.filter(|read| read.holds(touched.len(), &approved)) {
                 Some(read) => read,
-                None => standing::read(&ground, &dir, &dir, &touched, approved),
+                None => standing::read(ground, &dir, &dir, &touched, approved),
             };
             locked(&shown).end(Some(read));
         };

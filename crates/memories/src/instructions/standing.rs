@@ -38,25 +38,18 @@ pub(super) struct ReadInstructions {
     pub(super) stamps: Arc<Stamps>,
 }
 
-/// What does not change while the daemon runs.
-#[derive(Clone, Debug)]
-pub(super) struct Ground {
-    pub(super) home: Option<PathBuf>,
-    pub(super) now: UnixMicros,
-}
-
 /// Reads everything for a working directory; blocks on the disk.
 pub(super) fn read(
-    ground: &Ground,
+    (home, now): (Option<PathBuf>, UnixMicros),
     dir: &Path,
     cwd: &Path,
     touched: &[PathBuf],
     approved: Arc<BTreeSet<PathBuf>>,
 ) -> ReadInstructions {
-    let disk = RealDisk::new(ground.now);
+    let disk = RealDisk::new(now);
     let places = InstructionPlaces {
         managed: MANAGED.into(),
-        home: ground.home.clone(),
+        home,
         root: root_of(&disk, dir),
         cwd: cwd.to_path_buf(),
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bethink_transcript::UnixMicros;
 
-use super::standing::{self, Ground, ReadInstructions};
+use super::standing::{self, ReadInstructions};
 
 struct Project {
     dir: tempfile::TempDir,
@@ -27,9 +27,9 @@ impl Project {
     /// Long after everything was written.
     fn read(&self) -> ReadInstructions {
         let now = UnixMicros(i64::MAX / 2_000);
-        let ground = Ground { home: Some(self.dir.path().join("home")), now };
+        let ground = (Some(self.dir.path().join("home")), now);
         let src = self.root.join("src");
-        standing::read(&ground, &src, &src, &[], Arc::default())
+        standing::read(ground, &src, &src, &[], Arc::default())
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -110,8 +110,8 @@ fn what_was_just_written_is_not_trusted() {
     let project = project();
     let written = fs::metadata(project.root.join("CLAUDE.md")).unwrap().modified().unwrap();
     let micros = written.duration_since(std::time::UNIX_EPOCH).unwrap().as_micros();
-    let ground = Ground { home: None, now: UnixMicros(i64::try_from(micros).unwrap() + 1) };
-    let read = standing::read(&ground, &project.root, &project.root, &[], Arc::default());
+    let ground = (None, UnixMicros(i64::try_from(micros).unwrap() + 1));
+    let read = standing::read(ground, &project.root, &project.root, &[], Arc::default());
     assert!(!read.holds(0, &Arc::default()));
 }
 

@@ -10,7 +10,6 @@ use bethink_sessions::{
     Contributed, Contribution, Contributor, LoadedSession, Moment, PromptRequest, RecallQuery,
     SessionHandle,
 };
-use bethink_tokens::text_tokens;
 use bethink_transcript::{Role, Seq, SessionId};
 
 use super::choose::FoundMemory;
@@ -79,9 +78,7 @@ impl MemoryService {
                     break;
                 }
                 room -= text.len();
-                let (what, name) = (WHAT.to_owned(), name_of(&found.key()));
-                let tokens = text_tokens(&text);
-                let attachment = Attachment { after, what, name, text, tokens };
+                let attachment = Attachment::new(after, WHAT, name_of(&found.key()), text);
                 read.push(RecalledAttachment { attachment, found });
             }
         };

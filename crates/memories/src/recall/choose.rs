@@ -11,7 +11,7 @@ use bethink_models::{Errand, Purpose};
 use bethink_recall::topics::manifest::{INSTRUCTION, MOST_ROWS, question};
 use bethink_recall::topics::select::{is_manual, ranked, select, why};
 use bethink_recall::topics::{CatalogQuery, Manifest, ManifestRow, TopicId, Why, read_pick};
-use bethink_service::{ModelStep, Result};
+use bethink_service::{ModelStep, Result, blocking};
 use bethink_transcript::{SessionId, UnixMicros};
 
 use super::Key;
@@ -19,7 +19,6 @@ use super::library::{LibraryState, LibraryTopic};
 use crate::directory::MemoryTopic;
 use crate::project::MemoryProject;
 use crate::recall::library::Library;
-use crate::refused::blocking;
 use crate::service::MemoryService;
 use crate::standalone::standalone_request;
 

@@ -4,34 +4,19 @@
 //! more is told to read what it shows again.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bethink_transcript::SessionId;
 use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use super::{EventHub, Ring, StreamEvent};
+use super::{EventHub, StreamEvent};
 use crate::error::{Result, ServiceError};
 use crate::event::Event;
+use crate::locked;
 
 /// Events kept for those who come back: some minutes of several busy sessions.
-const KEPT: usize = 2_048;
-
-#[derive(Debug)]
-pub(super) struct AllTopics(Mutex<Ring>);
-
-impl Default for AllTopics {
-    fn default() -> Self {
-        Self(Mutex::new(Ring::new(1, KEPT)))
-    }
-}
-
-impl AllTopics {
-    fn lock(&self) -> MutexGuard<'_, Ring> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub(super) const KEPT: usize = 2_048;
 
 /// Events of all sessions, missed ones first.
 #[derive(Debug)]
@@ -66,7 +51,7 @@ impl EventHub {
         let mut data = event.data();
         data.insert("session_id".to_owned(), session.map(|id| id.to_string()).into());
         let data = Value::Object(data).to_string();
-        self.all.lock().push(|number| StreamEvent {
+        locked(&self.all).push(|number| StreamEvent {
             id: format!("{}-all-{number}", self.boot),
             kind: event.kind(),
             data,
@@ -91,7 +76,7 @@ impl EventHub {
     }
 
     fn follow_all(&self, last: Option<(i64, u64)>) -> AllEvents {
-        let told = self.all.lock();
+        let told = locked(&self.all);
         let missed = match last {
             None => VecDeque::new(),
             Some((boot, number)) => {
@@ -193,7 +178,7 @@ mod tests {
         let session = SessionId(Uuid::from_u128(5));
         hub.publish(session, Seq(3), &Event::Todos { items: 3 });
         hub.announce(None, &Event::Reset {});
-        let told = hub.all.lock();
+        let told = locked(&hub.all);
         let data: Vec<Value> =
             told.kept.iter().map(|(_, e)| serde_json::from_str(&e.data).unwrap()).collect();
         assert_eq!(data[0], json!({ "items": 3, "session_id": session.to_string() }));

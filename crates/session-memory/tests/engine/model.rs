@@ -13,7 +13,8 @@ const LOG: usize = 9;
 
 fn by_model(before: &str, edited: &str, last: &WrittenNotes) -> Result<NotesDraft, WriterError> {
     let (facts, template, budget) = (facts(&[]), Template::default(), NotesBudget::default());
-    let writer = ModelWriter { before, edited, last, budget: &budget };
+    let (before, edited, last) = (before.to_owned(), edited.to_owned(), last.clone());
+    let writer = ModelWriter { before, edited, last, budget };
     writer.write(&NotesRequest {
         facts: &facts,
         template: &template,
@@ -122,7 +123,7 @@ fn a_persons_title_stands() {
     let (facts, template, budget) = (facts(&[]), Template::default(), NotesBudget::default());
     let edited = template.bare().replace("10 words._\n", "10 words._\nThe model's title\n");
     let (before, last) = (template.bare(), WrittenNotes::default());
-    let writer = ModelWriter { before: &before, edited: &edited, last: &last, budget: &budget };
+    let writer = ModelWriter { before, edited, last: last.clone(), budget };
     let request = NotesRequest {
         facts: &facts,
         template: &template,
@@ -197,21 +198,21 @@ proptest! {
             "/n", &template, &WrittenNotes::default(), None, &NotesBudget::default(),
         );
         for (from, length, new) in edits {
-            let text = notes.text().to_owned();
+            let text = notes.text.clone();
             let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
             let from = places[from.index(places.len())];
             let old: String = text[from..].chars().take(length).collect();
             match notes.apply("/n", &old, &new, false) {
-                Ok(_) => prop_assert_ne!(notes.text(), text),
+                Ok(_) => prop_assert_ne!(&notes.text, &text),
                 Err(reason) if reason.starts_with("only the notes") => prop_assert!(false, "{reason}"),
-                Err(_) => prop_assert_eq!(notes.text(), text),
+                Err(_) => prop_assert_eq!(&notes.text, &text),
             }
         }
         let headings: Vec<String> = template.sections.iter().map(|s| format!("# {}", s.heading)).collect();
         let mut wanted = headings.iter().map(String::as_str).peekable();
-        for line in notes.text().lines() {
+        for line in notes.text.lines() {
             wanted.next_if(|heading| *heading == line);
         }
-        prop_assert_eq!(wanted.next(), None, "{}", notes.text());
+        prop_assert_eq!(wanted.next(), None, "{}", notes.text);
     }
 }

@@ -75,9 +75,8 @@ fn each(check: impl Fn(&str, &Facts, &dyn NotesWriter)) {
         let draft = EmbeddedWriter.write(&request(&facts, &template)).unwrap();
         let standing = merge(draft, &WrittenNotes::default(), None);
         for (name, edited) in left(&standing.text) {
-            let (before, edited) = (standing.text.as_str(), edited.as_str());
-            let last = &standing.written;
-            check(name, &facts, &ModelWriter { before, edited, last, budget: &budget });
+            let (before, last) = (standing.text.clone(), standing.written.clone());
+            check(name, &facts, &ModelWriter { before, edited, last, budget });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bethink_api as api;
 use bethink_search::MAX_HITS;
-use bethink_service::{ErrorKind, Result, ServiceError, page_limit, rfc3339};
+use bethink_service::{Result, ServiceError, page_limit, rfc3339};
 use bethink_store::{CollapseRecord, SeqRange};
 use bethink_transcript::{CollapseId, Seq, SessionId};
 
@@ -27,10 +27,7 @@ impl SessionService {
     ) -> Result<api::Expanded> {
         let all = self.cx.store().collapses(id).await?;
         let Some(found) = all.iter().find(|row| row.id == collapse) else {
-            return Err(ServiceError::new(
-                ErrorKind::NotFound,
-                format!("there is no collapse {collapse}"),
-            ));
+            return Err(ServiceError::not_found(format!("there is no collapse {collapse}")));
         };
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }

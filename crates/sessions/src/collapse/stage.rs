@@ -6,7 +6,8 @@ use bethink_compactor::write_span;
 use bethink_context::Fill;
 use bethink_context::collapse::{CollapseExtent, SPAN_PERCENT, STAGE_PERCENT, Stretch, stretches};
 use bethink_service::{
-    ErrorKind, JobHandler, JobOutput, JobRun, JobStart, Result, ServiceError, at_low_priority,
+    ErrorKind, JobHandler, JobOutput, JobRunner, JobStart, Result, ServiceError, at_low_priority,
+    job_session,
 };
 use bethink_store::{CollapseRecord, JobRecord, StoreError};
 use bethink_transcript::{CollapseId, Role, Seq, SessionId};
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{request, row_of, staged_span};
-use crate::forks::session_of;
 use crate::handle::SessionHandle;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
@@ -54,7 +54,7 @@ impl SessionService {
     }
 
     async fn run_collapse(&self, job: &JobRecord) -> Result<Value> {
-        let id = session_of(job)?;
+        let id = job_session(job)?;
         match self.stage(id).await {
             Ok(staged) => Ok(json!({ "staged": staged })),
             // Deleted since.
@@ -145,7 +145,7 @@ impl JobHandler for CollapseJob {
         JobStart::WhenIdle
     }
 
-    fn run<'a>(&'a self, job: &'a JobRecord, _run: &'a JobRun) -> JobOutput<'a> {
+    fn run<'a>(&'a self, job: &'a JobRecord, _: &'a JobRunner) -> JobOutput<'a> {
         Box::pin(self.0.run_collapse(job))
     }
 }

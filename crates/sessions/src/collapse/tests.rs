@@ -5,7 +5,7 @@ use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 
 use super::*;
-use crate::testing::SessionsHome;
+use crate::tests::home::SessionsHome;
 
 async fn open(directory: &tempfile::TempDir) -> SessionsHome {
     let mut settings = Settings::at(directory.path());

@@ -35,16 +35,15 @@ impl SessionService {
             let files: Vec<(String, Option<String>)> = paths
                 .into_iter()
                 .filter_map(|path| {
-                    let found = read_inside(&root, &path)?;
-                    Some((path, found.content()))
+                    let content = read_inside(&root, &path)?;
+                    Some((path, content))
                 })
                 .take(limit)
                 .collect();
             let plan = match (plan.content, plan.path) {
                 (Some(content), path) => Some((path.unwrap_or_else(|| "plan".to_owned()), content)),
                 (None, Some(path)) => {
-                    let content = read_inside(&root, &path).and_then(OnDisk::content);
-                    content.map(|content| (path, content))
+                    read_inside(&root, &path).flatten().map(|content| (path, content))
                 }
                 (None, None) => None,
             };
@@ -68,7 +67,7 @@ impl SessionService {
         let root = PathBuf::from(&loaded.session.project_dir);
         let read = move || {
             INSTRUCTIONS.iter().find_map(|name| {
-                let text = read_inside(&root, name).and_then(OnDisk::content)?;
+                let text = read_inside(&root, name).flatten()?;
                 bethink_compactor::full::compact_instructions(&text)
             })
         };
@@ -76,24 +75,8 @@ impl SessionService {
     }
 }
 
-/// A file as it is now.
-enum OnDisk {
-    Text(String),
-    /// Not worth reading: it would not fit.
-    TooLarge,
-}
-
-impl OnDisk {
-    fn content(self) -> Option<String> {
-        match self {
-            OnDisk::Text(text) => Some(text),
-            OnDisk::TooLarge => None,
-        }
-    }
-}
-
-/// A regular UTF-8 file below `root`; nothing that a link leads out to.
-fn read_inside(root: &Path, path: &str) -> Option<OnDisk> {
+/// A regular UTF-8 file below `root`, without its content where that would not fit; nothing that a link leads out to.
+fn read_inside(root: &Path, path: &str) -> Option<Option<String>> {
     let root = root.canonicalize().ok()?;
     let path = root.join(path).canonicalize().ok()?;
     let inside = path.starts_with(&root);
@@ -102,7 +85,7 @@ fn read_inside(root: &Path, path: &str) -> Option<OnDisk> {
         return None;
     }
     if file.len() > MAX_RESTORED_FILE {
-        return Some(OnDisk::TooLarge);
+        return Some(None);
     }
-    std::fs::read_to_string(&path).ok().map(OnDisk::Text)
+    std::fs::read_to_string(&path).ok().map(Some)
 }

@@ -24,10 +24,8 @@ pub(super) fn read(request: &api::RecoverRequest) -> Result<ModelError> {
         }
     };
     if request.status.is_some_and(|status| !(100..1_000).contains(&status)) {
-        return Err(ServiceError::invalid(
-            "status",
-            "must be an HTTP status: 100 to 999, or absent",
-        ));
+        let detail = "must be an HTTP status: 100 to 999, or absent";
+        return Err(ServiceError::invalid("status", detail));
     }
     for (field, value) in
         [("attempt", request.attempt.map(u64::from)), ("max_tokens", request.max_tokens)]

@@ -78,15 +78,8 @@ pub fn session_id(number: u128) -> SessionId {
 
 pub async fn make_session(store: &SqliteStore, number: u128) -> SessionId {
     let new = NewSession {
-        id: session_id(number),
-        project_dir: "/project".into(),
         title: Some("kept title".into()),
-        tags: Vec::new(),
-        parent: None,
-        forked_at: None,
-        model: "{}".into(),
-        created_at: NOW,
-        content_hash: None,
+        ..NewSession::new(session_id(number), "/project".into(), "{}".into(), NOW)
     };
     store.create_session(new, None).await.unwrap().session.id
 }

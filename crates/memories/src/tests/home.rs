@@ -17,10 +17,7 @@ use crate::{DreamJob, ExtractJob, IndexContributor, InstructionContributor, Reca
 #[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 pub(crate) async fn start(settings: Settings, model: Option<Arc<dyn Model>>) -> MemoryService {
     let cx = context_with(settings).await;
-    let models = match model {
-        Some(_) => ModelService::open_with_model(cx.clone(), model).await.unwrap(),
-        None => ModelService::open(cx.clone()).await.unwrap(),
-    };
+    let models = ModelService::open(cx.clone(), model).await.unwrap();
     let search = SearchService::new(cx.clone());
     let sessions = SessionService::new(cx.clone(), models.clone(), search);
     let memories = MemoryService::new(cx.clone(), models, sessions.clone());

@@ -11,7 +11,7 @@ use bethink_transcript::SessionId;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::testing::SessionsHome;
+use crate::tests::home::SessionsHome;
 
 fn summary(marker: &str) -> Value {
     let sections: Vec<String> = bethink_compactor::Section::ALL

@@ -1,11 +1,11 @@
-//! Services of sessions alone, for unit tests: no feature takes part.
+//! Sessions in a home of their own: no feature takes part.
 
 use std::sync::Arc;
 
 use bethink_config::Settings;
 use bethink_model::Model;
 use bethink_models::ModelService;
-use bethink_search::{IndexJob, SearchService};
+use bethink_search::SearchService;
 use bethink_service::{JobHandler, JobRunner, ServiceContext};
 use bethink_service_testing as testing;
 use bethink_transcript::SessionId;
@@ -29,16 +29,13 @@ impl SessionsHome {
 
     pub(crate) async fn open_with(settings: Settings, model: Option<Arc<dyn Model>>) -> Self {
         let cx = testing::context_with(settings).await;
-        let models = match model {
-            None => ModelService::open(cx.clone()).await.unwrap(),
-            Some(model) => ModelService::open_with_model(cx.clone(), Some(model)).await.unwrap(),
-        };
+        let models = ModelService::open(cx.clone(), model).await.unwrap();
         let search = SearchService::new(cx.clone());
         let sessions = SessionService::new(cx.clone(), models, search.clone());
         let handlers: Vec<Arc<dyn JobHandler>> = vec![
             Arc::new(ForkCheckJob(sessions.clone())),
             Arc::new(CollapseJob(sessions.clone())),
-            Arc::new(IndexJob(search)),
+            Arc::new(search),
         ];
         let runner = JobRunner::new(cx.clone(), handlers);
         runner.release().await.unwrap();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sqlx::{ConnectOptions, SqliteConnection, sqlite::SqliteConnectOptions};
 use uuid::Uuid;
 
-use crate::testing::SessionsHome;
+use crate::tests::home::SessionsHome;
 
 /// A round of one call with its result, the last message.
 fn round() -> Vec<Value> {
