@@ -242,5 +242,3 @@ fn not_written(current: Option<FileContent>, bytes: &[u8]) -> Replaced {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod trial;
