@@ -14,7 +14,7 @@ pub enum GitError {
     TooSlow { doing: &'static str, after: Duration },
     #[error("could not {doing}: git had more than {limit} bytes to say")]
     TooMuch { doing: &'static str, limit: usize },
-    #[error("could not {doing}: {why}{}", Quoted(said))]
+    #[error("could not {doing}: {why}{}", quoted(said))]
     Failed { doing: &'static str, why: GitTrouble, said: String },
     #[error("could not {doing}")]
     Io {
@@ -76,12 +76,8 @@ impl GitError {
     }
 }
 
-struct Quoted<'a>(&'a str);
-
-impl std::fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, " ({})", self.0) }
-    }
+fn quoted(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(" ({said})") }
 }
 
 /// By git's English words; the process runs with `LC_ALL=C`. Read from the top: what names its cause comes
