@@ -199,9 +199,7 @@ mod tests {
     use bethink_service::{JobRunner, ServiceContext, new_job_id};
 
     use bethink_service_testing as testing;
-    use bethink_store::{
-        Append, ImportBatch, ImportedMessage, JobState, NewMessage, NewRecord, NewSession,
-    };
+    use bethink_store::{Append, ImportBatch, JobState, NewMessage, NewRecord, NewSession};
     use bethink_transcript::{MessageId, Role, UnixMicros};
     use bytes::Bytes;
     use uuid::Uuid;
@@ -295,10 +293,11 @@ mod tests {
     }
 
     fn record(line: u64) -> NewRecord {
-        let message = ImportedMessage {
+        let message = NewMessage {
             id: MessageId::new(&format!("m{line}")).unwrap(),
             role: Role::User,
             raw: Bytes::from(format!(r#"{{"role":"user","content":"tomato number{line}"}}"#)),
+            recorded: true,
             created_at: UnixMicros(1),
         };
         let message = Some((SESSION, message));

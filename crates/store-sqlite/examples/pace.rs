@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bethink_store::{
-    Append, ImportBatch, ImportStore, ImportedMessage, IndexBatch, IndexStore, NewMessage,
-    NewRecord, NewSession, SessionStore, Store, Terms,
+    Append, ImportBatch, ImportStore, IndexBatch, IndexStore, NewMessage, NewRecord, NewSession,
+    SessionStore, Store, Terms,
 };
 use bethink_store_sqlite::{Options, SqliteStore};
 use bethink_transcript::{MessageId, Role, Seq, SessionId, UnixMicros};
@@ -108,14 +108,14 @@ async fn import(store: &SqliteStore) {
     let mut lines = Vec::new();
     let mut terms = Vec::new();
     for line in 1..=LINES {
-        let NewMessage { id, role, raw, created_at, .. } = message(&format!("line{line}"), 3860);
-        let text = String::from_utf8_lossy(&raw).into_owned();
+        let message = message(&format!("line{line}"), 3860);
+        let text = String::from_utf8_lossy(&message.raw).into_owned();
         terms.push((Seq(line), Terms { tool_result: text, ..Terms::default() }));
         lines.push(NewRecord {
             line,
             head: Bytes::from_static(b"{\"type\":\"user\",\"message\":"),
             tail: Bytes::from_static(b",\"uuid\":\"0\"}\n"),
-            message: Some((session, ImportedMessage { id, role, raw, created_at })),
+            message: Some((session, message)),
         });
     }
     let begin = Instant::now();

@@ -105,7 +105,7 @@ fn place(
     if let Some((session, message)) = message {
         raw = &message.raw;
         let at = message.created_at;
-        match plan.place(*session, &NewMessage::from(message.clone()), at)? {
+        match plan.place(*session, &NewMessage { recorded: true, ..message.clone() }, at)? {
             (seq, true) => place = Some((hex(*session), seq)),
             (_, false) => own = Some(join(bytes, raw)),
         }

@@ -38,7 +38,7 @@ pub use memory::{
 };
 pub use message::{Append, AppendResult, NewMessage, Receipt, SeqRange, StoredMessage, Terms};
 pub use notes::{NotesRecord, NotesStore};
-pub use record::{ImportBatch, ImportStore, ImportedMessage, NewRecord, StoredRecord};
+pub use record::{ImportBatch, ImportStore, NewRecord, StoredRecord};
 pub use search::{
     Counts, Family, IndexBatch, IndexLookup, IndexStore, IndexedSession, Posting, SearchScope,
     TermPlaces,

@@ -1,4 +1,4 @@
-use bethink_transcript::{JobId, MessageId, Role, Seq, SessionId, UnixMicros};
+use bethink_transcript::{JobId, Seq, SessionId};
 use bytes::Bytes;
 
 use crate::error::Reply;
@@ -25,26 +25,9 @@ pub struct NewRecord {
     pub line: u64,
     pub head: Bytes,
     pub tail: Bytes,
-    /// The session that the message belongs to: the file's own, or a child made from a sidechain.
-    pub message: Option<(SessionId, ImportedMessage)>,
-}
-
-/// A message without terms: indexing takes longer than storing, and nobody waits for it. Until
-/// [`index`](crate::Store::index) has brought them, [`unindexed`](crate::Store::unindexed) tells of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImportedMessage {
-    pub id: MessageId,
-    pub role: Role,
-    /// The message object exactly as it stands in the line.
-    pub raw: Bytes,
-    pub created_at: UnixMicros,
-}
-
-impl From<ImportedMessage> for NewMessage {
-    fn from(message: ImportedMessage) -> Self {
-        let ImportedMessage { id, role, raw, created_at } = message;
-        Self { id, role, raw, recorded: true, created_at }
-    }
+    /// The session that the message belongs to: the file's own, or a child made from a sidechain. The message is stored
+    /// as recorded, whatever it says of itself.
+    pub message: Option<(SessionId, NewMessage)>,
 }
 
 /// A stored line.

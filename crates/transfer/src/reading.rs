@@ -10,7 +10,7 @@ use bethink_session_file::{
     LineKind, SessionFileFacts, SessionFileReader, SessionLine, SidechainKey, Thread,
 };
 use bethink_sessions::sidechain_session;
-use bethink_store::{ImportedMessage, NewRecord};
+use bethink_store::{NewMessage, NewRecord};
 use bethink_transcript::{Message, MessageId, Seq, SessionId};
 use bytes::Bytes;
 use tokio::sync::mpsc;
@@ -57,7 +57,7 @@ pub(crate) fn read_file(
     };
     let mut file = std::fs::File::open(path).map_err(cannot)?;
     let total = file.metadata().map_err(cannot)?.len();
-    let mut reader = SessionFileReader::new();
+    let mut reader = SessionFileReader::default();
     let (records, children, learnt) = (Vec::new(), HashMap::new(), ReadFile::default());
     let mut collector = Collector { session, records, children, told: 0, read: learnt };
     let mut read = 0;
@@ -98,7 +98,7 @@ impl Collector {
                 };
                 let raw = found.message.raw().clone();
                 let Message { id, role, created_at, .. } = found.message;
-                Some((target, ImportedMessage { id, role, raw, created_at }))
+                Some((target, NewMessage { id, role, raw, recorded: true, created_at }))
             }
             LineKind::Damaged(damage) => {
                 if self.read.skipped.len() < TOLD_LINES {

@@ -7,9 +7,7 @@ use super::{
     append, assert_conflict, assert_not_found, history, make_session, message, message_id,
     new_session, session_id,
 };
-use bethink_store::{
-    ImportBatch, ImportedMessage, NewMessage, NewRecord, NewSession, Store, StoredRecord,
-};
+use bethink_store::{ImportBatch, NewMessage, NewRecord, NewSession, Store, StoredRecord};
 
 pub async fn lines_come_back_byte_for_byte(store: &impl Store) {
     let session = make_session(store, 1).await;
@@ -114,13 +112,8 @@ pub(super) fn record(session: SessionId, line: u64, message: NewMessage) -> NewR
         line,
         head: Bytes::from_static(b"{\"message\":"),
         tail: Bytes::from_static(b"}\n"),
-        message: Some((session, imported(message))),
+        message: Some((session, message)),
     }
-}
-
-fn imported(message: NewMessage) -> ImportedMessage {
-    let NewMessage { id, role, raw, created_at, .. } = message;
-    ImportedMessage { id, role, raw, created_at }
 }
 
 fn line_of(raw: &[u8]) -> Vec<u8> {
@@ -148,7 +141,7 @@ fn cut(session: SessionId, number: u64, line: &'static [u8]) -> NewRecord {
         line: number,
         head: Bytes::from_static(&line[..start]),
         tail: Bytes::from_static(&line[end..]),
-        message: Some((session, imported(message))),
+        message: Some((session, message)),
     }
 }
 
