@@ -117,7 +117,7 @@ fn below(root: &str, room: usize) -> String {
 
 /// One row a file, the most needed first, as many as fit.
 fn file_rows(facts: &Facts, root: &str, room: usize) -> Vec<(usize, String)> {
-    let now = facts.through();
+    let now = facts.through;
     let all = facts.tools.files();
     let mut order: Vec<(usize, &FileFact)> = all.iter().enumerate().collect();
     order.sort_by_key(|(_, fact)| std::cmp::Reverse(file_need(fact, now)));
@@ -146,7 +146,7 @@ fn commands_and_tools(facts: &Facts, room: usize) -> String {
     let mut out = String::new();
     let mut commands: Vec<_> = facts
         .tools
-        .commands()
+        .commands
         .iter()
         .filter(|c| c.purpose != CommandPurpose::Other && c.runs > 1)
         .collect();
