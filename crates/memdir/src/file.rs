@@ -30,12 +30,6 @@ impl DirectoryFile {
     }
 }
 
-impl From<Name> for DirectoryFile {
-    fn from(name: Name) -> Self {
-        DirectoryFile::Topic(name)
-    }
-}
-
 impl fmt::Display for DirectoryFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path())
