@@ -166,7 +166,7 @@ fn a_copy_is_what_the_embedded_plan_leaves() {
     let plan = dream(&directory);
     let copy = copy(&directory, &plan);
     let files: Vec<String> = copy.keys().map(DirectoryFile::path).collect();
-    assert_eq!(files, ["a.md", "MEMORY.md"]);
+    assert_eq!(files, ["MEMORY.md", "a.md"]);
     let unchanged = EditedCopy { files: copy, ..edited(&[]) };
     assert_eq!(rewritten(&directory, &[], now(), &unchanged).plan, plan);
 }
