@@ -168,3 +168,10 @@ pub(crate) fn waiting(home: &Path) -> Vec<PathBuf> {
     files.sort();
     files
 }
+
+/// What was slow to be taken is looked for again.
+#[track_caller]
+pub(crate) fn is_emptied(daemon: &Daemon) {
+    let emptied = until(PATIENCE, || waiting(daemon.home.path()).is_empty().then_some(()));
+    assert!(emptied.is_some(), "{:?}", waiting(daemon.home.path()));
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bethink_harness::{Daemon, Home, until};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::agent::{Agent, PATIENCE, followed, waiting};
+use crate::agent::{Agent, PATIENCE, followed, is_emptied, waiting};
 
 /// Far above any deadline, far below a hang: a loaded machine starts processes slowly.
 const NOT_A_HANG: Duration = Duration::from_secs(5);
@@ -20,12 +20,6 @@ fn delivered(daemon: &Daemon) -> u64 {
     let metrics = daemon.client().get("/metrics").text();
     let line = metrics.lines().find(|line| line.starts_with("bethink_hook_events_spooled_total"));
     line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
-}
-
-#[track_caller]
-fn is_emptied(daemon: &Daemon) {
-    let emptied = until(PATIENCE, || waiting(daemon.home.path()).is_empty().then_some(()));
-    assert!(emptied.is_some(), "{:?}", waiting(daemon.home.path()));
 }
 
 #[test]

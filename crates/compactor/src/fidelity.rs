@@ -56,17 +56,14 @@ pub fn score(facts: &Facts, view: &View) -> Fidelity {
     fidelity
 }
 
-/// How a cut proved: of the names that were used after it and had been met before it, the share that could
-/// be read in the prompt right after it.
-pub type CutHindsight = Fidelity;
-
 /// Messages after a cut by which it is judged: later ones are judged with later cuts.
 pub const HORIZON: u64 = 40;
 /// Fewer names than this say nothing.
 const ENOUGH: u64 = 5;
 
-/// Looks back at the boundary that is in force. `None` while too little came after it.
-pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<CutHindsight> {
+/// How the boundary that is in force proved: of the names that were used after it and had been met before it, the
+/// share that could be read in the prompt right after it. `None` while too little came after it.
+pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<Fidelity> {
     let boundary = decisions.boundary.as_ref()?;
     let tail = history.from(boundary.kept_from).iter();
     let hidden = |seq| decisions.span_of(seq).filter(|span| span.made_after <= boundary.made_after);
@@ -90,7 +87,7 @@ pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Opt
             });
         }
     }
-    let mut found = CutHindsight::default();
+    let mut found = Fidelity::default();
     for name in wanted {
         found.count(&name, &readable, facts);
     }
@@ -149,7 +146,7 @@ pub struct Pressure {
 pub fn warning(
     now: &Fidelity,
     before: Option<f64>,
-    hindsight: Option<&CutHindsight>,
+    hindsight: Option<&Fidelity>,
     pressure: Pressure,
 ) -> Option<String> {
     let what = match before {

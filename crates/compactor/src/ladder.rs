@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use bethink_api::RestoredItem;
 use bethink_context::{
     Boundary, Decisions, Hints, History, HistoryEntry, ViewOptions, WindowThresholds, in_view, view,
 };
@@ -17,7 +18,8 @@ use crate::limits::{
     SUMMARY_MAX_TOKENS, SUMMARY_MIN_TOKENS, SUMMARY_PERCENT, TAIL_PERCENT, TEXT_EXTRA_TOKENS,
 };
 use crate::policy::Trigger;
-use crate::restore::{self, Restorable, RestoredEntry};
+use crate::restore::{self, Restorable};
+use crate::summary::well_formed;
 use bethink_facts::Facts;
 
 /// Writes a summary of the covered stretch. Two implementations share one suite: model and embedded.
@@ -29,7 +31,9 @@ pub trait Summarizer: Send + Sync {
         None
     }
     /// Whether a text has the shape of this level's summaries.
-    fn is_well_formed(&self, summary: &str) -> bool;
+    fn is_well_formed(&self, summary: &str) -> bool {
+        well_formed(summary)
+    }
     /// The text of the summary, or why there is none; the next level is tried then.
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String>;
 }
@@ -93,7 +97,7 @@ pub struct CompactionOutcome {
     pub tokens_after: u64,
     pub summary_tokens: u64,
     pub fidelity: Fidelity,
-    pub restored: Vec<RestoredEntry>,
+    pub restored: Vec<RestoredItem>,
     /// Levels that were tried and why they were not taken.
     pub refused: Vec<String>,
 }
@@ -222,7 +226,7 @@ fn draft(
     cut: &Cut,
     room: u64,
     percent: u64,
-) -> Result<(Boundary, Vec<RestoredEntry>), String> {
+) -> Result<(Boundary, Vec<RestoredItem>), String> {
     // Who asks for a compaction reads its summary by itself.
     let stands_alone = input.trigger == Trigger::Manual;
     let visible = tail_names(input, cut);

@@ -14,12 +14,12 @@ pub mod policy;
 pub mod restore;
 pub mod summary;
 
-pub use fidelity::{CutHindsight, Fidelity};
+pub use fidelity::Fidelity;
 pub use full::{FullFault, FullInstruction, FullSummarizer, FullText};
 pub use ladder::{CompactionFailure, CompactionInput, CompactionOutcome, Summarizer, compact};
 pub use limits::CompactLimits;
 pub use policy::{Breakers, Policy, Trigger};
-pub use restore::{Restorable, RestoredEntry};
+pub use restore::Restorable;
 pub use summary::{
     EmbeddedSummarizer, NotesSummarizer, SPAN_AFTER, SPAN_STRATEGY, Section, SessionNotes,
     SpanRequest, write_span,

@@ -4,11 +4,11 @@
 
 use std::collections::HashSet;
 
+use bethink_api::RestoredItem;
 use bethink_context::Attachment;
 use bethink_tokens::text_tokens;
 use bethink_transcript::Seq;
 use bethink_transcript::text::beginning;
-use serde::{Deserialize, Serialize};
 
 use crate::limits::CompactLimits;
 
@@ -38,16 +38,6 @@ pub struct AgentStatus {
     pub read: bool,
 }
 
-/// What stands after the summary, for the record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RestoredEntry {
-    pub kind: String,
-    pub name: String,
-    pub tokens: u64,
-    /// Only named or shortened: its content was over its budget.
-    pub truncated: bool,
-}
-
 /// Chooses within the budgets, and within `room` tokens altogether: state first, files last.
 pub fn select(
     what: &Restorable,
@@ -55,7 +45,7 @@ pub fn select(
     after: Seq,
     limits: &CompactLimits,
     room: u64,
-) -> (Vec<Attachment>, Vec<RestoredEntry>) {
+) -> (Vec<Attachment>, Vec<RestoredItem>) {
     let mut picked = Picked { after, room, attachments: Vec::new(), items: Vec::new() };
     if let Some((name, text)) = &what.plan {
         let text = format!("The plan as of before the compaction ({name}):\n{text}");
@@ -107,7 +97,7 @@ struct Picked {
     after: Seq,
     room: u64,
     attachments: Vec<Attachment>,
-    items: Vec<RestoredEntry>,
+    items: Vec<RestoredItem>,
 }
 
 impl Picked {
@@ -149,7 +139,7 @@ impl Picked {
         let tokens = text_tokens(&text);
         let spent = u64::from(tokens).min(self.room);
         self.room -= spent;
-        self.items.push(RestoredEntry {
+        self.items.push(RestoredItem {
             kind: kind.to_owned(),
             name: name.to_owned(),
             tokens: u64::from(tokens),

@@ -100,10 +100,6 @@ impl Summarizer for EmbeddedSummarizer {
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
         Ok(write(request))
     }
-
-    fn is_well_formed(&self, summary: &str) -> bool {
-        well_formed(summary)
-    }
 }
 
 fn write(request: &SummaryRequest<'_>) -> String {
@@ -129,7 +125,7 @@ fn write(request: &SummaryRequest<'_>) -> String {
         pages[section as usize] = text;
     }
     let rest = room.saturating_sub(spent);
-    let (files, concepts) = names::files_and_concepts(request, &written.known, rest);
+    let (files, concepts) = lacking(request, written.known, &[], rest);
     pages[Section::Files as usize] = files;
     pages[Section::Concepts as usize] = concepts;
     laid_out(&pages)

@@ -159,12 +159,12 @@ fn tail_start(
 }
 
 /// Spans of `staged` to commit, oldest first, until about `wanted` estimated tokens are freed, and the tokens that
-/// they free. One that this view does not
-/// show whole, or that reaches into its newest part, or that frees nothing stays staged.
+/// they free. One that this view does not show whole, or that reaches into its newest part, or that frees nothing
+/// stays staged.
 pub fn choose<'a>(
     history: &History,
     decisions: &Decisions,
-    staged: &'a [Collapsed],
+    staged: impl IntoIterator<Item = &'a Collapsed>,
     window: u64,
     wanted: u64,
 ) -> (Vec<&'a Collapsed>, u64) {
@@ -175,7 +175,7 @@ pub fn choose<'a>(
         let at = entries.partition_point(|entry| entry.message.seq < seq);
         (at <= tail && points.binary_search(&at).is_ok()).then_some(at)
     };
-    let mut oldest: Vec<&Collapsed> = staged.iter().collect();
+    let mut oldest: Vec<&Collapsed> = staged.into_iter().collect();
     oldest.sort_by_key(|span| span.first);
     let (mut chosen, mut freed, mut free_from) = (Vec::new(), 0u64, decisions.kept_from());
     for span in oldest {

@@ -31,13 +31,9 @@ impl Fill {
 /// A span that has a text and is not shown as it yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedSpan {
-    pub id: CollapseId,
-    pub first: Seq,
-    pub last: Seq,
-    pub text: String,
-    pub tokens: u64,
+    pub span: Collapsed,
+    /// Of its messages, as the prompt showed them.
     pub tokens_before: u64,
-    pub strategy: String,
 }
 
 /// What a session's spans offer to a prompt.
@@ -64,14 +60,15 @@ pub struct CollapsePlan {
 }
 
 impl CollapsePlan {
-    pub fn is_chosen(&self, span: &StagedSpan) -> bool {
-        self.chosen.contains(&span.id)
+    pub fn is_chosen(&self, staged: &StagedSpan) -> bool {
+        self.chosen.contains(&staged.span.id)
     }
 
     /// The decisions that show them; `last` is the newest message.
     pub fn records(&self, last: Seq) -> Vec<Decision> {
-        let chosen = self.chosen.iter().filter_map(|id| self.spans.iter().find(|s| s.id == *id));
-        chosen.map(|span| Decision::Collapsed(shown(span, last))).collect()
+        let of = |id: &CollapseId| self.spans.iter().find(|staged| staged.span.id == *id);
+        let chosen = self.chosen.iter().filter_map(of).map(|staged| staged.span.clone());
+        chosen.map(|span| Decision::Collapsed(Collapsed { made_after: last, ..span })).collect()
     }
 }
 
@@ -91,12 +88,11 @@ pub fn plan_collapse(
     let window = fill.estimate(effective);
     let wanted = fill.estimate(fill.tokens.saturating_sub(effective * UNTIL_PERCENT / 100));
     let mut spans = policy.staged.clone();
-    let offered: Vec<Collapsed> = spans.iter().map(|span| shown(span, Seq::ZERO)).collect();
-    let (_, freed) = choose(history, decisions, &offered, window, wanted);
+    let (_, freed) = choose(history, decisions, spans.iter().map(|s| &s.span), window, wanted);
     let enough = fill.estimate(fill.tokens * 100 - effective * COMMIT_PERCENT) / 100;
     if is_over(fill.tokens, BLOCK_PERCENT) && freed < enough {
         // Nobody can wait for the background any more.
-        let known: Vec<(Seq, Seq)> = spans.iter().map(|span| (span.first, span.last)).collect();
+        let known: Vec<(Seq, Seq)> = spans.iter().map(|s| (s.span.first, s.span.last)).collect();
         let missing = stretches(history, decisions, &known, window, CollapseExtent::Any);
         spans.extend(missing.into_iter().filter_map(|stretch| (policy.write)(stretch)));
     }
@@ -126,8 +122,8 @@ fn plan_of(
     wanted: u64,
     why: String,
 ) -> Option<CollapsePlan> {
-    let offered: Vec<Collapsed> = spans.iter().map(|span| shown(span, Seq::ZERO)).collect();
-    let (chosen, freed) = choose(history, decisions, &offered, window, wanted);
+    let offered = spans.iter().map(|staged| &staged.span);
+    let (chosen, freed) = choose(history, decisions, offered, window, wanted);
     if chosen.is_empty() {
         return None;
     }
@@ -141,16 +137,4 @@ fn plan_of(
     };
     let chosen = chosen.iter().map(|span| span.id).collect();
     Some(CollapsePlan { spans, chosen, stage, freed })
-}
-
-/// The span as prompts show it from now on.
-fn shown(span: &StagedSpan, made_after: Seq) -> Collapsed {
-    Collapsed {
-        id: span.id,
-        first: span.first,
-        last: span.last,
-        text: span.text.clone(),
-        tokens: u32::try_from(span.tokens).unwrap_or(u32::MAX),
-        made_after,
-    }
 }

@@ -133,45 +133,11 @@ fn notices(state: &SessionState) -> Vec<String> {
 }
 
 fn repairs(repairs: &[Repair]) -> Vec<String> {
-    let mut told: Vec<String> = repairs.iter().take(TOLD_REPAIRS).map(repair).collect();
+    let mut told: Vec<String> = repairs.iter().take(TOLD_REPAIRS).map(Repair::to_string).collect();
     if repairs.len() > TOLD_REPAIRS {
         told.push(format!("and {} more", repairs.len() - TOLD_REPAIRS));
     }
     told
-}
-
-fn repair(repair: &Repair) -> String {
-    match repair {
-        Repair::ResultSynthesised { tool_use_id, seq } => {
-            format!(
-                "call {tool_use_id} in message {seq} has no result; an error result stands for it"
-            )
-        }
-        Repair::OrphanResultDropped { tool_use_id, seq } => {
-            format!("result of {tool_use_id} in message {seq} left out: its call is not in view")
-        }
-        Repair::DuplicateResultDropped { tool_use_id, seq } => {
-            format!("second result of {tool_use_id} in message {seq} left out")
-        }
-        Repair::DuplicateCallDropped { tool_use_id, seq } => {
-            format!("call in message {seq} left out: its id {tool_use_id} was used before")
-        }
-        Repair::LateResultMoved { tool_use_id, seq } => {
-            format!("late result of {tool_use_id} in message {seq} moved up to its call")
-        }
-        Repair::MisplacedBlockDropped { seq } => {
-            format!("block in message {seq} left out: its role may not have it")
-        }
-        Repair::EmptyTextDropped { seq } => format!("empty text in message {seq} left out"),
-        Repair::HeadAdded { seq } => {
-            format!(
-                "the view begins with the assistant's message {seq}; a user message was put before it"
-            )
-        }
-        Repair::MediaDropped { count } => {
-            format!("{count} images or documents left out, oldest first")
-        }
-    }
 }
 
 pub fn empty_report(state: &SessionState, cache: api::CacheReport) -> api::ContextReport {

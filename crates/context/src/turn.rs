@@ -146,11 +146,6 @@ impl Turn {
         state.decisions = std::mem::take(&mut self.decisions);
         state.todos = std::mem::take(&mut self.todos);
     }
-
-    /// Nothing was decided but the watermark of what was shown.
-    pub fn is_watermark_only(&self) -> bool {
-        self.records.iter().all(|record| matches!(record, Decision::Shown { .. }))
-    }
 }
 
 /// The stages that take something out of the view.

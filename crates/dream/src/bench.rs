@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use bethink_memdir::{Hash, Header, Name, Scope, header};
+use bethink_memdir::header::{self, HeaderChange};
+use bethink_memdir::{DirectoryFile, Hash, Header, Name, Scope};
 use bethink_transcript::UnixMicros;
 use jiff::civil::Date;
 
 use crate::directory::{DreamDirectory, DreamTopic};
 use crate::limits::QUOTED_CHARS;
-use crate::plan::{DreamPlan, DroppedText, MemoryFile, Note, Phase, PlannedChange, PlannedStep};
+use crate::plan::{DreamPlan, DroppedText, Note, Phase, PlannedChange, PlannedStep};
 
 #[derive(Debug)]
 pub(crate) struct DreamBench {
     pub(crate) scope: Scope,
+    /// The phase that steps and notes belong to.
+    pub(crate) phase: Phase,
     index: Option<String>,
     /// Topics as they were found, whatever became of them.
     pub(crate) found: BTreeMap<Name, String>,
@@ -73,6 +76,15 @@ pub(crate) fn day(time: &str) -> Option<Date> {
     time.get(..10)?.parse().ok()
 }
 
+/// The text with another key in its header, or as it is where no key can be changed alone.
+pub(crate) fn with_header(text: String, change: HeaderChange<'_>) -> String {
+    header::with(&text, &[change]).unwrap_or(text)
+}
+
+fn hash(text: &str) -> Hash {
+    Hash::of(text.as_bytes())
+}
+
 /// The beginning of a text, on one line.
 pub(crate) fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -92,6 +104,7 @@ impl DreamBench {
         };
         Self {
             scope: directory.scope,
+            phase: Phase::Orient,
             index: directory.index.clone(),
             now_index: directory.index.clone(),
             index_put_back: directory.index_put_back,
@@ -117,29 +130,23 @@ impl DreamBench {
     }
 
     /// Writes a topic. A text that changes nothing is no step.
-    pub(crate) fn write(&mut self, phase: Phase, name: &Name, text: String, what: &str, why: &str) {
+    pub(crate) fn write(&mut self, name: &Name, text: String, what: &str, why: &str) {
         let old = self.pages.get(name);
         if old.is_some_and(|page| page.text == text) {
             return;
         }
         let (modified, untouched) =
             old.map_or((UnixMicros(0), true), |page| (page.modified, page.untouched));
-        let before_hash = old.map(|page| Hash::of(page.text.as_bytes()));
-        self.step(
-            phase,
-            MemoryFile::Topic(name.clone()),
-            before_hash,
-            Some(text.clone()),
-            what,
-            why,
-        );
+        let before = old.map(|page| hash(&page.text));
+        let file = DirectoryFile::Topic(name.clone());
+        self.step(file, before, Some(text.clone()), what, why);
         self.pages.insert(name.clone(), TopicState::read(text, modified, untouched, false));
     }
 
-    pub(crate) fn remove(&mut self, phase: Phase, name: &Name, what: &str, why: &str) {
+    pub(crate) fn remove(&mut self, name: &Name, what: &str, why: &str) {
         if let Some(page) = self.pages.remove(name) {
-            let before_hash = Some(Hash::of(page.text.as_bytes()));
-            self.step(phase, MemoryFile::Topic(name.clone()), before_hash, None, what, why);
+            let file = DirectoryFile::Topic(name.clone());
+            self.step(file, Some(hash(&page.text)), None, what, why);
         }
     }
 
@@ -147,31 +154,30 @@ impl DreamBench {
         if self.now_index.as_deref() == Some(text.as_str()) {
             return;
         }
-        let before_hash = self.now_index.as_ref().map(|text| Hash::of(text.as_bytes()));
-        self.step(Phase::Prune, MemoryFile::Index, before_hash, Some(text.clone()), what, why);
+        let before = self.now_index.as_deref().map(hash);
+        self.step(DirectoryFile::Index, before, Some(text.clone()), what, why);
         self.now_index = Some(text);
     }
 
     fn step(
         &mut self,
-        phase: Phase,
-        file: MemoryFile,
+        file: DirectoryFile,
         before_hash: Option<Hash>,
         after: Option<String>,
         what: &str,
         why: &str,
     ) {
-        let (what, why) = (what.to_owned(), why.to_owned());
+        let (phase, what, why) = (self.phase, what.to_owned(), why.to_owned());
         self.steps.push(PlannedStep { phase, what, why, file, before_hash, after });
     }
 
-    pub(crate) fn dropped(&mut self, file: MemoryFile, text: &str, why: &str) {
+    pub(crate) fn dropped(&mut self, file: DirectoryFile, text: &str, why: &str) {
         self.dropped.push(DroppedText { file, text: text.to_owned(), why: why.to_owned() });
     }
 
     /// Said once, however often it is seen.
-    pub(crate) fn note(&mut self, phase: Phase, text: String) {
-        let note = Note { phase, text };
+    pub(crate) fn note(&mut self, text: String) {
+        let note = Note { phase: self.phase, text };
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -181,34 +187,27 @@ impl DreamBench {
         let mut changes: Vec<PlannedChange> = Vec::new();
         let mut add = |file, before: Option<&String>, after: Option<&String>| {
             if before != after {
-                changes.push(PlannedChange {
-                    file,
-                    before: before.cloned(),
-                    after: after.cloned(),
-                });
+                let (before, after) = (before.cloned(), after.cloned());
+                changes.push(PlannedChange { file, before, after });
             }
         };
         for (name, page) in &self.pages {
-            add(MemoryFile::Topic(name.clone()), self.found.get(name), Some(&page.text));
+            add(DirectoryFile::Topic(name.clone()), self.found.get(name), Some(&page.text));
         }
         for (name, text) in &self.found {
             if !self.pages.contains_key(name) {
-                add(MemoryFile::Topic(name.clone()), Some(text), None);
+                add(DirectoryFile::Topic(name.clone()), Some(text), None);
             }
         }
-        add(MemoryFile::Index, self.index.as_ref(), self.now_index.as_ref());
-        let Self { scope, mut steps, dropped, notes, .. } = self;
-        steps.sort_by_key(|step| step.phase);
+        add(DirectoryFile::Index, self.index.as_ref(), self.now_index.as_ref());
+        let Self { scope, steps, dropped, notes, .. } = self;
         DreamPlan { scope, steps, changes, dropped, notes }
     }
 }
 
 /// A team's file, seen from the private directory that it lies below.
 fn is_foreign(scope: Scope, name: &Name) -> bool {
-    let team = name
-        .as_str()
-        .split('/')
-        .next()
-        .is_some_and(|part| part.eq_ignore_ascii_case(bethink_memdir::name::TEAM));
-    scope == Scope::Private && team && name.as_str().contains('/')
+    let folder = name.as_str().split_once('/').map(|(folder, _)| folder);
+    scope == Scope::Private
+        && folder.is_some_and(|folder| folder.eq_ignore_ascii_case(bethink_memdir::name::TEAM))
 }

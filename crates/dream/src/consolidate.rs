@@ -13,12 +13,14 @@ mod timeline;
 
 use crate::bench::DreamBench;
 use crate::limits::ROUNDS;
+use crate::plan::Phase;
 
 pub(crate) use contradict::STRUCK;
 pub(crate) use timeline::{Meant, meant};
 
 /// Until nothing changes: a merged topic may hold what a third one says.
 pub(crate) fn consolidate(bench: &mut DreamBench) {
+    bench.phase = Phase::Consolidate;
     mend::mend(bench);
     dates::tell_dates(bench);
     for _ in 0..ROUNDS {

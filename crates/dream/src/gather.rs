@@ -12,6 +12,7 @@ use crate::text::said;
 const MOST_OF_A_NAME: usize = 100;
 
 pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
+    bench.phase = Phase::Gather;
     for one in taught {
         let body = header::read(&one.text).body;
         if said(body).is_empty() || is_known(bench, body) {
@@ -19,7 +20,6 @@ pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
         }
         let Some(name) = free(bench, &one.name) else { continue };
         bench.write(
-            Phase::Gather,
             &name,
             one.text.clone(),
             "a new topic",

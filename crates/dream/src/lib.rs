@@ -22,15 +22,23 @@ mod text;
 
 use bethink_transcript::UnixMicros;
 
+use bench::DreamBench;
+
 pub use directory::{DreamDirectory, DreamTopic, TaughtTopic};
-pub use plan::{DreamPlan, DroppedText, MemoryFile, Note, Phase, PlannedChange, PlannedStep, diff};
+pub use plan::{DreamPlan, DroppedText, Note, Phase, PlannedChange, PlannedStep, diff};
 
 /// What there is to do in a directory. A plan made anew after it was applied is empty.
 pub fn plan(directory: &DreamDirectory, taught: &[TaughtTopic], now: UnixMicros) -> DreamPlan {
-    let mut bench = bench::DreamBench::open(directory);
+    let mut bench = consolidated(directory, taught);
+    prune::prune(&mut bench, now);
+    bench.finish()
+}
+
+/// The directory after all phases but the last.
+fn consolidated(directory: &DreamDirectory, taught: &[TaughtTopic]) -> DreamBench {
+    let mut bench = DreamBench::open(directory);
     orient::orient(&mut bench);
     gather::gather(&mut bench, taught);
     consolidate::consolidate(&mut bench);
-    prune::prune(&mut bench, now);
-    bench.finish()
+    bench
 }

@@ -9,12 +9,13 @@ mod judge;
 
 use std::collections::BTreeMap;
 
+use bethink_memdir::DirectoryFile;
 use bethink_transcript::UnixMicros;
 
 use crate::bench::DreamBench;
 use crate::directory::{DreamDirectory, TaughtTopic};
-use crate::plan::{DreamPlan, MemoryFile, Phase};
-use crate::{consolidate, gather, orient, prune};
+use crate::plan::DreamPlan;
+use crate::prune;
 use judge::TopicEdit;
 
 pub use instruction::{DreamQuestion, INSTRUCTION, question};
@@ -28,11 +29,11 @@ pub struct Rewriting {
 }
 
 /// What a model is given to work on: the directory as the embedded plan leaves it.
-pub fn copy(directory: &DreamDirectory, plan: &DreamPlan) -> BTreeMap<MemoryFile, String> {
+pub fn copy(directory: &DreamDirectory, plan: &DreamPlan) -> BTreeMap<DirectoryFile, String> {
     let topic =
-        |topic: &crate::DreamTopic| (MemoryFile::Topic(topic.name.clone()), topic.text.clone());
-    let mut files: BTreeMap<MemoryFile, String> = directory.topics.iter().map(topic).collect();
-    files.extend(directory.index.iter().map(|text| (MemoryFile::Index, text.clone())));
+        |topic: &crate::DreamTopic| (DirectoryFile::Topic(topic.name.clone()), topic.text.clone());
+    let mut files: BTreeMap<DirectoryFile, String> = directory.topics.iter().map(topic).collect();
+    files.extend(directory.index.iter().map(|text| (DirectoryFile::Index, text.clone())));
     for change in &plan.changes {
         match &change.after {
             Some(text) => files.insert(change.file.clone(), text.clone()),
@@ -49,10 +50,7 @@ pub fn rewritten(
     now: UnixMicros,
     edited: &EditedCopy,
 ) -> Rewriting {
-    let mut bench = DreamBench::open(directory);
-    orient::orient(&mut bench);
-    gather::gather(&mut bench, taught);
-    consolidate::consolidate(&mut bench);
+    let mut bench = crate::consolidated(directory, taught);
     let (edits, refused) = judge::judge(&bench, edited);
     let taken = edits.len();
     for edit in edits {
@@ -67,11 +65,11 @@ fn take(bench: &mut DreamBench, edit: TopicEdit) {
     match edit {
         TopicEdit::Write { name, text } => {
             let what = if bench.pages().contains_key(&name) { "rewritten" } else { "a new topic" };
-            bench.write(Phase::Consolidate, &name, text, what, WHY);
+            bench.write(&name, text, what, WHY);
         }
         TopicEdit::Merge { name, into } => {
             let what = format!("merged into {}", into.file());
-            bench.remove(Phase::Consolidate, &name, &what, WHY);
+            bench.remove(&name, &what, WHY);
         }
     }
 }

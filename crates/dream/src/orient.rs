@@ -1,32 +1,27 @@
 //! The first phase: what is there, told and not touched.
 
 use crate::bench::DreamBench;
-use crate::plan::Phase;
 
 pub(crate) fn orient(bench: &mut DreamBench) {
     let (topics, bytes) =
         (bench.pages().len(), bench.pages().values().map(|page| page.text.len()).sum::<usize>());
     let own = bench.pages().values().filter(|page| page.is_own()).count();
     let people = topics - own;
-    bench.note(
-        Phase::Orient,
-        format!("{topics} topics, {bytes} bytes: {own} written by bethink, {people} by people"),
-    );
+    bench.note(format!(
+        "{topics} topics, {bytes} bytes: {own} written by bethink, {people} by people"
+    ));
     let index = match bench.index() {
         Some(text) => format!("index of {} lines, {} bytes", text.lines().count(), text.len()),
         None => "no index".to_owned(),
     };
-    bench.note(Phase::Orient, index);
+    bench.note(index);
     if !bench.unread.is_empty() {
         let names: Vec<String> =
             bench.unread.iter().take(5).map(bethink_memdir::Name::file).collect();
-        bench.note(
-            Phase::Orient,
-            format!(
-                "{} that can't be read and are left alone: {}",
-                bench.unread.len(),
-                names.join(", ")
-            ),
-        );
+        bench.note(format!(
+            "{} that can't be read and are left alone: {}",
+            bench.unread.len(),
+            names.join(", ")
+        ));
     }
 }

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use bethink_memdir::name::INDEX;
-use bethink_memdir::{Hash, Name, Scope};
+use bethink_memdir::{DirectoryFile, Hash, Scope};
 use similar::TextDiff;
 
 /// Lines around a change that a diff shows, as `diff -u` does.
@@ -32,36 +31,13 @@ impl fmt::Display for Phase {
     }
 }
 
-/// A file of a directory; topics first, so that the index follows what it lists.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MemoryFile {
-    Topic(Name),
-    Index,
-}
-
-impl MemoryFile {
-    /// Relative to the directory.
-    pub fn path(&self) -> String {
-        match self {
-            MemoryFile::Topic(name) => name.file(),
-            MemoryFile::Index => INDEX.to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for MemoryFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.path())
-    }
-}
-
 /// One thing that is done to one file. A later step of the same file begins where the earlier one ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedStep {
     pub phase: Phase,
     pub what: String,
     pub why: String,
-    pub file: MemoryFile,
+    pub file: DirectoryFile,
     /// Of the text that the step was made for; `None`: no such file.
     pub before_hash: Option<Hash>,
     /// `None`: the file goes.
@@ -71,7 +47,7 @@ pub struct PlannedStep {
 /// What all steps do to one file together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedChange {
-    pub file: MemoryFile,
+    pub file: DirectoryFile,
     pub before: Option<String>,
     pub after: Option<String>,
 }
@@ -86,7 +62,7 @@ impl PlannedChange {
 /// A sentence or a line that stands in no file any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedText {
-    pub file: MemoryFile,
+    pub file: DirectoryFile,
     pub text: String,
     pub why: String,
 }

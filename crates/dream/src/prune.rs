@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 
 use bethink_memdir::index::{self, TopicLine};
-use bethink_memdir::{Name, header};
+use bethink_memdir::{DirectoryFile, Name, header};
 use bethink_transcript::UnixMicros;
 
 use crate::bench::{DreamBench, TopicState, quoted};
 use crate::limits::{EMPTY_MICROS, INDEX_LINE_CHARS, MANY_DEAD};
 use crate::links::linked;
-use crate::plan::{MemoryFile, Phase};
+use crate::plan::Phase;
 
 pub(crate) fn prune(bench: &mut DreamBench, now: UnixMicros) {
+    bench.phase = Phase::Prune;
     drop_empty(bench, now);
     if bench.index_put_back {
-        return bench
-            .note(Phase::Prune, "the index was put back by a person, and is left".to_owned());
+        return bench.note("the index was put back by a person, and is left".to_owned());
     }
     follow_descriptions(bench);
     list_what_is_there(bench);
@@ -30,12 +30,7 @@ fn drop_empty(bench: &mut DreamBench, now: UnixMicros) {
             page.body().trim().is_empty() && page.header == header::Header::default();
         let old = now.0.saturating_sub(page.modified.0) >= EMPTY_MICROS;
         if says_nothing && old && !page.put_back && !linked.contains(&name) {
-            bench.remove(
-                Phase::Prune,
-                &name,
-                "an empty topic",
-                "nothing has stood in it for a day",
-            );
+            bench.remove(&name, "an empty topic", "nothing has stood in it for a day");
         }
     }
 }
@@ -68,7 +63,7 @@ fn list_what_is_there(bench: &mut DreamBench) {
             "{dead} of {links} entries of the index lead to topics that are not there; they are left, as the directory may \
              be half there: `bethink memory rebuild` drops them"
         );
-        bench.note(Phase::Prune, text);
+        bench.note(text);
     }
     let kept: Vec<&Name> = linked
         .iter()
@@ -76,7 +71,7 @@ fn list_what_is_there(bench: &mut DreamBench) {
         .collect();
     let new = rebuilt(bench, &old, &kept);
     for line in lines_only_in(&old, &new) {
-        bench.dropped(MemoryFile::Index, line, "the topic that it leads to is gone");
+        bench.dropped(DirectoryFile::Index, line, "the topic that it leads to is gone");
     }
     let (added, all) = (lines_only_in(&new, &old).count(), new.lines().count());
     let why = "entries of topics that are gone are dropped, missing topics are added";
@@ -134,14 +129,14 @@ fn shorten(bench: &mut DreamBench) {
                 "the line of {} has {long} characters, {INDEX_LINE_CHARS} are good; left for you",
                 name.file()
             );
-            bench.note(Phase::Prune, text);
+            bench.note(text);
             continue;
         }
         let description = page.header.described(page.body());
         new = with_entry(&new, &name, |entry| short_entry(entry, &description));
     }
     for (was, is) in text.lines().zip(new.lines()).filter(|(was, is)| was != is) {
-        bench.dropped(MemoryFile::Index, was, &format!("shortened to: {}", quoted(is)));
+        bench.dropped(DirectoryFile::Index, was, &format!("shortened to: {}", quoted(is)));
     }
     bench.write_index(
         new,
@@ -149,7 +144,7 @@ fn shorten(bench: &mut DreamBench) {
         "the index is in every prompt",
     );
     if let Some(warning) = bench.index().and_then(|text| index::shown(text).warning) {
-        bench.note(Phase::Prune, warning);
+        bench.note(warning);
     }
 }
 

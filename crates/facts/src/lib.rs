@@ -36,7 +36,8 @@ use names::Voice;
 /// Everything that is known of a session, through one message.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    through: Seq,
+    /// Newest message that was read.
+    pub through: Seq,
     pub names: Names,
     /// The user's words, oldest first.
     pub user: Vec<RecordedStatement>,
@@ -62,11 +63,6 @@ const PLAN_BYTES: usize = 6_000;
 const PLAN_TOOLS: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
 
 impl Facts {
-    /// Newest message that was read.
-    pub fn through(&self) -> Seq {
-        self.through
-    }
-
     /// Reads the next message; one that was read before changes nothing.
     pub fn observe(&mut self, message: &Message) {
         if message.seq <= self.through {
@@ -88,12 +84,12 @@ impl Facts {
                     let before = self.assistant.last().filter(|said| seq.0 - said.seq.0 <= 2);
                     match said::by_user(seq, &text, before) {
                         Some(said) => self.user_said(said, &text),
-                        None => self.names.observe(&text, seq, Voice::Seen, self.tools.focus()),
+                        None => self.names.observe(&text, seq, Voice::Seen, self.tools.focus),
                     }
                 }
                 BlockKind::ToolResult { tool_use_id, is_error } => {
                     let text = block.text();
-                    self.names.observe(&text, seq, Voice::Seen, self.tools.focus());
+                    self.names.observe(&text, seq, Voice::Seen, self.tools.focus);
                     self.tools.result(tool_use_id, *is_error, &text, seq);
                     if let Some(said) = said::in_result(seq, &text) {
                         let words = said.text.clone();
@@ -109,7 +105,7 @@ impl Facts {
     fn user_said(&mut self, said: RecordedStatement, whole: &str) {
         let handover = said.kind == SaidKind::Handover;
         let voice = if handover { Voice::Spoken } else { Voice::User };
-        self.names.observe(whole, said.seq, voice, self.tools.focus());
+        self.names.observe(whole, said.seq, voice, self.tools.focus);
         if !handover {
             self.settle(decisions::in_text(said.seq, &said.text, true));
         }
@@ -126,7 +122,7 @@ impl Facts {
             match &block.kind {
                 BlockKind::Text => {
                     let text = block.text();
-                    self.names.observe(&text, seq, Voice::Spoken, self.tools.focus());
+                    self.names.observe(&text, seq, Voice::Spoken, self.tools.focus);
                     self.settle(decisions::in_text(seq, &text, false));
                     if text.trim().len() > 2 {
                         let short = beginning(text.trim(), ASSISTANT_BYTES);
@@ -137,7 +133,7 @@ impl Facts {
                     let input = block.input();
                     self.tools.call(id, name, input, seq);
                     let text = readable(input);
-                    self.names.observe(&text, seq, Voice::Spoken, self.tools.focus());
+                    self.names.observe(&text, seq, Voice::Spoken, self.tools.focus);
                     if tasks::apply(&mut self.todos, name, input) {
                         self.todos_at = seq;
                     }

@@ -58,16 +58,15 @@ pub struct ToolUse {
 #[derive(Clone, Debug, Default)]
 pub struct KnownTools {
     files: FileFacts,
-    commands: Vec<CommandFact>,
+    pub commands: Vec<CommandFact>,
     pub failures: Vec<ToolFailure>,
     pub actions: Vec<Action>,
     pub used: BTreeMap<Box<str>, ToolUse>,
     waiting: HashMap<ToolUseId, PendingCall>,
-    focus: Option<usize>,
+    /// Index of the file that is being worked on.
+    pub focus: Option<usize>,
     /// Newest edits with their code, oldest first.
     pub edits: Vec<ToolEdit>,
-    /// Files in the order of their last use, oldest first.
-    recent: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -89,32 +88,16 @@ const CODE: [&str; 5] = ["new_string", "content", "new_str", "newText", "file_te
 const FAILURES: usize = 120;
 /// Failed calls that an edit may be an answer to.
 const OPEN_FAILURES: usize = 3;
-/// Files of the newest work.
-const RECENT: usize = 4;
 
 impl KnownTools {
     pub fn files(&self) -> &[FileFact] {
         &self.files.all
     }
 
-    pub fn commands(&self) -> &[CommandFact] {
-        &self.commands
-    }
-
     pub fn most_used(&self) -> Vec<(&str, &ToolUse)> {
         let mut used: Vec<_> = self.used.iter().map(|(name, tool)| (&**name, tool)).collect();
         used.sort_by_key(|(name, tool)| (std::cmp::Reverse(tool.calls), *name));
         used
-    }
-
-    /// Index of the file that is being worked on.
-    pub fn focus(&self) -> Option<usize> {
-        self.focus
-    }
-
-    /// Indices of the files of the newest work.
-    pub fn recent(&self) -> &[usize] {
-        &self.recent
     }
 
     pub(crate) fn call(&mut self, id: &ToolUseId, name: &str, json: &str, seq: Seq) {
@@ -152,11 +135,6 @@ impl KnownTools {
     /// The file at `place` is what the work is about now.
     fn turn_to(&mut self, place: usize, changed: bool) {
         self.focus = Some(place);
-        self.recent.retain(|known| *known != place);
-        self.recent.push(place);
-        if self.recent.len() > RECENT {
-            self.recent.remove(0);
-        }
         let Some(file) = self.files.all.get(place).filter(|_| changed) else { return };
         for failure in self.failures.iter_mut().rev().take(OPEN_FAILURES) {
             let open =

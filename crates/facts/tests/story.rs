@@ -81,7 +81,7 @@ fn typed_facts_of_a_story() {
     );
     assert!(facts.decisions.iter().any(|d| d.by_user && d.text.contains("keep the file format")));
     let tests: Vec<_> =
-        facts.tools.commands().iter().filter(|c| c.purpose == CommandPurpose::Test).collect();
+        facts.tools.commands.iter().filter(|c| c.purpose == CommandPurpose::Test).collect();
     assert_eq!(tests.iter().map(|c| c.failed).collect::<Vec<_>>(), [Some(true), Some(false)]);
     let edited = facts.tools.files().iter().find(|f| f.name() == "gauge.rs").unwrap();
     assert_eq!((edited.edits, &*edited.symbols[1].name), (1, "empty_table"));

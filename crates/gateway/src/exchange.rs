@@ -71,7 +71,8 @@ impl<M: PromptPlanner> Gateway<M> {
         let mut pending = PendingAnswer::new(self.planner.clone(), ticket);
         let mut tries = 0;
         loop {
-            let letter = sent.letter.with_body(body_of(&asked, &prompt, &sent.letter.body)?);
+            let body = body_of(&asked, &prompt, &sent.letter.body)?;
+            let letter = Letter { body, ..sent.letter.clone() };
             let mut passing =
                 self.send(W::PROVIDER, letter).await.inspect_err(|_| pending.broken())?;
             let refused = refusal_of(&mut passing).await.inspect_err(|_| pending.broken())?;

@@ -14,7 +14,7 @@ pub enum GitError {
     TooSlow { doing: &'static str, after: Duration },
     #[error("could not {doing}: git had more than {limit} bytes to say")]
     TooMuch { doing: &'static str, limit: usize },
-    #[error("could not {doing}: {why}{}", Quoted(said))]
+    #[error("could not {doing}: {why}{}", quoted(said))]
     Failed { doing: &'static str, why: GitTrouble, said: String },
     #[error("could not {doing}")]
     Io {
@@ -76,69 +76,52 @@ impl GitError {
     }
 }
 
-struct Quoted<'a>(&'a str);
-
-impl std::fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, " ({})", self.0) }
-    }
+fn quoted(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(" ({said})") }
 }
 
 /// By git's English words; the process runs with `LC_ALL=C`. Read from the top: what names its cause comes
 /// before what only follows from it.
-const SAID: &[(&str, GitTrouble)] = &[
-    ("terminal prompts disabled", GitTrouble::Password),
-    ("could not read username", GitTrouble::Password),
-    ("could not read password", GitTrouble::Password),
-    ("unable to get password", GitTrouble::Password),
-    ("authentication failed", GitTrouble::Password),
-    ("permission denied (", GitTrouble::Password),
-    ("invalid username or password", GitTrouble::Password),
-    ("host key verification failed", GitTrouble::HostKey),
-    ("no space left on device", GitTrouble::Full),
-    ("dubious ownership", GitTrouble::Ownership),
-    ("transport '", GitTrouble::Protocol),
-    ("is not allowed", GitTrouble::Protocol),
-    ("non-fast-forward", GitTrouble::Rejected),
-    ("fetch first", GitTrouble::Rejected),
-    ("stale info", GitTrouble::Rejected),
-    ("cannot lock ref", GitTrouble::Rejected),
-    ("failed to update ref", GitTrouble::Rejected),
-    ("incorrect old value provided", GitTrouble::Rejected),
-    ("reference already exists", GitTrouble::Rejected),
-    ("[remote rejected]", GitTrouble::Refused),
-    ("pre-receive hook declined", GitTrouble::Refused),
-    ("index.lock", GitTrouble::Locked),
-    (".lock': file exists", GitTrouble::Locked),
-    ("repository not found", GitTrouble::NotFound),
-    ("does not appear to be a git repository", GitTrouble::NotFound),
-    ("' not found", GitTrouble::NotFound),
-    ("does not exist", GitTrouble::NotFound),
-    ("could not resolve host", GitTrouble::Offline),
-    ("could not resolve hostname", GitTrouble::Offline),
-    ("connection refused", GitTrouble::Offline),
-    ("connection timed out", GitTrouble::Offline),
-    ("operation too slow", GitTrouble::Offline),
-    ("network is unreachable", GitTrouble::Offline),
-    ("no route to host", GitTrouble::Offline),
-    ("failed to connect", GitTrouble::Offline),
-    ("could not connect", GitTrouble::Offline),
-    ("unable to connect", GitTrouble::Offline),
-    ("connection reset", GitTrouble::Offline),
-    ("corrupt", GitTrouble::Corrupt),
-    ("bad object", GitTrouble::Corrupt),
-    ("missing blob", GitTrouble::Corrupt),
-    ("unable to read tree", GitTrouble::Corrupt),
-    ("invalid object", GitTrouble::Corrupt),
-    ("index-pack failed", GitTrouble::Corrupt),
-    ("not a git repository", GitTrouble::NoRepository),
-    ("could not read from remote repository", GitTrouble::NotFound),
+const SAID: [(GitTrouble, &str); 13] = [
+    (
+        GitTrouble::Password,
+        "terminal prompts disabled|could not read username|could not read password|\
+         unable to get password|authentication failed|permission denied (|\
+         invalid username or password",
+    ),
+    (GitTrouble::HostKey, "host key verification failed"),
+    (GitTrouble::Full, "no space left on device"),
+    (GitTrouble::Ownership, "dubious ownership"),
+    (GitTrouble::Protocol, "transport '|is not allowed"),
+    (
+        GitTrouble::Rejected,
+        "non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref|\
+         incorrect old value provided|reference already exists",
+    ),
+    (GitTrouble::Refused, "[remote rejected]|pre-receive hook declined"),
+    (GitTrouble::Locked, "index.lock|.lock': file exists"),
+    (
+        GitTrouble::NotFound,
+        "repository not found|does not appear to be a git repository|' not found|does not exist",
+    ),
+    (
+        GitTrouble::Offline,
+        "could not resolve host|connection refused|\
+         connection timed out|operation too slow|network is unreachable|no route to host|\
+         failed to connect|could not connect|unable to connect|connection reset",
+    ),
+    (
+        GitTrouble::Corrupt,
+        "corrupt|bad object|missing blob|unable to read tree|invalid object|index-pack failed",
+    ),
+    (GitTrouble::NoRepository, "not a git repository"),
+    (GitTrouble::NotFound, "could not read from remote repository"),
 ];
 
 fn classify(said: &str) -> GitTrouble {
     let lower = said.to_lowercase();
-    let known = SAID.iter().find(|(words, _)| lower.contains(words));
-    known.map_or(GitTrouble::Other, |(_, trouble)| *trouble)
+    let known = SAID.iter().find(|(_, all)| all.split('|').any(|words| lower.contains(words)));
+    known.map_or(GitTrouble::Other, |(trouble, _)| *trouble)
 }
 
 /// The lines that tell, without progress and hints; at most a few hundred characters.

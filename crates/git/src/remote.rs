@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::{GitError, GitTrouble};
 use crate::oid::Oid;
 use crate::repo::{Repo, branch_of};
-use crate::run::{Git, GitCall, SETTINGS};
+use crate::run::{Git, GitCall, settings};
 
 /// Where the last fetched tip lies.
 const INCOMING: &str = "refs/bethink/incoming";
@@ -127,7 +127,7 @@ fn arguments(options: &[&str], remote: &Remote, program: &str, refs: &str) -> Ve
     let mut args: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
     if remote.is_local() {
         let settings: Vec<String> =
-            SETTINGS.iter().map(|(name, value)| format!("-c {name}='{value}'")).collect();
+            settings().map(|(name, value)| format!("-c {name}='{value}'")).collect();
         args.push(format!("--{program}=git {} {program}", settings.join(" ")));
     }
     args.extend(["--end-of-options", remote.as_str(), refs].map(str::to_owned));

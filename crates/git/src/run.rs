@@ -37,59 +37,15 @@ const MOST_MESSAGES: usize = 64 << 10;
 
 /// What is taken over from our own environment: where the person's keys, helpers, proxies and settings are.
 /// Everything else stays behind, above all `GIT_*`, which can point git at another repository or program.
-const KEPT: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "TMPDIR",
-    "XDG_CONFIG_HOME",
-    "XDG_RUNTIME_DIR",
-    "XDG_CACHE_HOME",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "SSH_AUTH_SOCK",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "GIT_SSL_CAINFO",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "http_proxy",
-    "https_proxy",
-    "HTTPS_PROXY",
-    "all_proxy",
-    "ALL_PROXY",
-    "no_proxy",
-    "NO_PROXY",
-];
+const KEPT: &str = "PATH HOME USER LOGNAME TMPDIR XDG_CONFIG_HOME XDG_RUNTIME_DIR XDG_CACHE_HOME \
+    DBUS_SESSION_BUS_ADDRESS SSH_AUTH_SOCK SSL_CERT_FILE SSL_CERT_DIR GIT_SSL_CAINFO \
+    GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM http_proxy https_proxy HTTPS_PROXY \
+    all_proxy ALL_PROXY no_proxy NO_PROXY";
 
-/// Settings that win over the person's own. None of them may run a program, ask, or change other files.
-pub(crate) const SETTINGS: &[(&str, &str)] = &[
-    ("core.hooksPath", "/dev/null"),
-    ("core.fsmonitor", "false"),
-    ("core.attributesFile", "/dev/null"),
-    ("core.excludesFile", "/dev/null"),
-    ("core.pager", "cat"),
-    ("core.askPass", ""),
-    ("core.alternateRefsCommand", "true"),
-    ("credential.interactive", "false"),
-    ("commit.gpgSign", "false"),
-    ("tag.gpgSign", "false"),
-    ("push.gpgSign", "false"),
-    ("push.recurseSubmodules", "no"),
-    ("push.followTags", "false"),
-    ("fetch.recurseSubmodules", "false"),
-    ("fetch.writeCommitGraph", "false"),
-    ("submodule.recurse", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("receive.autogc", "false"),
-    // A shared repository with a working tree must not be checked out into by a push: filters would run.
-    ("receive.denyCurrentBranch", "refuse"),
-    // No bytes for 20 seconds end a transfer, before the time limit does.
-    ("http.lowSpeedLimit", "1"),
-    ("http.lowSpeedTime", "20"),
-];
+/// Settings that win over the person's own, with their values.
+pub(crate) fn settings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    include_str!("run/settings.txt").lines().filter_map(|line| line.split_once('='))
+}
 
 /// How git is started, wherever.
 #[derive(Clone, Debug)]
@@ -133,7 +89,7 @@ impl Git {
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         limits: GitLimits,
     ) -> Self {
-        let kept = |name: &OsStr| KEPT.iter().any(|kept| *kept == name);
+        let kept = |name: &OsStr| KEPT.split(' ').any(|kept| kept == name);
         let environment = environment.into_iter().filter(|(name, _)| kept(name)).collect();
         Self { program: "git".into(), environment, limits }
     }
@@ -182,7 +138,7 @@ impl Git {
             "--no-replace-objects",
             "--literal-pathspecs",
         ]);
-        for (name, value) in SETTINGS {
+        for (name, value) in settings() {
             command.arg("-c").arg(format!("{name}={value}"));
         }
         command.args(&call.args);

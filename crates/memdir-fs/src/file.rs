@@ -2,48 +2,10 @@
 
 use std::fmt;
 
-use bethink_memdir::name::INDEX;
-use bethink_memdir::{BadName, Hash, Name};
+pub use bethink_memdir::DirectoryFile;
+use bethink_memdir::Hash;
 use bethink_transcript::UnixMicros;
 use cap_std::fs::{Metadata, MetadataExt};
-
-/// A file of a memory directory.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DirectoryFile {
-    Index,
-    Topic(Name),
-}
-
-impl DirectoryFile {
-    /// From a path within the directory: `MEMORY.md`, `plans/fog.md`.
-    pub fn parse(path: &str) -> Result<Self, BadName> {
-        if path == INDEX {
-            Ok(DirectoryFile::Index)
-        } else {
-            Name::parse(path).map(DirectoryFile::Topic)
-        }
-    }
-
-    /// Relative to the directory, with `.md`.
-    pub fn path(&self) -> String {
-        match self {
-            DirectoryFile::Index => INDEX.to_owned(),
-            DirectoryFile::Topic(name) => name.file(),
-        }
-    }
-}
-
-impl From<Name> for DirectoryFile {
-    fn from(name: Name) -> Self {
-        DirectoryFile::Topic(name)
-    }
-}
-
-impl fmt::Display for DirectoryFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.path())
-    }
-}
 
 /// What the file system says of a file without reading it. Equal stamps mean equal content, but for files that
 /// were written just before they were read: see [`crate::changed`].

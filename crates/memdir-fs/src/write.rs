@@ -211,24 +211,17 @@ impl MemoryRoot {
         Ok(Replaced::Done { hash: draft.hash, stat: draft.stat(place)?, before })
     }
 
+    /// What was displaced is handed out, come what may.
     fn lost(
         &self,
         file: &DirectoryFile,
         displaced: Vec<FileContent>,
     ) -> Result<Replaced, FileError> {
-        Ok(Replaced::Conflict(self.conflict(file, displaced)?))
-    }
-
-    /// What was displaced is handed out, come what may.
-    fn conflict(
-        &self,
-        file: &DirectoryFile,
-        displaced: Vec<FileContent>,
-    ) -> Result<Conflict, FileError> {
-        match self.read(file) {
-            Err(error) if displaced.is_empty() => Err(error),
-            read => Ok(Conflict { current: read.unwrap_or_default(), displaced }),
-        }
+        let current = match self.read(file) {
+            Err(error) if displaced.is_empty() => return Err(error),
+            read => read.unwrap_or_default(),
+        };
+        Ok(Replaced::Conflict(Conflict { current, displaced }))
     }
 }
 
@@ -242,5 +235,3 @@ fn not_written(current: Option<FileContent>, bytes: &[u8]) -> Replaced {
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod trial;

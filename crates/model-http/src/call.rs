@@ -60,7 +60,7 @@ impl<D: Dialect> HttpModel<D> {
             body: Bytes::from(parcel.body),
             with_key: true,
         };
-        IncomingAnswer::admitted(self.server.send(letter).await?, self.server.limits().answer).await
+        IncomingAnswer::admitted(self.server.send(letter).await?, self.server.limits.answer).await
     }
 
     async fn read_whole(&self, incoming: &mut IncomingAnswer) -> Result<Reply, ProviderTrouble> {
@@ -71,7 +71,7 @@ impl<D: Dialect> HttpModel<D> {
     }
 
     async fn read_stream(&self, incoming: &mut IncomingAnswer) -> Result<Reply, ProviderTrouble> {
-        let most = self.server.limits().event;
+        let most = self.server.limits.event;
         let (mut decoder, mut events) = (Decoder::new(most), Vec::new());
         let mut stream = D::Stream::default();
         while let Some(chunk) = incoming.chunk().await? {
@@ -101,7 +101,7 @@ impl<D: Dialect> HttpModel<D> {
 
 impl<D: Dialect> Model for HttpModel<D> {
     fn provider(&self) -> &'static str {
-        self.server.provider().as_str()
+        self.server.provider.as_str()
     }
 
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {

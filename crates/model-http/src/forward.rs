@@ -27,15 +27,15 @@ use crate::trouble::{ProviderRefusal, ProviderTrouble};
 /// The way to one server. Nothing is connected, read or asked for until the first call.
 #[derive(Debug)]
 pub struct Forwarder {
-    provider: Provider,
-    base: Base,
+    pub(crate) provider: Provider,
+    pub(crate) base: Base,
+    pub(crate) limits: HttpLimits,
     keeper: Keeper,
-    limits: HttpLimits,
     client: Connector,
 }
 
 /// A request to pass on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Letter {
     pub method: Method,
     /// Below the base, without a slash before it.
@@ -48,20 +48,6 @@ pub struct Letter {
     pub with_key: bool,
 }
 
-impl Letter {
-    /// The same with another body.
-    pub fn with_body(&self, body: Bytes) -> Self {
-        Self {
-            method: self.method.clone(),
-            route: self.route,
-            query: self.query.clone(),
-            headers: self.headers.clone(),
-            body,
-            with_key: self.with_key,
-        }
-    }
-}
-
 impl Forwarder {
     pub fn open(endpoint: &Endpoint) -> Result<Self, EndpointError> {
         let base = Base::parse(endpoint.provider, &endpoint.base_url, endpoint.allow_plain_http)?;
@@ -72,18 +58,6 @@ impl Forwarder {
         let keeper = Keeper::new(endpoint.key.clone(), base.url().origin());
         let (provider, limits) = (endpoint.provider, endpoint.limits);
         Ok(Self { provider, base, keeper, limits, client: Connector::new() })
-    }
-
-    pub(crate) fn provider(&self) -> Provider {
-        self.provider
-    }
-
-    pub(crate) fn limits(&self) -> &HttpLimits {
-        &self.limits
-    }
-
-    pub(crate) fn is_openai(&self) -> bool {
-        self.base.is_openai()
     }
 
     /// A key is configured.

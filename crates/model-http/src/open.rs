@@ -18,7 +18,7 @@ pub fn open(endpoint: &Endpoint) -> Result<Arc<dyn Model>, EndpointError> {
     Ok(match endpoint.provider {
         Provider::Anthropic => Arc::new(HttpModel::new(AnthropicDialect, server, streaming)),
         Provider::OpenAi => {
-            let dialect = OpenAiDialect::new(server.is_openai());
+            let dialect = OpenAiDialect::new(server.base.is_openai());
             Arc::new(HttpModel::new(dialect, server, streaming))
         }
     })

@@ -108,65 +108,57 @@ pub enum Retry {
     Never,
 }
 
+/// Each class in its order, with its stable name for records and events.
+const CLASSES: [(ErrorClass, &str, Retry); 19] = [
+    (ErrorClass::Overflow, "overflow", Retry::Changed),
+    (ErrorClass::OutputOverflow, "output_overflow", Retry::Changed),
+    (ErrorClass::MediaTooLarge, "media_too_large", Retry::Changed),
+    (ErrorClass::RequestTooLarge, "request_too_large", Retry::Changed),
+    (ErrorClass::ThinkingBound, "thinking_bound", Retry::Changed),
+    (ErrorClass::History, "history", Retry::Never),
+    (ErrorClass::RateLimited, "rate_limited", Retry::Same),
+    (ErrorClass::Overloaded, "overloaded", Retry::Same),
+    (ErrorClass::Server, "server", Retry::Same),
+    (ErrorClass::Auth, "auth", Retry::Never),
+    (ErrorClass::Quota, "quota", Retry::Never),
+    (ErrorClass::NotFound, "not_found", Retry::Never),
+    (ErrorClass::Invalid, "invalid", Retry::Never),
+    (ErrorClass::Unreachable, "unreachable", Retry::Same),
+    (ErrorClass::TimedOut, "timed_out", Retry::Same),
+    (ErrorClass::Broken, "broken", Retry::Same),
+    (ErrorClass::TooMuch, "too_much", Retry::Never),
+    (ErrorClass::Forbidden, "forbidden", Retry::Never),
+    (ErrorClass::Unknown, "unknown", Retry::Never),
+];
+
 impl ErrorClass {
-    pub const ALL: [ErrorClass; 19] = [
-        ErrorClass::Overflow,
-        ErrorClass::OutputOverflow,
-        ErrorClass::MediaTooLarge,
-        ErrorClass::RequestTooLarge,
-        ErrorClass::ThinkingBound,
-        ErrorClass::History,
-        ErrorClass::RateLimited,
-        ErrorClass::Overloaded,
-        ErrorClass::Server,
-        ErrorClass::Auth,
-        ErrorClass::Quota,
-        ErrorClass::NotFound,
-        ErrorClass::Invalid,
-        ErrorClass::Unreachable,
-        ErrorClass::TimedOut,
-        ErrorClass::Broken,
-        ErrorClass::TooMuch,
-        ErrorClass::Forbidden,
-        ErrorClass::Unknown,
-    ];
+    pub fn all() -> [ErrorClass; CLASSES.len()] {
+        CLASSES.map(|(class, ..)| class)
+    }
 
     pub fn retry(self) -> Retry {
-        self.row().1
+        CLASSES[self as usize].2
     }
 
-    /// A stable name for records and events.
     pub fn as_str(self) -> &'static str {
-        self.row().0
-    }
-
-    fn row(self) -> (&'static str, Retry) {
-        match self {
-            ErrorClass::Overflow => ("overflow", Retry::Changed),
-            ErrorClass::OutputOverflow => ("output_overflow", Retry::Changed),
-            ErrorClass::MediaTooLarge => ("media_too_large", Retry::Changed),
-            ErrorClass::RequestTooLarge => ("request_too_large", Retry::Changed),
-            ErrorClass::ThinkingBound => ("thinking_bound", Retry::Changed),
-            ErrorClass::History => ("history", Retry::Never),
-            ErrorClass::RateLimited => ("rate_limited", Retry::Same),
-            ErrorClass::Overloaded => ("overloaded", Retry::Same),
-            ErrorClass::Server => ("server", Retry::Same),
-            ErrorClass::Auth => ("auth", Retry::Never),
-            ErrorClass::Quota => ("quota", Retry::Never),
-            ErrorClass::NotFound => ("not_found", Retry::Never),
-            ErrorClass::Invalid => ("invalid", Retry::Never),
-            ErrorClass::Unreachable => ("unreachable", Retry::Same),
-            ErrorClass::TimedOut => ("timed_out", Retry::Same),
-            ErrorClass::Broken => ("broken", Retry::Same),
-            ErrorClass::TooMuch => ("too_much", Retry::Never),
-            ErrorClass::Forbidden => ("forbidden", Retry::Never),
-            ErrorClass::Unknown => ("unknown", Retry::Never),
-        }
+        CLASSES[self as usize].1
     }
 }
 
 impl fmt::Display for ErrorClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_stands_in_its_place() {
+        for (place, (class, name, _)) in CLASSES.into_iter().enumerate() {
+            assert_eq!(class as usize, place, "{name}");
+        }
     }
 }

@@ -179,5 +179,5 @@ fn write(
     }
     let draft = EmbeddedWriter.write(request)?;
     let strategy = EmbeddedWriter.strategy();
-    Ok(Drawn { draft, through: request.facts.through(), strategy })
+    Ok(Drawn { draft, through: request.facts.through, strategy })
 }

@@ -170,12 +170,7 @@ fn any(out: &mut Vec<u8>, at: &mut Cursor<'_>) -> Result<(), BadJson> {
         Some(b'{') => object(out, at)?,
         Some(b'[') => {
             out.push(b'[');
-            at.open(b'[')?;
-            let mut nth = 0;
-            while at.more(nth == 0, b']')? {
-                any(out, at)?;
-                nth += 1;
-            }
+            at.array(|at| any(out, at))?;
             out.push(b']');
         }
         _ => word(out, at.word()?),

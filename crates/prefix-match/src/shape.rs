@@ -81,13 +81,8 @@ fn content<'a>(at: &mut Cursor<'a>, marks: &mut Marks) -> Result<ContentShape<'a
     match at.peek() {
         Some(b'"') => Ok(ContentShape::Text(at.string()?)),
         Some(b'[') => {
-            at.open(b'[')?;
             let mut blocks = Vec::new();
-            let mut nth = 0;
-            while at.more(nth == 0, b']')? {
-                blocks.push(block(at, marks)?);
-                nth += 1;
-            }
+            at.array(|at| block(at, marks).map(|block| blocks.push(block)))?;
             Ok(ContentShape::Blocks(blocks))
         }
         _ => match at.skip()? {

@@ -18,10 +18,6 @@ pub struct Ending {
 }
 
 impl Ending {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// A line was written; one with a message as its head, raw message and tail.
     pub fn wrote(&mut self, head: &[u8], raw: &[u8], tail: &[u8]) {
         if raw.is_empty() && tail.is_empty() {
@@ -68,7 +64,7 @@ mod tests {
     const TAG: &str = "{\"type\":\"tag\",\"tag\":\"a\",\"sessionId\":\"s\"}\n";
 
     fn check(lines: &[&str], changed: bool, expect: bool) {
-        let mut ending = Ending::new();
+        let mut ending = Ending::default();
         for line in lines {
             ending.wrote(line.as_bytes(), b"", b"");
         }
@@ -98,7 +94,7 @@ mod tests {
 
     #[test]
     fn an_open_line_is_noticed() {
-        let mut ending = Ending::new();
+        let mut ending = Ending::default();
         assert!(!ending.open_line());
         ending.wrote(b"{", b"m", b"}\n");
         assert!(!ending.open_line());

@@ -16,7 +16,7 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// All lines of a file that is in memory.
 pub fn lines(file: Bytes) -> (Vec<SessionLine>, SessionFileFacts) {
-    let mut reader = SessionFileReader::new();
+    let mut reader = SessionFileReader::default();
     let mut out = Vec::new();
     reader.feed(file, |line| out.push(line));
     let facts = reader.finish(|line| out.push(line));
@@ -35,10 +35,6 @@ pub struct SessionFileReader {
 }
 
 impl SessionFileReader {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Takes the next bytes of the file and hands out every line that they complete.
     pub fn feed(&mut self, mut chunk: Bytes, mut each: impl FnMut(SessionLine)) {
         if !self.rest.is_empty() {

@@ -9,7 +9,7 @@ fn joined(lines: &[SessionLine]) -> Vec<u8> {
 }
 
 fn in_chunks(file: &[u8], size: usize) -> Vec<SessionLine> {
-    let mut reader = SessionFileReader::new();
+    let mut reader = SessionFileReader::default();
     let mut out = Vec::new();
     for chunk in file.chunks(size) {
         reader.feed(Bytes::copy_from_slice(chunk), |line| out.push(line));

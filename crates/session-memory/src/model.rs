@@ -105,6 +105,8 @@ impl ModelWriter {
             match template.place(&part.heading) {
                 Some(place) => at = place,
                 None if persons.headings.iter().any(|own| same_heading(own, &part.heading)) => {}
+                // A heading without a name says nothing, and would be gone with the next update.
+                None if part.heading.is_empty() => {}
                 None => add(at, vec![NotesLine::heading(&part.heading)]),
             }
             add(at, readable(&part.lines));

@@ -15,12 +15,13 @@ use bethink_api as api;
 use bethink_compactor::{SPAN_AFTER, SPAN_STRATEGY, SpanRequest, write_span};
 use bethink_context::collapse::{Stretch, TEXT_PERCENT};
 use bethink_context::{
-    CollapsePlan, CollapsePolicy, Decision, Fill, Hints, SessionState, StagedSpan, drain_collapses,
+    CollapsePlan, CollapsePolicy, Collapsed, Decision, Fill, Hints, SessionState, StagedSpan,
+    drain_collapses,
 };
 use bethink_service::{Event, Result};
 use bethink_store::CollapseRecord;
 use bethink_tokens::text_tokens;
-use bethink_transcript::{CollapseId, Message, UnixMicros};
+use bethink_transcript::{CollapseId, Message, Seq, UnixMicros};
 use uuid::Uuid;
 
 use crate::decisions::new_decisions;
@@ -74,10 +75,10 @@ impl SessionService {
         let rows: Vec<CollapseRecord> = plan
             .spans
             .iter()
-            .map(|span| {
-                let known = loaded.spans.iter().find(|row| row.id == span.id).cloned();
-                let row = known.unwrap_or_else(|| row_of(loaded, span, now));
-                let committed = plan.is_chosen(span).then_some((loaded.session.last_seq, now));
+            .map(|staged| {
+                let known = loaded.spans.iter().find(|row| row.id == staged.span.id).cloned();
+                let row = known.unwrap_or_else(|| row_of(loaded, staged, now));
+                let committed = plan.is_chosen(staged).then_some((loaded.session.last_seq, now));
                 CollapseRecord { committed, ..row }
             })
             .collect();
@@ -107,28 +108,22 @@ pub(crate) fn write_now(state: &SessionState, stretch: Stretch) -> Option<Staged
 }
 
 fn staged_span(id: CollapseId, stretch: Stretch, text: String) -> Option<StagedSpan> {
-    let tokens = u64::from(text_tokens(&text));
-    (tokens < stretch.tokens).then(|| StagedSpan {
-        id,
-        first: stretch.first,
-        last: stretch.last,
-        text,
-        tokens,
-        tokens_before: stretch.tokens,
-        strategy: SPAN_STRATEGY.to_owned(),
-    })
+    let (tokens, Stretch { first, last, tokens: tokens_before }) = (text_tokens(&text), stretch);
+    let span = Collapsed { id, first, last, text, tokens, made_after: Seq::ZERO };
+    (u64::from(tokens) < tokens_before).then_some(StagedSpan { span, tokens_before })
 }
 
-fn row_of(loaded: &LoadedSession, span: &StagedSpan, now: UnixMicros) -> CollapseRecord {
+fn row_of(loaded: &LoadedSession, staged: &StagedSpan, now: UnixMicros) -> CollapseRecord {
+    let StagedSpan { span, tokens_before } = staged;
     CollapseRecord {
         id: span.id,
         session: loaded.session.id,
         first_seq: span.first,
         last_seq: span.last,
-        tokens_before: span.tokens_before,
-        tokens: span.tokens,
+        tokens_before: *tokens_before,
+        tokens: u64::from(span.tokens),
         text: span.text.clone(),
-        strategy: span.strategy.clone(),
+        strategy: SPAN_STRATEGY.to_owned(),
         staged_after: loaded.session.last_seq,
         staged_at: now,
         committed: None,
@@ -139,13 +134,15 @@ fn row_of(loaded: &LoadedSession, span: &StagedSpan, now: UnixMicros) -> Collaps
 fn staged(loaded: &LoadedSession) -> Vec<StagedSpan> {
     let open = loaded.spans.iter().filter(|row| row.committed.is_none());
     open.map(|row| StagedSpan {
-        id: row.id,
-        first: row.first_seq,
-        last: row.last_seq,
-        text: row.text.clone(),
-        tokens: row.tokens,
+        span: Collapsed {
+            id: row.id,
+            first: row.first_seq,
+            last: row.last_seq,
+            text: row.text.clone(),
+            tokens: u32::try_from(row.tokens).unwrap_or(u32::MAX),
+            made_after: Seq::ZERO,
+        },
         tokens_before: row.tokens_before,
-        strategy: row.strategy.clone(),
     })
     .collect()
 }

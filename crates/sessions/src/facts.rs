@@ -35,8 +35,8 @@ impl SessionService {
 
     /// Reads on in the store, to the message before `end`.
     async fn read_stored(&self, handle: &SessionHandle, facts: &mut Facts, end: Seq) -> Result<()> {
-        while facts.through().next() < end {
-            let after = Some(facts.through());
+        while facts.through.next() < end {
+            let after = Some(facts.through);
             let range = SeqRange { after, before: Some(end), limit: READ_BATCH, newest: false };
             let stretch = self.cx.store().messages(handle.id, range).await?;
             if stretch.is_empty() {
@@ -54,7 +54,7 @@ impl SessionService {
 /// Reads messages on a thread that may compute. A caller that goes away meanwhile leaves facts that
 /// begin anew.
 async fn observe(facts: &mut Facts, messages: Vec<Arc<Message>>) -> Result<()> {
-    let through = facts.through();
+    let through = facts.through;
     if messages.last().is_none_or(|message| message.seq <= through) {
         return Ok(());
     }
@@ -106,17 +106,17 @@ mod tests {
         let sessions = &home.sessions;
         let handle = sessions.handle(id).await.unwrap();
         let facts = sessions.facts_through(&handle, Seq(7), Vec::new()).await.unwrap();
-        assert_eq!((facts.through(), facts.user.len()), (Seq(7), 7));
+        assert_eq!((facts.through, facts.user.len()), (Seq(7), 7));
         drop(facts);
         // What lies between the facts and the messages at hand comes from the store.
         let last = Seq(READ_BATCH as u64 + 20);
         let newest = at_hand(&home, &handle, Seq(last.0 - 3)).await;
         let facts = sessions.facts_through(&handle, last, newest).await.unwrap();
-        assert_eq!((facts.through(), facts.user.len()), (last, READ_BATCH + 20));
+        assert_eq!((facts.through, facts.user.len()), (last, READ_BATCH + 20));
         drop(facts);
         let again = at_hand(&home, &handle, Seq(1)).await;
         let facts = sessions.facts_through(&handle, Seq(3), again).await.unwrap();
-        assert_eq!((facts.through(), facts.user.len()), (last, READ_BATCH + 20));
+        assert_eq!((facts.through, facts.user.len()), (last, READ_BATCH + 20));
         assert!(handle.facts_weight.load(Ordering::Relaxed) > 0);
         drop(facts);
         home.close().await;

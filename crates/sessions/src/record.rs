@@ -2,7 +2,7 @@
 
 use bethink_api as api;
 use bethink_compactor::fidelity::{self, Pressure};
-use bethink_compactor::{CompactionOutcome, CutHindsight, RestoredEntry, Trigger};
+use bethink_compactor::{CompactionOutcome, Fidelity, Trigger};
 use bethink_context::decision::ClearedResult;
 use bethink_context::{Attachment, Boundary, Compacted, Decision};
 use bethink_facts::Facts;
@@ -24,7 +24,7 @@ pub(crate) struct Detail {
     pub(crate) marker: String,
     pub(crate) restored: Vec<Attachment>,
     pub(crate) clipped: Vec<ClearedResult>,
-    pub(crate) items: Vec<RestoredEntry>,
+    pub(crate) items: Vec<api::RestoredItem>,
     pub(crate) names: u64,
     pub(crate) kept_names: u64,
     pub(crate) lost: Vec<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Detail {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Proved {
     pub(crate) compaction: String,
-    pub(crate) hindsight: CutHindsight,
+    pub(crate) hindsight: Fidelity,
 }
 
 impl SessionService {
@@ -232,16 +232,7 @@ pub(crate) fn compaction_out(compaction: &CompactionRecord) -> Result<api::Compa
             hindsight: None,
         },
         warning: detail.warning,
-        restored: detail
-            .items
-            .into_iter()
-            .map(|i| api::RestoredItem {
-                kind: i.kind,
-                name: i.name,
-                tokens: i.tokens,
-                truncated: i.truncated,
-            })
-            .collect(),
+        restored: detail.items,
         attempts: told_once(detail.refused),
         created_at: rfc3339(compaction.created_at),
         undone_at: compaction.undone_at.map(rfc3339),
@@ -275,8 +266,8 @@ pub(crate) fn all_out(
     compactions.iter().map(shown).collect()
 }
 
-fn hindsight_out(hindsight: &CutHindsight) -> api::Hindsight {
-    let CutHindsight { score, names, kept, lost } = hindsight.clone();
+fn hindsight_out(hindsight: &Fidelity) -> api::Hindsight {
+    let Fidelity { score, names, kept, lost } = hindsight.clone();
     api::Hindsight { score, names, kept, lost }
 }
 

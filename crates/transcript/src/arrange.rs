@@ -28,26 +28,26 @@ const HEAD_MISSING: &str = "(The conversation begins with the assistant's messag
 const MEDIA_LEFT_OUT: &str = "[image or document left out: a prompt holds at most 100]";
 
 /// One mend of the view. The history keeps what arrived.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "repair", rename_all = "snake_case")]
 pub enum Repair {
-    /// A call without a result got an error result.
+    #[error("call {tool_use_id} in message {seq} has no result; an error result stands for it")]
     ResultSynthesised { tool_use_id: ToolUseId, seq: Seq },
-    /// A result whose call is not in the view was left out.
+    #[error("result of {tool_use_id} in message {seq} left out: its call is not in view")]
     OrphanResultDropped { tool_use_id: ToolUseId, seq: Seq },
-    /// A second result of one call was left out.
+    #[error("second result of {tool_use_id} in message {seq} left out")]
     DuplicateResultDropped { tool_use_id: ToolUseId, seq: Seq },
-    /// A second call with an id already used was left out.
+    #[error("call in message {seq} left out: its id {tool_use_id} was used before")]
     DuplicateCallDropped { tool_use_id: ToolUseId, seq: Seq },
-    /// A result that came late was moved up to its call.
+    #[error("late result of {tool_use_id} in message {seq} moved up to its call")]
     LateResultMoved { tool_use_id: ToolUseId, seq: Seq },
-    /// A block in a message of the wrong role was left out.
+    #[error("block in message {seq} left out: its role may not have it")]
     MisplacedBlockDropped { seq: Seq },
-    /// A text without content was left out.
+    #[error("empty text in message {seq} left out")]
     EmptyTextDropped { seq: Seq },
-    /// The view would have begun with the assistant.
+    #[error("the view begins with the assistant's message {seq}; a user message was put before it")]
     HeadAdded { seq: Seq },
-    /// Images or documents beyond the limit were left out, oldest first.
+    #[error("{count} images or documents left out, oldest first")]
     MediaDropped { count: usize },
 }
 

@@ -110,10 +110,6 @@ impl PromptBlock {
             blank: block.kind == BlockKind::Text && block.text().chars().all(is_white),
         }
     }
-
-    pub fn is_result(&self) -> bool {
-        matches!(self.kind, BlockKind::ToolResult { .. })
-    }
 }
 
 /// A stored message, or text of the daemon's, as it is about to be shown; not yet arranged.

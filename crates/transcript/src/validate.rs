@@ -90,12 +90,7 @@ fn faults(messages: &[PromptMessage]) -> Vec<StructureFault> {
         }
         before = Some(message.role);
     }
-    faults.extend(
-        open.iter().map(|id| StructureFault::CallWithoutResult {
-            at: messages.len() - 1,
-            id: (*id).clone(),
-        }),
-    );
+    faults.extend(unanswered(messages.len() - 1, &mut open));
     if media > MAX_MEDIA {
         faults.push(StructureFault::TooMuchMedia { count: media });
     }
@@ -112,8 +107,7 @@ fn calls<'a>(
     open: &mut Vec<&'a ToolUseId>,
     faults: &mut Vec<StructureFault>,
 ) {
-    faults
-        .extend(open.drain(..).map(|id| StructureFault::CallWithoutResult { at, id: id.clone() }));
+    faults.extend(unanswered(at, open));
     for block in &message.blocks {
         match &block.kind {
             BlockKind::ToolUse { id, .. } => {
@@ -156,8 +150,12 @@ fn answers<'a>(
             _ => others = true,
         }
     }
-    faults
-        .extend(open.drain(..).map(|id| StructureFault::CallWithoutResult { at, id: id.clone() }));
+    faults.extend(unanswered(at, open));
+}
+
+/// The calls that are still open at a message.
+fn unanswered(at: usize, open: &mut Vec<&ToolUseId>) -> impl Iterator<Item = StructureFault> {
+    open.drain(..).map(move |id| StructureFault::CallWithoutResult { at, id: id.clone() })
 }
 
 fn ends_in_white_space(message: &PromptMessage) -> bool {

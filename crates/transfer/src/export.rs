@@ -46,7 +46,7 @@ impl TransferService {
             transfer: self.clone(),
             session,
             writer,
-            ending: Ending::new(),
+            ending: Ending::default(),
             compactions: compactions.into(),
             part: ExportStage::Records { after_line: 0 },
             newest: Seq::ZERO,

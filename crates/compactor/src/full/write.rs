@@ -7,9 +7,7 @@ use bethink_transcript::text::shorten;
 
 use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
-use crate::summary::{
-    NONE, Pages, Section, is_unanswered, lacking, laid_out, user_messages, well_formed,
-};
+use crate::summary::{NONE, Pages, Section, is_unanswered, lacking, laid_out, user_messages};
 
 use super::FullText;
 use super::sections::close_fence;
@@ -47,10 +45,6 @@ impl Summarizer for FullSummarizer<'_> {
             return Err(format!("{} bytes are too few for nine sections", request.max_bytes));
         }
         Ok(self.write(request, room))
-    }
-
-    fn is_well_formed(&self, summary: &str) -> bool {
-        well_formed(summary)
     }
 }
 

@@ -123,5 +123,5 @@ pub(super) fn needs(facts: &Facts) -> HashMap<&str, f32> {
 
 /// 1 for the newest message, a half for one that is `half_life` messages older.
 pub(super) fn freshness(facts: &Facts, seq: Seq, half_life: f32) -> f32 {
-    names::decay(facts.through().0.saturating_sub(seq.0), half_life)
+    names::decay(facts.through.0.saturating_sub(seq.0), half_life)
 }

@@ -21,24 +21,8 @@ const IN_TAIL: f32 = 0.5;
 const A_ROW: usize = 16;
 const COMMANDS: usize = 6;
 
-/// The two sections, in `room` bytes together. `known` are names that the reader meets anyway.
-pub(super) fn files_and_concepts(
-    request: &SummaryRequest<'_>,
-    known: &HashSet<String>,
-    room: usize,
-) -> (String, String) {
-    let mut known = known.clone();
-    let concepts = commands_and_tools(request.facts, room / 6);
-    crate::fidelity::collect(&concepts, &mut known);
-    let room = room.saturating_sub(concepts.len());
-    // Code shows a name and not what became of it: a row may name it all the same.
-    let code = super::code::excerpts(request, room);
-    let (files, rest) = files(request, &mut known, room.saturating_sub(code.len()));
-    (files + &code, concepts + &rest)
-}
-
-/// What a text of another hand lacks: files with their code, and the names of no file, in `room` bytes
-/// together. A reader knows the names in `known` and those in `texts`.
+/// The two sections, in `room` bytes together: files with their code, and the names of no file. A reader knows the
+/// names in `known` and those in `texts`.
 pub(crate) fn lacking(
     request: &SummaryRequest<'_>,
     mut known: HashSet<String>,
@@ -46,7 +30,13 @@ pub(crate) fn lacking(
     room: usize,
 ) -> (String, String) {
     texts.iter().for_each(|text| crate::fidelity::collect(text, &mut known));
-    files_and_concepts(request, &known, room)
+    let concepts = commands_and_tools(request.facts, room / 6);
+    crate::fidelity::collect(&concepts, &mut known);
+    let room = room.saturating_sub(concepts.len());
+    // Code shows a name and not what became of it: a row may name it all the same.
+    let code = super::code::excerpts(request, room);
+    let (files, rest) = files(request, &mut known, room.saturating_sub(code.len()));
+    (files + &code, concepts + &rest)
 }
 
 /// The section of files, and the rows of names that belong to none of them.
@@ -117,7 +107,7 @@ fn below(root: &str, room: usize) -> String {
 
 /// One row a file, the most needed first, as many as fit.
 fn file_rows(facts: &Facts, root: &str, room: usize) -> Vec<(usize, String)> {
-    let now = facts.through();
+    let now = facts.through;
     let all = facts.tools.files();
     let mut order: Vec<(usize, &FileFact)> = all.iter().enumerate().collect();
     order.sort_by_key(|(_, fact)| std::cmp::Reverse(file_need(fact, now)));
@@ -146,7 +136,7 @@ fn commands_and_tools(facts: &Facts, room: usize) -> String {
     let mut out = String::new();
     let mut commands: Vec<_> = facts
         .tools
-        .commands()
+        .commands
         .iter()
         .filter(|c| c.purpose != CommandPurpose::Other && c.runs > 1)
         .collect();

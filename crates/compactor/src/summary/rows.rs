@@ -101,7 +101,7 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
         (CommandPurpose::Commit, "Recorded"),
     ];
     for (purpose, what) in kinds {
-        let newest = facts.tools.commands().iter().filter(|c| c.purpose == purpose);
+        let newest = facts.tools.commands.iter().filter(|c| c.purpose == purpose);
         if let Some(newest) = newest.max_by_key(|c| c.last) {
             page.line(&format!("- {what}: {}", command(newest)));
         }

@@ -165,7 +165,7 @@ fn files(facts: &Facts, root: &str, limit: usize) -> String {
 /// Commands, and calls that are about no file.
 fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
-    let mut run: Vec<_> = facts.tools.commands().iter().collect();
+    let mut run: Vec<_> = facts.tools.commands.iter().collect();
     run.sort_by_key(|run| {
         (
             run.purpose == CommandPurpose::Other && run.failed != Some(true),
@@ -177,7 +177,7 @@ fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     }
     let known = |text: &str| facts.tools.files().iter().any(|file| text.contains(&*file.path));
     for call in facts.tools.actions.iter().filter(|a| !a.of_list && a.text.contains('`')) {
-        let is_command = facts.tools.commands().iter().any(|run| call.text.contains(&*run.line));
+        let is_command = facts.tools.commands.iter().any(|run| call.text.contains(&*run.line));
         if !is_command && !known(&call.text) {
             page.line(&format!("- {}", below(&action(call), root)));
         }

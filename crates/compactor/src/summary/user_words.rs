@@ -45,7 +45,7 @@ pub(crate) fn user_messages(request: &SummaryRequest<'_>, limit: usize) -> Strin
 /// The newest message is the user's: what it asks is all that is to be done.
 pub(crate) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
     let newest = request.facts.user.last();
-    newest.is_some_and(|said| said.seq == request.facts.through() && request.is_hidden(said.seq))
+    newest.is_some_and(|said| said.seq == request.facts.through && request.is_hidden(said.seq))
 }
 
 /// How many, of the newest, found room.

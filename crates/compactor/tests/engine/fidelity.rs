@@ -1,7 +1,7 @@
 //! A cut is judged by what the session used again, and a bad one is told of with its reason.
 
 use bethink_compactor::Fidelity;
-use bethink_compactor::fidelity::{CutHindsight, Pressure, look_back, warning};
+use bethink_compactor::fidelity::{Pressure, look_back, warning};
 use bethink_context::{Decisions, History};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn crowded() -> Vec<Value> {
     messages
 }
 
-fn judged(later: &[Value]) -> (Option<CutHindsight>, Decisions) {
+fn judged(later: &[Value]) -> (Option<Fidelity>, Decisions) {
     let mut messages = crowded();
     let outcome = try_compact(&messages, &Ask::default()).unwrap();
     messages.extend_from_slice(later);
@@ -70,7 +70,7 @@ fn a_falling_fidelity_is_told_with_its_reason() {
     let score = |score: f64| Fidelity { score, names: 50, kept: 40, lost: vec!["a_name".into()] };
     let roomy = Pressure { fixed: 1_000, auto: 20_000, summary: 5_000, refused: 0 };
     let told = |now: f64, before: Option<f64>, hindsight: Option<f64>, pressure: Pressure| {
-        let hindsight = hindsight.map(|score| CutHindsight {
+        let hindsight = hindsight.map(|score| Fidelity {
             score,
             names: 10,
             kept: (score * 10.0) as u64,

@@ -101,19 +101,18 @@ fn histories() -> Vec<Vec<Value>> {
 /// Runs `check` with every summarizer and the name of its case.
 fn each(facts: &Facts, check: impl Fn(&str, &dyn Summarizer)) {
     let text = "# Current State\n- [2] the scheduler is mended\n".to_owned();
-    let notes = SessionNotes { text, through: facts.through() };
+    let notes = SessionNotes { text, through: facts.through };
     check("embedded", &EmbeddedSummarizer);
     check("notes", &NotesSummarizer { notes: &notes, is_only: true });
     for (name, text) in [("plausible", plausible()), ("terse", terse()), ("verbose", verbose())] {
-        check(name, &FullSummarizer { text: &text, through: facts.through() });
+        check(name, &FullSummarizer { text: &text, through: facts.through });
     }
 }
 
 fn requests<'a>(facts: &'a Facts, visible: &'a HashSet<String>) -> Vec<SummaryRequest<'a>> {
     let mut all = Vec::new();
     for max_bytes in [1_200, 2_400, 9_000, 48_000] {
-        for (kept_from, stands_alone) in
-            [(None, false), (Some(facts.through()), false), (None, true)]
+        for (kept_from, stands_alone) in [(None, false), (Some(facts.through), false), (None, true)]
         {
             let user_bytes = 60_000;
             let focus = None;

@@ -3,9 +3,10 @@
 use bethink_context::collapse::{CollapseExtent, Stretch, stretches};
 use bethink_context::collapse_stage::plan_collapse;
 use bethink_context::{
-    CollapsePlan, CollapsePolicy, Decisions, Fill, History, StagedSpan, WindowThresholds,
-    drain_collapses,
+    CollapsePlan, CollapsePolicy, Collapsed, Decisions, Fill, History, StagedSpan,
+    WindowThresholds, drain_collapses,
 };
+use bethink_transcript::Seq;
 
 use crate::histories::{answer, history, say};
 
@@ -30,15 +31,15 @@ fn fill(tokens: u64) -> Fill {
 }
 
 fn write(stretch: Stretch) -> StagedSpan {
-    StagedSpan {
+    let span = Collapsed {
         id: format!("00000000-0000-7000-8000-{:012}", stretch.first.0).parse().unwrap(),
         first: stretch.first,
         last: stretch.last,
         text: format!("[{}] what was done", stretch.first),
-        tokens: stretch.tokens * 30 / 100,
-        tokens_before: stretch.tokens,
-        strategy: "test".to_owned(),
-    }
+        tokens: u32::try_from(stretch.tokens * 30 / 100).unwrap(),
+        made_after: Seq::ZERO,
+    };
+    StagedSpan { span, tokens_before: stretch.tokens }
 }
 
 fn staged(history: &History) -> Vec<StagedSpan> {
@@ -65,7 +66,7 @@ fn a_commit_that_frees_little_waits_and_nothing_is_due_before_its_time() {
     let decisions = Decisions::default();
     let drained =
         drain_collapses(&history, &decisions, &thresholds(), fill(9_000), one.to_vec()).unwrap();
-    assert_eq!(drained.chosen, [one[0].id]);
+    assert_eq!(drained.chosen, [one[0].span.id]);
     let none = drain_collapses(&history, &decisions, &thresholds(), fill(9_000), Vec::new());
     assert!(none.is_none(), "nothing is staged");
 }
@@ -76,6 +77,6 @@ fn what_nobody_prepared_is_written_when_the_window_is_nearly_full() {
     assert!(plan(&history, 9_499, &[]).is_none(), "the background has time");
     let due = plan(&history, 9_500, &[]).expect("written at once");
     assert!(!due.spans.is_empty());
-    assert!(due.spans.iter().all(|span| span.tokens < span.tokens_before), "{due:?}");
-    assert!(due.chosen.iter().all(|id| due.spans.iter().any(|span| span.id == *id)));
+    assert!(due.spans.iter().all(|it| u64::from(it.span.tokens) < it.tokens_before), "{due:?}");
+    assert!(due.chosen.iter().all(|id| due.spans.iter().any(|it| it.span.id == *id)));
 }

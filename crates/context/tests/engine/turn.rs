@@ -5,9 +5,9 @@ use bethink_context::budget::BudgetLimits;
 use bethink_context::collapse::{CollapseExtent, stretches};
 use bethink_context::microcompact::MicrocompactLimits;
 use bethink_context::{
-    Attachment, CollapsePolicy, Decision, Decisions, FixedTokens, History, Learner, ProjectTexts,
-    SessionState, StageLimits, StagedSpan, SystemAndTools, TodoList, Turn, TurnInputs, ViewOptions,
-    WindowThresholds, assemble, todos, turn,
+    Attachment, CollapsePolicy, Collapsed, Decision, Decisions, FixedTokens, History, Learner,
+    ProjectTexts, SessionState, StageLimits, StagedSpan, SystemAndTools, TodoList, Turn,
+    TurnInputs, ViewOptions, WindowThresholds, assemble, todos, turn,
 };
 use bethink_tokens::text_tokens;
 use bethink_transcript::{Seq, SessionId, UnixMicros, ValidPrompt};
@@ -141,15 +141,15 @@ fn staged(state: &SessionState) -> Vec<StagedSpan> {
     let found = stretches(&state.history, &state.decisions, &[], window, CollapseExtent::Full);
     let span = |stretch: &bethink_context::collapse::Stretch| {
         let text = format!("[{}] what was done", stretch.first);
-        StagedSpan {
+        let span = Collapsed {
             id: format!("00000000-0000-7000-8000-{:012}", stretch.first.0).parse().unwrap(),
             first: stretch.first,
             last: stretch.last,
-            tokens: u64::from(text_tokens(&text)),
+            tokens: text_tokens(&text),
             text,
-            tokens_before: stretch.tokens,
-            strategy: "test".to_owned(),
-        }
+            made_after: Seq::ZERO,
+        };
+        StagedSpan { span, tokens_before: stretch.tokens }
     };
     found.iter().map(span).collect()
 }

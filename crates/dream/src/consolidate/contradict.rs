@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use bethink_memdir::{Name, header};
+use bethink_memdir::Name;
+use bethink_memdir::header::HeaderChange;
 use jiff::civil::Date;
 
 use super::statement::Claim;
 use super::timeline::{is_ours, timeline};
-use crate::bench::{DreamBench, TopicState, quoted};
-use crate::plan::Phase;
+use crate::bench::{DreamBench, TopicState, quoted, with_header};
 use crate::text::sentences;
 use bethink_statement::normal;
 
@@ -99,15 +99,13 @@ fn mark(bench: &mut DreamBench, name: &Name, marks: &[ClaimPair<'_>]) {
     }
     let text = page.with_body(&body);
     let text = match description {
-        Some(words) => {
-            header::with(&text, &[header::HeaderChange::Description(&words)]).unwrap_or(text)
-        }
+        Some(words) => with_header(text, HeaderChange::Description(&words)),
         None => text,
     };
     for (older, newer) in marks {
         let what = format!("marked as superseded: {}", quoted(&older.text));
         let why = format!("said later: {}", quoted(&newer.text));
-        bench.write(Phase::Consolidate, name, text.clone(), &what, &why);
+        bench.write(name, text.clone(), &what, &why);
     }
 }
 

@@ -4,20 +4,19 @@
 //! the words fit two days, the day on which they were said follows instead.
 
 use bethink_days::relative_date;
-use bethink_memdir::header;
+use bethink_memdir::header::HeaderChange;
 use bethink_statement::{StatementWord, words};
 use jiff::civil::Date;
 
 use super::timeline::{timeline, whole_day};
-use crate::bench::{DreamBench, TopicState};
-use crate::plan::Phase;
+use crate::bench::{DreamBench, TopicState, with_header};
 use crate::text::is_code;
 
 pub(super) fn tell_dates(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(text) = bench.pages().get(&name).and_then(with_dates) else { continue };
         let why = "a day in words is true for a day";
-        bench.write(Phase::Consolidate, &name, text, "days in words got their dates", why);
+        bench.write(&name, text, "days in words got their dates", why);
     }
 }
 
@@ -36,10 +35,7 @@ fn with_dates(page: &TopicState) -> Option<String> {
     // A description is of the newest that was said.
     let told = whole_day(page).zip(page.header.description.as_deref());
     let text = match told.and_then(|(said, words)| dated(words, said)) {
-        // Where the header can't be changed key by key, its body still can.
-        Some(words) => {
-            header::with(&text, &[header::HeaderChange::Description(&words)]).unwrap_or(text)
-        }
+        Some(words) => with_header(text, HeaderChange::Description(&words)),
         None => text,
     };
     (text != page.text).then_some(text)

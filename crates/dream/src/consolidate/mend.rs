@@ -3,7 +3,6 @@
 use bethink_memdir::header;
 
 use crate::bench::DreamBench;
-use crate::plan::Phase;
 
 /// Written anew where it is ours and all of it was understood; else told.
 pub(super) fn mend(bench: &mut DreamBench) {
@@ -14,12 +13,9 @@ pub(super) fn mend(bench: &mut DreamBench) {
         let text = header::write(&page.header, page.body());
         let reads = header::read(&text);
         if own && reads.header.faults.is_empty() && reads.body.trim() == page.body().trim() {
-            bench.write(Phase::Consolidate, &name, text, "front matter written anew", &fault);
+            bench.write(&name, text, "front matter written anew", &fault);
         } else {
-            bench.note(
-                Phase::Consolidate,
-                format!("{}: {fault}; left for you to mend", name.file()),
-            );
+            bench.note(format!("{}: {fault}; left for you to mend", name.file()));
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use bethink_memdir::{Name, Source, header};
+use bethink_memdir::header::HeaderChange;
+use bethink_memdir::{DirectoryFile, Name, Source};
 use jiff::civil::Date;
 
 use super::timeline::{LEARNT, Meant};
-use crate::bench::{DreamBench, TopicState};
+use crate::bench::{DreamBench, TopicState, with_header};
 use crate::limits::{MANY_ALIKE, SAME_SENTENCES};
 use crate::links::linked;
-use crate::plan::{MemoryFile, Phase};
 use crate::text::{LineKind, blocks, said, sentences};
 use bethink_statement::content;
 
@@ -37,7 +37,7 @@ pub(super) fn merge(bench: &mut DreamBench) {
                     one.file(),
                     other.file()
                 );
-                bench.note(Phase::Consolidate, text);
+                bench.note(text);
             }
             MergeVerdict::Apart => {}
         }
@@ -175,14 +175,14 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     if into.is_own() {
         let text = joined(&into, &from);
         let what = format!("takes over {}", goes.file());
-        bench.write(Phase::Consolidate, kept, text, &what, "both say the same");
+        bench.write(kept, text, &what, "both say the same");
     }
     let why = format!("all that it says stands in {}", kept.file());
-    bench.remove(Phase::Consolidate, goes, &format!("merged into {}", kept.file()), &why);
+    bench.remove(goes, &format!("merged into {}", kept.file()), &why);
     let stands = bench.pages().get(kept).map(|page| said(page.body())).unwrap_or_default();
     for sentence in sentences(from.body()).into_iter().filter(|s| !stands.contains(&s.normal)) {
         let text = &from.body()[sentence.range];
-        bench.dropped(MemoryFile::Topic(goes.clone()), text, "what bethink wrote around it");
+        bench.dropped(DirectoryFile::Topic(goes.clone()), text, "what bethink wrote around it");
     }
 }
 
@@ -195,8 +195,7 @@ fn joined(into: &TopicState, from: &TopicState) -> String {
             let mut both = mine.clone();
             let more = theirs.messages.iter().filter(|seq| !mine.messages.contains(seq));
             both.messages.extend(more.cloned());
-            header::with(&into.text, &[header::HeaderChange::Source(&both)])
-                .unwrap_or_else(|_| into.text.clone())
+            with_header(into.text.clone(), HeaderChange::Source(&both))
         }
         (Some(_), Some(theirs)) if lacking.is_empty() => {
             appended(&into.text, &format!("{}.", learnt(theirs)))

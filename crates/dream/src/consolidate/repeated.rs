@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use bethink_memdir::DirectoryFile;
+use bethink_statement::words;
+
 use crate::bench::{DreamBench, quoted};
 use crate::limits::LINE_WORDS;
-use crate::plan::{MemoryFile, Phase};
 use crate::text::{LineKind, blocks};
-use bethink_statement::words;
 
 pub(super) fn drop_repeated(bench: &mut DreamBench) {
     for name in bench.names() {
@@ -24,10 +25,10 @@ pub(super) fn drop_repeated(bench: &mut DreamBench) {
             lines => format!("{} lines that stand twice", lines.len()),
         };
         let why = "the same line stands above, under the same heading";
-        bench.write(Phase::Consolidate, &name, text, &what, why);
+        bench.write(&name, text, &what, why);
         for line in lines {
             let why = "it stands above, letter by letter";
-            bench.dropped(MemoryFile::Topic(name.clone()), line.trim(), why);
+            bench.dropped(DirectoryFile::Topic(name.clone()), line.trim(), why);
         }
     }
 }

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bethink_memdir::header;
+use bethink_memdir::{DirectoryFile, header};
 
 use crate::limits::{MODEL_ADDS_BYTES, MODEL_FILE_BYTES, MODEL_SHOWN_BYTES};
-use crate::plan::MemoryFile;
 
 /// The system part: the same for every dream, so that a provider's cache holds it.
 pub const INSTRUCTION: &str = include_str!("instruction.md").trim_ascii_end();
@@ -15,18 +14,18 @@ pub const INSTRUCTION: &str = include_str!("instruction.md").trim_ascii_end();
 pub struct DreamQuestion {
     pub text: String,
     /// Nothing but these may be written over.
-    pub shown: Vec<MemoryFile>,
+    pub shown: Vec<DirectoryFile>,
 }
 
 /// Files of a copy, those of the daemon's own first, as many as there is room for.
 pub fn question(
-    copy: &BTreeMap<MemoryFile, String>,
-    is_own: impl Fn(&MemoryFile) -> bool,
+    copy: &BTreeMap<DirectoryFile, String>,
+    is_own: impl Fn(&DirectoryFile) -> bool,
     day: &str,
 ) -> DreamQuestion {
-    let mut topics: Vec<(&MemoryFile, &String)> = copy
+    let mut topics: Vec<(&DirectoryFile, &String)> = copy
         .iter()
-        .filter(|(file, text)| **file != MemoryFile::Index && text.len() <= MODEL_FILE_BYTES)
+        .filter(|(file, text)| **file != DirectoryFile::Index && text.len() <= MODEL_FILE_BYTES)
         .collect();
     topics.sort_by_key(|(file, _)| (!is_own(file), *file));
     let (mut shown, mut room, mut files) = (Vec::new(), MODEL_SHOWN_BYTES, String::new());
@@ -46,7 +45,7 @@ pub fn question(
     let text = format!(
         "Today is {day}. The memory has {} files; these {} are here whole. Write at most {MODEL_ADDS_BYTES} bytes \
          more than there are.\n\n{files}{others}",
-        copy.keys().filter(|file| **file != MemoryFile::Index).count(),
+        copy.keys().filter(|file| **file != DirectoryFile::Index).count(),
         shown.len(),
     );
     DreamQuestion { text, shown }
@@ -58,15 +57,15 @@ fn guarded(text: &str) -> String {
 }
 
 /// By name and description, so that a model does not make them anew.
-fn others(copy: &BTreeMap<MemoryFile, String>, shown: &[MemoryFile]) -> String {
+fn others(copy: &BTreeMap<DirectoryFile, String>, shown: &[DirectoryFile]) -> String {
     const ROWS: usize = 200;
-    let row = |(file, text): (&MemoryFile, &String)| {
+    let row = |(file, text): (&DirectoryFile, &String)| {
         let topic = header::read(text);
         let described = guarded(&topic.header.described(topic.body));
         format!("- {file}: {}\n", described.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     let hidden =
-        copy.iter().filter(|(file, _)| **file != MemoryFile::Index && !shown.contains(file));
+        copy.iter().filter(|(file, _)| **file != DirectoryFile::Index && !shown.contains(file));
     let rows: String = hidden.take(ROWS).map(row).collect();
     if rows.is_empty() { rows } else { format!("Not shown, and not to be written:\n\n{rows}") }
 }
@@ -78,8 +77,8 @@ mod tests {
 
     use super::*;
 
-    fn file(name: &str) -> MemoryFile {
-        MemoryFile::Topic(Name::parse(name).unwrap())
+    fn file(name: &str) -> DirectoryFile {
+        DirectoryFile::Topic(Name::parse(name).unwrap())
     }
 
     #[test]
@@ -89,7 +88,7 @@ mod tests {
             (file("a"), evil.to_owned()),
             (file("b"), "ours".to_owned()),
             (file("big"), "w ".repeat(MODEL_FILE_BYTES)),
-            (MemoryFile::Index, "- [a](a.md)\n".to_owned()),
+            (DirectoryFile::Index, "- [a](a.md)\n".to_owned()),
         ]);
         let asked = question(&copy, |one| *one == file("b"), "2026-06-20");
         assert_eq!(asked.shown, [file("b"), file("a")]);

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bethink_memdir::{Name, Scope, Source, header};
+use bethink_memdir::header::{self, HeaderChange};
+use bethink_memdir::{DirectoryFile, Name, Scope, Source};
 
-use crate::bench::{DreamBench, TopicState, quoted};
+use crate::bench::{DreamBench, TopicState, quoted, with_header};
 use crate::consolidate::meant;
 use crate::limits::{MERGED_WORDS_PERCENT, MODEL_ADDS_BYTES, MODEL_REWORDS, MODEL_REWORDS_PERCENT};
-use crate::plan::MemoryFile;
 use crate::text::sentences;
 use bethink_statement::{content, denies, names, normal};
 
@@ -17,7 +17,7 @@ const MERGED_INTO: &str = "Merged into ";
 #[derive(Clone, Debug, Default)]
 pub struct EditedCopy {
     /// Files that were written or changed, whole.
-    pub files: BTreeMap<MemoryFile, String>,
+    pub files: BTreeMap<DirectoryFile, String>,
     /// Put into what a model wrote without a source.
     pub source: Source,
 }
@@ -30,7 +30,7 @@ pub(super) enum TopicEdit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {why}")]
 pub struct RefusedEdit {
-    pub file: MemoryFile,
+    pub file: DirectoryFile,
     pub why: String,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn judge(bench: &DreamBench, edited: &EditedCopy) -> (Vec<TopicEdit>,
     let after = Pool::of(bench, edited);
     for (file, text) in &edited.files {
         // The index is brought up to date from the topics, whoever wrote them.
-        let MemoryFile::Topic(name) = file else { continue };
+        let DirectoryFile::Topic(name) = file else { continue };
         match one(bench, edited, &after, name, text) {
             Ok(Some(edit)) => edits.push(edit),
             Ok(None) => {}
@@ -63,7 +63,7 @@ impl TopicEdit {
     }
 
     fn refused(&self, why: &str) -> RefusedEdit {
-        RefusedEdit { file: MemoryFile::Topic(self.name().clone()), why: why.to_owned() }
+        RefusedEdit { file: DirectoryFile::Topic(self.name().clone()), why: why.to_owned() }
     }
 }
 
@@ -110,7 +110,7 @@ fn fresh(edited: &EditedCopy, name: &Name, text: &str) -> Result<TopicEdit, Stri
     if header::read(text).body.trim().is_empty() {
         return Err("would be new and empty".to_owned());
     }
-    let text = header::with(text, &[header::HeaderChange::Source(&edited.source)])
+    let text = header::with(text, &[HeaderChange::Source(&edited.source)])
         .map_err(|error| error.to_string())?;
     Ok(TopicEdit::Write { name: name.clone(), text })
 }
@@ -121,8 +121,7 @@ fn with_source(text: &str, page: &TopicState, edited: &EditedCopy) -> String {
     let kept = source.filter(|_| header::read(text).header.source.as_ref() != source);
     let by_model = source.is_none() && page.is_own();
     match kept.or(by_model.then_some(&edited.source)) {
-        Some(source) => header::with(text, &[header::HeaderChange::Source(source)])
-            .unwrap_or_else(|_| text.to_owned()),
+        Some(source) => with_header(text.to_owned(), HeaderChange::Source(source)),
         None => text.to_owned(),
     }
 }
@@ -199,7 +198,7 @@ impl Pool {
         let mut texts: BTreeMap<&Name, &str> =
             bench.pages().iter().map(|(name, page)| (name, page.text.as_str())).collect();
         for (file, text) in &edited.files {
-            if let MemoryFile::Topic(name) = file {
+            if let DirectoryFile::Topic(name) = file {
                 texts.insert(name, text);
             }
         }
@@ -264,9 +263,9 @@ fn settle(bench: &DreamBench, edits: &mut Vec<TopicEdit>, refused: &mut Vec<Refu
 
 fn as_edited(edits: &[TopicEdit]) -> EditedCopy {
     let files = edits.iter().map(|edit| match edit {
-        TopicEdit::Write { name, text } => (MemoryFile::Topic(name.clone()), text.clone()),
+        TopicEdit::Write { name, text } => (DirectoryFile::Topic(name.clone()), text.clone()),
         TopicEdit::Merge { name, into } => {
-            (MemoryFile::Topic(name.clone()), format!("{MERGED_INTO}{into}"))
+            (DirectoryFile::Topic(name.clone()), format!("{MERGED_INTO}{into}"))
         }
     });
     EditedCopy { files: files.collect(), ..EditedCopy::default() }

@@ -1,7 +1,7 @@
 //! What a dream leaves alone.
 
-use bethink_dream::{DreamDirectory, DreamTopic, MemoryFile};
-use bethink_memdir::Name;
+use bethink_dream::{DreamDirectory, DreamTopic};
+use bethink_memdir::{DirectoryFile, Name};
 
 use crate::support::*;
 
@@ -35,7 +35,7 @@ fn what_a_person_touched_is_a_persons() {
     let touched: Vec<DreamTopic> =
         [older, newer].into_iter().map(|topic| DreamTopic { untouched: false, ..topic }).collect();
     let (plan, _) = dreamt(&with(None, touched));
-    assert!(plan.changes.iter().all(|change| change.file == MemoryFile::Index));
+    assert!(plan.changes.iter().all(|change| change.file == DirectoryFile::Index));
 }
 
 /// Which a person said in a command, and knows better than any rule.

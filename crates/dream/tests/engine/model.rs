@@ -1,13 +1,13 @@
 //! What a model may make of a copy.
 
+use bethink_dream::DreamDirectory;
 use bethink_dream::model::{EditedCopy, Rewriting, copy, rewritten};
-use bethink_dream::{DreamDirectory, MemoryFile};
-use bethink_memdir::{Source, header};
+use bethink_memdir::{DirectoryFile, Source, header};
 
 use crate::support::*;
 
 fn edited(files: &[(&str, &str)]) -> EditedCopy {
-    let files = files.iter().map(|(at, text)| (MemoryFile::Topic(name(at)), (*text).to_owned()));
+    let files = files.iter().map(|(at, text)| (DirectoryFile::Topic(name(at)), (*text).to_owned()));
     let source =
         Source { session: "s9".to_owned(), strategy: "model".to_owned(), ..Source::default() };
     EditedCopy { files: files.collect(), source }
@@ -165,8 +165,8 @@ fn a_copy_is_what_the_embedded_plan_leaves() {
         with(None, vec![own("a", "s1", "2026-06-01", said), own("b", "s2", "2026-06-08", said)]);
     let plan = dream(&directory);
     let copy = copy(&directory, &plan);
-    let files: Vec<String> = copy.keys().map(MemoryFile::path).collect();
-    assert_eq!(files, ["a.md", "MEMORY.md"]);
+    let files: Vec<String> = copy.keys().map(DirectoryFile::path).collect();
+    assert_eq!(files, ["MEMORY.md", "a.md"]);
     let unchanged = EditedCopy { files: copy, ..edited(&[]) };
     assert_eq!(rewritten(&directory, &[], now(), &unchanged).plan, plan);
 }

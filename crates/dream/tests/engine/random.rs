@@ -1,7 +1,8 @@
 //! Directories by chance: a second dream has nothing to do, and nothing that was said is lost.
 
 use bethink_dream::model::{EditedCopy, rewritten};
-use bethink_dream::{DreamDirectory, DreamTopic, MemoryFile};
+use bethink_dream::{DreamDirectory, DreamTopic};
+use bethink_memdir::DirectoryFile;
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -126,8 +127,8 @@ proptest! {
         edits in proptest::collection::btree_map(0..14_u32, body(), 0..8),
         merges in proptest::collection::btree_map(0..14_u32, 0..14_u32, 0..4),
     ) {
-        let files = edits.into_iter().map(|(at, text)| (MemoryFile::Topic(name(&format!("t{at}"))), text));
-        let merges = merges.into_iter().map(|(from, to)| (MemoryFile::Topic(name(&format!("t{from}"))), format!("Merged into t{to}")));
+        let files = edits.into_iter().map(|(at, text)| (DirectoryFile::Topic(name(&format!("t{at}"))), text));
+        let merges = merges.into_iter().map(|(from, to)| (DirectoryFile::Topic(name(&format!("t{from}"))), format!("Merged into t{to}")));
         let edited = EditedCopy { files: files.chain(merges).collect(), ..EditedCopy::default() };
         let dreamt = rewritten(&directory, &[], now(), &edited);
         let after = flat(&all(&apply(&directory, &dreamt.plan)));

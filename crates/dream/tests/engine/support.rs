@@ -1,8 +1,8 @@
 //! Small directories, and what became of them.
 
-use bethink_dream::{DreamDirectory, DreamPlan, DreamTopic, MemoryFile, TaughtTopic, plan};
+use bethink_dream::{DreamDirectory, DreamPlan, DreamTopic, TaughtTopic, plan};
 use bethink_memdir::header::{self, Header};
-use bethink_memdir::{MemoryKind, Name, Scope, Source};
+use bethink_memdir::{DirectoryFile, MemoryKind, Name, Scope, Source};
 use bethink_transcript::UnixMicros;
 
 const DAY: i64 = 86_400_000_000;
@@ -79,7 +79,7 @@ pub(crate) fn taught(topic: &DreamTopic) -> TaughtTopic {
 pub(crate) fn apply(directory: &DreamDirectory, plan: &DreamPlan) -> DreamDirectory {
     let mut after = directory.clone();
     for change in &plan.changes {
-        let MemoryFile::Topic(name) = &change.file else {
+        let DirectoryFile::Topic(name) = &change.file else {
             assert_eq!(after.index, change.before);
             after.index.clone_from(&change.after);
             continue;

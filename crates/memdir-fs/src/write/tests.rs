@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
+mod trial;
+
 use std::fs;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! What a prompt gets of the index, and what its writer should know.
 
-use std::fmt;
-
 use super::{INDEX_BYTES, INDEX_LINES, LINE_CHARS};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,35 +45,25 @@ fn first_bytes(text: &str) -> &str {
     &text[..text[..end].rfind('\n').map_or(end, |at| at + 1)]
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexWarning {
+    #[error(
+        "line {line} of MEMORY.md has {chars} characters, more than {LINE_CHARS}: keep the line short and the detail in \
+         the topic"
+    )]
     LongLine { line: usize, chars: usize },
+    #[error(
+        "MEMORY.md has {lines} lines, {} more than the {INDEX_LINES} that prompts show: what follows line \
+         {INDEX_LINES} is not seen",
+        .lines - INDEX_LINES
+    )]
     TooManyLines { lines: usize },
+    #[error(
+        "MEMORY.md has {bytes} bytes, {} more than the {INDEX_BYTES} that prompts show: line {unseen_from} and what \
+         follows it is not seen",
+        .bytes - INDEX_BYTES
+    )]
     TooManyBytes { bytes: usize, unseen_from: usize },
-}
-
-impl fmt::Display for IndexWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            IndexWarning::LongLine { line, chars } => write!(
-                f,
-                "line {line} of MEMORY.md has {chars} characters, more than {LINE_CHARS}: keep the \
-                 line short and the detail in the topic"
-            ),
-            IndexWarning::TooManyLines { lines } => write!(
-                f,
-                "MEMORY.md has {lines} lines, {} more than the {INDEX_LINES} that prompts show: \
-                 what follows line {INDEX_LINES} is not seen",
-                lines - INDEX_LINES
-            ),
-            IndexWarning::TooManyBytes { bytes, unseen_from } => write!(
-                f,
-                "MEMORY.md has {bytes} bytes, {} more than the {INDEX_BYTES} that prompts show: \
-                 line {unseen_from} and what follows it is not seen",
-                bytes - INDEX_BYTES
-            ),
-        }
-    }
 }
 
 /// Caps that are passed first, then lines in order.

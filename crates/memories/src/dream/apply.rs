@@ -29,15 +29,14 @@ impl MemoryService {
     ) -> Result<AppliedPlan> {
         let mut applied = AppliedPlan::default();
         for change in &plan.changes {
-            let bethink_dream::MemoryFile::Topic(name) = &change.file else { continue };
+            let DirectoryFile::Topic(name) = &change.file else { continue };
             if change.after.is_none() && !applied.left.is_empty() {
                 // What would be removed may have been meant for the file that was left.
                 let why = "another file was left alone, so nothing is removed".to_owned();
                 applied.left.push(api::DreamLeft { file: name.file(), why });
                 continue;
             }
-            let file = DirectoryFile::Topic(name.clone());
-            self.change_in_dream(project, file, change, dreamer, &mut applied).await?;
+            self.change_in_dream(project, change, dreamer, &mut applied).await?;
         }
         self.apply_index(project, root, dreamer, &mut applied).await?;
         Ok(applied)
@@ -53,10 +52,9 @@ impl MemoryService {
         let directory = self.dream_directory(project.directory(Scope::Private), root).await?;
         let now = self.cx.now();
         let plan = at_low_priority(move || bethink_dream::plan(&directory, &[], now)).await?;
-        let index =
-            plan.changes.iter().find(|change| change.file == bethink_dream::MemoryFile::Index);
+        let index = plan.changes.iter().find(|change| change.file == DirectoryFile::Index);
         if let Some(change) = index {
-            self.change_in_dream(project, DirectoryFile::Index, change, dreamer, applied).await?;
+            self.change_in_dream(project, change, dreamer, applied).await?;
         }
         Ok(())
     }
@@ -65,14 +63,14 @@ impl MemoryService {
     async fn change_in_dream(
         &self,
         project: &MemoryProject,
-        file: DirectoryFile,
         change: &PlannedChange,
         dreamer: &Author,
         applied: &mut AppliedPlan,
     ) -> Result<()> {
-        let path = file.path();
+        let path = change.file.path();
         let (text, wish, author) =
             (change.after.clone(), change.expected().into(), dreamer.clone());
+        let file = change.file.clone();
         let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
         let Err(error) = self.write_memory(project, write).await else {
             applied.files.push(path);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use bethink_api::Strategy;
 use bethink_dream::model::{DreamQuestion, EditedCopy, INSTRUCTION, copy, question, rewritten};
-use bethink_dream::{DreamDirectory, DreamPlan, MemoryFile};
+use bethink_dream::{DreamDirectory, DreamPlan};
 use bethink_extractor::model::spot::MemorySpot;
 use bethink_extractor::model::table::{Allowed, Table};
 use bethink_extractor::model::{MemoryCopy, blocks};
-use bethink_memdir::{Name, Source};
+use bethink_memdir::{DirectoryFile, Name, Source};
 use bethink_models::{Errand, Purpose};
 use bethink_service::{ModelStep, at_low_priority, rfc3339};
 use bethink_transcript::SessionId;
@@ -42,7 +42,7 @@ impl MemoryService {
             return None;
         }
         let copy = copy(directory, plan);
-        let own = |file: &MemoryFile| is_own(directory, file);
+        let own = |file: &DirectoryFile| is_own(directory, file);
         let day = rfc3339(self.cx.now());
         let asked = question(&copy, own, day.get(..10).unwrap_or_default());
         if asked.shown.len() < 2 {
@@ -76,8 +76,8 @@ impl MemoryService {
     }
 }
 
-fn is_own(directory: &DreamDirectory, file: &MemoryFile) -> bool {
-    let MemoryFile::Topic(name) = file else { return false };
+fn is_own(directory: &DreamDirectory, file: &DirectoryFile) -> bool {
+    let DirectoryFile::Topic(name) = file else { return false };
     // What the plan makes anew is the daemon's.
     directory.topics.iter().find(|topic| topic.name == *name).is_none_or(|topic| topic.untouched)
 }
@@ -85,13 +85,13 @@ fn is_own(directory: &DreamDirectory, file: &MemoryFile) -> bool {
 /// Files of an answer, under the rules of every memory that a model writes: a topic's form and size, no secrets,
 /// nothing that is not seen.
 fn written(
-    copy: &BTreeMap<MemoryFile, String>,
+    copy: &BTreeMap<DirectoryFile, String>,
     asked: &DreamQuestion,
     answer: &str,
-) -> (BTreeMap<MemoryFile, String>, Vec<String>) {
-    let topic = |(file, text): (&MemoryFile, &String)| match file {
-        MemoryFile::Topic(name) => Some((name.clone(), text.clone())),
-        MemoryFile::Index => None,
+) -> (BTreeMap<DirectoryFile, String>, Vec<String>) {
+    let topic = |(file, text): (&DirectoryFile, &String)| match file {
+        DirectoryFile::Topic(name) => Some((name.clone(), text.clone())),
+        DirectoryFile::Index => None,
     };
     let table = Table { dir: DIR.to_owned(), proposals: false };
     let mut desk =
@@ -107,7 +107,7 @@ fn written(
             }
         };
         let MemorySpot::Topic(name) = &spot else { continue };
-        let file = MemoryFile::Topic(name.clone());
+        let file = DirectoryFile::Topic(name.clone());
         if copy.contains_key(&file) && !asked.shown.contains(&file) {
             refused.push(format!("{file}: was not shown, and is not written over"));
             continue;
@@ -119,7 +119,7 @@ fn written(
     }
     let text = |name: Name| {
         let text = desk.read(&MemorySpot::Topic(name.clone())).ok()?.to_owned();
-        Some((MemoryFile::Topic(name), text))
+        Some((DirectoryFile::Topic(name), text))
     };
     (names.into_iter().filter_map(text).collect(), refused)
 }
@@ -132,15 +132,15 @@ mod tests {
     const TOPIC: &str = "---\nname: a\ndescription: a thing\ntype: project\n---\n\nA thing.\n";
 
     fn check(answer: &str, files: &[&str], refused: &str) {
-        let file = |name: &str| MemoryFile::Topic(Name::parse(name).unwrap());
+        let file = |name: &str| DirectoryFile::Topic(Name::parse(name).unwrap());
         let copy = BTreeMap::from([
             (file("a"), TOPIC.to_owned()),
             (file("hidden"), TOPIC.to_owned()),
-            (MemoryFile::Index, "- [a](a.md)\n".to_owned()),
+            (DirectoryFile::Index, "- [a](a.md)\n".to_owned()),
         ]);
         let asked = DreamQuestion { text: String::new(), shown: vec![file("a")] };
         let (written, reasons) = written(&copy, &asked, answer);
-        assert_eq!(written.keys().map(MemoryFile::path).collect::<Vec<_>>(), files, "{answer}");
+        assert_eq!(written.keys().map(DirectoryFile::path).collect::<Vec<_>>(), files, "{answer}");
         assert_eq!(reasons.is_empty(), refused.is_empty(), "{reasons:?}");
         assert!(
             reasons.iter().any(|reason| reason.contains(refused)) || refused.is_empty(),

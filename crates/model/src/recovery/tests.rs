@@ -38,7 +38,7 @@ fn gave_up(next: &Next) -> bool {
 
 #[test]
 fn failures_that_may_pass_are_waited_out_four_tries_in_all() {
-    for class in ErrorClass::ALL.into_iter().filter(|class| class.retry() == Retry::Same) {
+    for class in ErrorClass::all().into_iter().filter(|class| class.retry() == Retry::Same) {
         let (mut recovery, whole) = (recovery(), talk());
         for seconds in [1, 2, 4] {
             let (same, wait, _) = again(recovery.after_error(&error(class), &whole));
@@ -71,7 +71,7 @@ fn the_servers_wait_is_kept_unless_it_is_too_long() {
 
 #[test]
 fn nothing_is_tried_after_a_permanent_error() {
-    for class in ErrorClass::ALL {
+    for class in ErrorClass::all() {
         let next = recovery().after_error(&error(class), &talk());
         assert_eq!(gave_up(&next), class.retry() == Retry::Never, "{class}");
     }
@@ -275,11 +275,11 @@ fn outcome() -> impl Strategy<Value = Result<Reply, ModelError>> {
         .prop_map(|(input, output, limit, over)| Figures { input, output, limit, over });
     prop_oneof![
         (stop, "[a-z ]{0,12}").prop_map(|(stop, words)| Ok(reply(stop, &[text(&words)]))),
-        (0..ErrorClass::ALL.len(), figures, proptest::option::of(0..400u64)).prop_map(
+        (0..ErrorClass::all().len(), figures, proptest::option::of(0..400u64)).prop_map(
             |(class, figures, wait)| Err(ModelError {
                 figures,
                 retry_after: wait.map(Duration::from_secs),
-                ..error(ErrorClass::ALL[class])
+                ..error(ErrorClass::all()[class])
             })
         ),
     ]

@@ -148,7 +148,7 @@ fn chunks_of_any_size_give_the_same_lines() {
     let file = format!("{}\n\n{}\r\n{}", user("a", "null", ""), user("b", r#""a""#, ""), "{\"cut");
     let whole = read(&file);
     for size in [1, 2, 3, 7, 50, 1000] {
-        let mut reader = SessionFileReader::new();
+        let mut reader = SessionFileReader::default();
         let mut got = Vec::new();
         for chunk in file.as_bytes().chunks(size) {
             reader.feed(Bytes::copy_from_slice(chunk), |line| got.push(line));

@@ -27,7 +27,7 @@ impl<'a> NotesContext<'a> {
 
     /// From 0 for the beginning of the session to 100 for now.
     pub(super) fn recency(&self, seq: Seq) -> u32 {
-        let now = self.facts.through().0.max(1);
+        let now = self.facts.through.0.max(1);
         u32::try_from(seq.0.min(now) * 100 / now).unwrap_or(100)
     }
 

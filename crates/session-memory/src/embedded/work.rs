@@ -55,7 +55,7 @@ pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
         rows.push(NotesRow::item("said", &text, 900));
     }
     let open = facts.tools.failures.iter().rev().filter(|failure| failure.fixed.is_none());
-    let lately = open.take_while(|failure| page.facts.through().0 - failure.seq.0 <= LATELY);
+    let lately = open.take_while(|failure| page.facts.through.0 - failure.seq.0 <= LATELY);
     for failure in lately.take(OPEN_FAILURES) {
         let (call, error) = (page.call(&failure.call), clip(&failure.error, STEP_BYTES));
         let text = format!("Not solved yet: {call} failed: {error}");
@@ -120,7 +120,7 @@ fn todos(page: &NotesContext<'_>) -> Vec<NotesRow> {
 
 /// Commands by how often they are run, the latest wording of each; tests, checks and commits first.
 pub(super) fn workflow(page: &NotesContext<'_>) -> Vec<NotesRow> {
-    let mut commands: Vec<_> = page.facts.tools.commands().iter().collect();
+    let mut commands: Vec<_> = page.facts.tools.commands.iter().collect();
     commands.sort_by_key(|command| std::cmp::Reverse((need(page, command), command.last)));
     commands.truncate(COMMANDS);
     let rows = commands.into_iter().map(|command| {
@@ -185,7 +185,7 @@ fn result(page: &NotesContext<'_>, turn: &NotesTurn<'_>) -> Option<NotesRow> {
 
 /// The last run of each kind of test, and what was committed.
 fn tests(page: &NotesContext<'_>) -> Vec<NotesRow> {
-    let told = page.facts.tools.commands().iter().filter(|command| match command.purpose {
+    let told = page.facts.tools.commands.iter().filter(|command| match command.purpose {
         CommandPurpose::Test => true,
         CommandPurpose::Commit => command.verdict.is_some(),
         _ => false,

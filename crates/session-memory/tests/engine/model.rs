@@ -145,6 +145,12 @@ fn the_log_keeps_its_end_and_the_rest_its_beginning() {
     assert!(after.text.contains("- state number 0 ") && !after.text.contains("- state number 399"));
 }
 
+#[test]
+fn a_heading_without_a_name_leaves_no_line() {
+    let (_, after) = updated(&ROWS, |text| format!("#\n{text}\n#\n- found late\n"));
+    assert!(!after.text.contains("****") && after.text.contains("- found late"), "{}", after.text);
+}
+
 /// Lines that models write, and much that they should not.
 fn model_lines() -> impl Strategy<Value = String> {
     let line = prop_oneof![

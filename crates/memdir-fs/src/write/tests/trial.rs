@@ -1,7 +1,5 @@
 //! Nobody's save is lost, whoever else saves the same file in whatever way.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
