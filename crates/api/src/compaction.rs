@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::message::StoredMessage;
+use crate::message::HistoryMessage;
 
 /// `POST /v1/sessions/{id}/compact`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -95,7 +95,7 @@ pub struct Compactions {
 /// `GET …/expand?q=`: the messages behind a summary, or those that a line of it is about.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Expanded {
-    pub messages: Vec<StoredMessage>,
+    pub messages: Vec<HistoryMessage>,
     pub next_cursor: Option<String>,
 }
 

@@ -21,7 +21,7 @@ pub struct TopicRef {
 
 /// A topic as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopicText {
+pub struct TaggedText {
     pub text: String,
     /// With its quotes, as `If-Match` takes it.
     pub etag: String,
@@ -94,7 +94,7 @@ impl Client {
         self.send(Method::POST, "v1/memories/forget", what).await
     }
 
-    pub async fn topic(&self, topic: &TopicRef) -> Result<TopicText> {
+    pub async fn topic(&self, topic: &TopicRef) -> Result<TaggedText> {
         self.text(self.of_topic(Method::GET, topic, &[])).await
     }
 
@@ -119,7 +119,7 @@ impl Client {
     }
 
     /// The text of one version.
-    pub async fn topic_version(&self, topic: &TopicRef, version: i64) -> Result<TopicText> {
+    pub async fn topic_version(&self, topic: &TopicRef, version: i64) -> Result<TaggedText> {
         let request = self.of_topic(Method::GET, topic, &["history"]);
         self.text(request.query(&[("version", version)])).await
     }
@@ -133,12 +133,12 @@ impl Client {
         self.json("POST …/restore", request.json(&api::RestoreMemory { version })).await
     }
 
-    async fn text(&self, request: RequestBuilder) -> Result<TopicText> {
+    async fn text(&self, request: RequestBuilder) -> Result<TaggedText> {
         let response = self.open(request).await?;
         let etag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
         let etag = etag.unwrap_or_default().to_owned();
         let text = response.bytes().await.map_err(|error| self.broken(&error))?;
-        Ok(TopicText { text: String::from_utf8_lossy(&text).into_owned(), etag })
+        Ok(TaggedText { text: String::from_utf8_lossy(&text).into_owned(), etag })
     }
 
     /// A name may hold slashes, which are encoded as a part of it.

@@ -9,7 +9,7 @@ use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, Expected, MemoryWrite};
-use crate::read::{MemoryFile, file_of, no_file, scope_of};
+use crate::read::{MemoryText, file_of, no_file, scope_of};
 use crate::service::MemoryService;
 
 /// Versions that are listed unless fewer are asked for.
@@ -59,12 +59,12 @@ impl MemoryService {
         scope: &str,
         name: &str,
         version: i64,
-    ) -> Result<MemoryFile> {
+    ) -> Result<MemoryText> {
         let project = self.project(project_dir).await?;
         let (directory, file) = (project.directory(scope_of(scope)?), file_of(name)?);
         let kept = self.version(directory, &file, version).await?;
         match text_of(&kept)? {
-            Some(text) => Ok(MemoryFile { text, etag: kept.hash }),
+            Some(text) => Ok(MemoryText { text, etag: kept.hash }),
             None => {
                 let detail = format!("version {version} is the removal of {file}");
                 Err(ServiceError::new(ErrorKind::NotFound, detail))

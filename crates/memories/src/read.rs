@@ -15,7 +15,7 @@ use crate::service::MemoryService;
 const PAGE: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryFile {
+pub struct MemoryText {
     pub text: String,
     /// Of the text, to write on; without quotes.
     pub etag: String,
@@ -92,11 +92,11 @@ impl MemoryService {
     }
 
     /// A topic, or the whole index under its name `MEMORY`.
-    pub async fn memory(&self, project_dir: &str, scope: &str, name: &str) -> Result<MemoryFile> {
+    pub async fn memory(&self, project_dir: &str, scope: &str, name: &str) -> Result<MemoryText> {
         let project = self.project(project_dir).await?;
         let (directory, file) = (project.directory(scope_of(scope)?), file_of(name)?);
         match directory.read_text(&file).await? {
-            Some((text, hash)) => Ok(MemoryFile { text, etag: hash.to_string() }),
+            Some((text, hash)) => Ok(MemoryText { text, etag: hash.to_string() }),
             None => Err(no_file(directory, &file)),
         }
     }

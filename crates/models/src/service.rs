@@ -23,7 +23,7 @@ pub struct ModelService {
 
 impl ModelService {
     /// Never fails for its settings: what is wrong with them is told by `health`, and everything is embedded.
-    pub async fn open(cx: ServiceContext) -> bethink_store::Result<Self> {
+    pub async fn open(cx: ServiceContext) -> bethink_store::StoreResult<Self> {
         let client = ModelClient::open(&cx.settings().model);
         Self::open_with(cx, client).await
     }
@@ -32,11 +32,14 @@ impl ModelService {
     pub async fn open_with_model(
         cx: ServiceContext,
         model: Option<Arc<dyn Model>>,
-    ) -> bethink_store::Result<Self> {
+    ) -> bethink_store::StoreResult<Self> {
         Self::open_with(cx, ModelClient::new(model, None)).await
     }
 
-    async fn open_with(cx: ServiceContext, client: ModelClient) -> bethink_store::Result<Self> {
+    async fn open_with(
+        cx: ServiceContext,
+        client: ModelClient,
+    ) -> bethink_store::StoreResult<Self> {
         let ledger = Arc::new(Ledger::open(&cx).await?);
         Ok(Self { cx, client: Arc::new(client), ledger })
     }

@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bethink_api as api;
 use bethink_daemon::Daemon;
-use bethink_memories::{Expected, MAX_MEMORY_BYTES, MemoryFile};
+use bethink_memories::{Expected, MAX_MEMORY_BYTES, MemoryText};
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
@@ -170,7 +170,7 @@ pub(crate) async fn restore(
         .await
 }
 
-fn shown(file: MemoryFile) -> Response {
+fn shown(file: MemoryText) -> Response {
     (headers(&file.etag), file.text).into_response()
 }
 

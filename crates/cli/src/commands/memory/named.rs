@@ -1,7 +1,7 @@
 //! A topic by the name that a person gives it, and where it belongs.
 
 use bethink_api::Memory;
-use bethink_client::memories::{TopicRef, TopicText};
+use bethink_client::memories::{TaggedText, TopicRef};
 use bethink_client::{Client, ClientError};
 
 use crate::app::CliApp;
@@ -42,7 +42,7 @@ pub(super) async fn find(
     app: &CliApp,
     client: &Client,
     one: &OneMemory,
-) -> Result<(TopicRef, TopicText), CliFailure> {
+) -> Result<(TopicRef, TaggedText), CliFailure> {
     let own = topic(app, scope(&one.of), &one.name);
     let missing = match client.topic(&own).await {
         Ok(text) => return Ok((own, text)),
