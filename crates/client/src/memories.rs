@@ -14,8 +14,7 @@ type Result<T> = std::result::Result<T, ClientError>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicRef {
     pub project_dir: String,
-    /// `private` or `team`.
-    pub scope: String,
+    pub scope: api::MemoryScope,
     pub name: String,
 }
 
@@ -48,14 +47,8 @@ impl Over {
 
 impl Client {
     /// One page; in order of scope and name.
-    pub async fn memories(
-        &self,
-        project_dir: &str,
-        scope: Option<&str>,
-        cursor: Option<&str>,
-    ) -> Result<api::MemoriesPage> {
-        let query = [("project_dir", Some(project_dir)), ("scope", scope), ("cursor", cursor)];
-        self.get("v1/memories", &query).await
+    pub async fn memories(&self, query: &api::MemoryQuery) -> Result<api::MemoriesPage> {
+        self.get("v1/memories", query).await
     }
 
     pub async fn remember(&self, what: &api::Remember) -> Result<api::MemoryWritten> {
@@ -68,16 +61,12 @@ impl Client {
     }
 
     /// The index as prompts get it.
-    pub async fn memory_index(&self, project_dir: &str, scope: &str) -> Result<api::MemoryIndex> {
-        self.get("v1/memories/index", &[("project_dir", project_dir), ("scope", scope)]).await
+    pub async fn memory_index(&self, of: &api::ScopeQuery) -> Result<api::MemoryIndex> {
+        self.get("v1/memories/index", of).await
     }
 
-    pub async fn memory_lint(
-        &self,
-        project_dir: &str,
-        scope: Option<&str>,
-    ) -> Result<api::MemoryLint> {
-        self.get("v1/memories/lint", &[("project_dir", Some(project_dir)), ("scope", scope)]).await
+    pub async fn memory_lint(&self, of: &api::ScopeQuery) -> Result<api::MemoryLint> {
+        self.get("v1/memories/lint", of).await
     }
 
     pub async fn rebuild_memory(&self, how: &api::RebuildMemory) -> Result<api::MemoryRebuilt> {
@@ -145,7 +134,7 @@ impl Client {
     fn of_topic(&self, method: Method, topic: &TopicRef, below: &[&str]) -> RequestBuilder {
         let mut url = self.at("v1/memories");
         if let Ok(mut segments) = url.path_segments_mut() {
-            segments.push(&topic.scope).push(&topic.name).extend(below);
+            segments.push(&topic.scope.to_string()).push(&topic.name).extend(below);
         }
         self.request(method, url).query(&[("project_dir", &topic.project_dir)])
     }

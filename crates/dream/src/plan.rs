@@ -2,35 +2,13 @@
 
 use std::fmt;
 
+pub use bethink_api::DreamPhase as Phase;
 use bethink_memdir::name::INDEX;
 use bethink_memdir::{Hash, Name, Scope};
 use similar::TextDiff;
 
 /// Lines around a change that a diff shows, as `diff -u` does.
 const CONTEXT_LINES: usize = 3;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
-    /// What is there.
-    Orient,
-    /// What sessions taught that no topic holds.
-    Gather,
-    /// What belongs together, what is outdated, what is said twice.
-    Consolidate,
-    /// The index, and what is empty.
-    Prune,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Phase::Orient => "orient",
-            Phase::Gather => "gather",
-            Phase::Consolidate => "consolidate",
-            Phase::Prune => "prune",
-        })
-    }
-}
 
 /// A file of a directory; topics first, so that the index follows what it lists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

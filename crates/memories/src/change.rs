@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bethink_api as api;
+use bethink_api::MemoryAuthor;
 use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, Replaced};
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
@@ -75,7 +76,7 @@ impl MemoryService {
             file: write.file.path(),
             hash,
             content: write.text.as_ref().map(|text| Bytes::copy_from_slice(text.as_bytes())),
-            author: write.author.by.to_owned(),
+            author: write.author.by,
             session: write.author.session,
             note: write.author.note.clone(),
             at: self.cx.now(),
@@ -103,7 +104,7 @@ impl MemoryService {
             file: file.path(),
             hash,
             content: Some(Bytes::copy_from_slice(&content.bytes)),
-            author: "found".to_owned(),
+            author: MemoryAuthor::Found,
             session: None,
             note: note.to_owned(),
             at: self.cx.now(),

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
+use bethink_api::{MemoryScope, parse_word};
 use bethink_transcript::SessionId;
 use http::request::Parts;
 
@@ -38,15 +39,22 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for OfSession<T> {
 
 /// `/v1/memories/{scope}/{name}/…`
 #[derive(Clone, Debug)]
-pub(crate) struct MemoryPath(pub(crate) String, pub(crate) String);
+pub(crate) struct MemoryPath(pub(crate) MemoryScope, pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for MemoryPath {
     type Rejection = HttpFailure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpFailure> {
         let segments = segments(parts, state).await?;
-        let text = |name| segment(&segments, name).to_owned();
-        Ok(Self(text("scope"), text("name")))
+        let (scope, name) = (segment(&segments, "scope"), segment(&segments, "name"));
+        match parse_word(scope) {
+            Some(scope) => Ok(Self(scope, name.to_owned())),
+            None => {
+                let shown: String = scope.chars().take(80).collect();
+                let detail = format!("{shown:?} is no scope: use \"private\" or \"team\"");
+                Err(HttpFailure::field("scope", detail))
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Statements in the port's types: what is bound, what is read, and what fails.
 
+use bethink_api::{MemoryAuthor, parse_word};
 use bethink_store::{JobState, ProposalState, StoreError, StoreResult};
 use bethink_transcript::{
     CallId, CollapseId, CompactionId, JobId, MessageId, Role, Seq, SessionId, UnixMicros,
@@ -150,6 +151,7 @@ columns! {
     CallId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CallId);
     Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the role");
     JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the state");
+    MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| StoreError::Damaged(format!("a memory has the author {word:?}")));
     ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the state");
 }
 

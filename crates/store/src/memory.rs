@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+pub use bethink_api::MemoryAuthor;
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 
@@ -56,7 +57,7 @@ pub struct NewMemoryVersion {
     /// `None`: the file was removed.
     pub content: Option<Bytes>,
     /// `person`, `agent`, `extraction`, `dream`, `sync`, `restore`, or `found` for what stood there before.
-    pub author: String,
+    pub author: MemoryAuthor,
     /// The session that it came from.
     pub session: Option<SessionId>,
     /// Why, in words; may be empty.
@@ -74,7 +75,7 @@ pub struct VersionRecord {
     pub hash: String,
     /// `None`: the file was removed.
     pub bytes: Option<u64>,
-    pub author: String,
+    pub author: MemoryAuthor,
     pub session: Option<SessionId>,
     pub note: String,
     pub at: UnixMicros,

@@ -1,4 +1,5 @@
 use bethink_api::MemorySource;
+pub use bethink_api::ProposalState;
 use bethink_transcript::UnixMicros;
 use uuid::Uuid;
 
@@ -39,13 +40,6 @@ pub struct StoredProposal {
     pub state: ProposalState,
     pub proposed_at: UnixMicros,
     pub decided_at: Option<UnixMicros>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProposalState {
-    Open,
-    Approved,
-    Rejected,
 }
 
 /// Which proposals to list; all of them by default.

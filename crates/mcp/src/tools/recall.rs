@@ -124,9 +124,9 @@ fn shown(memory: &api::RecalledMemory) -> String {
 
 fn out(memory: &api::RecalledMemory) -> RecalledMemory {
     RecalledMemory {
-        scope: memory.scope.clone(),
+        scope: memory.scope.to_string(),
         name: line(&memory.name),
-        kind: memory.kind.clone(),
+        kind: memory.kind.map(|kind| kind.to_string()),
         description: memory.description.as_deref().map(line),
         age: memory.age.clone(),
         score: memory.score,

@@ -3,7 +3,7 @@
 use bethink_api as api;
 use bethink_memories::Remembered;
 use rmcp::model::Tool;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
@@ -19,16 +19,16 @@ pub(crate) struct RememberInput {
     #[schemars(with = "String")]
     name: Option<String>,
     #[serde(rename = "type", default)]
-    #[schemars(with = "MemorySort")]
-    kind: Option<MemorySort>,
+    #[schemars(schema_with = "kinds")]
+    kind: Option<api::MemoryKind>,
     /// One line that says what it is about
     #[serde(default)]
     #[schemars(with = "String")]
     description: Option<String>,
     /// `team` proposes it: a person decides
     #[serde(default)]
-    #[schemars(with = "RememberScope")]
-    scope: Option<RememberScope>,
+    #[schemars(schema_with = "scopes")]
+    scope: Option<api::MemoryScope>,
     /// The session that it was learnt in
     #[serde(default)]
     #[schemars(with = "String")]
@@ -37,24 +37,6 @@ pub(crate) struct RememberInput {
     #[serde(default)]
     #[schemars(with = "String")]
     project_dir: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-enum MemorySort {
-    User,
-    Feedback,
-    Project,
-    Reference,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-enum RememberScope {
-    Private,
-    Team,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -75,6 +57,14 @@ pub(crate) struct RememberOutput {
     warnings: Vec<String>,
 }
 
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": api::MemoryKind::ALL })
+}
+
+fn scopes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": api::MemoryScope::ALL })
+}
+
 pub(crate) fn described() -> Tool {
     tool::<RememberInput, RememberOutput>(
         "remember",
@@ -91,8 +81,8 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
         text: input.text,
         name: input.name,
         description: input.description,
-        kind: input.kind.map(|kind| kind.as_str().to_owned()),
-        scope: input.scope.map(|scope| scope.as_str().to_owned()),
+        kind: input.kind,
+        scope: input.scope,
         session_id: desk.session_if_named(input.session_id.as_deref())?,
     };
     let (output, text) = match desk.daemon.memories.remember_for_agent(request).await? {
@@ -102,8 +92,8 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
                 text.push_str(&format!("\nNote: {warning}"));
             }
             let output = RememberOutput {
-                outcome: done.outcome,
-                scope: done.scope,
+                outcome: done.outcome.to_string(),
+                scope: done.scope.to_string(),
                 name: done.name,
                 path: Some(done.path),
                 proposal_id: None,
@@ -117,8 +107,8 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
                 proposal.name
             );
             let output = RememberOutput {
-                outcome: "proposed".to_owned(),
-                scope: RememberScope::Team.as_str().to_owned(),
+                outcome: api::MemoryOutcome::Proposed.to_string(),
+                scope: api::MemoryScope::Team.to_string(),
                 name: proposal.name,
                 path: None,
                 proposal_id: Some(proposal.id.to_string()),
@@ -128,24 +118,4 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
         }
     };
     Ok(ToolAnswer::new(output, text))
-}
-
-impl MemorySort {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Feedback => "feedback",
-            Self::Project => "project",
-            Self::Reference => "reference",
-        }
-    }
-}
-
-impl RememberScope {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Team => "team",
-        }
-    }
 }

@@ -84,7 +84,11 @@ impl MemoryService {
             file,
             text: change.after.clone(),
             wish: change.expected().into(),
-            author: Author { by: "dream", session: dreamer.session, note: dreamer.id.clone() },
+            author: Author {
+                by: api::MemoryAuthor::Dream,
+                session: dreamer.session,
+                note: dreamer.id.clone(),
+            },
         };
         match self.write_memory(project, write).await {
             Ok(_) => applied.files.push(path),

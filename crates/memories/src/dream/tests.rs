@@ -53,7 +53,8 @@ impl Home {
             "---\nname: {name}\ndescription: {said}\ntype: feedback\nsource:\n  session: s{day}\n  messages: [3]\n  \
              strategy: embedded\n  time: {day}T10:00:00Z\n---\n\n> {said}\n"
         );
-        let author = Author { by: "extraction", session: None, note: String::new() };
+        let author =
+            Author { by: api::MemoryAuthor::Extraction, session: None, note: String::new() };
         let file = DirectoryFile::Topic(Name::parse(name).unwrap());
         let wish = Expected::Absent;
         let write = MemoryWrite { scope: Scope::Private, file, text: Some(text), wish, author };
@@ -345,14 +346,17 @@ async fn a_persons_hand_makes_a_file_a_persons() {
     std::fs::write(home.memory().join("one.md"), format!("{one}More.\n")).unwrap();
     assert_eq!(untouched(&home).await, [false, true], "saved by hand");
     let project = &home.project;
-    let author = Author { by: "extraction", session: None, note: String::new() };
+    let author = Author { by: api::MemoryAuthor::Extraction, session: None, note: String::new() };
     let file = DirectoryFile::Topic(Name::parse("one").unwrap());
     let (text, wish) = (Some(format!("{one}More.\nAnd more.\n")), Expected::Anything);
     let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
     home.memories.write_memory(project, write).await.unwrap();
     assert_eq!(untouched(&home).await, [false, true], "a person's words are in it");
-    home.memories.restore_memory(&home.dir, "private", "two", None).await.unwrap_err();
-    home.memories.put_memory(&home.dir, "private", "two", one, Expected::Anything).await.unwrap();
+    home.memories.restore_memory(&home.dir, Scope::Private, "two", None).await.unwrap_err();
+    home.memories
+        .put_memory(&home.dir, Scope::Private, "two", one, Expected::Anything)
+        .await
+        .unwrap();
     assert_eq!(untouched(&home).await, [false, false], "written by a person");
     home.memories.cx.stop().await;
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bethink_api::MemoryAuthor;
 use bethink_extractor::Meaning;
 use bethink_extractor::unwanted::{By, Version, unwanted};
 use bethink_memdir::{Hash, Name, Scope};
@@ -95,7 +96,7 @@ impl MemoryService {
             files.entry(version.file.clone()).or_default().push(version);
         }
         files.retain(|_, versions| {
-            versions.iter().any(|version| by(&version.author) == By::Extraction)
+            versions.iter().any(|version| by(version.author) == By::Extraction)
         });
         let mut all = Vec::new();
         for (file, versions) in files {
@@ -103,7 +104,7 @@ impl MemoryService {
             let mut held = Vec::new();
             for version in versions.iter().rev() {
                 let text = self.text_of_version(version).await?;
-                held.push(HeldVersion { by: by(&version.author), text });
+                held.push(HeldVersion { by: by(version.author), text });
             }
             let is_there =
                 |known: &&ReadTopic| known.scope == Scope::Private && known.name.file() == file;
@@ -124,10 +125,10 @@ fn versions(held: &[HeldVersion]) -> Vec<Version<'_>> {
     held.iter().map(|held| Version { by: held.by, text: held.text.as_deref() }).collect()
 }
 
-fn by(author: &str) -> By {
+fn by(author: MemoryAuthor) -> By {
     match author {
-        "extraction" => By::Extraction,
-        "person" | "restore" | "found" => By::Person,
-        _ => By::Other,
+        MemoryAuthor::Extraction => By::Extraction,
+        MemoryAuthor::Person | MemoryAuthor::Restore | MemoryAuthor::Found => By::Person,
+        MemoryAuthor::Agent | MemoryAuthor::Dream | MemoryAuthor::Sync => By::Other,
     }
 }
