@@ -16,14 +16,12 @@ pub(crate) struct RememberInput {
     text: String,
     /// The topic's name; found from the text by default
     #[serde(default)]
-    #[schemars(with = "String")]
     name: Option<String>,
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]
     kind: Option<api::MemoryKind>,
     /// One line that says what it is about
     #[serde(default)]
-    #[schemars(with = "String")]
     description: Option<String>,
     /// `team` proposes it: a person decides
     #[serde(default)]
@@ -31,11 +29,9 @@ pub(crate) struct RememberInput {
     scope: Option<api::MemoryScope>,
     /// The session that it was learnt in
     #[serde(default)]
-    #[schemars(with = "String")]
     session_id: Option<String>,
     /// Absolute path, if not the client's own project
     #[serde(default)]
-    #[schemars(with = "String")]
     project_dir: Option<String>,
 }
 
@@ -47,11 +43,9 @@ pub(crate) struct RememberOutput {
     name: String,
     /// Where its file lies
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     path: Option<String>,
     /// Of the proposal
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     proposal_id: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
