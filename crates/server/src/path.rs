@@ -4,10 +4,11 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use bethink_api::{MemoryScope, parse_word};
+use bethink_service::ErrorKind;
 use bethink_transcript::SessionId;
 use http::request::Parts;
 
-use crate::problem::{HttpFailure, ProblemSort};
+use crate::problem::HttpFailure;
 
 /// `/v1/sessions/{id}/…`
 pub(crate) type SessionPath = Id<SessionId>;
@@ -64,7 +65,7 @@ pub(crate) async fn segments<S: Send + Sync>(
 ) -> Result<RawPathParams, HttpFailure> {
     RawPathParams::from_request_parts(parts, state)
         .await
-        .map_err(|error| HttpFailure::new(ProblemSort::NotFound, error.to_string()))
+        .map_err(|error| HttpFailure::new(ErrorKind::NotFound, error.to_string()))
 }
 
 pub(crate) fn segment<'a>(segments: &'a RawPathParams, name: &str) -> &'a str {
@@ -75,7 +76,7 @@ fn id<T: FromStr>(name: &'static str, text: &str) -> Result<T, HttpFailure> {
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(64).collect();
         let detail = format!("{shown:?} is not an id; ids are UUIDs");
-        HttpFailure::new(ProblemSort::NotFound, detail).at(name)
+        HttpFailure::new(ErrorKind::NotFound, detail).at(name)
     })
 }
 
