@@ -2,7 +2,33 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::message::StoredMessage;
+use crate::message::HistoryMessage;
+
+/// Which level writes a summary, cheapest first.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SummaryLevel {
+    /// From the notes that were taken on the way; no model call.
+    SessionMemory,
+    /// One model call.
+    Full,
+    /// Structured extraction; no model, no network.
+    Embedded,
+}
+
+impl SummaryLevel {
+    pub const ALL: [Self; 3] = [Self::SessionMemory, Self::Full, Self::Embedded];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionMemory => "session_memory",
+            Self::Full => "full",
+            Self::Embedded => "embedded",
+        }
+    }
+}
 
 /// `POST /v1/sessions/{id}/compact`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -10,9 +36,9 @@ pub struct CompactRequest {
     /// What the summary should look at above all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// `session_memory`, `full` or `embedded`; the cheapest that works when absent.
+    /// The cheapest that works when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<String>,
+    pub level: Option<SummaryLevel>,
     /// Upper bound of the summary, 4 bytes a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_tokens: Option<u64>,
@@ -95,7 +121,7 @@ pub struct Compactions {
 /// `GET …/expand?q=`: the messages behind a summary, or those that a line of it is about.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Expanded {
-    pub messages: Vec<StoredMessage>,
+    pub messages: Vec<HistoryMessage>,
     pub next_cursor: Option<String>,
 }
 

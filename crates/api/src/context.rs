@@ -12,6 +12,27 @@ pub struct SystemPart {
     pub text: String,
 }
 
+/// How much of bethink's own goes into a prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Inject {
+    /// Instruction files, the memory's index and recalled memories.
+    #[default]
+    Full,
+    /// Recalled memories alone.
+    Recall,
+    Off,
+}
+
+/// Whether a prompt may compact the session first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptCompaction {
+    /// As the settings say.
+    Auto,
+    Never,
+}
+
 /// `POST /v1/sessions/{id}/context`.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextRequest {
@@ -27,13 +48,12 @@ pub struct ContextRequest {
     pub recent_tools: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_paths: Option<Vec<String>>,
-    /// What bethink adds to the prompt: `full` (default: instruction files, the memory's index and recalled
-    /// memories), `recall` (recalled memories alone) or `off`.
+    /// What bethink adds to the prompt; `full` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inject: Option<String>,
-    /// `auto` (default) or `never`.
+    pub inject: Option<Inject>,
+    /// `auto` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compact: Option<String>,
+    pub compact: Option<PromptCompaction>,
 }
 
 /// How full the window is.

@@ -20,15 +20,28 @@ pub struct InstructionChain {
     pub approved: Vec<String>,
 }
 
+/// Which place a file has.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum InstructionKind {
+    Managed,
+    User,
+    Project,
+    Rule,
+    Local,
+    Import,
+}
+
 /// A file that is loaded.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InstructionFile {
     pub path: String,
     /// Where a symlink leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_path: Option<String>,
-    /// `managed`, `user`, `project`, `rule`, `local` or `import`.
-    pub kind: String,
+    pub kind: InstructionKind,
     /// In words.
     pub why: String,
     /// A touched file brought it in; it stands at the tail and ends with a compaction.
@@ -52,14 +65,38 @@ pub struct InstructionFile {
     pub content: String,
 }
 
+/// Why a file is not loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipKind {
+    /// Until a file is touched that matches.
+    Waiting,
+    AlreadyLoaded,
+    SameText,
+    ClaudeMdCounts,
+    OtherTool,
+    Empty,
+    NoSuchFile,
+    Cycle,
+    TooDeep,
+    Directory,
+    NotAFile,
+    OfTheSystem,
+    Outside,
+    Secret,
+    Foreign,
+    TooLarge,
+    NotText,
+    NoPattern,
+    Unreadable,
+    TooMany,
+}
+
 /// A file that is not loaded.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SkippedInstruction {
     pub path: String,
-    /// `waiting`, `already_loaded`, `same_text`, `claude_md_counts`, `other_tool`, `empty`, `no_such_file`,
-    /// `cycle`, `too_deep`, `directory`, `not_a_file`, `of_the_system`, `outside`, `secret`, `foreign`,
-    /// `too_large`, `not_text`, `no_pattern`, `unreadable` or `too_many`.
-    pub reason: String,
+    pub reason: SkipKind,
     /// In words.
     pub why: String,
     /// Nothing is missing.

@@ -1,12 +1,121 @@
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+/// Whose memory a topic is in.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryScope {
+    #[default]
+    Private,
+    /// The directory of a project that several people share.
+    Team,
+}
+
+impl MemoryScope {
+    pub const ALL: [Self; 2] = [Self::Private, Self::Team];
+}
+
+/// What a memory is about; no part in which one is chosen.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case", try_from = "String")]
+pub enum MemoryKind {
+    User,
+    Feedback,
+    Project,
+    Reference,
+}
+
+/// Not one of the four.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no type of memory: use user, feedback, project or reference")]
+pub struct UnknownKind(pub String);
+
+impl MemoryKind {
+    pub const ALL: [Self; 4] = [Self::User, Self::Feedback, Self::Project, Self::Reference];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Feedback => "feedback",
+            Self::Project => "project",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+/// As people write it in front matter, in any case.
+impl FromStr for MemoryKind {
+    type Err = UnknownKind;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKind> {
+        let is_named = |kind: &Self| kind.as_str().eq_ignore_ascii_case(text.trim());
+        let known = Self::ALL.into_iter().find(is_named);
+        known.ok_or_else(|| UnknownKind(text.chars().take(40).collect()))
+    }
+}
+
+impl TryFrom<String> for MemoryKind {
+    type Error = UnknownKind;
+
+    fn try_from(text: String) -> Result<Self, UnknownKind> {
+        text.parse()
+    }
+}
+
+/// What became of a topic, or would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryOutcome {
+    Created,
+    Changed,
+    /// It says that already.
+    Same,
+    Removed,
+    /// For the team: it waits for a person.
+    Proposed,
+    /// As it was before the session that taught it something.
+    Restored,
+    /// Without the lines that a session taught.
+    Cut,
+}
+
+/// Who wrote a version of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryAuthor {
+    Person,
+    /// A client's model, of its own accord.
+    Agent,
+    Extraction,
+    Dream,
+    Sync,
+    Restore,
+    /// It stood there before.
+    Found,
+}
+
 /// A topic of a project's memory, without its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Memory {
-    /// `private` or `team`.
-    pub scope: String,
+    pub scope: MemoryScope,
     /// The file within the memory directory, without `.md`.
     pub name: String,
     /// As its front matter names it, where that says something else.
@@ -14,9 +123,9 @@ pub struct Memory {
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `user`, `feedback`, `project` or `reference`; absent where the file names none.
+    /// Absent where the file names none.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    pub kind: Option<MemoryKind>,
     /// When the file was last written.
     pub modified: String,
     pub bytes: u64,
@@ -53,7 +162,7 @@ pub struct MemoriesPage {
 pub struct MemoryIndex {
     /// Where the project's memory lies.
     pub dir: String,
-    pub scope: String,
+    pub scope: MemoryScope,
     pub content: String,
     /// Of the whole file.
     pub lines: u64,
@@ -88,10 +197,10 @@ pub struct Remember {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-    /// `private` (default) or `team`.
+    pub kind: Option<MemoryKind>,
+    /// `private` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<String>,
+    pub scope: Option<MemoryScope>,
     /// The session that it was said in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
@@ -100,17 +209,16 @@ pub struct Remember {
 /// What came of a write.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MemoryWritten {
-    pub scope: String,
+    pub scope: MemoryScope,
     pub name: String,
     /// Of what was written, where it has one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    pub kind: Option<MemoryKind>,
     /// Where the file lies.
     pub path: String,
     /// Its tag, for `If-Match`; empty where it was removed.
     pub etag: String,
-    /// `created`, `changed`, `same` or `removed`.
-    pub outcome: String,
+    pub outcome: MemoryOutcome,
     /// Caps that were passed, and what else a writer should know.
     pub warnings: Vec<String>,
 }
@@ -120,8 +228,7 @@ pub struct MemoryWritten {
 pub struct MemoryVersion {
     pub version: i64,
     pub at: String,
-    /// `person`, `agent`, `extraction`, `dream`, `sync`, `restore`, or `found` for what stood there before.
-    pub author: String,
+    pub author: MemoryAuthor,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Uuid>,
     /// Why, where somebody said so.
@@ -169,8 +276,8 @@ pub struct BothVersions {
 pub struct MemoryQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// `private` or `team`; both by default
-    pub scope: Option<String>,
+    /// Both by default
+    pub scope: Option<MemoryScope>,
     /// At most so many
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
@@ -184,8 +291,8 @@ pub struct MemoryQuery {
 pub struct ScopeQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// `private` or `team`; an index is of one, `private` by default, findings are of both
-    pub scope: Option<String>,
+    /// An index is of one, `private` by default, findings are of both
+    pub scope: Option<MemoryScope>,
 }
 
 /// Which versions of a topic, newest first.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::Strategy;
+use crate::{MemoryKind, MemoryOutcome, MemoryScope, Strategy};
 
 /// `POST /v1/recall`: which memories help with something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -37,14 +37,13 @@ pub struct RecallAnswer {
 /// One of them, as a prompt gets it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecalledMemory {
-    /// `private` or `team`.
-    pub scope: String,
+    pub scope: MemoryScope,
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `user`, `feedback`, `project` or `reference`; absent where the file names none.
+    /// Absent where the file names none.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    pub kind: Option<MemoryKind>,
     /// In words.
     pub age: String,
     /// When the file was last written.
@@ -115,14 +114,14 @@ pub struct Extracted {
 /// A memory that was written, or would be.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct LearntMemory {
-    pub scope: String,
+    pub scope: MemoryScope,
     pub name: String,
     /// `created`, `changed`, or `proposed` for the team.
-    pub outcome: String,
+    pub outcome: MemoryOutcome,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
+    pub kind: Option<MemoryKind>,
     /// The user's own words, where they were taken over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
@@ -164,10 +163,10 @@ pub struct Forgotten {
 /// One topic of it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ForgottenMemory {
-    pub scope: String,
+    pub scope: MemoryScope,
     pub name: String,
     /// `removed` (it held nothing else), `restored` (as it was before the session) or `cut` (without its lines).
-    pub outcome: String,
+    pub outcome: MemoryOutcome,
     /// The lines that go.
     pub lines: Vec<String>,
     /// What stays.
@@ -184,8 +183,7 @@ pub struct MemoryLint {
 /// One memory directory of a project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct MemoryShelf {
-    /// `private` or `team`.
-    pub scope: String,
+    pub scope: MemoryScope,
     pub dir: String,
     /// `bethink` or `claude`.
     pub layout: String,
@@ -216,11 +214,24 @@ pub struct IndexSize {
     pub cut_by: Option<String>,
 }
 
+/// How much a finding matters, the most first.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Something that was written down is not found, or is not what it seems.
+    Error,
+    /// Found less well than it could be.
+    Warning,
+    /// Tidiness.
+    Note,
+}
+
 /// One thing that is wrong.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryFinding {
-    /// `error`, `warning` or `note`.
-    pub severity: String,
+    pub severity: Severity,
     /// Stable, for programs: `dead-link`.
     pub rule: String,
     /// Within the directory.
@@ -236,9 +247,9 @@ pub struct MemoryFinding {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct RebuildMemory {
     pub project_dir: String,
-    /// `private` (default) or `team`.
+    /// `private` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<String>,
+    pub scope: Option<MemoryScope>,
     /// Tells what would change, and changes nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -247,7 +258,7 @@ pub struct RebuildMemory {
 /// What a rebuild changes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct MemoryRebuilt {
-    pub scope: String,
+    pub scope: MemoryScope,
     /// Where the index lies.
     pub path: String,
     pub changed: bool,
@@ -298,18 +309,33 @@ pub struct DreamResult {
     pub left_alone: Vec<DreamLeft>,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+/// The phases of a dream, in their order.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum DreamPhase {
+    /// What is there.
+    Orient,
+    /// What sessions taught that no topic holds.
+    Gather,
+    /// What belongs together, what is outdated, what is said twice.
+    Consolidate,
+    /// The index, and what is empty.
+    Prune,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DreamStep {
-    /// `orient`, `gather`, `consolidate` or `prune`.
-    pub phase: String,
+    pub phase: DreamPhase,
     pub file: String,
     pub what: String,
     pub why: String,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DreamNote {
-    pub phase: String,
+    pub phase: DreamPhase,
     pub text: String,
 }
 

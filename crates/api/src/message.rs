@@ -50,7 +50,7 @@ impl Role {
 }
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct StoredMessage {
+pub struct HistoryMessage {
     pub seq: u64,
     pub id: String,
     pub role: Role,
@@ -63,7 +63,7 @@ pub struct StoredMessage {
 
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct MessagesPage {
-    pub messages: Vec<StoredMessage>,
+    pub messages: Vec<HistoryMessage>,
     pub next_cursor: Option<String>,
 }
 

@@ -130,6 +130,14 @@ pub struct Propose {
     pub source: Option<MemorySource>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalState {
+    Open,
+    Approved,
+    Rejected,
+}
+
 /// Something that wants to enter a team's memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Proposal {
@@ -145,8 +153,7 @@ pub struct Proposal {
     pub by: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MemorySource>,
-    /// `open`, `approved` or `rejected`.
-    pub state: String,
+    pub state: ProposalState,
     pub proposed_at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<String>,

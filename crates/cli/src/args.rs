@@ -4,8 +4,11 @@ mod memory;
 
 use std::path::PathBuf;
 
+use bethink_api::{SummaryLevel, parse_word};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use serde::de::DeserializeOwned;
 
 pub(crate) use memory::{AddMemory, MemoryCommand, OfTeam, OneMemory, Recall, RememberArgs};
 
@@ -14,6 +17,14 @@ A SESSION is an id, the beginning of one that no other has, or `last`: the newes
 project, else the newest of all.
 
 Exit codes: 0 done, 1 failed, 2 wrong use, 3 daemon unreachable.";
+
+/// The words of a closed set, as JSON has them.
+fn words<T>(all: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(all).try_map(|word| parse_word(&word).ok_or("is no word of these"))
+}
 
 /// Memory for coding agents: sessions that never overflow their window
 #[derive(Debug, Parser)]
@@ -331,8 +342,8 @@ pub(crate) struct Compact {
     #[arg(long)]
     pub(crate) instructions: Option<String>,
     /// [default: the cheapest that works]
-    #[arg(long, value_parser = ["session_memory", "full", "embedded"])]
-    pub(crate) level: Option<String>,
+    #[arg(long, value_parser = words::<SummaryLevel>(SummaryLevel::ALL.map(SummaryLevel::as_str)))]
+    pub(crate) level: Option<SummaryLevel>,
     /// Tokens that the summary may have
     #[arg(long, value_name = "TOKENS")]
     pub(crate) summary_tokens: Option<u64>,

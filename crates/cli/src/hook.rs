@@ -80,7 +80,7 @@ pub(crate) fn main(words: &[OsString], env: impl Fn(&str) -> Option<String>) -> 
     {
         let when = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         // Where even that fails there is nobody left to tell.
-        drop(Faults::at(places.hook_faults()).note(&when, &fault.to_string()));
+        drop(Faults::at(places.home.hook_faults()).note(&when, &fault.to_string()));
     }
     if is_strict || io::stdin().is_terminal() {
         let mut screen = Screen::new(TerminalLook::of_terminal(&env), false, false);
@@ -127,7 +127,7 @@ fn wait(
     why: String,
     because: Because,
 ) -> Result<(), HookFault> {
-    let (event, place) = (delivery.event, places.hook_spool());
+    let (event, place) = (delivery.event, places.home.hook_spool());
     match Spool::at(&place).put(delivery) {
         Ok(0) => Err(HookFault::Waits { event, why, because }),
         Ok(dropped) => {

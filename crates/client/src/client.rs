@@ -60,7 +60,7 @@ impl Client {
     /// The daemon that runs now; starts none.
     pub async fn find(places: &DaemonPlaces) -> Result<Self, ClientError> {
         let Some(url) = places.address() else {
-            return Err(ClientError::NotRunning { home: places.home.display().to_string() });
+            return Err(ClientError::NotRunning { home: places.home.path().display().to_string() });
         };
         let client = Self::new(&url, places.token())?;
         client.health().await?;

@@ -14,14 +14,13 @@ type Result<T> = std::result::Result<T, ClientError>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicRef {
     pub project_dir: String,
-    /// `private` or `team`.
-    pub scope: String,
+    pub scope: api::MemoryScope,
     pub name: String,
 }
 
 /// A topic as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopicText {
+pub struct TaggedText {
     pub text: String,
     /// With its quotes, as `If-Match` takes it.
     pub etag: String,
@@ -48,14 +47,8 @@ impl Over {
 
 impl Client {
     /// One page; in order of scope and name.
-    pub async fn memories(
-        &self,
-        project_dir: &str,
-        scope: Option<&str>,
-        cursor: Option<&str>,
-    ) -> Result<api::MemoriesPage> {
-        let query = [("project_dir", Some(project_dir)), ("scope", scope), ("cursor", cursor)];
-        self.get("v1/memories", &query).await
+    pub async fn memories(&self, query: &api::MemoryQuery) -> Result<api::MemoriesPage> {
+        self.get("v1/memories", query).await
     }
 
     pub async fn remember(&self, what: &api::Remember) -> Result<api::MemoryWritten> {
@@ -68,16 +61,12 @@ impl Client {
     }
 
     /// The index as prompts get it.
-    pub async fn memory_index(&self, project_dir: &str, scope: &str) -> Result<api::MemoryIndex> {
-        self.get("v1/memories/index", &[("project_dir", project_dir), ("scope", scope)]).await
+    pub async fn memory_index(&self, of: &api::ScopeQuery) -> Result<api::MemoryIndex> {
+        self.get("v1/memories/index", of).await
     }
 
-    pub async fn memory_lint(
-        &self,
-        project_dir: &str,
-        scope: Option<&str>,
-    ) -> Result<api::MemoryLint> {
-        self.get("v1/memories/lint", &[("project_dir", Some(project_dir)), ("scope", scope)]).await
+    pub async fn memory_lint(&self, of: &api::ScopeQuery) -> Result<api::MemoryLint> {
+        self.get("v1/memories/lint", of).await
     }
 
     pub async fn rebuild_memory(&self, how: &api::RebuildMemory) -> Result<api::MemoryRebuilt> {
@@ -94,7 +83,7 @@ impl Client {
         self.send(Method::POST, "v1/memories/forget", what).await
     }
 
-    pub async fn topic(&self, topic: &TopicRef) -> Result<TopicText> {
+    pub async fn topic(&self, topic: &TopicRef) -> Result<TaggedText> {
         self.text(self.of_topic(Method::GET, topic, &[])).await
     }
 
@@ -119,7 +108,7 @@ impl Client {
     }
 
     /// The text of one version.
-    pub async fn topic_version(&self, topic: &TopicRef, version: i64) -> Result<TopicText> {
+    pub async fn topic_version(&self, topic: &TopicRef, version: i64) -> Result<TaggedText> {
         let request = self.of_topic(Method::GET, topic, &["history"]);
         self.text(request.query(&[("version", version)])).await
     }
@@ -133,19 +122,19 @@ impl Client {
         self.json("POST …/restore", request.json(&api::RestoreMemory { version })).await
     }
 
-    async fn text(&self, request: RequestBuilder) -> Result<TopicText> {
+    async fn text(&self, request: RequestBuilder) -> Result<TaggedText> {
         let response = self.open(request).await?;
         let etag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
         let etag = etag.unwrap_or_default().to_owned();
         let text = response.bytes().await.map_err(|error| self.broken(&error))?;
-        Ok(TopicText { text: String::from_utf8_lossy(&text).into_owned(), etag })
+        Ok(TaggedText { text: String::from_utf8_lossy(&text).into_owned(), etag })
     }
 
     /// A name may hold slashes, which are encoded as a part of it.
     fn of_topic(&self, method: Method, topic: &TopicRef, below: &[&str]) -> RequestBuilder {
         let mut url = self.at("v1/memories");
         if let Ok(mut segments) = url.path_segments_mut() {
-            segments.push(&topic.scope).push(&topic.name).extend(below);
+            segments.push(&topic.scope.to_string()).push(&topic.name).extend(below);
         }
         self.request(method, url).query(&[("project_dir", &topic.project_dir)])
     }

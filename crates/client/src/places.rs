@@ -11,7 +11,7 @@ pub const DEFAULT_URL: &str = "http://127.0.0.1:4747";
 /// The home of a daemon, and what the environment says instead of it.
 #[derive(Clone)]
 pub struct DaemonPlaces {
-    pub home: PathBuf,
+    pub home: Home,
     /// `BETHINK_URL`: a daemon that somebody else looks after; never started or stopped from here.
     pub url: Option<String>,
     /// `BETHINK_TOKEN`.
@@ -28,52 +28,26 @@ impl DaemonPlaces {
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, NoHome> {
         let home = Home::find(&lookup, None).map_err(NoHome)?;
         let set = |name: &str| lookup(name).filter(|value| !value.is_empty());
-        let home = home.path().to_owned();
         Ok(Self { home, url: set("BETHINK_URL"), token: set("BETHINK_TOKEN") })
     }
 
     /// A home of its own, whatever the environment says.
     pub fn at(home: PathBuf) -> Self {
-        Self { home, url: None, token: None }
-    }
-
-    pub fn daemon_file(&self) -> PathBuf {
-        Home::new(&self.home).daemon_file()
-    }
-
-    pub fn token_file(&self) -> PathBuf {
-        Home::new(&self.home).token()
-    }
-
-    pub fn socket(&self) -> PathBuf {
-        Home::new(&self.home).socket()
-    }
-
-    /// Events of clients that wait for the daemon.
-    pub fn hook_spool(&self) -> PathBuf {
-        Home::new(&self.home).hook_spool()
-    }
-
-    pub fn hook_faults(&self) -> PathBuf {
-        Home::new(&self.home).hook_faults()
-    }
-
-    pub fn log_file(&self) -> PathBuf {
-        Home::new(&self.home).log_file()
+        Self { home: Home::new(home), url: None, token: None }
     }
 
     /// Held by a client while it starts a daemon, so that two of them start one.
     pub fn start_lock(&self) -> PathBuf {
-        self.home.join("start.lock")
+        self.home.path().join("start.lock")
     }
 
     /// What the running daemon wrote about itself; it may be gone by now.
     pub fn daemon(&self) -> Option<DaemonFile> {
-        serde_json::from_slice(&std::fs::read(self.daemon_file()).ok()?).ok()
+        serde_json::from_slice(&std::fs::read(self.home.daemon_file()).ok()?).ok()
     }
 
     pub fn token(&self) -> Option<String> {
-        self.token.clone().or_else(|| read_token(&self.token_file()))
+        self.token.clone().or_else(|| read_token(&self.home.token()))
     }
 
     /// The address to try. The default one only with a token to show: without a token in this home
@@ -94,7 +68,10 @@ fn read_token(path: &Path) -> Option<String> {
 
 impl std::fmt::Debug for DaemonPlaces {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DaemonPlaces").field("home", &self.home).field("url", &self.url).finish()
+        f.debug_struct("DaemonPlaces")
+            .field("home", &self.home.path())
+            .field("url", &self.url)
+            .finish()
     }
 }
 
@@ -106,7 +83,7 @@ mod tests {
         let found = DaemonPlaces::from_env(|name| {
             pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         });
-        found.ok().map(|places| places.home.display().to_string())
+        found.ok().map(|places| places.home.path().display().to_string())
     }
 
     #[test]
@@ -127,10 +104,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let places = DaemonPlaces::at(dir.path().to_owned());
         assert_eq!(places.address(), None);
-        std::fs::write(places.token_file(), "secret\n").unwrap();
+        std::fs::write(places.home.token(), "secret\n").unwrap();
         assert_eq!(places.address().as_deref(), Some(DEFAULT_URL));
         std::fs::write(
-            places.daemon_file(),
+            places.home.daemon_file(),
             r#"{"url":"http://127.0.0.1:9","pid":1,"version":"0","later":true}"#,
         )
         .unwrap();

@@ -52,7 +52,7 @@ pub fn post(
     let told = |error: io::Error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => QuickError::Late(patience),
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            QuickError::NotRunning { home: places.home.display().to_string() }
+            QuickError::NotRunning { home: places.home.path().display().to_string() }
         }
         _ => QuickError::Broken(error),
     };
@@ -86,7 +86,7 @@ type Connected = (Box<dyn Timed>, String, Option<String>);
 /// home has no socket.
 fn connect(places: &DaemonPlaces, until: Instant) -> io::Result<Connected> {
     if places.url.is_none() {
-        match unix(&places.socket()) {
+        match unix(&places.home.socket()) {
             Ok(stream) => return Ok((Box::new(stream), "localhost".to_owned(), None)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
             Err(_) => {}
@@ -205,7 +205,7 @@ mod tests {
 
     /// A daemon that reads a request and answers with these bytes.
     fn answering(places: &DaemonPlaces, answer: &'static [u8]) -> std::thread::JoinHandle<String> {
-        let listener = UnixListener::bind(places.socket()).unwrap();
+        let listener = UnixListener::bind(places.home.socket()).unwrap();
         spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
@@ -262,17 +262,17 @@ mod tests {
         let (_dir, places) = home();
         assert!(matches!(ask(&places, 5_000), Err(QuickError::NotRunning { .. })));
         // A dead daemon's socket, and the file that says where it was.
-        drop(UnixListener::bind(places.socket()).unwrap());
+        drop(UnixListener::bind(places.home.socket()).unwrap());
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let file = format!(r#"{{"url":"http://{free}","pid":1,"version":"0"}}"#);
-        std::fs::write(places.daemon_file(), file).unwrap();
+        std::fs::write(places.home.daemon_file(), file).unwrap();
         assert!(matches!(ask(&places, 5_000), Err(QuickError::NotRunning { .. })));
     }
 
     #[test]
     fn one_that_hangs_is_given_up_in_time() {
         let (_dir, places) = home();
-        let _hangs = UnixListener::bind(places.socket()).unwrap();
+        let _hangs = UnixListener::bind(places.home.socket()).unwrap();
         let begun = Instant::now();
         assert!(matches!(ask(&places, 30), Err(QuickError::Late(_))));
         assert!(begun.elapsed() >= Duration::from_millis(30));
@@ -284,9 +284,9 @@ mod tests {
         let flags = SocketFlags::CLOEXEC;
         let socket =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
-        rustix::net::bind(&socket, &SocketAddrUnix::new(places.socket()).unwrap()).unwrap();
+        rustix::net::bind(&socket, &SocketAddrUnix::new(places.home.socket()).unwrap()).unwrap();
         rustix::net::listen(&socket, 0).unwrap();
-        let _waits: Vec<_> = (0..3).map_while(|_| unix(&places.socket()).ok()).collect();
+        let _waits: Vec<_> = (0..3).map_while(|_| unix(&places.home.socket()).ok()).collect();
         let begun = Instant::now();
         assert!(matches!(ask(&places, 60_000), Err(QuickError::Late(_))));
         assert!(begun.elapsed() < Duration::from_secs(30));

@@ -64,7 +64,7 @@ impl Starter {
 
     /// Starts a daemon on this home unless one serves by now, and waits until it does.
     pub async fn start(&self, places: &DaemonPlaces) -> Result<Started, StartError> {
-        make_home(&places.home)?;
+        make_home(places.home.path())?;
         let until = Instant::now() + SERVES_WITHIN;
         let lock = lock(places, until).await?;
         if let Some(file) = serving(places).await {
@@ -78,7 +78,7 @@ impl Starter {
 
     /// Has a daemon started, and waits for nothing: two that are started so settle it over the home's lock.
     pub fn launch(&self, places: &DaemonPlaces) -> Result<(), StartError> {
-        make_home(&places.home)?;
+        make_home(places.home.path())?;
         self.spawn(places).map(drop)
     }
 
@@ -90,15 +90,15 @@ impl Starter {
             for name in ours.filter(|name| name.as_encoded_bytes().starts_with(b"BETHINK_")) {
                 command.env_remove(name);
             }
-            command.env("BETHINK_CONFIG", places.home.join("config.toml"));
+            command.env("BETHINK_CONFIG", places.home.path().join("config.toml"));
         }
         command.arg(LAUNCH).arg(&self.daemon);
         if let Some(listen) = &self.listen {
             command.args(["--listen", listen]);
         }
         command
-            .env("BETHINK_HOME", &places.home)
-            .current_dir(&places.home)
+            .env("BETHINK_HOME", places.home.path())
+            .current_dir(places.home.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
@@ -132,7 +132,7 @@ async fn wait(
                 return Ok(Started { file, child: None });
             }
         }
-        let log = places.log_file();
+        let log = places.home.log_file();
         if let Some(status) = ended {
             let tail = tail(&log);
             return Err(StartError::Stopped { status, log, tail });
@@ -161,7 +161,7 @@ async fn lock(places: &DaemonPlaces, until: Instant) -> Result<File, StartError>
             Ok(()) => return Ok(file),
             Err(std::fs::TryLockError::Error(source)) => return Err(failed(source)),
             Err(std::fs::TryLockError::WouldBlock) if Instant::now() > until => {
-                return Err(StartError::Late { log: places.log_file() });
+                return Err(StartError::Late { log: places.home.log_file() });
             }
             Err(std::fs::TryLockError::WouldBlock) => tokio::time::sleep(LOOK_EVERY).await,
         }
@@ -177,7 +177,7 @@ fn make_home(home: &Path) -> Result<(), StartError> {
 }
 
 fn open_log(places: &DaemonPlaces) -> Result<File, StartError> {
-    let path = places.log_file();
+    let path = places.home.log_file();
     let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
     opened.map_err(|source| StartError::Home { path, source })
 }
@@ -240,6 +240,9 @@ mod tests {
         std::fs::write(dir.path().join("file"), "").unwrap();
         let places = DaemonPlaces::at(dir.path().join("file/home"));
         let error = starter("/nowhere".into()).start(&places).await.unwrap_err();
-        assert!(matches!(&error, StartError::Home { path, .. } if *path == places.home), "{error}");
+        assert!(
+            matches!(&error, StartError::Home { path, .. } if path == places.home.path()),
+            "{error}"
+        );
     }
 }

@@ -40,7 +40,7 @@ pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32
     if let Some(url) = &places.url {
         return Err(StopError::NotOurs { url: url.clone() });
     }
-    let not_running = || StopError::NotRunning { home: places.home.display().to_string() };
+    let not_running = || StopError::NotRunning { home: places.home.path().display().to_string() };
     let file = places.daemon().ok_or_else(not_running)?;
     match is_ours(places, &file.url).await {
         Ok(()) => {}
@@ -93,7 +93,7 @@ mod tests {
         // our own process id: were it signalled, this test would end here
         let file =
             format!(r#"{{"url":"http://127.0.0.1:1","pid":{},"version":"0"}}"#, std::process::id());
-        std::fs::write(places.daemon_file(), file).unwrap();
+        std::fs::write(places.home.daemon_file(), file).unwrap();
         let stale = stop(&places, None).await.unwrap_err();
         assert!(matches!(stale, StopError::NotRunning { .. }), "{stale}");
     }

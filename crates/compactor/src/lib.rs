@@ -14,6 +14,7 @@ pub mod policy;
 pub mod restore;
 pub mod summary;
 
+pub use bethink_api::SummaryLevel;
 pub use fidelity::Fidelity;
 pub use full::{FullFault, FullInstruction, FullSummarizer, FullText};
 pub use ladder::{CompactionFailure, CompactionInput, CompactionOutcome, Summarizer, compact};
@@ -24,24 +25,3 @@ pub use summary::{
     EmbeddedSummarizer, NotesSummarizer, SPAN_AFTER, SPAN_STRATEGY, Section, SessionNotes,
     SpanRequest, write_span,
 };
-
-/// Which level wrote a summary, cheapest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SummaryLevel {
-    /// From the notes that were taken on the way; no model call.
-    SessionMemory,
-    /// One model call.
-    Full,
-    /// Structured extraction; no model, no network.
-    Embedded,
-}
-
-impl SummaryLevel {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SummaryLevel::SessionMemory => "session_memory",
-            SummaryLevel::Full => "full",
-            SummaryLevel::Embedded => "embedded",
-        }
-    }
-}

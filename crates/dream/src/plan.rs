@@ -1,35 +1,12 @@
 //! What a dream would change, step by step: looked at first, applied file by file.
 
-use std::fmt;
 
+pub use bethink_api::DreamPhase as Phase;
 use bethink_memdir::{DirectoryFile, Hash, Scope};
 use similar::TextDiff;
 
 /// Lines around a change that a diff shows, as `diff -u` does.
 const CONTEXT_LINES: usize = 3;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
-    /// What is there.
-    Orient,
-    /// What sessions taught that no topic holds.
-    Gather,
-    /// What belongs together, what is outdated, what is said twice.
-    Consolidate,
-    /// The index, and what is empty.
-    Prune,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Phase::Orient => "orient",
-            Phase::Gather => "gather",
-            Phase::Consolidate => "consolidate",
-            Phase::Prune => "prune",
-        })
-    }
-}
 
 /// One thing that is done to one file. A later step of the same file begins where the earlier one ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Who asks: what a client says of its session, its project and its wishes, in headers and metadata.
 
+use bethink_api::Inject;
 use bethink_model_http::Provider;
 use bethink_transcript::SessionId;
 use http::HeaderMap;
@@ -21,14 +22,13 @@ const WIDE_WINDOW: &str = "context-1m-";
 const MAX_CLIENT_KEY: usize = 200;
 /// Bytes of a path that a header names: the longest that systems take.
 const MAX_PROJECT: usize = 4096;
-const INJECTIONS: [&str; 3] = ["off", "recall", "full"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientIdentity {
     pub(crate) session: Option<SessionId>,
     pub(crate) client: Option<ClientKey>,
     pub(crate) project_dir: Option<String>,
-    pub(crate) inject: Option<String>,
+    pub(crate) inject: Option<Inject>,
     /// The client asks for the window of a million tokens.
     pub(crate) wide: bool,
 }
@@ -70,7 +70,7 @@ impl ClientIdentity {
             inject: own(
                 headers,
                 "x-bethink-inject",
-                |word| INJECTIONS.contains(&word).then(|| word.to_owned()),
+                |word| bethink_api::parse_word(word),
                 "is none of off, recall, full",
             )?,
             wide: provider == Provider::Anthropic && is_wide(headers),
@@ -223,7 +223,7 @@ mod tests {
         };
         assert!(read("x-bethink-session", ID).unwrap().session.is_some());
         assert_eq!(read("x-bethink-project", "/a b").unwrap().project_dir.as_deref(), Some("/a b"));
-        assert_eq!(read("x-bethink-inject", "full").unwrap().inject.as_deref(), Some("full"));
+        assert_eq!(read("x-bethink-inject", "full").unwrap().inject, Some(Inject::Full));
         assert!(read("anthropic-beta", "a, context-1m-2025-08-07").unwrap().wide);
         assert!(!read("anthropic-beta", "a,b").unwrap().wide);
         for (name, value) in [

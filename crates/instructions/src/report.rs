@@ -3,6 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+pub use bethink_api::InstructionKind;
+use bethink_api::SkipKind;
+
 use crate::limits::{MOST_BYTES, MOST_DEPTH, MOST_FILE_BYTES, MOST_FILES, MOST_IMPORTS};
 
 /// Patterns of a rule that its reason names.
@@ -18,36 +21,6 @@ pub struct InstructionSet {
     pub skipped: Vec<Skipped>,
     /// Skipped ones that are only counted.
     pub untold: usize,
-}
-
-/// Which place a file has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum InstructionKind {
-    Managed,
-    User,
-    Project,
-    Rule,
-    Local,
-    Import,
-}
-
-impl InstructionKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            InstructionKind::Managed => "managed",
-            InstructionKind::User => "user",
-            InstructionKind::Project => "project",
-            InstructionKind::Rule => "rule",
-            InstructionKind::Local => "local",
-            InstructionKind::Import => "import",
-        }
-    }
-}
-
-impl fmt::Display for InstructionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// A file as the model reads it.
@@ -192,28 +165,30 @@ impl Reason {
         )
     }
 
-    pub fn as_str(&self) -> &'static str {
+    pub fn kind(&self) -> SkipKind {
         match self {
-            Reason::Waiting { .. } => "waiting",
-            Reason::AlreadyLoaded { .. } => "already_loaded",
-            Reason::SameText { .. } => "same_text",
-            Reason::ClaudeMdCounts => "claude_md_counts",
-            Reason::OtherTool { .. } => "other_tool",
-            Reason::Empty => "empty",
-            Reason::NoSuchFile => "no_such_file",
-            Reason::Cycle => "cycle",
-            Reason::TooDeep => "too_deep",
-            Reason::Directory => "directory",
-            Reason::NotAFile => "not_a_file",
-            Reason::OfTheSystem => "of_the_system",
-            Reason::Outside { .. } => "outside",
-            Reason::Secret { .. } => "secret",
-            Reason::Foreign => "foreign",
-            Reason::TooLarge { .. } => "too_large",
-            Reason::NotText => "not_text",
-            Reason::NoPattern { .. } => "no_pattern",
-            Reason::Unreadable { .. } => "unreadable",
-            Reason::TooManyFiles | Reason::TooManyBytes | Reason::TooManyImports => "too_many",
+            Reason::Waiting { .. } => SkipKind::Waiting,
+            Reason::AlreadyLoaded { .. } => SkipKind::AlreadyLoaded,
+            Reason::SameText { .. } => SkipKind::SameText,
+            Reason::ClaudeMdCounts => SkipKind::ClaudeMdCounts,
+            Reason::OtherTool { .. } => SkipKind::OtherTool,
+            Reason::Empty => SkipKind::Empty,
+            Reason::NoSuchFile => SkipKind::NoSuchFile,
+            Reason::Cycle => SkipKind::Cycle,
+            Reason::TooDeep => SkipKind::TooDeep,
+            Reason::Directory => SkipKind::Directory,
+            Reason::NotAFile => SkipKind::NotAFile,
+            Reason::OfTheSystem => SkipKind::OfTheSystem,
+            Reason::Outside { .. } => SkipKind::Outside,
+            Reason::Secret { .. } => SkipKind::Secret,
+            Reason::Foreign => SkipKind::Foreign,
+            Reason::TooLarge { .. } => SkipKind::TooLarge,
+            Reason::NotText => SkipKind::NotText,
+            Reason::NoPattern { .. } => SkipKind::NoPattern,
+            Reason::Unreadable { .. } => SkipKind::Unreadable,
+            Reason::TooManyFiles | Reason::TooManyBytes | Reason::TooManyImports => {
+                SkipKind::TooMany
+            }
         }
     }
 }

@@ -55,7 +55,7 @@ async fn text(desk: &Desk, uri: &str) -> Result<String, ServiceError> {
     match uri::parse(uri) {
         Some(ResourceUri::Memory { scope, name }) => {
             let project = desk.project(None)?;
-            Ok(desk.daemon.memories.memory(&project, &scope, &name).await?.text)
+            Ok(desk.daemon.memories.memory(&project, scope, &name).await?.text)
         }
         Some(ResourceUri::Notes { session }) => {
             let id = SessionId(desk::uuid(&session, "uri")?);
@@ -71,7 +71,7 @@ async fn text(desk: &Desk, uri: &str) -> Result<String, ServiceError> {
 
 fn resource(memory: &api::Memory) -> Resource {
     let title = memory.title.as_deref().unwrap_or(&memory.name);
-    let resource = Resource::new(uri::memory(&memory.scope, &memory.name), line(&memory.name))
+    let resource = Resource::new(uri::memory(memory.scope, &memory.name), line(&memory.name))
         .with_title(line(title))
         .with_mime_type(MARKDOWN)
         .with_size(memory.bytes);

@@ -1,23 +1,28 @@
 //! Names of resources: `bethink://memory/{scope}/{name}` and `bethink://notes/{session}`.
 
+use bethink_api::{MemoryScope, parse_word};
+
 const MEMORY: &str = "bethink://memory/";
 const NOTES: &str = "bethink://notes/";
 
 /// What a resource's name means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ResourceUri {
-    Memory { scope: String, name: String },
+    Memory { scope: MemoryScope, name: String },
     Notes { session: String },
 }
 
-pub(crate) fn memory(scope: &str, name: &str) -> String {
+pub(crate) fn memory(scope: MemoryScope, name: &str) -> String {
     format!("{MEMORY}{scope}/{}", encoded(name))
 }
 
 pub(crate) fn parse(uri: &str) -> Option<ResourceUri> {
     if let Some(rest) = uri.strip_prefix(MEMORY) {
         let (scope, name) = rest.split_once('/')?;
-        return Some(ResourceUri::Memory { scope: decoded(scope)?, name: decoded(name)? });
+        return Some(ResourceUri::Memory {
+            scope: parse_word(&decoded(scope)?)?,
+            name: decoded(name)?,
+        });
     }
     Some(ResourceUri::Notes { session: decoded(uri.strip_prefix(NOTES)?)? })
 }
@@ -59,11 +64,11 @@ mod tests {
     #[test]
     fn names_come_back_as_they_were() {
         for name in ["fog", "plans/fog", "a b", "über", "100%", "a?b#c"] {
-            let place = parse(&memory("private", name));
-            let expect = ResourceUri::Memory { scope: "private".to_owned(), name: name.to_owned() };
+            let place = parse(&memory(MemoryScope::Private, name));
+            let expect = ResourceUri::Memory { scope: MemoryScope::Private, name: name.to_owned() };
             assert_eq!(place, Some(expect), "{name}");
         }
-        let plain = ResourceUri::Memory { scope: "team".to_owned(), name: "plans/fog".to_owned() };
+        let plain = ResourceUri::Memory { scope: MemoryScope::Team, name: "plans/fog".to_owned() };
         assert_eq!(parse("bethink://memory/team/plans/fog"), Some(plain));
         assert_eq!(
             parse("bethink://notes/x"),

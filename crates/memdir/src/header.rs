@@ -15,11 +15,10 @@ mod tests;
 mod write;
 mod yaml;
 
-use std::fmt;
-use std::str::FromStr;
-
 pub use bethink_api::MemorySource as Source;
+pub use bethink_api::{MemoryKind, UnknownKind};
 pub use change::{HeaderChange, Unchangeable, with};
+pub use guess::guess_kind;
 pub use read::{TopicText, read};
 pub use write::write;
 
@@ -29,51 +28,6 @@ pub const HEADER_LINES: usize = 30;
 pub const HEADER_BYTES: usize = 64 * 1024;
 /// Characters of one value; a description is a line of an index, not a page.
 pub const VALUE_CHARS: usize = 1_000;
-
-/// What a memory is about; no part in which one is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MemoryKind {
-    User,
-    Feedback,
-    Project,
-    Reference,
-}
-
-impl MemoryKind {
-    pub const ALL: [MemoryKind; 4] =
-        [MemoryKind::User, MemoryKind::Feedback, MemoryKind::Project, MemoryKind::Reference];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MemoryKind::User => "user",
-            MemoryKind::Feedback => "feedback",
-            MemoryKind::Project => "project",
-            MemoryKind::Reference => "reference",
-        }
-    }
-}
-
-impl fmt::Display for MemoryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// Not one of the four.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no type of memory: use user, feedback, project or reference")]
-pub struct UnknownKind(pub String);
-
-impl FromStr for MemoryKind {
-    type Err = UnknownKind;
-
-    fn from_str(text: &str) -> Result<Self, UnknownKind> {
-        let known = MemoryKind::ALL
-            .into_iter()
-            .find(|kind| kind.as_str().eq_ignore_ascii_case(text.trim()));
-        known.ok_or_else(|| UnknownKind(text.chars().take(40).collect()))
-    }
-}
 
 /// What a topic's front matter says, as far as it can be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

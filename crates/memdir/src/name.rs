@@ -3,8 +3,8 @@
 mod suggest;
 
 use std::fmt;
-use std::str::FromStr;
 
+pub use bethink_api::MemoryScope as Scope;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::unseen::suspect;
@@ -17,41 +17,6 @@ pub const TEAM: &str = "team";
 pub const MOST_PARTS: usize = 4;
 /// Bytes of one part: every file system takes 255, and a suffix needs room.
 pub const MOST_BYTES: usize = 200;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    Private,
-    Team,
-}
-
-impl Scope {
-    pub const ALL: [Scope; 2] = [Scope::Private, Scope::Team];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Scope::Private => "private",
-            Scope::Team => "team",
-        }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Scope {
-    type Err = BadName;
-
-    fn from_str(text: &str) -> Result<Self, BadName> {
-        match text {
-            "private" => Ok(Scope::Private),
-            "team" => Ok(Scope::Team),
-            _ => Err(BadName::new(text, "is no scope: use \"private\" or \"team\"")),
-        }
-    }
-}
 
 /// Why a text is not the name of a topic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bethink_api as api;
+use bethink_api::MemoryAuthor;
 use bethink_memdir_fs::{Conflict, DirectoryFile, FileContent, MemoryRoot, Replaced};
 use bethink_service::{Result, ServiceError, blocking};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
@@ -89,7 +90,7 @@ impl MemoryService {
         if self.cx.store().memory_versions(newest).await?.first().is_some_and(|v| v.hash == hash) {
             return Ok(());
         }
-        let author = Author { by: "found", session: None, note: note.to_owned() };
+        let author = Author { by: MemoryAuthor::Found, session: None, note: note.to_owned() };
         let content = Some(Bytes::copy_from_slice(&content.bytes));
         self.keep_version(directory, file, hash, content, author).await
     }
@@ -102,7 +103,7 @@ impl MemoryService {
         content: Option<Bytes>,
         Author { by, session, note }: Author,
     ) -> Result<()> {
-        let (directory, file, author) = (directory.key.clone(), file.path(), by.to_owned());
+        let (directory, file, author) = (directory.key.clone(), file.path(), by);
         let at = self.cx.now();
         let version =
             NewMemoryVersion { directory, file, hash, content, author, session, note, at };

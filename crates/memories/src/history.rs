@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use bethink_api as api;
+use bethink_memdir::Scope;
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_store::{MemoryVersionFilter, NewMemoryVersion};
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, Expected, MemoryWrite};
-use crate::read::{MemoryFile, file_of, no_file, scope_of};
+use crate::read::{MemoryText, file_of, no_file};
 use crate::service::MemoryService;
 
 /// Versions that are listed unless fewer are asked for.
@@ -20,13 +21,13 @@ impl MemoryService {
     pub async fn memory_history(
         &self,
         project_dir: &str,
-        scope: &str,
+        scope: Scope,
         name: &str,
         limit: Option<usize>,
         before: Option<i64>,
     ) -> Result<api::MemoryHistory> {
         let project = self.project(project_dir).await?;
-        let (directory, file) = (project.directory(scope_of(scope)?), file_of(name)?);
+        let (directory, file) = (project.directory(scope), file_of(name)?);
         let current = directory.read_file(&file).await?.map(|content| content.hash.to_string());
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
         let path = Some(file.path());
@@ -56,15 +57,15 @@ impl MemoryService {
     pub async fn memory_version(
         &self,
         project_dir: &str,
-        scope: &str,
+        scope: Scope,
         name: &str,
         version: i64,
-    ) -> Result<MemoryFile> {
+    ) -> Result<MemoryText> {
         let project = self.project(project_dir).await?;
-        let (directory, file) = (project.directory(scope_of(scope)?), file_of(name)?);
+        let (directory, file) = (project.directory(scope), file_of(name)?);
         let kept = self.version(directory, &file, version).await?;
         match text_of(&kept)? {
-            Some(text) => Ok(MemoryFile { text, etag: kept.hash }),
+            Some(text) => Ok(MemoryText { text, etag: kept.hash }),
             None => {
                 Err(ServiceError::not_found(format!("version {version} is the removal of {file}")))
             }
@@ -76,12 +77,12 @@ impl MemoryService {
     pub async fn restore_memory(
         &self,
         project_dir: &str,
-        scope: &str,
+        scope: Scope,
         name: &str,
         version: Option<i64>,
     ) -> Result<api::MemoryWritten> {
         let project = self.project(project_dir).await?;
-        let (scope, file) = (scope_of(scope)?, file_of(name)?);
+        let file = file_of(name)?;
         let directory = project.directory(scope);
         let version = match version {
             Some(version) => version,
@@ -89,7 +90,7 @@ impl MemoryService {
         };
         let kept = self.version(directory, &file, version).await?;
         let note = format!("version {version}");
-        let author = Author { by: "restore", session: None, note };
+        let author = Author { by: api::MemoryAuthor::Restore, session: None, note };
         let (text, wish) = (text_of(&kept)?, Expected::Anything);
         let write = MemoryWrite { scope, file, text, wish, author };
         self.write_memory(&project, write).await

@@ -45,7 +45,7 @@ pub use memory_write::{Author, Expected, MAX_MEMORY_BYTES, MemoryWrite};
 pub use project::MemoryProject;
 pub use prompt::IndexContributor;
 pub use proposals::NewProposal;
-pub use read::MemoryFile;
+pub use read::MemoryText;
 pub use recall::SESSION_BYTES;
 pub use recall::attach::RecallContributor;
 pub use remember::Remembered;

@@ -9,7 +9,6 @@ use bethink_memdir_fs::{DirectoryFile, FileError};
 use bethink_service::{Result, blocking};
 
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
-use crate::read::scope_of;
 use crate::refused::refused;
 use crate::service::MemoryService;
 
@@ -27,15 +26,14 @@ impl MemoryService {
     pub async fn memory_lint(
         &self,
         project_dir: &str,
-        scope: Option<String>,
+        scope: Option<Scope>,
     ) -> Result<api::MemoryLint> {
         let project = self.project(project_dir).await?;
-        let asked = scope.as_deref().map(scope_of).transpose()?;
-        let scopes = asked.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
+        let scopes = scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
         let mut directories = Vec::new();
-        for scope in scopes {
-            let found = self.look_over(project.directory(scope)).await?;
-            if found.there || found.fault.is_some() || scope == Scope::Private || asked.is_some() {
+        for one in scopes {
+            let found = self.look_over(project.directory(one)).await?;
+            if found.there || found.fault.is_some() || one == Scope::Private || scope.is_some() {
                 directories.push(found);
             }
         }
@@ -58,7 +56,7 @@ impl MemoryService {
         };
         let text = shown.index.as_ref().map(|index| index.text.as_str());
         Ok(api::MemoryShelf {
-            scope: directory.scope.to_string(),
+            scope: directory.scope,
             dir: directory.dir.display().to_string(),
             layout: self.cx.settings().memory.layout.clone(),
             there,
@@ -123,7 +121,7 @@ fn findings(scope: Scope, index: Option<&str>, read: &ReadFiles) -> Vec<api::Mem
 
 fn out(finding: LintFinding) -> api::MemoryFinding {
     api::MemoryFinding {
-        severity: finding.severity.to_string(),
+        severity: finding.severity,
         rule: finding.rule.to_owned(),
         file: finding.file,
         line: finding.line.map(|line| line as u64),

@@ -1,5 +1,6 @@
 //! A change to a memory file: what is written, over what, and by whom.
 
+use bethink_api::MemoryAuthor;
 pub use bethink_memdir::Expected;
 use bethink_memdir::{MemoryKind, Scope, header};
 use bethink_memdir_fs::DirectoryFile;
@@ -20,20 +21,19 @@ pub(crate) fn within_limit(file: &str, text: &str) -> Result<()> {
 
 #[derive(Clone, Debug)]
 pub struct Author {
-    /// `person`, `agent`, `extraction`, `dream`, `sync` or `restore`.
-    pub by: &'static str,
+    pub by: MemoryAuthor,
     pub session: Option<SessionId>,
     pub note: String,
 }
 
 impl Author {
     pub(crate) fn person() -> Self {
-        Self { by: "person", session: None, note: String::new() }
+        Self { by: MemoryAuthor::Person, session: None, note: String::new() }
     }
 
     /// A client's model, of its own accord.
     pub(crate) fn agent(session: Option<SessionId>) -> Self {
-        Self { by: "agent", session, note: String::new() }
+        Self { by: MemoryAuthor::Agent, session, note: String::new() }
     }
 }
 

@@ -156,7 +156,7 @@ impl MemoryService {
                 .hint("GET /v1/proposals lists those that wait")
         })?;
         if found.state != ProposalState::Open {
-            let detail = format!("proposal {id} was {} already", word(found.state));
+            let detail = format!("proposal {id} was {} already", found.state);
             return Err(ServiceError::conflict(detail));
         }
         Ok(found)
@@ -179,7 +179,7 @@ impl MemoryService {
         let event = Event::Proposal {
             id: proposal.id,
             name: proposal.name.clone(),
-            state: proposal.state.clone(),
+            state: proposal.state,
             project_dir: proposal.project_dir.clone(),
         };
         self.cx.hub().announce(None, &event);
@@ -196,17 +196,9 @@ fn shown(stored: StoredProposal) -> api::Proposal {
         replaces: stored.replaces,
         by: stored.by,
         source: stored.source,
-        state: word(stored.state).to_owned(),
+        state: stored.state,
         proposed_at: rfc3339(stored.proposed_at),
         decided_at: stored.decided_at.map(rfc3339),
-    }
-}
-
-fn word(state: ProposalState) -> &'static str {
-    match state {
-        ProposalState::Open => "open",
-        ProposalState::Approved => "approved",
-        ProposalState::Rejected => "rejected",
     }
 }
 

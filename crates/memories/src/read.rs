@@ -15,7 +15,7 @@ use crate::service::MemoryService;
 const PAGE: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryFile {
+pub struct MemoryText {
     pub text: String,
     /// Of the text, to write on; without quotes.
     pub etag: String,
@@ -26,15 +26,12 @@ impl MemoryService {
     pub async fn memories(
         &self,
         project_dir: &str,
-        scope: Option<String>,
+        scope: Option<Scope>,
         limit: Option<usize>,
         cursor: Option<String>,
     ) -> Result<api::MemoriesPage> {
         let project = self.project(project_dir).await?;
-        let scopes = match scope {
-            None => Scope::ALL.to_vec(),
-            Some(scope) => vec![scope_of(&scope)?],
-        };
+        let scopes = scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
         // A cursor is the scope and name of the last topic before.
         let place = |cursor: &str| {
             key_of(cursor)
@@ -68,17 +65,16 @@ impl MemoryService {
     pub async fn memory_index(
         &self,
         project_dir: &str,
-        scope: Option<String>,
+        scope: Option<Scope>,
     ) -> Result<api::MemoryIndex> {
         let project = self.project(project_dir).await?;
-        let scope = scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
-        let directory = project.directory(scope);
+        let directory = project.directory(scope.unwrap_or_default());
         let snapshot = self.snapshot(directory).await?;
         let text = snapshot.index.as_ref().map_or("", |index| index.text.as_str());
         let shown = index::shown(text);
         Ok(api::MemoryIndex {
             dir: directory.dir.display().to_string(),
-            scope: scope.to_string(),
+            scope: directory.scope,
             content: shown.content.to_owned(),
             lines: shown.lines as u64,
             bytes: shown.bytes as u64,
@@ -92,19 +88,14 @@ impl MemoryService {
     }
 
     /// A topic, or the whole index under its name `MEMORY`.
-    pub async fn memory(&self, project_dir: &str, scope: &str, name: &str) -> Result<MemoryFile> {
+    pub async fn memory(&self, project_dir: &str, scope: Scope, name: &str) -> Result<MemoryText> {
         let project = self.project(project_dir).await?;
-        let (directory, file) = (project.directory(scope_of(scope)?), file_of(name)?);
+        let (directory, file) = (project.directory(scope), file_of(name)?);
         match directory.read_text(&file).await? {
-            Some((text, hash)) => Ok(MemoryFile { text, etag: hash.to_string() }),
+            Some((text, hash)) => Ok(MemoryText { text, etag: hash.to_string() }),
             None => Err(no_file(directory, &file)),
         }
     }
-}
-
-pub(super) fn scope_of(text: &str) -> Result<Scope> {
-    text.parse()
-        .map_err(|error: bethink_memdir::BadName| ServiceError::invalid("scope", error.to_string()))
 }
 
 pub(super) fn name_of(text: &str) -> Result<Name> {
@@ -132,11 +123,11 @@ pub(super) fn no_file(directory: &MemoryDirectory, file: &DirectoryFile) -> Serv
 pub(crate) fn out(scope: Scope, topic: &MemoryTopic) -> api::Memory {
     let header = &topic.header;
     api::Memory {
-        scope: scope.to_string(),
+        scope,
         name: topic.name.to_string(),
         title: header.name.clone().filter(|title| title != topic.name.as_str()),
         description: header.description.clone(),
-        kind: header.kind.map(|kind| kind.to_string()),
+        kind: header.kind,
         modified: rfc3339(topic.modified),
         bytes: topic.bytes,
         etag: topic.hash.to_string(),

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use bethink_api as api;
 use bethink_memdir::index::{TopicLine, rebuild};
-use bethink_memdir::{Name, Scope, header};
+use bethink_memdir::{Name, header};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError};
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, MemoryWrite};
-use crate::read::scope_of;
 use crate::service::MemoryService;
 
 /// A topic's name, title and description.
@@ -20,7 +19,7 @@ impl MemoryService {
     /// Prose, order and living lines stay; what the index held before is a version of it.
     pub async fn rebuild_memory(&self, request: api::RebuildMemory) -> Result<api::MemoryRebuilt> {
         let project = self.project(&request.project_dir).await?;
-        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let scope = request.scope.unwrap_or_default();
         let directory = project.directory(scope);
         let topics = self.topics_told(directory).await?;
         let rows: Vec<TopicLine<'_>> = topics
@@ -44,7 +43,7 @@ impl MemoryService {
             warnings = self.write_memory(&project, write).await?.warnings;
         }
         Ok(api::MemoryRebuilt {
-            scope: scope.to_string(),
+            scope,
             path: directory.dir.join(DirectoryFile::Index.path()).display().to_string(),
             changed,
             dry_run: request.dry_run,

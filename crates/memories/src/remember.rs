@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use bethink_api as api;
-use bethink_memdir::{Header, MemoryKind, Name, Scope, Source, header};
+use bethink_memdir::{Header, Name, Scope, Source, header};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{Result, ServiceError, rfc3339};
 use bethink_transcript::SessionId;
 
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
-use crate::read::{name_of, scope_of};
+use crate::read::name_of;
 use crate::service::MemoryService;
 
 /// Names tried, the wanted one and then with a number.
@@ -35,7 +35,7 @@ struct Thought {
 impl MemoryService {
     pub async fn remember(&self, request: api::Remember) -> Result<api::MemoryWritten> {
         let project = self.project(&request.project_dir).await?;
-        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let scope = request.scope.unwrap_or_default();
         let thought = self.thought(&request, "person")?;
         let author = Author { session: request.session_id.map(SessionId), ..Author::person() };
         self.keep_thought(&project, scope, thought, author).await
@@ -44,7 +44,7 @@ impl MemoryService {
     /// The same by an agent: nothing of it enters the team's memory without a person.
     pub async fn remember_for_agent(&self, request: api::Remember) -> Result<Remembered> {
         let project = self.project(&request.project_dir).await?;
-        let scope = request.scope.as_deref().map_or(Ok(Scope::Private), scope_of)?;
+        let scope = request.scope.unwrap_or_default();
         let thought = self.thought(&request, "agent")?;
         if scope == Scope::Private {
             let author = Author::agent(request.session_id.map(SessionId));
@@ -65,8 +65,6 @@ impl MemoryService {
         if request.text.trim().is_empty() {
             return Err(ServiceError::invalid("text", "nothing was given to remember"));
         }
-        let kind = request.kind.as_deref().map(str::parse::<MemoryKind>).transpose();
-        let kind = kind.map_err(|error| ServiceError::invalid("type", error.to_string()))?;
         let named = request.name.as_deref().map(name_of).transpose()?;
         let said = Header::default().described(&request.text);
         let description = request.description.clone().unwrap_or(said);
@@ -79,7 +77,7 @@ impl MemoryService {
         let header = Header {
             name: None,
             description: Some(description.clone()),
-            kind: kind.or_else(|| MemoryKind::guess(&request.text)),
+            kind: request.kind.or_else(|| header::guess_kind(&request.text)),
             modified: None,
             source: Some(source.clone()),
             faults: Vec::new(),

@@ -5,6 +5,7 @@
 pub(crate) mod home;
 
 use bethink_config::Settings;
+use bethink_memdir::Scope;
 use bethink_sessions::{ClientParts, Contributor, Inject, Moment, PromptRequest, RecallQuery};
 use bethink_transcript::SessionId;
 use serde_json::json;
@@ -25,7 +26,7 @@ async fn ask(memories: &MemoryService, said: &str) -> SessionId {
 }
 
 async fn learn(memories: &MemoryService) {
-    let (dir, scope, name) = ("/project", "private", "packages");
+    let (dir, scope, name) = ("/project", Scope::Private, "packages");
     memories.put_memory(dir, scope, name, TOPIC.to_owned(), Expected::Absent).await.unwrap();
 }
 

@@ -4,6 +4,7 @@
 mod folder;
 
 use bethink_api as api;
+use bethink_api::MemoryOutcome;
 use bethink_memdir::tool::spot::root_of;
 use bethink_memdir::tool::{self, At, ToolCommand, ToolError, ToolSpot, edit};
 use bethink_memdir::{Hash, Scope};
@@ -106,7 +107,7 @@ impl ToolRun<'_> {
     async fn create(&self, path: &str, text: String) -> Done {
         let write = self.write(writable(path)?, Some(text), Expected::Absent);
         match self.memories.write_memory(self.project, write).await {
-            Ok(done) if done.outcome != "same" => {
+            Ok(done) if done.outcome != MemoryOutcome::Same => {
                 Ok(with_warnings(format!("File created successfully at: {path}"), &done.warnings))
             }
             Err(error) if error.versions.is_none() => Err(error.into()),
@@ -151,7 +152,7 @@ impl ToolRun<'_> {
         for file in files {
             let write = self.write(file, None, Expected::Anything);
             let done = self.memories.write_memory(self.project, write).await?;
-            removed += usize::from(done.outcome == "removed");
+            removed += usize::from(done.outcome == MemoryOutcome::Removed);
         }
         match removed {
             0 => Err(ToolError::Gone(path.to_owned()).into()),

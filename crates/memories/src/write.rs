@@ -4,6 +4,7 @@
 //! write is answered, so that nothing that was ever acknowledged is lost, whoever saves over it.
 
 use bethink_api as api;
+use bethink_api::{MemoryAuthor, MemoryOutcome};
 use bethink_memdir::Scope;
 use bethink_memdir::index::{self, IndexWarning};
 use bethink_memdir_fs::{DirectoryFile, Replaced};
@@ -13,20 +14,20 @@ use bethink_transcript::Seq;
 use crate::change::lost;
 use crate::memory_write::{Author, Expected, MemoryWrite, within_limit};
 use crate::project::MemoryProject;
-use crate::read::{file_of, name_of, no_file, scope_of};
+use crate::read::{file_of, name_of, no_file};
 use crate::service::MemoryService;
 
 impl MemoryService {
     pub async fn put_memory(
         &self,
         project_dir: &str,
-        scope: &str,
+        scope: Scope,
         name: &str,
         text: String,
         wish: Expected,
     ) -> Result<api::MemoryWritten> {
         let project = self.project(project_dir).await?;
-        let (scope, file) = (scope_of(scope)?, file_of(name)?);
+        let file = file_of(name)?;
         let (text, author) = (Some(text), Author::person());
         let write = MemoryWrite { scope, file, text, wish, author };
         self.write_memory(&project, write).await
@@ -35,17 +36,17 @@ impl MemoryService {
     pub async fn delete_memory(
         &self,
         project_dir: &str,
-        scope: &str,
+        scope: Scope,
         name: &str,
         wish: Expected,
     ) -> Result<api::MemoryWritten> {
         let project = self.project(project_dir).await?;
-        let (scope, file) = (scope_of(scope)?, DirectoryFile::Topic(name_of(name)?));
+        let file = DirectoryFile::Topic(name_of(name)?);
         let (text, author) = (None, Author::person());
         let write = MemoryWrite { scope, file: file.clone(), text, wish, author };
         let done = self.write_memory(&project, write).await?;
-        match done.outcome.as_str() {
-            "same" => Err(no_file(project.directory(scope), &file)),
+        match done.outcome {
+            MemoryOutcome::Same => Err(no_file(project.directory(scope), &file)),
             _ => Ok(done),
         }
     }
@@ -68,16 +69,17 @@ impl MemoryService {
         drop(turn);
         let mut warnings = Vec::new();
         let (outcome, hash) = match tried {
-            Replaced::Same { hash, .. } => ("same", Some(hash)),
-            Replaced::Absent => ("same", None),
-            Replaced::Removed { .. } => ("removed", None),
-            Replaced::Done { hash, before: None, .. } => ("created", Some(hash)),
-            Replaced::Done { hash, .. } => ("changed", Some(hash)),
+            Replaced::Same { hash, .. } => (MemoryOutcome::Same, Some(hash)),
+            Replaced::Absent => (MemoryOutcome::Same, None),
+            Replaced::Removed { .. } => (MemoryOutcome::Removed, None),
+            Replaced::Done { hash, before: None, .. } => (MemoryOutcome::Created, Some(hash)),
+            Replaced::Done { hash, .. } => (MemoryOutcome::Changed, Some(hash)),
             Replaced::Conflict(conflict) => return Err(lost(&write, conflict)),
         };
-        if let (DirectoryFile::Topic(name), "created" | "removed") = (&write.file, outcome)
+        if let DirectoryFile::Topic(name) = &write.file
+            && matches!(outcome, MemoryOutcome::Created | MemoryOutcome::Removed)
             // An index is synced as a file of its own: whoever wrote the topic decided on its line.
-            && write.author.by != "sync"
+            && write.author.by != MemoryAuthor::Sync
         {
             warnings.extend(self.index_line(directory, name, &write).await);
         }
@@ -89,7 +91,7 @@ impl MemoryService {
                 caps.iter().filter(|warning| !matches!(warning, IndexWarning::LongLine { .. }));
             warnings.extend(caps.map(ToString::to_string));
         }
-        if outcome != "same" {
+        if outcome != MemoryOutcome::Same {
             self.tell_memory(project, &write, outcome);
         }
         let name = match &write.file {
@@ -97,23 +99,23 @@ impl MemoryService {
             DirectoryFile::Topic(name) => name.to_string(),
         };
         Ok(api::MemoryWritten {
-            scope: write.scope.to_string(),
+            scope: write.scope,
             name,
-            kind: write.kind().map(|kind| kind.to_string()),
+            kind: write.kind(),
             path: directory.dir.join(write.file.path()).display().to_string(),
             etag: hash.map_or_else(String::new, |hash| hash.to_string()),
-            outcome: outcome.to_owned(),
+            outcome,
             warnings,
         })
     }
 
-    fn tell_memory(&self, project: &MemoryProject, write: &MemoryWrite, outcome: &str) {
+    fn tell_memory(&self, project: &MemoryProject, write: &MemoryWrite, outcome: MemoryOutcome) {
         let event = Event::Memory {
             project: project.key.clone(),
-            scope: write.scope.as_str(),
+            scope: write.scope,
             file: write.file.path(),
-            outcome: outcome.to_owned(),
-            by: write.author.by.to_owned(),
+            outcome,
+            by: write.author.by,
         };
         for session in project.followers().into_iter().chain(write.author.session) {
             self.cx.hub().publish_in_session(session, Seq::ZERO, &event);

@@ -27,7 +27,7 @@ impl ModelService {
     pub async fn open(
         cx: ServiceContext,
         model: Option<Arc<dyn Model>>,
-    ) -> bethink_store::Result<Self> {
+    ) -> bethink_store::StoreResult<Self> {
         let client = match model {
             Some(model) => ModelClient::new(Some(model), None),
             None => ModelClient::open(&cx.settings().model),

@@ -36,7 +36,7 @@ struct SpentDay {
 
 impl Ledger {
     /// The sum of the day as the store has it.
-    pub(crate) async fn open(cx: &ServiceContext) -> bethink_store::Result<Self> {
+    pub(crate) async fn open(cx: &ServiceContext) -> bethink_store::StoreResult<Self> {
         let number = day_of(cx.now());
         let since = Some(UnixMicros(number.saturating_mul(DAY_MICROS)));
         let sums = cx.store().model_usage(UsageFilter { since, ..UsageFilter::default() }).await?;

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, Request};
 use bethink_intake::Unread;
-use bethink_service::Receipt;
+use bethink_service::{ErrorKind, Receipt};
 use bethink_transcript::json;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -103,7 +103,7 @@ pub(crate) async fn read(
 ) -> Result<Bytes, HttpFailure> {
     bethink_intake::whole(body, headers, limit).await.map_err(|unread| match unread {
         Unread::TooLarge { limit, actual } => {
-            HttpFailure::new(ProblemSort::TooLarge, unread.to_string())
+            HttpFailure::new(ErrorKind::TooLarge, unread.to_string())
                 .bounded(limit, actual)
                 .hint(smaller)
         }

@@ -2,13 +2,13 @@
 
 use std::sync::PoisonError;
 
-use bethink_service::Receipt;
+use bethink_service::{ErrorKind, Receipt};
 use http::header::{HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, request::Parts};
 
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::{RunningKeys, ServerState};
-use crate::problem::{HttpFailure, ProblemSort};
+use crate::problem::HttpFailure;
 
 const HEADER: &str = "idempotency-key";
 
@@ -94,8 +94,7 @@ impl Running {
             return Ok(Self { keys: keys.clone(), key: key.to_owned() });
         }
         let detail = "the first request with this Idempotency-Key is still being worked on";
-        Err(HttpFailure::new(ProblemSort::Conflict, detail)
-            .header(RETRY_AFTER, HeaderValue::from(1)))
+        Err(HttpFailure::new(ErrorKind::Conflict, detail).header(RETRY_AFTER, HeaderValue::from(1)))
     }
 }
 

@@ -48,8 +48,7 @@ pub(crate) struct Key {
 #[into_params(parameter_in = Path)]
 #[allow(dead_code, reason = "it describes a path to OpenAPI")]
 pub(crate) struct TopicPath {
-    /// `private` or `team`
-    scope: String,
+    scope: api::MemoryScope,
     /// The file without `.md`; a slash in it is sent as %2F
     name: String,
 }

@@ -3,10 +3,12 @@
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, RawPathParams};
+use bethink_api::{MemoryScope, parse_word};
+use bethink_service::ErrorKind;
 use bethink_transcript::SessionId;
 use http::request::Parts;
 
-use crate::problem::{HttpFailure, ProblemSort};
+use crate::problem::HttpFailure;
 
 /// `/v1/sessions/{id}/…`
 pub(crate) type SessionPath = Id<SessionId>;
@@ -38,15 +40,22 @@ impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for OfSession<T> {
 
 /// `/v1/memories/{scope}/{name}/…`
 #[derive(Clone, Debug)]
-pub(crate) struct MemoryPath(pub(crate) String, pub(crate) String);
+pub(crate) struct MemoryPath(pub(crate) MemoryScope, pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for MemoryPath {
     type Rejection = HttpFailure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, HttpFailure> {
         let segments = segments(parts, state).await?;
-        let text = |name| segment(&segments, name).to_owned();
-        Ok(Self(text("scope"), text("name")))
+        let (scope, name) = (segment(&segments, "scope"), segment(&segments, "name"));
+        match parse_word(scope) {
+            Some(scope) => Ok(Self(scope, name.to_owned())),
+            None => {
+                let shown: String = scope.chars().take(80).collect();
+                let detail = format!("{shown:?} is no scope: use \"private\" or \"team\"");
+                Err(HttpFailure::field("scope", detail))
+            }
+        }
     }
 }
 
@@ -56,7 +65,7 @@ pub(crate) async fn segments<S: Send + Sync>(
 ) -> Result<RawPathParams, HttpFailure> {
     RawPathParams::from_request_parts(parts, state)
         .await
-        .map_err(|error| HttpFailure::new(ProblemSort::NotFound, error.to_string()))
+        .map_err(|error| HttpFailure::new(ErrorKind::NotFound, error.to_string()))
 }
 
 pub(crate) fn segment<'a>(segments: &'a RawPathParams, name: &str) -> &'a str {
@@ -67,7 +76,7 @@ fn id<T: FromStr>(name: &'static str, text: &str) -> Result<T, HttpFailure> {
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(64).collect();
         let detail = format!("{shown:?} is not an id; ids are UUIDs");
-        HttpFailure::new(ProblemSort::NotFound, detail).at(name)
+        HttpFailure::new(ErrorKind::NotFound, detail).at(name)
     })
 }
 

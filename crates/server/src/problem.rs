@@ -1,10 +1,13 @@
 //! Every refusal as `application/problem+json`; the one place that decides an HTTP status.
 
+use std::fmt;
+
 use axum::response::{IntoResponse, Response};
 use bethink_api::Problem;
 use bethink_service::{ErrorKind, ServiceError};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
+use serde::Serialize;
 
 /// Seconds after which it is worth trying again: another daemon takes the home over, or a
 /// connection becomes free.
@@ -17,111 +20,87 @@ pub(crate) struct HttpFailure {
     headers: HeaderMap,
 }
 
-/// What kind of refusal it is, as far as HTTP can tell them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What kind of refusal it is, as far as HTTP can tell them apart: a service's, or one of HTTP's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ProblemSort {
-    Invalid,
     InvalidJson,
     InvalidUtf8,
     BodyCutOff,
     TooDeep,
-    TooLarge,
     BodyTimeout,
     UnsupportedMediaType,
     Unauthorized,
     TooManyFailures,
     ForbiddenOrigin,
     Misdirected,
-    NotFound,
     MethodNotAllowed,
-    Conflict,
-    Stale,
-    KeyReused,
-    ContextOverflow,
-    NotCompactable,
-    StorageFull,
-    ReadOnly,
-    ShuttingDown,
     Busy,
-    Unreachable,
-    Internal,
+    #[serde(untagged)]
+    OfService(ErrorKind),
 }
 
 impl ProblemSort {
-    /// Status, stable slug, title.
-    pub(crate) fn row(self) -> (StatusCode, &'static str, &'static str) {
+    fn status_and_title(self) -> (StatusCode, &'static str) {
         use StatusCode as S;
         match self {
-            Self::Invalid => (S::UNPROCESSABLE_ENTITY, "invalid", "The request breaks a rule"),
-            Self::InvalidJson => (S::BAD_REQUEST, "invalid_json", "The body is not JSON"),
-            Self::InvalidUtf8 => (S::BAD_REQUEST, "invalid_utf8", "The body is not UTF-8"),
-            Self::BodyCutOff => (S::BAD_REQUEST, "body_cut_off", "The body ended too early"),
-            Self::TooDeep => (S::UNPROCESSABLE_ENTITY, "too_deep", "The JSON is nested too deeply"),
-            Self::TooLarge => (S::PAYLOAD_TOO_LARGE, "too_large", "The request is too large"),
-            Self::BodyTimeout => (S::REQUEST_TIMEOUT, "body_timeout", "The body did not arrive"),
+            Self::OfService(kind) => of_service(kind),
+            Self::InvalidJson => (S::BAD_REQUEST, "The body is not JSON"),
+            Self::InvalidUtf8 => (S::BAD_REQUEST, "The body is not UTF-8"),
+            Self::BodyCutOff => (S::BAD_REQUEST, "The body ended too early"),
+            Self::TooDeep => (S::UNPROCESSABLE_ENTITY, "The JSON is nested too deeply"),
+            Self::BodyTimeout => (S::REQUEST_TIMEOUT, "The body did not arrive"),
             Self::UnsupportedMediaType => {
-                (S::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Another content type wanted")
+                (S::UNSUPPORTED_MEDIA_TYPE, "Another content type wanted")
             }
-            Self::Unauthorized => {
-                (S::UNAUTHORIZED, "unauthorized", "The token is missing or wrong")
-            }
-            Self::TooManyFailures => {
-                (S::TOO_MANY_REQUESTS, "too_many_failures", "Too many wrong tokens")
-            }
-            Self::ForbiddenOrigin => (S::FORBIDDEN, "forbidden_origin", "This origin may not call"),
-            Self::Misdirected => {
-                (S::MISDIRECTED_REQUEST, "misdirected", "The Host is not this daemon's")
-            }
-            Self::NotFound => (S::NOT_FOUND, "not_found", "There is no such thing"),
-            Self::MethodNotAllowed => {
-                (S::METHOD_NOT_ALLOWED, "method_not_allowed", "The route has other methods")
-            }
-            Self::Conflict => (S::CONFLICT, "conflict", "The state is another one"),
-            Self::Stale => (S::PRECONDITION_FAILED, "stale", "It has changed since it was read"),
-            Self::KeyReused => {
-                (S::UNPROCESSABLE_ENTITY, "key_reused", "The Idempotency-Key was used before")
-            }
-            Self::ContextOverflow => {
-                (S::UNPROCESSABLE_ENTITY, "context_overflow", "The window cannot hold this")
-            }
-            Self::NotCompactable => (S::CONFLICT, "not_compactable", "No compaction would help"),
-            Self::StorageFull => (S::INSUFFICIENT_STORAGE, "storage_full", "The disk is full"),
-            Self::ReadOnly => (S::SERVICE_UNAVAILABLE, "read_only", "The home cannot be written"),
-            Self::ShuttingDown => {
-                (S::SERVICE_UNAVAILABLE, "shutting_down", "The daemon is shutting down")
-            }
-            Self::Busy => (S::SERVICE_UNAVAILABLE, "busy", "Too many connections"),
-            Self::Unreachable => (S::BAD_GATEWAY, "unreachable", "Another machine does not answer"),
-            Self::Internal => (S::INTERNAL_SERVER_ERROR, "internal", "A fault of the daemon"),
+            Self::Unauthorized => (S::UNAUTHORIZED, "The token is missing or wrong"),
+            Self::TooManyFailures => (S::TOO_MANY_REQUESTS, "Too many wrong tokens"),
+            Self::ForbiddenOrigin => (S::FORBIDDEN, "This origin may not call"),
+            Self::Misdirected => (S::MISDIRECTED_REQUEST, "The Host is not this daemon's"),
+            Self::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, "The route has other methods"),
+            Self::Busy => (S::SERVICE_UNAVAILABLE, "Too many connections"),
         }
+    }
+}
+
+fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
+    use StatusCode as S;
+    match kind {
+        ErrorKind::Invalid => (S::UNPROCESSABLE_ENTITY, "The request breaks a rule"),
+        ErrorKind::NotFound => (S::NOT_FOUND, "There is no such thing"),
+        ErrorKind::Conflict => (S::CONFLICT, "The state is another one"),
+        ErrorKind::Stale => (S::PRECONDITION_FAILED, "It has changed since it was read"),
+        ErrorKind::KeyReused => (S::UNPROCESSABLE_ENTITY, "The Idempotency-Key was used before"),
+        ErrorKind::TooLarge => (S::PAYLOAD_TOO_LARGE, "The request is too large"),
+        ErrorKind::ContextOverflow => (S::UNPROCESSABLE_ENTITY, "The window cannot hold this"),
+        ErrorKind::NotCompactable => (S::CONFLICT, "No compaction would help"),
+        ErrorKind::StorageFull => (S::INSUFFICIENT_STORAGE, "The disk is full"),
+        ErrorKind::ReadOnly => (S::SERVICE_UNAVAILABLE, "The home cannot be written"),
+        ErrorKind::ShuttingDown => (S::SERVICE_UNAVAILABLE, "The daemon is shutting down"),
+        ErrorKind::Unreachable => (S::BAD_GATEWAY, "Another machine does not answer"),
+        ErrorKind::Internal => (S::INTERNAL_SERVER_ERROR, "A fault of the daemon"),
+    }
+}
+
+/// The stable slug.
+impl fmt::Display for ProblemSort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
 impl From<ErrorKind> for ProblemSort {
     fn from(kind: ErrorKind) -> Self {
-        match kind {
-            ErrorKind::Invalid => Self::Invalid,
-            ErrorKind::NotFound => Self::NotFound,
-            ErrorKind::Conflict => Self::Conflict,
-            ErrorKind::Stale => Self::Stale,
-            ErrorKind::KeyReused => Self::KeyReused,
-            ErrorKind::TooLarge => Self::TooLarge,
-            ErrorKind::ContextOverflow => Self::ContextOverflow,
-            ErrorKind::NotCompactable => Self::NotCompactable,
-            ErrorKind::StorageFull => Self::StorageFull,
-            ErrorKind::ReadOnly => Self::ReadOnly,
-            ErrorKind::ShuttingDown => Self::ShuttingDown,
-            ErrorKind::Unreachable => Self::Unreachable,
-            ErrorKind::Internal => Self::Internal,
-        }
+        Self::OfService(kind)
     }
 }
 
 impl HttpFailure {
-    pub(crate) fn new(sort: ProblemSort, detail: impl Into<String>) -> Self {
-        let (status, slug, title) = sort.row();
+    pub(crate) fn new(sort: impl Into<ProblemSort>, detail: impl Into<String>) -> Self {
+        let sort = sort.into();
+        let (status, title) = sort.status_and_title();
         let problem = Box::new(Problem {
-            kind: slug.to_owned(),
+            kind: sort.to_string(),
             title: title.to_owned(),
             status: status.as_u16(),
             detail: detail.into(),
@@ -132,7 +111,7 @@ impl HttpFailure {
             ProblemSort::Unauthorized => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
-            ProblemSort::ShuttingDown | ProblemSort::Busy => {
+            ProblemSort::OfService(ErrorKind::ShuttingDown) | ProblemSort::Busy => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
             }
             _ => {}
@@ -142,7 +121,7 @@ impl HttpFailure {
 
     /// A field or parameter that breaks a rule.
     pub(crate) fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(ProblemSort::Invalid, detail).at(field)
+        Self::new(ErrorKind::Invalid, detail).at(field)
     }
 
     /// Names the place of what was wrong.
@@ -154,7 +133,7 @@ impl HttpFailure {
     /// A fault of ours: the cause goes to the log, never to the caller.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
         tracing::error!(%cause, "a request met a fault of the daemon");
-        Self::new(ProblemSort::Internal, "the daemon met a fault of its own; its log has the cause")
+        Self::new(ErrorKind::Internal, "the daemon met a fault of its own; its log has the cause")
     }
 
     pub(crate) fn bounded(mut self, limit: u64, actual: u64) -> Self {
@@ -188,7 +167,7 @@ impl From<ServiceError> for HttpFailure {
         if refusal.kind == ErrorKind::Internal {
             return Self::internal(&refusal);
         }
-        let mut failure = Self::new(refusal.kind.into(), refusal.detail);
+        let mut failure = Self::new(refusal.kind, refusal.detail);
         failure.problem.field = refusal.field;
         failure.problem.limit = refusal.limit;
         failure.problem.actual = refusal.actual;

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::MethodRouter;
+use bethink_service::ErrorKind;
 use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::OpenApi;
@@ -131,7 +132,7 @@ pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<Stri
 
 async fn unknown_route(request: Request) -> HttpFailure {
     let path: String = request.uri().path().chars().take(200).collect();
-    HttpFailure::new(ProblemSort::NotFound, format!("there is no route {path:?}"))
+    HttpFailure::new(ErrorKind::NotFound, format!("there is no route {path:?}"))
         .hint("GET /openapi.json lists the routes")
 }
 

@@ -110,7 +110,7 @@ pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
 }
 
 /// What a store answered; `None` where it is not there, or not any more.
-pub fn if_found<T>(answer: bethink_store::Result<T>) -> Result<Option<T>> {
+pub fn if_found<T>(answer: bethink_store::StoreResult<T>) -> Result<Option<T>> {
     match answer {
         Err(bethink_store::StoreError::NotFound { .. }) => Ok(None),
         answer => Ok(Some(answer?)),

@@ -52,10 +52,10 @@ pub enum Event {
     /// A memory file changed.
     Memory {
         project: String,
-        scope: &'static str,
+        scope: api::MemoryScope,
         file: String,
-        outcome: String,
-        by: String,
+        outcome: api::MemoryOutcome,
+        by: api::MemoryAuthor,
     },
     /// The user asked to forget something that no memory file says.
     ForgetAsked {
@@ -67,7 +67,7 @@ pub enum Event {
     Proposal {
         id: Uuid,
         name: String,
-        state: String,
+        state: api::ProposalState,
         project_dir: String,
     },
     /// Memories were shown with a prompt.
@@ -107,7 +107,7 @@ pub enum Event {
 /// A topic that a prompt was given, and why.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecalledTopic {
-    pub scope: &'static str,
+    pub scope: api::MemoryScope,
     pub name: String,
     pub why: api::RecallWhy,
 }

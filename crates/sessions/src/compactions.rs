@@ -113,17 +113,6 @@ impl SessionService {
 }
 
 fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
-    let level = match request.level.as_deref() {
-        None => None,
-        Some("embedded") => Some(SummaryLevel::Embedded),
-        Some("session_memory") => Some(SummaryLevel::SessionMemory),
-        Some("full") => Some(SummaryLevel::Full),
-        Some(other) => {
-            let known = "use \"session_memory\", \"full\" or \"embedded\"";
-            let detail = format!("{other:?} is not a level: {known}");
-            return Err(ServiceError::invalid("level", detail));
-        }
-    };
     const LEAST: u64 = 200;
     const MOST: u64 = 200_000;
     if let Some(tokens) = request.summary_tokens
@@ -134,5 +123,6 @@ fn read_request(request: api::CompactRequest) -> Result<CompactionRequest> {
     }
     let focus = request.instructions.filter(|text| !text.trim().is_empty());
     let manual = CompactionRequest::new(Trigger::Manual);
-    Ok(CompactionRequest { focus, level, summary_tokens: request.summary_tokens, ..manual })
+    let (level, summary_tokens) = (request.level, request.summary_tokens);
+    Ok(CompactionRequest { focus, level, summary_tokens, ..manual })
 }

@@ -249,9 +249,9 @@ pub(crate) fn message_event(seq: Seq, id: &MessageId, role: Role) -> Event {
     Event::Message { seq, id: id.to_string(), role: role.as_str() }
 }
 
-pub(crate) fn stored_out(stored: StoredMessage) -> Result<api::StoredMessage> {
+pub(crate) fn stored_out(stored: StoredMessage) -> Result<api::HistoryMessage> {
     let raw = String::from_utf8(stored.raw.into()).map_err(ServiceError::internal)?;
-    Ok(api::StoredMessage {
+    Ok(api::HistoryMessage {
         seq: stored.seq.0,
         id: stored.id.to_string(),
         role: stored.role,

@@ -3,34 +3,11 @@
 use std::sync::Arc;
 
 use bethink_api as api;
+pub use bethink_api::Inject;
 use bethink_service::{Result, ServiceError};
 
 use crate::handle::SessionHandle;
 use crate::loaded::LoadedSession;
-
-/// How much of bethink's own goes into a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inject {
-    /// Instructions, the memory's index and recalled memories.
-    Full,
-    /// Recalled memories alone.
-    Recall,
-    Off,
-}
-
-impl Inject {
-    pub fn parse(asked: Option<&str>) -> Result<Self> {
-        match asked {
-            None | Some("full") => Ok(Self::Full),
-            Some("recall") => Ok(Self::Recall),
-            Some("off") => Ok(Self::Off),
-            Some(other) => {
-                let detail = format!("{other:?}: use \"full\", \"recall\" or \"off\"");
-                Err(ServiceError::invalid("inject", detail))
-            }
-        }
-    }
-}
 
 /// What the client gave of a call beside the messages.
 #[derive(Debug)]

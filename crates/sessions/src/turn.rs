@@ -56,17 +56,11 @@ struct GatheredParts {
 impl SessionService {
     /// The next model call's body: `{system, messages, tools, report}`.
     pub async fn prompt(&self, id: SessionId, mut request: api::ContextRequest) -> Result<Bytes> {
-        let may_compact = match request.compact.as_deref() {
-            None | Some("auto") => self.cx.settings().context.auto_compact,
-            Some("never") => false,
-            Some(other) => {
-                let detail = format!("{other:?}: use \"auto\" or \"never\"");
-                return Err(ServiceError::invalid("compact", detail));
-            }
-        };
+        let may_compact = request.compact != Some(api::PromptCompaction::Never)
+            && self.cx.settings().context.auto_compact;
         let tools = request.tools.as_ref().map(|t| t.get());
         let client = ClientParts::new(request.system.take(), tools, request.touched_paths.take())?;
-        let inject = Inject::parse(request.inject.as_deref())?;
+        let inject = request.inject.unwrap_or_default();
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
         loaded.require_messages("append the user's first message, then ask for the context")?;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
-use bethink_store::{Append, AppendResult, NewMessage, Receipt, Result, StoredReceipt};
+use bethink_store::{Append, AppendResult, NewMessage, Receipt, StoreResult, StoredReceipt};
 use bethink_transcript::{MessageId, Seq, SessionId, UnixMicros};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ async fn try_append(
     db: &mut SqliteConnection,
     known: SessionEnds,
     group: &[(Append, Answer<AppendResult>)],
-) -> Result<(Vec<Result<AppendResult>>, SessionEnds)> {
+) -> StoreResult<(Vec<StoreResult<AppendResult>>, SessionEnds)> {
     let appends = || group.iter().map(|(append, _)| append);
     let mut plan = WritePlan { sessions: known, ..WritePlan::default() };
     if !appends().all(|append| plan.sessions.contains_key(&append.session)) {
@@ -145,7 +145,7 @@ impl WritePlan {
         &mut self,
         db: &mut SqliteConnection,
         messages: Vec<(SessionId, Option<&MessageId>)>,
-    ) -> Result<()> {
+    ) -> StoreResult<()> {
         let asked: Vec<_> = messages.into_iter().map(|(session, id)| (hex(session), id)).collect();
         let facts = sql(FACTS).bind(json!(asked).to_string());
         let read = |row: &crate::sql::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
@@ -158,7 +158,7 @@ impl WritePlan {
         Ok(())
     }
 
-    fn append(&mut self, append: &Append) -> Result<AppendResult> {
+    fn append(&mut self, append: &Append) -> StoreResult<AppendResult> {
         if let Some(receipt) = &append.receipt
             && let Some(stored) = self.receipts.get(&receipt.key)
         {
@@ -166,7 +166,7 @@ impl WritePlan {
         }
         let (session, at) = (append.session, append.at);
         let places = append.messages.iter().map(|message| self.place(session, message, at));
-        let places = places.collect::<Result<Vec<_>>>()?;
+        let places = places.collect::<StoreResult<Vec<_>>>()?;
         let last_seq = self.sessions.get(&session).copied();
         let last_seq = last_seq.ok_or_else(|| not_found("session", session))?;
         if let Some(Receipt { key, fingerprint }) = &append.receipt {
@@ -185,7 +185,7 @@ impl WritePlan {
         session: SessionId,
         message: &NewMessage,
         at: UnixMicros,
-    ) -> Result<(Seq, bool)> {
+    ) -> StoreResult<(Seq, bool)> {
         let last_seq =
             self.sessions.get_mut(&session).ok_or_else(|| not_found("session", session))?;
         let place = match self.stored.entry((session, message.id.clone())) {
@@ -214,7 +214,7 @@ impl WritePlan {
     }
 
     /// Writes the messages as a part of a transaction.
-    pub(crate) async fn write(mut self, db: &mut SqliteConnection) -> Result<()> {
+    pub(crate) async fn write(mut self, db: &mut SqliteConnection) -> StoreResult<()> {
         self.bind(sql(INSERT)).run(db).await.map(drop)
     }
 
@@ -230,7 +230,11 @@ impl WritePlan {
     }
 }
 
-fn repeated(session: SessionId, receipt: &Receipt, stored: &StoredReceipt) -> Result<AppendResult> {
+fn repeated(
+    session: SessionId,
+    receipt: &Receipt,
+    stored: &StoredReceipt,
+) -> StoreResult<AppendResult> {
     let kept = serde_json::from_str::<KeptAnswer>(&stored.answer)
         .ok()
         .filter(|kept| stored.fingerprint == receipt.fingerprint && kept.appended_to == session);

@@ -1,6 +1,8 @@
 //! Calls of models: rows that are only added, and their sums.
 
-use bethink_store::{LedgerStore, MOST_OF_A_CALL, ModelCall, Reply, Result, UsageFilter, UsageSum};
+use bethink_store::{
+    LedgerStore, MOST_OF_A_CALL, ModelCall, StoreFuture, StoreResult, UsageFilter, UsageSum,
+};
 use bethink_transcript::UnixMicros;
 use sqlx::AssertSqlSafe;
 
@@ -35,7 +37,7 @@ const GROUPS: &str = "
     ORDER BY last_at DESC, owner, purpose, model";
 
 impl LedgerStore for SqliteStore {
-    fn add_model_call(&self, call: ModelCall) -> Reply<'_, ()> {
+    fn add_model_call(&self, call: ModelCall) -> StoreFuture<'_, ()> {
         let add = sql(ADD)
             .bind(call.id)
             .bind(call.session)
@@ -54,7 +56,7 @@ impl LedgerStore for SqliteStore {
         self.write(move |db| Box::pin(add.insert(db, conflict)))
     }
 
-    fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>> {
+    fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>> {
         let since = filter.since.unwrap_or(UnixMicros(i64::MIN));
         // A condition that may be absent would find no index.
         let of_session = if filter.session.is_some() { "AND session = ?3" } else { "" };
@@ -63,7 +65,7 @@ impl LedgerStore for SqliteStore {
     }
 }
 
-fn sum(row: &Row) -> Result<UsageSum> {
+fn sum(row: &Row) -> StoreResult<UsageSum> {
     Ok(UsageSum {
         session: row.get("owner")?,
         purpose: row.get("purpose")?,

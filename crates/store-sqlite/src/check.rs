@@ -1,6 +1,6 @@
 //! Looking the whole file over while it serves.
 
-use bethink_store::{Result, StoreError};
+use bethink_store::{StoreError, StoreResult};
 use sqlx::SqliteConnection;
 
 use crate::error::{from_io, from_sqlx};
@@ -20,7 +20,7 @@ const MESSAGES: &str = "
 impl SqliteStore {
     /// Checks the structure of the file and every message and line against its checksum, on a
     /// reading connection. Answers with the first fault; the next start then recovers the file.
-    pub async fn check(&self) -> Result<Option<String>> {
+    pub async fn check(&self) -> StoreResult<Option<String>> {
         let mut connection = self.readers.acquire().await.map_err(from_sqlx)?;
         let fault = match find_fault(&mut connection).await {
             Ok(fault) => fault,
@@ -34,7 +34,7 @@ impl SqliteStore {
     }
 }
 
-async fn find_fault(connection: &mut SqliteConnection) -> Result<Option<String>> {
+async fn find_fault(connection: &mut SqliteConnection) -> StoreResult<Option<String>> {
     if let Some(fault) = quick_check(connection).await? {
         return Ok(Some(fault));
     }
@@ -48,8 +48,8 @@ async fn find_fault(connection: &mut SqliteConnection) -> Result<Option<String>>
 async fn first_spoiled(
     db: &mut SqliteConnection,
     read: &'static str,
-    is_whole: fn(&Row) -> Result<bool>,
-) -> Result<Option<i64>> {
+    is_whole: fn(&Row) -> StoreResult<bool>,
+) -> StoreResult<Option<i64>> {
     let mut after = 0_i64;
     loop {
         let read = sql(read).bind(after);

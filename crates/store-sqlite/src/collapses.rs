@@ -1,6 +1,6 @@
 //! Spans of sessions with the texts that stand for them, staged and committed.
 
-use bethink_store::{CollapseRecord, NewDecision, Result, StoreError};
+use bethink_store::{CollapseRecord, NewDecision, StoreError, StoreResult};
 use bethink_transcript::SessionId;
 use sqlx::SqliteConnection;
 
@@ -44,7 +44,7 @@ pub(crate) async fn put(
     session: SessionId,
     spans: Vec<CollapseRecord>,
     with: Vec<NewDecision>,
-) -> Result<()> {
+) -> StoreResult<()> {
     decisions::add(db, session, with).await?;
     for span in spans {
         make_room(db, session, &span).await?;
@@ -72,7 +72,7 @@ async fn make_room(
     db: &mut SqliteConnection,
     session: SessionId,
     span: &CollapseRecord,
-) -> Result<()> {
+) -> StoreResult<()> {
     let sharing =
         |text| sql(text).bind(session).bind(span.id).bind(span.last_seq).bind(span.first_seq);
     sharing(DROP_STAGED).run(&mut *db).await?;
@@ -86,7 +86,7 @@ async fn make_room(
     Ok(())
 }
 
-pub(crate) fn collapse(row: &Row) -> Result<CollapseRecord> {
+pub(crate) fn collapse(row: &Row) -> StoreResult<CollapseRecord> {
     let committed_after: Option<_> = row.get("committed_after")?;
     Ok(CollapseRecord {
         id: row.get("id")?,

@@ -1,6 +1,6 @@
 //! Boundaries of a session, made and undone.
 
-use bethink_store::{CompactionRecord, NewDecision, Result};
+use bethink_store::{CompactionRecord, NewDecision, StoreResult};
 use bethink_transcript::{CompactionId, SessionId, UnixMicros};
 use sqlx::SqliteConnection;
 
@@ -37,7 +37,7 @@ pub(crate) async fn add(
     db: &mut SqliteConnection,
     new: CompactionRecord,
     with: Vec<NewDecision>,
-) -> Result<()> {
+) -> StoreResult<()> {
     decisions::add(db, new.session, with).await?;
     let insert = sql(INSERT)
         .bind(new.id)
@@ -65,7 +65,7 @@ pub(crate) async fn undo(
     id: CompactionId,
     at: UnixMicros,
     with: Vec<NewDecision>,
-) -> Result<CompactionRecord> {
+) -> StoreResult<CompactionRecord> {
     if sql(UNDO).bind(at).bind(id).bind(session).run(&mut *db).await? > 0 {
         decisions::add(db, session, with).await?;
     }
@@ -73,7 +73,7 @@ pub(crate) async fn undo(
     undone.ok_or_else(|| not_found("compaction", id))
 }
 
-pub(crate) fn compaction(row: &Row) -> Result<CompactionRecord> {
+pub(crate) fn compaction(row: &Row) -> StoreResult<CompactionRecord> {
     Ok(CompactionRecord {
         id: row.get("id")?,
         session: row.get("session")?,

@@ -1,6 +1,6 @@
 //! What was decided about how history is shown.
 
-use bethink_store::{DecisionRecord, NewDecision, Result};
+use bethink_store::{DecisionRecord, NewDecision, StoreResult};
 use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
@@ -24,7 +24,7 @@ pub(crate) async fn add(
     db: &mut SqliteConnection,
     id: SessionId,
     new: Vec<NewDecision>,
-) -> Result<()> {
+) -> StoreResult<()> {
     sessions::must_exist(&mut *db, id).await?;
     if new.is_empty() {
         return Ok(());
@@ -35,7 +35,7 @@ pub(crate) async fn add(
     sql(INSERT).bind(id).bind(rows).run(db).await.map(drop)
 }
 
-pub(crate) fn decision(row: &Row) -> Result<DecisionRecord> {
+pub(crate) fn decision(row: &Row) -> StoreResult<DecisionRecord> {
     Ok(DecisionRecord {
         id: row.get("number")?,
         kind: row.get("kind")?,

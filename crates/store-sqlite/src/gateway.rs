@@ -2,7 +2,8 @@
 //! conversations.
 
 use bethink_store::{
-    ClientSession, GatewayStore, Lineage, NewSession, Relative, Reply, Result, StoreError,
+    ClientSession, GatewayStore, Lineage, NewSession, Relative, StoreError, StoreFuture,
+    StoreResult,
 };
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
@@ -63,11 +64,11 @@ const PUT_CLIENT: &str = "
     SET session = excluded.session";
 
 impl GatewayStore for SqliteStore {
-    fn client_session(&self, client: String, key: String) -> Reply<'_, Option<SessionId>> {
+    fn client_session(&self, client: String, key: String) -> StoreFuture<'_, Option<SessionId>> {
         self.optional(sql(CLIENT).bind(client).bind(key), |row| row.get("session"))
     }
 
-    fn put_client_session(&self, known: ClientSession) -> Reply<'_, ()> {
+    fn put_client_session(&self, known: ClientSession) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(put_client(db, known)))
     }
 
@@ -76,7 +77,7 @@ impl GatewayStore for SqliteStore {
         new: NewSession,
         lineage: Lineage,
         known: Option<ClientSession>,
-    ) -> Reply<'_, ()> {
+    ) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 sessions::create(db, new, None).await?;
@@ -89,11 +90,11 @@ impl GatewayStore for SqliteStore {
         })
     }
 
-    fn put_lineage(&self, lineage: Lineage, after: Seq) -> Reply<'_, ()> {
+    fn put_lineage(&self, lineage: Lineage, after: Seq) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(put(db, lineage, after)))
     }
 
-    fn lineage(&self, id: SessionId) -> Reply<'_, Option<Lineage>> {
+    fn lineage(&self, id: SessionId) -> StoreFuture<'_, Option<Lineage>> {
         Box::pin(async move {
             let rows = sql(READ).bind(id).all(&self.readers, beginning).await?;
             let Some((scope, _)) = rows.first().copied() else { return Ok(None) };
@@ -102,7 +103,7 @@ impl GatewayStore for SqliteStore {
         })
     }
 
-    fn relatives(&self, scope: u64, marks: Vec<u128>) -> Reply<'_, Vec<Relative>> {
+    fn relatives(&self, scope: u64, marks: Vec<u128>) -> StoreFuture<'_, Vec<Relative>> {
         Box::pin(async move {
             for stretch in marks.rchunks(STRETCH) {
                 let find = sql(FIND).bind(list(stretch)).bind(scope.cast_signed()).bind(FOUND);
@@ -116,18 +117,18 @@ impl GatewayStore for SqliteStore {
         })
     }
 
-    fn beginnings(&self) -> Reply<'_, Vec<(u64, u128)>> {
+    fn beginnings(&self) -> StoreFuture<'_, Vec<(u64, u128)>> {
         self.all(sql(BEGINNINGS), beginning)
     }
 }
 
-async fn put_client(db: &mut SqliteConnection, known: ClientSession) -> Result<()> {
+async fn put_client(db: &mut SqliteConnection, known: ClientSession) -> StoreResult<()> {
     sessions::must_exist(&mut *db, known.session).await?;
     let put = sql(PUT_CLIENT).bind(known.client).bind(known.key).bind(known.session);
     put.run(db).await.map(drop)
 }
 
-async fn put(db: &mut SqliteConnection, lineage: Lineage, after: Seq) -> Result<()> {
+async fn put(db: &mut SqliteConnection, lineage: Lineage, after: Seq) -> StoreResult<()> {
     let Lineage { session, scope, marks } = lineage;
     sessions::must_exist(&mut *db, session).await?;
     sql(CUT).bind(session).bind(after).run(&mut *db).await?;
@@ -135,12 +136,12 @@ async fn put(db: &mut SqliteConnection, lineage: Lineage, after: Seq) -> Result<
     put.bind(list(&marks)).run(db).await.map(drop)
 }
 
-fn relative(row: &Row) -> Result<Relative> {
+fn relative(row: &Row) -> StoreResult<Relative> {
     Ok(Relative { session: row.get(0)?, through: row.get(1)?, last_seq: row.get(2)? })
 }
 
 /// Scope and mark.
-fn beginning(row: &Row) -> Result<(u64, u128)> {
+fn beginning(row: &Row) -> StoreResult<(u64, u128)> {
     let mark = <[u8; 16]>::try_from(row.get::<Vec<u8>>("mark")?);
     let mark = mark.map_err(|_| StoreError::Damaged("a mark".to_owned()))?;
     Ok((row.get::<i64>("scope")?.cast_unsigned(), u128::from_be_bytes(mark)))

@@ -1,6 +1,6 @@
 //! How far transcripts of clients were read, and which memories conversations were given.
 
-use bethink_store::{DeliveredMemories, HookStore, Reply, TranscriptPosition};
+use bethink_store::{DeliveredMemories, HookStore, StoreFuture, TranscriptPosition};
 use bethink_transcript::SessionId;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ impl HookStore for SqliteStore {
         &self,
         session: SessionId,
         path: String,
-    ) -> Reply<'_, Option<TranscriptPosition>> {
+    ) -> StoreFuture<'_, Option<TranscriptPosition>> {
         self.optional(sql(POSITION).bind(session).bind(path), |row| {
             Ok(TranscriptPosition {
                 bytes: row.get("bytes")?,
@@ -61,7 +61,7 @@ impl HookStore for SqliteStore {
         session: SessionId,
         path: String,
         position: TranscriptPosition,
-    ) -> Reply<'_, ()> {
+    ) -> StoreFuture<'_, ()> {
         let put = sql(PUT_POSITION)
             .bind(session)
             .bind(path)
@@ -72,7 +72,7 @@ impl HookStore for SqliteStore {
         self.run_of(session, put)
     }
 
-    fn has_transcript(&self, session: SessionId) -> Reply<'_, bool> {
+    fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool> {
         Box::pin(sql(HAS_TRANSCRIPT).bind(session).value(&self.readers))
     }
 
@@ -80,7 +80,7 @@ impl HookStore for SqliteStore {
         &self,
         client: String,
         key: String,
-    ) -> Reply<'_, Option<DeliveredMemories>> {
+    ) -> StoreFuture<'_, Option<DeliveredMemories>> {
         self.optional(sql(DELIVERED).bind(client).bind(key), |row| {
             let names = row.json("names", "names of delivered memories")?;
             Ok(DeliveredMemories { names, bytes: row.get("bytes")? })
@@ -92,12 +92,12 @@ impl HookStore for SqliteStore {
         client: String,
         key: String,
         delivered: DeliveredMemories,
-    ) -> Reply<'_, ()> {
+    ) -> StoreFuture<'_, ()> {
         let names = json!(delivered.names).to_string();
         self.run(sql(PUT_DELIVERED).bind(client).bind(key).bind(names).bind(delivered.bytes))
     }
 
-    fn delete_delivered_memories(&self, client: String, key: String) -> Reply<'_, ()> {
+    fn delete_delivered_memories(&self, client: String, key: String) -> StoreFuture<'_, ()> {
         self.run(sql(DELETE_DELIVERED).bind(client).bind(key))
     }
 }

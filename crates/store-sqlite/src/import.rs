@@ -1,6 +1,6 @@
 //! Lines of imported files, and the messages in them.
 
-use bethink_store::{ImportBatch, ImportStore, NewRecord, Reply, Result, StoredRecord};
+use bethink_store::{ImportBatch, ImportStore, NewRecord, StoreFuture, StoreResult, StoredRecord};
 use bethink_transcript::SessionId;
 use serde_json::{Value, json};
 use sqlx::SqliteConnection;
@@ -51,7 +51,7 @@ const INSERT: &str = "
     FROM json_each(?3)";
 
 impl ImportStore for SqliteStore {
-    fn import(&self, batch: ImportBatch) -> Reply<'_, ()> {
+    fn import(&self, batch: ImportBatch) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(import(db, batch)))
     }
 
@@ -60,16 +60,16 @@ impl ImportStore for SqliteStore {
         id: SessionId,
         after_line: u64,
         limit: usize,
-    ) -> Reply<'_, Vec<StoredRecord>> {
+    ) -> StoreFuture<'_, Vec<StoredRecord>> {
         self.all_of(id, sql(READ).bind(id).bind(after_line).bind(limit), record)
     }
 
-    fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>> {
+    fn imported(&self, content_hash: &str) -> StoreFuture<'_, Option<SessionId>> {
         self.optional(sql(IMPORTED).bind(content_hash.to_owned()), |row| row.get("id"))
     }
 }
 
-async fn import(db: &mut SqliteConnection, batch: ImportBatch) -> Result<()> {
+async fn import(db: &mut SqliteConnection, batch: ImportBatch) -> StoreResult<()> {
     let ImportBatch { session, records, progress } = batch;
     sessions::must_exist(&mut *db, session).await?;
     let messages = records.iter().filter_map(|record| record.message.as_ref());
@@ -96,7 +96,7 @@ fn place(
     session: SessionId,
     record: &NewRecord,
     bytes: &mut Vec<u8>,
-) -> Result<Value> {
+) -> StoreResult<Value> {
     let NewRecord { line, head, tail, message } = record;
     let mut place = None;
     // Raw bytes are stored once: in the message, or here if the message was a repetition.
@@ -137,7 +137,7 @@ fn stored_already(session: SessionId, records: &[NewRecord]) -> String {
     )
 }
 
-fn record(row: &Row) -> Result<StoredRecord> {
+fn record(row: &Row) -> StoreResult<StoredRecord> {
     let session: Option<SessionId> = row.get("message_session")?;
     Ok(StoredRecord {
         line: row.get("line")?,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bethink_store::{
-    Counts, IndexBatch, IndexLookup, IndexStore, Posting, Reply, Result, SeqRange, StoreError,
-    TermPlaces, Terms,
+    Counts, IndexBatch, IndexLookup, IndexStore, Posting, SeqRange, StoreError, StoreFuture,
+    StoreResult, TermPlaces, Terms,
 };
 use bethink_transcript::{Seq, SessionId};
 use sqlx::{Executor, Sqlite, SqliteConnection};
@@ -52,7 +52,7 @@ const UNMARK: &str = "
     WHERE id = ?";
 
 impl IndexStore for SqliteStore {
-    fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>> {
+    fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>> {
         Box::pin(async move {
             let (indexed, last) = marks(&self.readers, id).await?;
             Ok((indexed < last).then(|| SeqRange {
@@ -63,11 +63,11 @@ impl IndexStore for SqliteStore {
         })
     }
 
-    fn lagging(&self, limit: usize) -> Reply<'_, Vec<SessionId>> {
+    fn lagging(&self, limit: usize) -> StoreFuture<'_, Vec<SessionId>> {
         self.all(sql(LAGGING).bind(limit), |row| row.get("id"))
     }
 
-    fn index(&self, batch: IndexBatch) -> Reply<'_, bool> {
+    fn index(&self, batch: IndexBatch) -> StoreFuture<'_, bool> {
         Box::pin(async move {
             let sorted = tokio::task::spawn_blocking(|| sorted(batch))
                 .await
@@ -76,11 +76,11 @@ impl IndexStore for SqliteStore {
         })
     }
 
-    fn lookup(&self, lookup: IndexLookup) -> Reply<'_, TermPlaces> {
+    fn lookup(&self, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces> {
         Box::pin(search::lookup(&self.readers, lookup))
     }
 
-    fn reindex(&self, id: SessionId) -> Reply<'_, ()> {
+    fn reindex(&self, id: SessionId) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 marks(&mut *db, id).await?;
@@ -92,7 +92,7 @@ impl IndexStore for SqliteStore {
         })
     }
 
-    fn tidy(&self) -> Reply<'_, bool> {
+    fn tidy(&self) -> StoreFuture<'_, bool> {
         Box::pin(async move { tidy::tidy(self, &mut *self.tidying.lock().await).await })
     }
 }
@@ -145,7 +145,7 @@ fn add_message(sorted: &mut Sorted, seq: u32, terms: &Terms) {
     sorted.lengths.push((seq, length as u64));
 }
 
-async fn index(db: &mut SqliteConnection, sorted: Sorted) -> Result<bool> {
+async fn index(db: &mut SqliteConnection, sorted: Sorted) -> StoreResult<bool> {
     let (indexed, last) = marks(&mut *db, sorted.session).await?;
     let is_new = |place: u32| {
         let place = Seq(u64::from(place));
@@ -172,7 +172,7 @@ async fn index(db: &mut SqliteConnection, sorted: Sorted) -> Result<bool> {
 }
 
 /// The last message that is indexed, and the last that is stored.
-async fn marks(db: impl Executor<'_, Database = Sqlite>, id: SessionId) -> Result<(Seq, Seq)> {
+async fn marks(db: impl Executor<'_, Database = Sqlite>, id: SessionId) -> StoreResult<(Seq, Seq)> {
     let marks = sql(MARKS).bind(id).optional(db, |row| Ok((row.get(0)?, row.get(1)?))).await?;
     marks.ok_or_else(|| not_found("session", id))
 }
@@ -183,7 +183,7 @@ async fn know(
     session: SessionId,
     messages: u64,
     terms: u64,
-) -> Result<u32> {
+) -> StoreResult<u32> {
     sql(KNOW).bind(session).run(&mut *db).await?;
     let number: i64 = sql(COUNT).bind(session).bind(messages).bind(terms).value(db).await?;
     u32::try_from(number)

@@ -1,7 +1,8 @@
 //! Background work as rows: leased, with owner, heartbeat and watermark.
 
 use bethink_store::{
-    JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress, Reply, Result, StoreError,
+    JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress, StoreError, StoreFuture,
+    StoreResult,
 };
 use bethink_transcript::{JobId, UnixMicros};
 use sqlx::{Executor, Sqlite, SqliteConnection};
@@ -78,7 +79,7 @@ const RELEASE: &str = "
       AND owner = ?";
 
 impl JobStore for SqliteStore {
-    fn enqueue(&self, new: NewJob) -> Reply<'_, ()> {
+    fn enqueue(&self, new: NewJob) -> StoreFuture<'_, ()> {
         let insert = sql(INSERT)
             .bind(new.id)
             .bind(new.kind)
@@ -90,21 +91,21 @@ impl JobStore for SqliteStore {
         self.write(move |db| Box::pin(insert.insert(db, conflict)))
     }
 
-    fn job(&self, id: JobId) -> Reply<'_, JobRecord> {
+    fn job(&self, id: JobId) -> StoreFuture<'_, JobRecord> {
         Box::pin(read(&self.readers, id))
     }
 
-    fn jobs(&self, limit: usize) -> Reply<'_, Vec<JobRecord>> {
+    fn jobs(&self, limit: usize) -> StoreFuture<'_, Vec<JobRecord>> {
         self.all(sql(NEWEST).bind(limit), job)
     }
 
-    fn lease(&self, lease: Lease) -> Reply<'_, Option<JobRecord>> {
+    fn lease(&self, lease: Lease) -> StoreFuture<'_, Option<JobRecord>> {
         let take =
             sql(LEASE).bind(lease.owner).bind(lease.now).bind(lease.until).bind(lease.background);
         self.write(move |db| Box::pin(take.optional(db, job)))
     }
 
-    fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> Reply<'_, ()> {
+    fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> StoreFuture<'_, ()> {
         let Lease { owner, now, until, .. } = lease;
         let extend = sql(HEARTBEAT).bind(until).bind(now).bind(id).bind(owner.clone());
         self.write(move |db| {
@@ -123,7 +124,7 @@ impl JobStore for SqliteStore {
         owner: String,
         outcome: JobOutcome,
         at: UnixMicros,
-    ) -> Reply<'_, ()> {
+    ) -> StoreFuture<'_, ()> {
         let (state, result, error) = match outcome {
             JobOutcome::Done(result) => (JobState::Done, Some(result), None),
             JobOutcome::Failed(error) => (JobState::Failed, None, Some(error)),
@@ -140,12 +141,12 @@ impl JobStore for SqliteStore {
         })
     }
 
-    fn release(&self, owner: String) -> Reply<'_, ()> {
+    fn release(&self, owner: String) -> StoreFuture<'_, ()> {
         self.run(sql(RELEASE).bind(owner))
     }
 }
 
-async fn read(db: impl Executor<'_, Database = Sqlite>, id: JobId) -> Result<JobRecord> {
+async fn read(db: impl Executor<'_, Database = Sqlite>, id: JobId) -> StoreResult<JobRecord> {
     let found = sql(READ).bind(id).optional(db, job).await?;
     found.ok_or_else(|| not_found("job", id))
 }
@@ -155,7 +156,7 @@ pub(crate) async fn note_progress(
     db: &mut SqliteConnection,
     id: JobId,
     progress: Progress,
-) -> Result<()> {
+) -> StoreResult<()> {
     let note = sql(PROGRESS)
         .bind(progress.done)
         .bind(progress.total)
@@ -179,7 +180,7 @@ async fn not_held(db: &mut SqliteConnection, id: JobId, owner: &str) -> StoreErr
     }
 }
 
-fn job(row: &Row) -> Result<JobRecord> {
+fn job(row: &Row) -> StoreResult<JobRecord> {
     Ok(JobRecord {
         id: row.get("id")?,
         kind: row.get("kind")?,

@@ -2,7 +2,7 @@
 
 use bethink_store::{
     ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
-    RefusedStatement, Reply, Result, VERSIONS_OF_A_FILE, VersionRecord,
+    RefusedStatement, StoreFuture, StoreResult, VERSIONS_OF_A_FILE, VersionRecord,
 };
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use serde_json::json;
@@ -114,11 +114,11 @@ const APPROVE: &str = "
 const REVOKE: &str = "DELETE FROM import_approvals WHERE project = ? AND path = ?";
 
 impl MemoryStore for SqliteStore {
-    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> Reply<'_, ()> {
+    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(add(db, versions)))
     }
 
-    fn memory_versions(&self, filter: MemoryVersionFilter) -> Reply<'_, Vec<VersionRecord>> {
+    fn memory_versions(&self, filter: MemoryVersionFilter) -> StoreFuture<'_, Vec<VersionRecord>> {
         let of_file = if filter.file.is_some() { "AND file = ?2" } else { "" };
         let text = format!("{VERSIONS} {of_file} ORDER BY number DESC LIMIT ?5");
         let list = sql(AssertSqlSafe(text))
@@ -142,7 +142,7 @@ impl MemoryStore for SqliteStore {
         })
     }
 
-    fn memory_content(&self, number: i64) -> Reply<'_, Option<NewMemoryVersion>> {
+    fn memory_content(&self, number: i64) -> StoreFuture<'_, Option<NewMemoryVersion>> {
         self.optional(sql(CONTENT).bind(number), |row| {
             Ok(NewMemoryVersion {
                 directory: row.get("directory")?,
@@ -157,11 +157,11 @@ impl MemoryStore for SqliteStore {
         })
     }
 
-    fn extraction_mark(&self, session: SessionId) -> Reply<'_, Option<Seq>> {
+    fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>> {
         self.optional(sql(MARK).bind(session), |row| row.get("through_seq"))
     }
 
-    fn extraction_plan(&self, session: SessionId) -> Reply<'_, Option<ExtractionPlan>> {
+    fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>> {
         Box::pin(async move {
             let rows = sql(PLAN).bind(session).all(&self.readers, |row| {
                 let write = match (row.get("name")?, row.get("text")?) {
@@ -188,7 +188,7 @@ impl MemoryStore for SqliteStore {
         })
     }
 
-    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> Reply<'_, ()> {
+    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 delete_plan(db, session).await?;
@@ -213,7 +213,7 @@ impl MemoryStore for SqliteStore {
         })
     }
 
-    fn finish_extraction(&self, session: SessionId, through: Seq) -> Reply<'_, ()> {
+    fn finish_extraction(&self, session: SessionId, through: Seq) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 delete_plan(db, session).await?;
@@ -222,7 +222,7 @@ impl MemoryStore for SqliteStore {
         })
     }
 
-    fn refused_statements(&self, project: String) -> Reply<'_, Vec<RefusedStatement>> {
+    fn refused_statements(&self, project: String) -> StoreFuture<'_, Vec<RefusedStatement>> {
         self.all(sql(REFUSED).bind(project), |row| {
             let words = row.json("words", "words of a refused statement")?;
             Ok(RefusedStatement { words, negative: row.get("negative")? })
@@ -234,41 +234,41 @@ impl MemoryStore for SqliteStore {
         project: String,
         statement: RefusedStatement,
         at: UnixMicros,
-    ) -> Reply<'_, ()> {
+    ) -> StoreFuture<'_, ()> {
         let words = json!(statement.words).to_string();
         self.run(sql(REFUSE).bind(project).bind(words).bind(statement.negative).bind(at))
     }
 
-    fn last_dream(&self, project: String) -> Reply<'_, Option<LastDream>> {
+    fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>> {
         self.optional(sql(LAST_DREAM).bind(project), |row| {
             Ok(LastDream { at: row.get("at")?, id: row.get("dream")? })
         })
     }
 
-    fn put_last_dream(&self, project: String, last: LastDream) -> Reply<'_, ()> {
+    fn put_last_dream(&self, project: String, last: LastDream) -> StoreFuture<'_, ()> {
         self.run(sql(PUT_LAST_DREAM).bind(project).bind(last.at).bind(last.id))
     }
 
-    fn lock_name(&self, candidate: String) -> Reply<'_, String> {
+    fn lock_name(&self, candidate: String) -> StoreFuture<'_, String> {
         self.write(move |db| Box::pin(sql(LOCK_NAME).bind(candidate).value(db)))
     }
 
-    fn import_approvals(&self, project: String) -> Reply<'_, Vec<String>> {
+    fn import_approvals(&self, project: String) -> StoreFuture<'_, Vec<String>> {
         self.all(sql(APPROVALS).bind(project), |row| row.get("path"))
     }
 
-    fn approve_import(&self, project: String, path: String, at: UnixMicros) -> Reply<'_, ()> {
+    fn approve_import(&self, project: String, path: String, at: UnixMicros) -> StoreFuture<'_, ()> {
         self.run(sql(APPROVE).bind(project).bind(path).bind(at))
     }
 
-    fn revoke_import(&self, project: String, path: String) -> Reply<'_, bool> {
+    fn revoke_import(&self, project: String, path: String) -> StoreFuture<'_, bool> {
         let revoke = sql(REVOKE).bind(project).bind(path);
         self.write(move |db| Box::pin(async move { Ok(revoke.run(db).await? > 0) }))
     }
 }
 
 /// The session's, if it has one; the session must be there.
-async fn delete_plan(db: &mut SqliteConnection, session: SessionId) -> Result<()> {
+async fn delete_plan(db: &mut SqliteConnection, session: SessionId) -> StoreResult<()> {
     sessions::must_exist(&mut *db, session).await?;
     for statement in DELETE_PLAN {
         sql(statement).bind(session).run(&mut *db).await?;
@@ -276,7 +276,7 @@ async fn delete_plan(db: &mut SqliteConnection, session: SessionId) -> Result<()
     Ok(())
 }
 
-async fn add(db: &mut SqliteConnection, versions: Vec<NewMemoryVersion>) -> Result<()> {
+async fn add(db: &mut SqliteConnection, versions: Vec<NewMemoryVersion>) -> StoreResult<()> {
     for version in versions {
         let (directory, file) = (version.directory, version.file);
         let number: i64 = sql(ADD)

@@ -1,6 +1,6 @@
 //! Reading history.
 
-use bethink_store::{Result, SeqRange, StoredMessage};
+use bethink_store::{SeqRange, StoreResult, StoredMessage};
 use bethink_transcript::{Seq, SessionId};
 use serde_json::json;
 use sqlx::{AssertSqlSafe, SqlitePool};
@@ -27,7 +27,7 @@ pub(crate) async fn read(
     store: &SqliteStore,
     id: SessionId,
     range: SeqRange,
-) -> Result<Vec<StoredMessage>> {
+) -> StoreResult<Vec<StoredMessage>> {
     let order = if range.newest { "DESC" } else { "" };
     let statement = sql(AssertSqlSafe(format!("{OF_SESSION} {order} LIMIT ?")))
         .bind(id)
@@ -44,7 +44,7 @@ pub(crate) async fn read(
 pub(crate) async fn read_at(
     readers: &SqlitePool,
     places: Vec<(SessionId, Seq)>,
-) -> Result<Vec<(SessionId, StoredMessage)>> {
+) -> StoreResult<Vec<(SessionId, StoredMessage)>> {
     let asked: Vec<_> = places.into_iter().map(|(session, seq)| (hex(session), seq)).collect();
     let read = |row: &Row| Ok((row.get::<i64>("place")?, (row.get("session")?, message(row)?)));
     let mut found = sql(AT).bind(json!(asked).to_string()).all(readers, read).await?;
@@ -52,7 +52,7 @@ pub(crate) async fn read_at(
     Ok(found.into_iter().map(|(_, found)| found).collect())
 }
 
-fn message(row: &Row) -> Result<StoredMessage> {
+fn message(row: &Row) -> StoreResult<StoredMessage> {
     Ok(StoredMessage {
         seq: row.get("seq")?,
         id: row.get("message_id")?,

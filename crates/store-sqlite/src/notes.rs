@@ -1,6 +1,6 @@
 //! What is known of each session's notes: one row, replaced whole.
 
-use bethink_store::{NotesRecord, NotesStore, Reply, Result};
+use bethink_store::{NotesRecord, NotesStore, StoreFuture, StoreResult};
 use bethink_transcript::SessionId;
 
 use crate::sql::{Row, sql};
@@ -26,14 +26,14 @@ const PUT: &str = "
         updated_at  = excluded.updated_at";
 
 impl NotesStore for SqliteStore {
-    fn notes(&self, id: SessionId) -> Reply<'_, Option<NotesRecord>> {
+    fn notes(&self, id: SessionId) -> StoreFuture<'_, Option<NotesRecord>> {
         Box::pin(async move {
             let mut rows = self.all_of(id, sql(READ).bind(id), notes).await?;
             Ok(rows.pop())
         })
     }
 
-    fn put_notes(&self, notes: NotesRecord) -> Reply<'_, ()> {
+    fn put_notes(&self, notes: NotesRecord) -> StoreFuture<'_, ()> {
         let put = sql(PUT)
             .bind(notes.session)
             .bind(notes.text)
@@ -47,7 +47,7 @@ impl NotesStore for SqliteStore {
     }
 }
 
-fn notes(row: &Row) -> Result<NotesRecord> {
+fn notes(row: &Row) -> StoreResult<NotesRecord> {
     Ok(NotesRecord {
         session: row.get("session")?,
         text: row.get("text")?,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use bethink_store::{Result, StoreError};
+use bethink_store::{StoreError, StoreResult};
 
 /// A body up to this size fits into a leaf of the table with its key, and needs no page beside it.
 const BODY_BYTES: usize = 3_900;
@@ -110,7 +110,7 @@ pub(crate) struct PageEntry<'a> {
 }
 
 /// Entries of a body, in order.
-pub(crate) fn entries(body: &[u8]) -> impl Iterator<Item = Result<PageEntry<'_>>> {
+pub(crate) fn entries(body: &[u8]) -> impl Iterator<Item = StoreResult<PageEntry<'_>>> {
     let mut rest = body;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -133,7 +133,7 @@ fn read_entry<'a>(rest: &mut &'a [u8]) -> Option<PageEntry<'a>> {
 
 impl PageEntry<'_> {
     /// Adds the postings to `to`, in ascending order.
-    pub(crate) fn read(&self, mut to: impl FnMut(StoredOccurrence)) -> Result<()> {
+    pub(crate) fn read(&self, mut to: impl FnMut(StoredOccurrence)) -> StoreResult<()> {
         let (mut rest, mut doc) = (self.bytes, 0_u64);
         for _ in 0..self.count {
             let step = take_number(&mut rest).ok_or_else(unreadable)?;
@@ -150,7 +150,7 @@ impl PageEntry<'_> {
 pub(crate) fn merge(
     segments: &[Vec<Vec<u8>>],
     is_kept: impl Fn(u32) -> bool,
-) -> Result<Vec<PostingPage>> {
+) -> StoreResult<Vec<PostingPage>> {
     let mut terms: BTreeMap<&[u8], Vec<PageEntry<'_>>> = BTreeMap::new();
     for entry in segments.iter().flatten().flat_map(|body| entries(body)) {
         let entry = entry?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bethink_store::{Receipt, Result, StoreError, StoredReceipt};
+use bethink_store::{Receipt, StoreError, StoreResult, StoredReceipt};
 use bethink_transcript::UnixMicros;
 use serde_json::json;
 use sqlx::SqliteConnection;
@@ -37,7 +37,7 @@ pub(crate) fn oldest_kept(at: UnixMicros) -> UnixMicros {
 pub(crate) async fn find(
     db: &mut SqliteConnection,
     keys: Vec<&str>,
-) -> Result<HashMap<String, StoredReceipt>> {
+) -> StoreResult<HashMap<String, StoredReceipt>> {
     if keys.is_empty() {
         return Ok(HashMap::new());
     }
@@ -45,7 +45,7 @@ pub(crate) async fn find(
     Ok(sql(FIND).bind(json!(keys).to_string()).all(db, read).await?.into_iter().collect())
 }
 
-pub(crate) fn stored(row: &Row) -> Result<StoredReceipt> {
+pub(crate) fn stored(row: &Row) -> StoreResult<StoredReceipt> {
     Ok(StoredReceipt { fingerprint: row.get("fingerprint")?, answer: row.get("answer")? })
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn stored(row: &Row) -> Result<StoredReceipt> {
 pub(crate) async fn honoured(
     db: &mut SqliteConnection,
     receipt: &Receipt,
-) -> Result<Option<String>> {
+) -> StoreResult<Option<String>> {
     match sql(READ).bind(receipt.key.clone()).optional(db, stored).await? {
         None => Ok(None),
         Some(stored) if stored.fingerprint == receipt.fingerprint => Ok(Some(stored.answer)),
@@ -67,7 +67,7 @@ pub(crate) async fn put(
     receipt: Receipt,
     answer: String,
     at: UnixMicros,
-) -> Result<()> {
+) -> StoreResult<()> {
     if honoured(db, &receipt).await?.is_some() {
         return Ok(());
     }

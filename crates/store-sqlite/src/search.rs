@@ -1,7 +1,7 @@
 //! Where terms stand.
 
 use bethink_store::{
-    Counts, Family, IndexLookup, IndexedSession, Posting, Result, SearchScope, StoreError,
+    Counts, Family, IndexLookup, IndexedSession, Posting, SearchScope, StoreError, StoreResult,
     TermPlaces,
 };
 use bethink_transcript::{Seq, SessionId};
@@ -52,7 +52,7 @@ const PAGES: &str = "
       AND index_segments.first_session <= ?3
       AND index_segments.last_session >= ?2";
 
-pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> Result<TermPlaces> {
+pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> StoreResult<TermPlaces> {
     let (scope, numbers) = scope(readers, &lookup.scope).await?;
     let Some((first, last)) = numbers.first().zip(numbers.last()).map(|(a, b)| (a.0, b.0)) else {
         let nothing = |count| vec![Some(Vec::new()); count];
@@ -77,7 +77,7 @@ pub(crate) async fn lookup(readers: &SqlitePool, lookup: IndexLookup) -> Result<
 async fn scope(
     readers: &SqlitePool,
     scope: &SearchScope,
-) -> Result<(Vec<IndexedSession>, Vec<(u32, u32)>)> {
+) -> StoreResult<(Vec<IndexedSession>, Vec<(u32, u32)>)> {
     type Listed = (Option<u32>, SessionId, Seq, Seq, u64, u64);
     let (id, dir) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
@@ -127,7 +127,7 @@ fn read_lists(
     lookup: &IndexLookup,
     pages: &[(usize, Vec<u8>)],
     numbers: &[(u32, u32)],
-) -> Result<(Vec<List>, Vec<List>)> {
+) -> StoreResult<(Vec<List>, Vec<List>)> {
     let terms = lookup.terms.len();
     let mut found: Vec<Vec<PageEntry<'_>>> = vec![Vec::new(); terms + lookup.families.len()];
     for (at, body) in pages {
@@ -190,7 +190,7 @@ impl SessionPlaces {
 }
 
 /// Postings of sessions in `places`, in order of them.
-fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> Result<Vec<Posting>> {
+fn read_list(entries: &[PageEntry<'_>], places: &SessionPlaces) -> StoreResult<Vec<Posting>> {
     let mut list = Vec::with_capacity(entries.iter().map(|entry| entry.count).sum());
     for entry in entries {
         entry.read(|occurrence| {

@@ -1,6 +1,6 @@
 //! Segments of the index: written once, merged when many are small, swept away when replaced.
 
-use bethink_store::Result;
+use bethink_store::StoreResult;
 use serde_json::{Value, json};
 use sqlx::{Executor, Sqlite, SqliteConnection};
 
@@ -59,7 +59,7 @@ impl Segment {
     }
 }
 
-pub(crate) async fn live(db: impl Executor<'_, Database = Sqlite>) -> Result<Vec<Segment>> {
+pub(crate) async fn live(db: impl Executor<'_, Database = Sqlite>) -> StoreResult<Vec<Segment>> {
     sql(LIVE)
         .all(db, |row| {
             Ok(Segment {
@@ -100,7 +100,7 @@ pub(crate) async fn add(
     db: &mut SqliteConnection,
     pages: Vec<PostingPage>,
     session: u32,
-) -> Result<()> {
+) -> StoreResult<()> {
     if pages.is_empty() {
         return Ok(());
     }
@@ -114,7 +114,7 @@ pub(crate) async fn begin(
     state: i64,
     pages: usize,
     (first_session, last_session): (i64, i64),
-) -> Result<i64> {
+) -> StoreResult<i64> {
     sql(ADD).bind(state).bind(pages).bind(first_session).bind(last_session).value(db).await
 }
 
@@ -122,7 +122,7 @@ pub(crate) async fn add_pages(
     db: &mut SqliteConnection,
     segment: i64,
     pages: &[PostingPage],
-) -> Result<()> {
+) -> StoreResult<()> {
     let (mut rows, mut bytes) = (Vec::with_capacity(pages.len()), Vec::new());
     for page in pages {
         let (first, body) = (join(&mut bytes, &page.first), join(&mut bytes, &page.body));

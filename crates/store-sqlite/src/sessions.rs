@@ -1,8 +1,8 @@
 //! Sessions themselves.
 
 use bethink_store::{
-    Created, NewSession, PageRequest, Receipt, Result, SessionChange, SessionFilter, SessionRecord,
-    StoreError,
+    Created, NewSession, PageRequest, Receipt, SessionChange, SessionFilter, SessionRecord,
+    StoreError, StoreResult,
 };
 use bethink_transcript::{SessionId, UnixMicros};
 use serde_json::json;
@@ -86,7 +86,7 @@ pub(crate) async fn create(
     db: &mut SqliteConnection,
     new: NewSession,
     receipt: Option<Receipt>,
-) -> Result<Created> {
+) -> StoreResult<Created> {
     if let Some(receipt) = &receipt
         && let Some(id) = receipts::honoured(db, receipt).await?
     {
@@ -116,7 +116,7 @@ pub(crate) async fn create(
 pub(crate) async fn read(
     db: impl Executor<'_, Database = Sqlite>,
     id: SessionId,
-) -> Result<SessionRecord> {
+) -> StoreResult<SessionRecord> {
     let found = sql(READ).bind(id).optional(db, session).await?;
     found.ok_or_else(|| not_found("session", id))
 }
@@ -125,7 +125,7 @@ pub(crate) async fn read(
 pub(crate) async fn must_exist(
     db: impl Executor<'_, Database = Sqlite>,
     id: SessionId,
-) -> Result<()> {
+) -> StoreResult<()> {
     let exists: bool = sql(EXISTS).bind(id).value(db).await?;
     if exists { Ok(()) } else { Err(not_found("session", id)) }
 }
@@ -134,7 +134,7 @@ pub(crate) async fn list(
     readers: &SqlitePool,
     filter: SessionFilter,
     page: PageRequest,
-) -> Result<(Vec<SessionRecord>, Option<String>)> {
+) -> StoreResult<(Vec<SessionRecord>, Option<String>)> {
     let after = page.cursor.as_deref().map(read_cursor).transpose()?;
     let wanted = page.limit.max(1);
     let q = filter.q.map(|q| q.to_lowercase());
@@ -158,7 +158,7 @@ pub(crate) async fn update(
     db: &mut SqliteConnection,
     id: SessionId,
     change: SessionChange,
-) -> Result<SessionRecord> {
+) -> StoreResult<SessionRecord> {
     let update = sql(UPDATE)
         .bind(id)
         .bind(change.title.clone())
@@ -171,7 +171,7 @@ pub(crate) async fn update(
     update.optional(db, session).await?.ok_or_else(|| not_found("session", id))
 }
 
-pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> Result<()> {
+pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> StoreResult<()> {
     must_exist(&mut *db, id).await?;
     for statement in DELETE {
         sql(statement).bind(id).run(&mut *db).await?;
@@ -179,7 +179,7 @@ pub(crate) async fn delete(db: &mut SqliteConnection, id: SessionId) -> Result<(
     Ok(())
 }
 
-fn session(row: &Row) -> Result<SessionRecord> {
+fn session(row: &Row) -> StoreResult<SessionRecord> {
     Ok(SessionRecord {
         id: row.get("id")?,
         project_dir: row.get("project_dir")?,
@@ -202,7 +202,7 @@ fn write_cursor(session: &SessionRecord) -> String {
     format!("{}.{}", session.updated_at.0, hex(session.id))
 }
 
-fn read_cursor(cursor: &str) -> Result<(UnixMicros, SessionId)> {
+fn read_cursor(cursor: &str) -> StoreResult<(UnixMicros, SessionId)> {
     let ours = cursor
         .split_once('.')
         .and_then(|(at, id)| Some((UnixMicros(at.parse().ok()?), id.parse::<SessionId>().ok()?)));

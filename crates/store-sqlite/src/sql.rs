@@ -1,6 +1,7 @@
 //! Statements in the port's types: what is bound, what is read, and what fails.
 
-use bethink_store::{JobState, ProposalState, Result, StoreError};
+use bethink_api::{MemoryAuthor, parse_word};
+use bethink_store::{JobState, ProposalState, StoreError, StoreResult};
 use bethink_transcript::{
     CallId, CollapseId, CompactionId, JobId, MessageId, Role, Seq, SessionId, UnixMicros,
 };
@@ -25,7 +26,7 @@ impl Statement {
     }
 
     /// Answers with the number of rows that were changed.
-    pub(crate) async fn run(self, db: impl Executor<'_, Database = Sqlite>) -> Result<u64> {
+    pub(crate) async fn run(self, db: impl Executor<'_, Database = Sqlite>) -> StoreResult<u64> {
         Ok(self.0.execute(db).await.map_err(from_sqlx)?.rows_affected())
     }
 
@@ -34,7 +35,7 @@ impl Statement {
         self,
         db: impl Executor<'_, Database = Sqlite>,
         conflict: impl FnOnce() -> String,
-    ) -> Result<()> {
+    ) -> StoreResult<()> {
         match self.0.execute(db).await {
             Ok(_) => Ok(()),
             Err(error) if is_unique_violation(&error) => Err(StoreError::Conflict(conflict())),
@@ -45,8 +46,8 @@ impl Statement {
     pub(crate) async fn all<T>(
         self,
         db: impl Executor<'_, Database = Sqlite>,
-        read: impl Fn(&Row) -> Result<T>,
-    ) -> Result<Vec<T>> {
+        read: impl Fn(&Row) -> StoreResult<T>,
+    ) -> StoreResult<Vec<T>> {
         let rows = self.0.fetch_all(db).await.map_err(from_sqlx)?;
         rows.into_iter().map(|row| read(&Row(row))).collect()
     }
@@ -54,8 +55,8 @@ impl Statement {
     pub(crate) async fn optional<T>(
         self,
         db: impl Executor<'_, Database = Sqlite>,
-        read: impl FnOnce(&Row) -> Result<T>,
-    ) -> Result<Option<T>> {
+        read: impl FnOnce(&Row) -> StoreResult<T>,
+    ) -> StoreResult<Option<T>> {
         let row = self.0.fetch_optional(db).await.map_err(from_sqlx)?;
         row.map(|row| read(&Row(row))).transpose()
     }
@@ -64,7 +65,7 @@ impl Statement {
     pub(crate) async fn value<T: Column>(
         self,
         db: impl Executor<'_, Database = Sqlite>,
-    ) -> Result<T> {
+    ) -> StoreResult<T> {
         Row(self.0.fetch_one(db).await.map_err(from_sqlx)?).get(0)
     }
 }
@@ -72,7 +73,7 @@ impl Statement {
 pub(crate) struct Row(pub(crate) SqliteRow);
 
 impl Row {
-    pub(crate) fn get<T: Column>(&self, column: impl ColumnIndex<SqliteRow>) -> Result<T> {
+    pub(crate) fn get<T: Column>(&self, column: impl ColumnIndex<SqliteRow>) -> StoreResult<T> {
         T::read(self.0.try_get(column).map_err(from_sqlx)?)
     }
 
@@ -81,7 +82,7 @@ impl Row {
         &self,
         column: impl ColumnIndex<SqliteRow>,
         what: &str,
-    ) -> Result<T> {
+    ) -> StoreResult<T> {
         serde_json::from_str(&self.get::<String>(column)?)
             .map_err(|error| StoreError::Damaged(format!("{what}: {error}")))
     }
@@ -96,7 +97,7 @@ pub(crate) trait Column: Sized {
         + 'static;
 
     fn store(self) -> Self::Stored;
-    fn read(stored: Self::Stored) -> Result<Self>;
+    fn read(stored: Self::Stored) -> StoreResult<Self>;
 }
 
 impl<T: Column> Column for Option<T> {
@@ -106,7 +107,7 @@ impl<T: Column> Column for Option<T> {
         self.map(T::store)
     }
 
-    fn read(stored: Self::Stored) -> Result<Self> {
+    fn read(stored: Self::Stored) -> StoreResult<Self> {
         stored.map(T::read).transpose()
     }
 }
@@ -122,8 +123,8 @@ macro_rules! columns {
                 store(self)
             }
 
-            fn read(stored: $stored) -> Result<Self> {
-                let read: fn($stored) -> Result<Self> = $read;
+            fn read(stored: $stored) -> StoreResult<Self> {
+                let read: fn($stored) -> StoreResult<Self> = $read;
                 read(stored)
             }
         }
@@ -150,6 +151,7 @@ columns! {
     CallId, Vec<u8>, |id| id.0.store(), |bytes| read_uuid(&bytes).map(CallId);
     Role, i64, |role| number_in(&ROLES, &role), |column| at(&ROLES, column, "a message has the role");
     JobState, i64, |state| number_in(&JOB_STATES, &state), |column| at(&JOB_STATES, column, "a job has the state");
+    MemoryAuthor, String, |author| author.to_string(), |word| parse_word(&word).ok_or_else(|| StoreError::Damaged(format!("a memory has the author {word:?}")));
     ProposalState, i64, |state| number_in(&PROPOSAL_STATES, &state), |column| at(&PROPOSAL_STATES, column, "a proposal has the state");
 }
 
@@ -164,16 +166,16 @@ fn number_in<T: PartialEq>(all: &[T], one: &T) -> i64 {
     all.iter().zip(0..).find(|(other, _)| *other == one).map_or(-1, |(_, number)| number)
 }
 
-fn at<T: Copy>(all: &[T], column: i64, what: &str) -> Result<T> {
+fn at<T: Copy>(all: &[T], column: i64, what: &str) -> StoreResult<T> {
     let found = usize::try_from(column).ok().and_then(|number| all.get(number).copied());
     found.ok_or_else(|| StoreError::Damaged(format!("{what} {column}")))
 }
 
-fn read_message_id(text: &str) -> Result<MessageId> {
+fn read_message_id(text: &str) -> StoreResult<MessageId> {
     MessageId::new(text).map_err(|error| StoreError::Damaged(format!("a message id: {error}")))
 }
 
-fn read_uuid(bytes: &[u8]) -> Result<Uuid> {
+fn read_uuid(bytes: &[u8]) -> StoreResult<Uuid> {
     Uuid::from_slice(bytes).map_err(|error| StoreError::Damaged(format!("an id: {error}")))
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bethink_store::{
     Append, AppendResult, CollapseRecord, CompactionRecord, Created, DecisionRecord, NewDecision,
-    NewSession, PageRequest, Receipt, Reply, Result, SeqRange, SessionChange, SessionFilter,
-    SessionRecord, SessionStore, Store, StoredMessage, StoredReceipt,
+    NewSession, PageRequest, Receipt, SeqRange, SessionChange, SessionFilter, SessionRecord,
+    SessionStore, Store, StoreFuture, StoreResult, StoredMessage, StoredReceipt,
 };
 use bethink_transcript::{CompactionId, Seq, SessionId, UnixMicros};
 use sqlx::{SqliteConnection, SqlitePool};
@@ -34,21 +34,21 @@ impl SqliteStore {
     }
 
     /// Does `work` in the next transaction.
-    pub(crate) fn write<T, F>(&self, work: F) -> Reply<'_, T>
+    pub(crate) fn write<T, F>(&self, work: F) -> StoreFuture<'_, T>
     where
         T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut SqliteConnection) -> Reply<'a, T> + Send + 'static,
+        F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
         Box::pin(self.writer.write(work))
     }
 
     /// Runs one statement in the next transaction.
-    pub(crate) fn run(&self, statement: Statement) -> Reply<'_, ()> {
+    pub(crate) fn run(&self, statement: Statement) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(async move { statement.run(db).await.map(drop) }))
     }
 
     /// The same of a session, which must be there.
-    pub(crate) fn run_of(&self, id: SessionId, statement: Statement) -> Reply<'_, ()> {
+    pub(crate) fn run_of(&self, id: SessionId, statement: Statement) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 sessions::must_exist(&mut *db, id).await?;
@@ -60,8 +60,8 @@ impl SqliteStore {
     pub(crate) fn all<T: Send + 'static>(
         &self,
         statement: Statement,
-        read: impl Fn(&Row) -> Result<T> + Send + 'static,
-    ) -> Reply<'_, Vec<T>> {
+        read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
+    ) -> StoreFuture<'_, Vec<T>> {
         Box::pin(statement.all(&self.readers, read))
     }
 
@@ -70,8 +70,8 @@ impl SqliteStore {
         &self,
         id: SessionId,
         statement: Statement,
-        read: impl Fn(&Row) -> Result<T> + Send + 'static,
-    ) -> Reply<'_, Vec<T>> {
+        read: impl Fn(&Row) -> StoreResult<T> + Send + 'static,
+    ) -> StoreFuture<'_, Vec<T>> {
         Box::pin(async move {
             let all = statement.all(&self.readers, read).await?;
             if all.is_empty() {
@@ -84,18 +84,22 @@ impl SqliteStore {
     pub(crate) fn optional<T: Send + 'static>(
         &self,
         statement: Statement,
-        read: impl FnOnce(&Row) -> Result<T> + Send + 'static,
-    ) -> Reply<'_, Option<T>> {
+        read: impl FnOnce(&Row) -> StoreResult<T> + Send + 'static,
+    ) -> StoreFuture<'_, Option<T>> {
         Box::pin(statement.optional(&self.readers, read))
     }
 }
 
 impl SessionStore for SqliteStore {
-    fn create_session(&self, new: NewSession, receipt: Option<Receipt>) -> Reply<'_, Created> {
+    fn create_session(
+        &self,
+        new: NewSession,
+        receipt: Option<Receipt>,
+    ) -> StoreFuture<'_, Created> {
         self.write(move |db| Box::pin(sessions::create(db, new, receipt)))
     }
 
-    fn session(&self, id: SessionId) -> Reply<'_, SessionRecord> {
+    fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord> {
         Box::pin(sessions::read(&self.readers, id))
     }
 
@@ -103,46 +107,50 @@ impl SessionStore for SqliteStore {
         &self,
         filter: SessionFilter,
         page: PageRequest,
-    ) -> Reply<'_, (Vec<SessionRecord>, Option<String>)> {
+    ) -> StoreFuture<'_, (Vec<SessionRecord>, Option<String>)> {
         Box::pin(sessions::list(&self.readers, filter, page))
     }
 
-    fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, SessionRecord> {
+    fn update_session(
+        &self,
+        id: SessionId,
+        change: SessionChange,
+    ) -> StoreFuture<'_, SessionRecord> {
         self.write(move |db| Box::pin(sessions::update(db, id, change)))
     }
 
-    fn delete_session(&self, id: SessionId) -> Reply<'_, ()> {
+    fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(sessions::delete(db, id)))
     }
 
-    fn projects(&self) -> Reply<'_, Vec<(String, u64)>> {
+    fn projects(&self) -> StoreFuture<'_, Vec<(String, u64)>> {
         self.all(sql(sessions::PROJECTS), |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    fn append(&self, append: Append) -> Reply<'_, AppendResult> {
+    fn append(&self, append: Append) -> StoreFuture<'_, AppendResult> {
         Box::pin(self.writer.ask(|answer| WriteRequest::Append(append, answer)))
     }
 
-    fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>> {
+    fn messages(&self, id: SessionId, range: SeqRange) -> StoreFuture<'_, Vec<StoredMessage>> {
         Box::pin(messages::read(self, id, range))
     }
 
     fn messages_at(
         &self,
         places: Vec<(SessionId, Seq)>,
-    ) -> Reply<'_, Vec<(SessionId, StoredMessage)>> {
+    ) -> StoreFuture<'_, Vec<(SessionId, StoredMessage)>> {
         Box::pin(messages::read_at(&self.readers, places))
     }
 
-    fn decisions(&self, id: SessionId) -> Reply<'_, Vec<DecisionRecord>> {
+    fn decisions(&self, id: SessionId) -> StoreFuture<'_, Vec<DecisionRecord>> {
         self.all_of(id, sql(decisions::READ).bind(id), decisions::decision)
     }
 
-    fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> Reply<'_, ()> {
+    fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(decisions::add(db, id, new)))
     }
 
-    fn compactions(&self, id: SessionId) -> Reply<'_, Vec<CompactionRecord>> {
+    fn compactions(&self, id: SessionId) -> StoreFuture<'_, Vec<CompactionRecord>> {
         self.all_of(id, sql(compactions::READ).bind(id), compactions::compaction)
     }
 
@@ -150,7 +158,7 @@ impl SessionStore for SqliteStore {
         &self,
         compaction: CompactionRecord,
         with: Vec<NewDecision>,
-    ) -> Reply<'_, ()> {
+    ) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(compactions::add(db, compaction, with)))
     }
 
@@ -160,11 +168,11 @@ impl SessionStore for SqliteStore {
         id: CompactionId,
         at: UnixMicros,
         with: Vec<NewDecision>,
-    ) -> Reply<'_, CompactionRecord> {
+    ) -> StoreFuture<'_, CompactionRecord> {
         self.write(move |db| Box::pin(compactions::undo(db, session, id, at, with)))
     }
 
-    fn collapses(&self, id: SessionId) -> Reply<'_, Vec<CollapseRecord>> {
+    fn collapses(&self, id: SessionId) -> StoreFuture<'_, Vec<CollapseRecord>> {
         self.all_of(id, sql(collapses::READ).bind(id), collapses::collapse)
     }
 
@@ -173,21 +181,21 @@ impl SessionStore for SqliteStore {
         id: SessionId,
         spans: Vec<CollapseRecord>,
         with: Vec<NewDecision>,
-    ) -> Reply<'_, ()> {
+    ) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(collapses::put(db, id, spans, with)))
     }
 
-    fn receipt(&self, key: String) -> Reply<'_, Option<StoredReceipt>> {
+    fn receipt(&self, key: String) -> StoreFuture<'_, Option<StoredReceipt>> {
         self.optional(sql(receipts::READ).bind(key), receipts::stored)
     }
 
-    fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> Reply<'_, ()> {
+    fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> StoreFuture<'_, ()> {
         self.write(move |db| Box::pin(receipts::put(db, receipt, answer, at)))
     }
 }
 
 impl Store for SqliteStore {
-    fn close(&self) -> Reply<'_, ()> {
+    fn close(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             // Readers first: a checkpoint can't empty the WAL under an open read.
             self.readers.close().await;

@@ -1,7 +1,7 @@
 //! What a team shares: proposals, bases of its files, and where its memory lies.
 
 use bethink_store::{
-    MemorySource, ProposalFilter, Reply, Result, StoredProposal, TeamBase, TeamStore,
+    MemorySource, ProposalFilter, StoreFuture, StoreResult, StoredProposal, TeamBase, TeamStore,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -62,7 +62,7 @@ const PUT_PLACE: &str = "
     SET dir = excluded.dir";
 
 impl TeamStore for SqliteStore {
-    fn put_proposal(&self, proposal: StoredProposal) -> Reply<'_, ()> {
+    fn put_proposal(&self, proposal: StoredProposal) -> StoreFuture<'_, ()> {
         let source = proposal.source.as_ref();
         let statement = sql(PUT_PROPOSAL)
             .bind(proposal.id)
@@ -81,26 +81,26 @@ impl TeamStore for SqliteStore {
         self.run(statement)
     }
 
-    fn proposal(&self, id: Uuid) -> Reply<'_, Option<StoredProposal>> {
+    fn proposal(&self, id: Uuid) -> StoreFuture<'_, Option<StoredProposal>> {
         self.optional(sql(PROPOSAL).bind(id), proposal)
     }
 
-    fn proposals(&self, filter: ProposalFilter) -> Reply<'_, Vec<StoredProposal>> {
+    fn proposals(&self, filter: ProposalFilter) -> StoreFuture<'_, Vec<StoredProposal>> {
         let ProposalFilter { project_dir, name, state } = filter;
         self.all(sql(PROPOSALS).bind(project_dir).bind(name).bind(state), proposal)
     }
 
-    fn trim_proposals(&self, project_dir: String, keep: usize) -> Reply<'_, ()> {
+    fn trim_proposals(&self, project_dir: String, keep: usize) -> StoreFuture<'_, ()> {
         self.run(sql(TRIM_PROPOSALS).bind(project_dir).bind(keep))
     }
 
-    fn team_bases(&self, project: String) -> Reply<'_, Vec<TeamBase>> {
+    fn team_bases(&self, project: String) -> StoreFuture<'_, Vec<TeamBase>> {
         self.all(sql(BASES).bind(project), |row| {
             Ok(TeamBase { file: row.get("file")?, blob: row.get("blob")? })
         })
     }
 
-    fn put_team_bases(&self, project: String, bases: Vec<TeamBase>) -> Reply<'_, ()> {
+    fn put_team_bases(&self, project: String, bases: Vec<TeamBase>) -> StoreFuture<'_, ()> {
         self.write(move |db| {
             Box::pin(async move {
                 sql(DELETE_BASES).bind(project.clone()).run(&mut *db).await?;
@@ -112,16 +112,16 @@ impl TeamStore for SqliteStore {
         })
     }
 
-    fn team_place(&self, project: String) -> Reply<'_, Option<String>> {
+    fn team_place(&self, project: String) -> StoreFuture<'_, Option<String>> {
         self.optional(sql(PLACE).bind(project), |row| row.get("dir"))
     }
 
-    fn put_team_place(&self, project: String, dir: String) -> Reply<'_, ()> {
+    fn put_team_place(&self, project: String, dir: String) -> StoreFuture<'_, ()> {
         self.run(sql(PUT_PLACE).bind(project).bind(dir))
     }
 }
 
-fn proposal(row: &Row) -> Result<StoredProposal> {
+fn proposal(row: &Row) -> StoreResult<StoredProposal> {
     let source = match row.get("source_session")? {
         None => None,
         Some(session) => Some(MemorySource {

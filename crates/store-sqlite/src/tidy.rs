@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use bethink_store::{Result, StoreError};
+use bethink_store::{StoreError, StoreResult};
 use serde_json::json;
 use sqlx::{SqliteConnection, SqlitePool};
 
@@ -46,7 +46,7 @@ const REPLACE: &str = "
        OR number IN (SELECT value FROM json_each(?2))";
 
 /// `&mut` is the promise that nobody else merges.
-pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> Result<bool> {
+pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> StoreResult<bool> {
     sweep(store).await?;
     let live = segments::live(&store.readers).await?;
     let Some(group) = segments::due(&live) else { return Ok(false) };
@@ -56,7 +56,7 @@ pub(crate) async fn tidy(store: &SqliteStore, _alone: &mut ()) -> Result<bool> {
     Ok(true)
 }
 
-async fn merged(readers: &SqlitePool, group: &[Segment]) -> Result<Vec<PostingPage>> {
+async fn merged(readers: &SqlitePool, group: &[Segment]) -> StoreResult<Vec<PostingPage>> {
     let known: Vec<i64> = sql(KNOWN).all(readers, |row| row.get(0)).await?;
     let known: HashSet<i64> = known.into_iter().collect();
     let mut bodies: Vec<Vec<Vec<u8>>> = Vec::with_capacity(group.len());
@@ -71,7 +71,7 @@ async fn put_in_place(
     store: &SqliteStore,
     group: Vec<Segment>,
     pages: Vec<PostingPage>,
-) -> Result<()> {
+) -> StoreResult<()> {
     let range = (
         group.iter().map(|segment| segment.first_session).min().unwrap_or_default(),
         group.iter().map(|segment| segment.last_session).max().unwrap_or_default(),
@@ -89,7 +89,7 @@ async fn put_in_place(
 }
 
 /// A session that was deleted since its postings were read has marked the old segments, not the new one.
-async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> Result<()> {
+async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> StoreResult<()> {
     let numbers: Vec<i64> = group.iter().map(|segment| segment.number).collect();
     let live = segments::live(&mut *db).await?;
     let newly_stale = group.iter().any(|old| {
@@ -101,12 +101,12 @@ async fn replace(db: &mut SqliteConnection, new: i64, group: Vec<Segment>) -> Re
 }
 
 /// Removes what no search sees: what was replaced, and what was never finished.
-async fn sweep(store: &SqliteStore) -> Result<()> {
+async fn sweep(store: &SqliteStore) -> StoreResult<()> {
     while store.write(|db| Box::pin(sweep_step(db))).await? {}
     Ok(())
 }
 
-async fn sweep_step(db: &mut SqliteConnection) -> Result<bool> {
+async fn sweep_step(db: &mut SqliteConnection) -> StoreResult<bool> {
     if sql(SWEEP_PAGES).bind(STEP).run(&mut *db).await? > 0 {
         return Ok(true);
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bethink_store::{Append, AppendResult, Reply, Result, StoreError};
+use bethink_store::{Append, AppendResult, StoreError, StoreFuture, StoreResult};
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,10 +15,10 @@ use crate::sql::sql;
 /// How often those who were just answered are let go first, so that their next requests come together.
 const PATIENCE: usize = 3;
 
-pub(crate) type Answer<T> = oneshot::Sender<Result<T>>;
+pub(crate) type Answer<T> = oneshot::Sender<StoreResult<T>>;
 
 /// A write that runs inside a transaction and is answered when that is committed.
-type WriteWork = Box<dyn for<'a> FnOnce(&'a mut SqliteConnection) -> Reply<'a, ()> + Send>;
+type WriteWork = Box<dyn for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, ()> + Send>;
 
 pub(crate) enum WriteRequest {
     Append(Append, Answer<AppendResult>),
@@ -40,10 +40,10 @@ impl Writer {
     }
 
     /// Does `work` in the next transaction.
-    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
+    pub(crate) async fn write<T, F>(&self, work: F) -> StoreResult<T>
     where
         T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut SqliteConnection) -> Reply<'a, T> + Send + 'static,
+        F: for<'a> FnOnce(&'a mut SqliteConnection) -> StoreFuture<'a, T> + Send + 'static,
     {
         let (keep, kept) = oneshot::channel();
         let work: WriteWork = Box::new(move |db| {
@@ -56,7 +56,7 @@ impl Writer {
         kept.await.map_err(|_| StoreError::Closed)
     }
 
-    pub(crate) async fn close(&self) -> Result<()> {
+    pub(crate) async fn close(&self) -> StoreResult<()> {
         self.ask(WriteRequest::Close).await
     }
 
@@ -64,7 +64,7 @@ impl Writer {
     pub(crate) async fn ask<T>(
         &self,
         request: impl FnOnce(Answer<T>) -> WriteRequest,
-    ) -> Result<T> {
+    ) -> StoreResult<T> {
         let (answer, answered) = oneshot::channel();
         self.0.send(request(answer)).await.map_err(|_| StoreError::Closed)?;
         answered.await.map_err(|_| StoreError::Closed)?
@@ -153,7 +153,10 @@ async fn work_group(db: &mut SqliteConnection, group: Vec<(WriteWork, Answer<()>
     }
 }
 
-async fn work_all(db: &mut SqliteConnection, works: Vec<WriteWork>) -> Result<Vec<Result<()>>> {
+async fn work_all(
+    db: &mut SqliteConnection,
+    works: Vec<WriteWork>,
+) -> StoreResult<Vec<StoreResult<()>>> {
     sql("BEGIN IMMEDIATE").run(&mut *db).await?;
     let mut outcomes = Vec::with_capacity(works.len());
     for work in works {
@@ -179,7 +182,7 @@ pub(crate) async fn roll_back(db: &mut SqliteConnection) {
 }
 
 /// Carries the WAL over and leaves the mark that says so.
-async fn close(mut db: SqliteConnection, path: PathBuf) -> Result<()> {
+async fn close(mut db: SqliteConnection, path: PathBuf) -> StoreResult<()> {
     sql("PRAGMA wal_checkpoint(TRUNCATE)").run(&mut db).await?;
     db.close().await.map_err(from_sqlx)?;
     files::mark_clean(&path).map_err(|error| from_io(&error))

@@ -1,13 +1,13 @@
 use bethink_transcript::{CallId, SessionId, UnixMicros};
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 
 /// The ledger: what calls of models cost.
 pub trait LedgerStore {
     /// Writes down a call; of a session that is gone, too. The same id again is `Conflict`.
-    fn add_model_call(&self, call: ModelCall) -> Reply<'_, ()>;
+    fn add_model_call(&self, call: ModelCall) -> StoreFuture<'_, ()>;
     /// Sums of calls, those with the newest call first.
-    fn model_usage(&self, filter: UsageFilter) -> Reply<'_, Vec<UsageSum>>;
+    fn model_usage(&self, filter: UsageFilter) -> StoreFuture<'_, Vec<UsageSum>>;
 }
 
 /// Larger figures of one call are a provider's fault, and count as this: sums of millions of calls stay

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use bethink_transcript::{Seq, SessionId};
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 
 /// What hooks of clients brought, and were given.
 pub trait HookStore {
@@ -10,28 +10,28 @@ pub trait HookStore {
         &self,
         session: SessionId,
         path: String,
-    ) -> Reply<'_, Option<TranscriptPosition>>;
+    ) -> StoreFuture<'_, Option<TranscriptPosition>>;
     fn put_transcript_position(
         &self,
         session: SessionId,
         path: String,
         position: TranscriptPosition,
-    ) -> Reply<'_, ()>;
+    ) -> StoreFuture<'_, ()>;
     /// Whether any transcript of this session was read.
-    fn has_transcript(&self, session: SessionId) -> Reply<'_, bool>;
+    fn has_transcript(&self, session: SessionId) -> StoreFuture<'_, bool>;
     /// What a client's conversation was given, by the client's name and its own id of the conversation.
     fn delivered_memories(
         &self,
         client: String,
         key: String,
-    ) -> Reply<'_, Option<DeliveredMemories>>;
+    ) -> StoreFuture<'_, Option<DeliveredMemories>>;
     fn put_delivered_memories(
         &self,
         client: String,
         key: String,
         delivered: DeliveredMemories,
-    ) -> Reply<'_, ()>;
-    fn delete_delivered_memories(&self, client: String, key: String) -> Reply<'_, ()>;
+    ) -> StoreFuture<'_, ()>;
+    fn delete_delivered_memories(&self, client: String, key: String) -> StoreFuture<'_, ()>;
 }
 
 /// How far a client's transcript was read.

@@ -1,28 +1,28 @@
 pub use bethink_api::JobState;
 use bethink_transcript::{JobId, SessionId, UnixMicros};
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 
 /// Background work as rows: leased, with owner, heartbeat and watermark.
 pub trait JobStore {
-    fn enqueue(&self, new: NewJob) -> Reply<'_, ()>;
-    fn job(&self, id: JobId) -> Reply<'_, JobRecord>;
+    fn enqueue(&self, new: NewJob) -> StoreFuture<'_, ()>;
+    fn job(&self, id: JobId) -> StoreFuture<'_, JobRecord>;
     /// The newest, at most so many.
-    fn jobs(&self, limit: usize) -> Reply<'_, Vec<JobRecord>>;
+    fn jobs(&self, limit: usize) -> StoreFuture<'_, Vec<JobRecord>>;
     /// Takes the oldest job that is queued, or whose lease ran out before `now`; one in the background
     /// only if asked for, and when there is no other.
-    fn lease(&self, lease: Lease) -> Reply<'_, Option<JobRecord>>;
+    fn lease(&self, lease: Lease) -> StoreFuture<'_, Option<JobRecord>>;
     /// Extends the lease and notes progress. `Conflict` if another owner has it.
-    fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> Reply<'_, ()>;
+    fn heartbeat(&self, id: JobId, lease: Lease, progress: Progress) -> StoreFuture<'_, ()>;
     fn finish(
         &self,
         id: JobId,
         owner: String,
         outcome: JobOutcome,
         at: UnixMicros,
-    ) -> Reply<'_, ()>;
+    ) -> StoreFuture<'_, ()>;
     /// Hands unfinished work of this owner back, so that the next daemon need not wait for a lease.
-    fn release(&self, owner: String) -> Reply<'_, ()>;
+    fn release(&self, owner: String) -> StoreFuture<'_, ()>;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

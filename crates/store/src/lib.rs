@@ -28,13 +28,13 @@ mod team;
 
 pub use bethink_api::MemorySource;
 pub use call::{LedgerStore, MOST_OF_A_CALL, ModelCall, UsageFilter, UsageSum};
-pub use error::{Reply, Result, StoreError};
+pub use error::{StoreError, StoreFuture, StoreResult};
 pub use gateway::{ClientSession, GatewayStore, Lineage, Relative};
 pub use hook::{DeliveredMemories, HookStore, TranscriptPosition};
 pub use job::{JobOutcome, JobRecord, JobState, JobStore, Lease, NewJob, Progress};
 pub use memory::{
-    ExtractionPlan, LastDream, MemoryStore, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
-    RefusedStatement, VERSIONS_OF_A_FILE, VersionRecord,
+    ExtractionPlan, LastDream, MemoryAuthor, MemoryStore, MemoryVersionFilter, NewMemoryVersion,
+    PlannedWrite, RefusedStatement, VERSIONS_OF_A_FILE, VersionRecord,
 };
 pub use message::{Append, AppendResult, NewMessage, Receipt, SeqRange, StoredMessage, Terms};
 pub use notes::{NotesRecord, NotesStore};
@@ -67,5 +67,5 @@ pub trait Store:
     + 'static
 {
     /// Flushes what is pending and closes; later calls answer `Closed`.
-    fn close(&self) -> Reply<'_, ()>;
+    fn close(&self) -> StoreFuture<'_, ()>;
 }

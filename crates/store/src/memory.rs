@@ -1,44 +1,45 @@
 use std::collections::BTreeSet;
 
+pub use bethink_api::MemoryAuthor;
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use bytes::Bytes;
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 
 /// Versions of memory files, and what extraction, consolidation and instructions know of a project.
 pub trait MemoryStore {
     /// One transaction. The newest [`VERSIONS_OF_A_FILE`] of each file stay. Versions outlive the session that they came from.
-    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> Reply<'_, ()>;
+    fn add_memory_versions(&self, versions: Vec<NewMemoryVersion>) -> StoreFuture<'_, ()>;
     /// Newest first, without their contents.
-    fn memory_versions(&self, filter: MemoryVersionFilter) -> Reply<'_, Vec<VersionRecord>>;
-    fn memory_content(&self, number: i64) -> Reply<'_, Option<NewMemoryVersion>>;
+    fn memory_versions(&self, filter: MemoryVersionFilter) -> StoreFuture<'_, Vec<VersionRecord>>;
+    fn memory_content(&self, number: i64) -> StoreFuture<'_, Option<NewMemoryVersion>>;
 
     /// How far memories were extracted from a session; `None` before the first extraction.
-    fn extraction_mark(&self, session: SessionId) -> Reply<'_, Option<Seq>>;
-    fn extraction_plan(&self, session: SessionId) -> Reply<'_, Option<ExtractionPlan>>;
+    fn extraction_mark(&self, session: SessionId) -> StoreFuture<'_, Option<Seq>>;
+    fn extraction_plan(&self, session: SessionId) -> StoreFuture<'_, Option<ExtractionPlan>>;
     /// Replaces the session's plan.
-    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> Reply<'_, ()>;
+    fn put_extraction_plan(&self, session: SessionId, plan: ExtractionPlan) -> StoreFuture<'_, ()>;
     /// One transaction: deletes the session's plan, if any, and moves its mark forward to `through`, never back.
-    fn finish_extraction(&self, session: SessionId, through: Seq) -> Reply<'_, ()>;
-    fn refused_statements(&self, project: String) -> Reply<'_, Vec<RefusedStatement>>;
+    fn finish_extraction(&self, session: SessionId, through: Seq) -> StoreFuture<'_, ()>;
+    fn refused_statements(&self, project: String) -> StoreFuture<'_, Vec<RefusedStatement>>;
     /// The same statement again changes nothing.
     fn refuse_statement(
         &self,
         project: String,
         statement: RefusedStatement,
         at: UnixMicros,
-    ) -> Reply<'_, ()>;
+    ) -> StoreFuture<'_, ()>;
 
-    fn last_dream(&self, project: String) -> Reply<'_, Option<LastDream>>;
-    fn put_last_dream(&self, project: String, last: LastDream) -> Reply<'_, ()>;
+    fn last_dream(&self, project: String) -> StoreFuture<'_, Option<LastDream>>;
+    fn put_last_dream(&self, project: String, last: LastDream) -> StoreFuture<'_, ()>;
     /// The name under which this store's daemon locks memory directories. The first `candidate` stays.
-    fn lock_name(&self, candidate: String) -> Reply<'_, String>;
+    fn lock_name(&self, candidate: String) -> StoreFuture<'_, String>;
 
     /// Real paths of files that a project's instructions may import, in order.
-    fn import_approvals(&self, project: String) -> Reply<'_, Vec<String>>;
-    fn approve_import(&self, project: String, path: String, at: UnixMicros) -> Reply<'_, ()>;
+    fn import_approvals(&self, project: String) -> StoreFuture<'_, Vec<String>>;
+    fn approve_import(&self, project: String, path: String, at: UnixMicros) -> StoreFuture<'_, ()>;
     /// Whether there was an approval to revoke.
-    fn revoke_import(&self, project: String, path: String) -> Reply<'_, bool>;
+    fn revoke_import(&self, project: String, path: String) -> StoreFuture<'_, bool>;
 }
 
 /// Versions kept of one file, at least; older ones go. Somebody who saves every minute of a working day has them
@@ -56,7 +57,7 @@ pub struct NewMemoryVersion {
     /// `None`: the file was removed.
     pub content: Option<Bytes>,
     /// `person`, `agent`, `extraction`, `dream`, `sync`, `restore`, or `found` for what stood there before.
-    pub author: String,
+    pub author: MemoryAuthor,
     /// The session that it came from.
     pub session: Option<SessionId>,
     /// Why, in words; may be empty.
@@ -74,7 +75,7 @@ pub struct VersionRecord {
     pub hash: String,
     /// `None`: the file was removed.
     pub bytes: Option<u64>,
-    pub author: String,
+    pub author: MemoryAuthor,
     pub session: Option<SessionId>,
     pub note: String,
     pub at: UnixMicros,

@@ -1,13 +1,13 @@
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 
 /// Notes of sessions.
 pub trait NotesStore {
     /// What is known of a session's notes; `None` before the first.
-    fn notes(&self, id: SessionId) -> Reply<'_, Option<NotesRecord>>;
+    fn notes(&self, id: SessionId) -> StoreFuture<'_, Option<NotesRecord>>;
     /// Replaces them whole.
-    fn put_notes(&self, notes: NotesRecord) -> Reply<'_, ()>;
+    fn put_notes(&self, notes: NotesRecord) -> StoreFuture<'_, ()>;
 }
 
 /// What the daemon knows of a session's notes, beside the file that a person edits.

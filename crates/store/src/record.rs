@@ -1,19 +1,23 @@
 use bethink_transcript::{JobId, Seq, SessionId};
 use bytes::Bytes;
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 use crate::job::Progress;
 use crate::message::NewMessage;
 
 /// Lines of imported files.
 pub trait ImportStore {
     /// One transaction: the records, the messages among them, and the job's progress.
-    fn import(&self, batch: ImportBatch) -> Reply<'_, ()>;
+    fn import(&self, batch: ImportBatch) -> StoreFuture<'_, ()>;
     /// Records of an imported session from `after_line` on, in order of line.
-    fn records(&self, id: SessionId, after_line: u64, limit: usize)
-    -> Reply<'_, Vec<StoredRecord>>;
+    fn records(
+        &self,
+        id: SessionId,
+        after_line: u64,
+        limit: usize,
+    ) -> StoreFuture<'_, Vec<StoredRecord>>;
     /// The session that was imported from a file with this content hash, if it still lives.
-    fn imported(&self, content_hash: &str) -> Reply<'_, Option<SessionId>>;
+    fn imported(&self, content_hash: &str) -> StoreFuture<'_, Option<SessionId>>;
 }
 
 /// One line of an imported file, cut around the message that it carries, so that

@@ -3,25 +3,25 @@ use std::sync::LazyLock;
 
 use bethink_transcript::{Seq, SessionId};
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 use crate::message::{SeqRange, Terms};
 
 /// The index, made after the messages.
 pub trait IndexStore {
     /// The end of the history that is not indexed yet, without a limit.
-    fn unindexed(&self, id: SessionId) -> Reply<'_, Option<SeqRange>>;
+    fn unindexed(&self, id: SessionId) -> StoreFuture<'_, Option<SeqRange>>;
     /// Sessions that have such an end, at most so many.
-    fn lagging(&self, limit: usize) -> Reply<'_, Vec<SessionId>>;
+    fn lagging(&self, limit: usize) -> StoreFuture<'_, Vec<SessionId>>;
     /// One transaction: the entries, and the mark. Done twice it is done once. Answers whether
     /// [`tidy`](Self::tidy) has something to do.
-    fn index(&self, batch: IndexBatch) -> Reply<'_, bool>;
+    fn index(&self, batch: IndexBatch) -> StoreFuture<'_, bool>;
     /// Where terms stand, in what is indexed: the answer tells what is not.
-    fn lookup(&self, lookup: IndexLookup) -> Reply<'_, TermPlaces>;
+    fn lookup(&self, lookup: IndexLookup) -> StoreFuture<'_, TermPlaces>;
     /// Forgets what is indexed of a session: all of it is to be indexed again.
-    fn reindex(&self, id: SessionId) -> Reply<'_, ()>;
+    fn reindex(&self, id: SessionId) -> StoreFuture<'_, ()>;
     /// One step of keeping the index quick to read, in transactions of a few milliseconds. Answers
     /// whether there is more to do. Broken off, it is begun again.
-    fn tidy(&self) -> Reply<'_, bool>;
+    fn tidy(&self) -> StoreFuture<'_, bool>;
 }
 
 /// Terms of messages that are stored: they come without, so that nobody waits for an analysis.

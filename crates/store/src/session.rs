@@ -1,48 +1,56 @@
 use bethink_api::CollapseState;
 use bethink_transcript::{CollapseId, CompactionId, Seq, SessionId, UnixMicros};
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 use crate::message::{Append, AppendResult, Receipt, SeqRange, StoredMessage};
 
 /// Sessions, their history and what was decided about it.
 pub trait SessionStore {
     // sessions
-    fn create_session(&self, new: NewSession, receipt: Option<Receipt>) -> Reply<'_, Created>;
+    fn create_session(&self, new: NewSession, receipt: Option<Receipt>)
+    -> StoreFuture<'_, Created>;
     /// A deleted session is `NotFound`.
-    fn session(&self, id: SessionId) -> Reply<'_, SessionRecord>;
+    fn session(&self, id: SessionId) -> StoreFuture<'_, SessionRecord>;
     /// Newest first, by `updated_at` then id.
     fn sessions(
         &self,
         filter: SessionFilter,
         page: PageRequest,
-    ) -> Reply<'_, (Vec<SessionRecord>, Option<String>)>;
-    fn update_session(&self, id: SessionId, change: SessionChange) -> Reply<'_, SessionRecord>;
+    ) -> StoreFuture<'_, (Vec<SessionRecord>, Option<String>)>;
+    fn update_session(
+        &self,
+        id: SessionId,
+        change: SessionChange,
+    ) -> StoreFuture<'_, SessionRecord>;
     /// Removes the session with its messages, records, decisions, compactions, collapsed spans, notes,
     /// index entries, extraction mark and plan, transcript positions and the ids that clients know it by.
     /// What models were paid for it stays.
-    fn delete_session(&self, id: SessionId) -> Reply<'_, ()>;
+    fn delete_session(&self, id: SessionId) -> StoreFuture<'_, ()>;
     /// Distinct project directories with the number of their sessions, in order of name.
-    fn projects(&self) -> Reply<'_, Vec<(String, u64)>>;
+    fn projects(&self) -> StoreFuture<'_, Vec<(String, u64)>>;
 
     // history
     /// Concurrent appends, of one session or many, share a commit.
-    fn append(&self, append: Append) -> Reply<'_, AppendResult>;
+    fn append(&self, append: Append) -> StoreFuture<'_, AppendResult>;
     /// In ascending order of seq.
-    fn messages(&self, id: SessionId, range: SeqRange) -> Reply<'_, Vec<StoredMessage>>;
+    fn messages(&self, id: SessionId, range: SeqRange) -> StoreFuture<'_, Vec<StoredMessage>>;
     /// Those of the messages asked for that are there, in the order asked.
     fn messages_at(
         &self,
         places: Vec<(SessionId, Seq)>,
-    ) -> Reply<'_, Vec<(SessionId, StoredMessage)>>;
+    ) -> StoreFuture<'_, Vec<(SessionId, StoredMessage)>>;
 
     // decisions and compactions
-    fn decisions(&self, id: SessionId) -> Reply<'_, Vec<DecisionRecord>>;
-    fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> Reply<'_, ()>;
+    fn decisions(&self, id: SessionId) -> StoreFuture<'_, Vec<DecisionRecord>>;
+    fn add_decisions(&self, id: SessionId, new: Vec<NewDecision>) -> StoreFuture<'_, ()>;
     /// Oldest first, undone ones included.
-    fn compactions(&self, id: SessionId) -> Reply<'_, Vec<CompactionRecord>>;
+    fn compactions(&self, id: SessionId) -> StoreFuture<'_, Vec<CompactionRecord>>;
     /// One transaction: the boundary with all that belongs to it, and the decisions made with it.
-    fn add_compaction(&self, compaction: CompactionRecord, with: Vec<NewDecision>)
-    -> Reply<'_, ()>;
+    fn add_compaction(
+        &self,
+        compaction: CompactionRecord,
+        with: Vec<NewDecision>,
+    ) -> StoreFuture<'_, ()>;
     /// One transaction, with the decisions that say so. Undoing what is undone changes nothing and answers the same.
     fn undo_compaction(
         &self,
@@ -50,11 +58,11 @@ pub trait SessionStore {
         id: CompactionId,
         at: UnixMicros,
         with: Vec<NewDecision>,
-    ) -> Reply<'_, CompactionRecord>;
+    ) -> StoreFuture<'_, CompactionRecord>;
 
     // collapsed spans
     /// In order of their messages, staged and committed.
-    fn collapses(&self, id: SessionId) -> Reply<'_, Vec<CollapseRecord>>;
+    fn collapses(&self, id: SessionId) -> StoreFuture<'_, Vec<CollapseRecord>>;
     /// One transaction: the spans, new or newly committed, and the decisions that show them. Of a span
     /// that is there only the commit is taken. Staged spans that share a message with a new one go; a
     /// committed one is `Conflict`.
@@ -63,11 +71,11 @@ pub trait SessionStore {
         id: SessionId,
         spans: Vec<CollapseRecord>,
         with: Vec<NewDecision>,
-    ) -> Reply<'_, ()>;
+    ) -> StoreFuture<'_, ()>;
 
     // idempotency of what is neither an append nor a new session
-    fn receipt(&self, key: String) -> Reply<'_, Option<StoredReceipt>>;
-    fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> Reply<'_, ()>;
+    fn receipt(&self, key: String) -> StoreFuture<'_, Option<StoredReceipt>>;
+    fn put_receipt(&self, receipt: Receipt, answer: String, at: UnixMicros) -> StoreFuture<'_, ()>;
 }
 
 /// The answer that was given under a key.

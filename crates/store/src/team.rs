@@ -1,25 +1,26 @@
 use bethink_api::MemorySource;
+pub use bethink_api::ProposalState;
 use bethink_transcript::UnixMicros;
 use uuid::Uuid;
 
-use crate::error::Reply;
+use crate::error::StoreFuture;
 
 /// What a team shares: topics that wait for a person, and where its memory lies.
 pub trait TeamStore {
     /// Adds a proposal. Of one that is there, only the state and the time of the decision change.
-    fn put_proposal(&self, proposal: StoredProposal) -> Reply<'_, ()>;
-    fn proposal(&self, id: Uuid) -> Reply<'_, Option<StoredProposal>>;
+    fn put_proposal(&self, proposal: StoredProposal) -> StoreFuture<'_, ()>;
+    fn proposal(&self, id: Uuid) -> StoreFuture<'_, Option<StoredProposal>>;
     /// Oldest first.
-    fn proposals(&self, filter: ProposalFilter) -> Reply<'_, Vec<StoredProposal>>;
+    fn proposals(&self, filter: ProposalFilter) -> StoreFuture<'_, Vec<StoredProposal>>;
     /// Deletes all but the newest `keep` decided proposals of a project directory.
-    fn trim_proposals(&self, project_dir: String, keep: usize) -> Reply<'_, ()>;
+    fn trim_proposals(&self, project_dir: String, keep: usize) -> StoreFuture<'_, ()>;
     /// In order of file.
-    fn team_bases(&self, project: String) -> Reply<'_, Vec<TeamBase>>;
+    fn team_bases(&self, project: String) -> StoreFuture<'_, Vec<TeamBase>>;
     /// Replaces all bases of a project.
-    fn put_team_bases(&self, project: String, bases: Vec<TeamBase>) -> Reply<'_, ()>;
+    fn put_team_bases(&self, project: String, bases: Vec<TeamBase>) -> StoreFuture<'_, ()>;
     /// The directory that a person chose for a project's team memory.
-    fn team_place(&self, project: String) -> Reply<'_, Option<String>>;
-    fn put_team_place(&self, project: String, dir: String) -> Reply<'_, ()>;
+    fn team_place(&self, project: String) -> StoreFuture<'_, Option<String>>;
+    fn put_team_place(&self, project: String, dir: String) -> StoreFuture<'_, ()>;
 }
 
 /// A topic that is proposed for a team's memory.
@@ -39,13 +40,6 @@ pub struct StoredProposal {
     pub state: ProposalState,
     pub proposed_at: UnixMicros,
     pub decided_at: Option<UnixMicros>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProposalState {
-    Open,
-    Approved,
-    Rejected,
 }
 
 /// Which proposals to list; all of them by default.

@@ -237,11 +237,11 @@ pub(crate) fn seqs(messages: &[StoredMessage]) -> Vec<Seq> {
 }
 
 #[track_caller]
-pub(crate) fn assert_not_found<T: std::fmt::Debug>(answer: bethink_store::Result<T>) {
+pub(crate) fn assert_not_found<T: std::fmt::Debug>(answer: bethink_store::StoreResult<T>) {
     assert!(matches!(answer, Err(StoreError::NotFound { .. })), "{answer:?}");
 }
 
 #[track_caller]
-pub(crate) fn assert_conflict<T: std::fmt::Debug>(answer: bethink_store::Result<T>) {
+pub(crate) fn assert_conflict<T: std::fmt::Debug>(answer: bethink_store::StoreResult<T>) {
     assert!(matches!(answer, Err(StoreError::Conflict(_))), "{answer:?}");
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::{NOW, assert_not_found, make_session};
 use bethink_store::{
-    ExtractionPlan, LastDream, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
+    ExtractionPlan, LastDream, MemoryAuthor, MemoryVersionFilter, NewMemoryVersion, PlannedWrite,
     RefusedStatement, Store, VERSIONS_OF_A_FILE,
 };
 
@@ -15,7 +15,7 @@ fn version(file: &str, content: Option<&[u8]>, session: Option<SessionId>) -> Ne
         file: file.to_owned(),
         hash: content.map_or_else(String::new, |content| format!("hash of {content:?}")),
         content: content.map(Bytes::copy_from_slice),
-        author: "person".to_owned(),
+        author: MemoryAuthor::Person,
         session,
         note: "a note with ä\n and a line".to_owned(),
         at: NOW,

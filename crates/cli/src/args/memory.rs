@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use bethink_api::MemoryKind;
 use clap::{Args, Subcommand};
 
-/// The four types of memory.
-const TYPES: [&str; 4] = ["user", "feedback", "project", "reference"];
+use super::words;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
@@ -14,8 +14,8 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: OfTeam,
         /// Only this type
-        #[arg(long = "type", value_name = "TYPE", value_parser = TYPES)]
-        kind: Option<String>,
+        #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
+        kind: Option<MemoryKind>,
     },
     /// Show a topic, or what it held before
     Show {
@@ -101,8 +101,8 @@ pub(crate) struct AddMemory {
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
     /// What it is about
-    #[arg(long = "type", value_name = "TYPE", value_parser = TYPES)]
-    pub(crate) kind: Option<String>,
+    #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
+    pub(crate) kind: Option<MemoryKind>,
     /// One line that says when it matters
     #[arg(long)]
     pub(crate) description: Option<String>,
@@ -114,8 +114,8 @@ pub(crate) struct RememberArgs {
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     /// [default: guessed where the words leave no doubt, else none]
-    #[arg(long = "type", value_name = "TYPE", value_parser = TYPES)]
-    pub(crate) kind: Option<String>,
+    #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
+    pub(crate) kind: Option<MemoryKind>,
     /// The file's name [default: made of the text]
     #[arg(long)]
     pub(crate) name: Option<String>,

@@ -65,12 +65,12 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     let usage = client.usage(&UsageQuery::default()).await.ok();
     let usage = usage.filter(|usage| usage.totals.calls > 0);
     let model = client.model().await.ok();
-    let uptime = file.as_ref().and_then(|_| age(&app.places.daemon_file()));
+    let uptime = file.as_ref().and_then(|_| age(&app.places.home.daemon_file()));
     let pid = file.as_ref().map(|file| file.pid);
     let told = json!({
         "running": true, "status": health.status, "detail": health.detail, "url": client.url(),
         "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
-        "home": app.places.home, "model": model, "usage": usage,
+        "home": app.places.home.path(), "model": model, "usage": usage,
     });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     let ok = health.status == HealthStatus::Ok;
@@ -93,7 +93,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
         let up = uptime.map(|seconds| format!(", up {}", span(seconds)));
         row("process", format!("{pid}{}", up.unwrap_or_default()).into())?;
     }
-    row("home", app.places.home.display().to_string().into())?;
+    row("home", app.places.home.path().display().to_string().into())?;
     row("sessions", count(sessions).into())?;
     let lines = model.iter().flat_map(|model| draw::model(model, room));
     for (at, line) in lines.enumerate() {
@@ -117,7 +117,7 @@ fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
 }
 
 fn not_running(app: &mut CliApp, error: ClientError) -> Done {
-    let home = &app.places.home;
+    let home = app.places.home.path();
     if let Some(screen) = app.screen.unless_json(&json!({ "running": false, "home": home }))? {
         screen
             .line(StyledText::new().dim("○ not running").plain(format!("  {}", home.display())))?;
@@ -132,7 +132,7 @@ pub(super) fn age(file: &Path) -> Option<u64> {
 }
 
 pub(crate) async fn logs(app: &mut CliApp, is_followed: bool, count: usize) -> Done {
-    let path = app.places.log_file();
+    let path = app.places.home.log_file();
     let mut file = File::open(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => CliFailure::hinted(
             format!("there is no log at {}", path.display()),

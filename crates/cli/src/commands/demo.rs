@@ -77,7 +77,7 @@ async fn start(app: &CliApp, places: &DaemonPlaces) -> Result<Option<Child>, Cli
 async fn tell(app: &mut CliApp, places: &DaemonPlaces, recording: &Recording, how: &Demo) -> Done {
     let client = Client::find(places).await?;
     let plan = ReplayPlan {
-        project_dir: places.home.display().to_string(),
+        project_dir: places.home.path().display().to_string(),
         title: TITLE.to_owned(),
         window: how.window,
         max_output: MAX_OUTPUT,

@@ -27,11 +27,11 @@ pub(crate) async fn doctor(app: &mut CliApp) -> Done {
     let daemon = Client::find(&app.places).await;
     let mut findings = vec![program(app)];
     findings.extend(self::daemon(app, &daemon).await);
-    findings.push(home(&app.places.home));
-    findings.push(token(&app.places.token_file()));
+    findings.push(home(app.places.home.path()));
+    findings.push(token(&app.places.home.token()));
     findings.push(listens(app));
-    findings.push(database(&app.places.home));
-    findings.push(disk(&app.places.home));
+    findings.push(database(app.places.home.path()));
+    findings.push(disk(app.places.home.path()));
     findings.extend(agents::agents(app));
     if let Ok(client) = &daemon {
         findings.extend(memory::memory(app, client).await);
@@ -273,7 +273,7 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
             "nothing is lost; bethink up starts a new one, bethink logs tells what happened",
         ));
     }
-    for (name, path, size) in files(&app.places.home) {
+    for (name, path, size) in files(app.places.home.path()) {
         if ["damaged", "corrupt", "aside"].iter().any(|word| name.contains(word)) {
             findings.push(warn(
                 "leftover",
@@ -282,7 +282,7 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
             ));
         }
     }
-    let log = app.places.log_file();
+    let log = app.places.home.log_file();
     let size = log.metadata().map_or(0, |metadata| metadata.len());
     if size > LARGE_LOG {
         let found = format!("{} has {}", log.display(), bytes(size));

@@ -1,6 +1,6 @@
 //! `bethink dream`: a project's memory brought into order, looked at first, or taken back.
 
-use bethink_api::{DreamRequest, DreamResult};
+use bethink_api::{DreamPhase, DreamRequest, DreamResult};
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, TerminalLook, Tone, hanging, wrapped};
 
@@ -9,7 +9,8 @@ use crate::app::CliApp;
 use crate::draw::diff;
 use crate::failure::Done;
 
-const PHASES: [&str; 4] = ["orient", "gather", "consolidate", "prune"];
+const PHASES: [DreamPhase; 4] =
+    [DreamPhase::Orient, DreamPhase::Gather, DreamPhase::Consolidate, DreamPhase::Prune];
 /// Columns of the phases' names, and the space after them.
 const MARGIN: usize = 13;
 /// Lines of files that were dropped and are shown; `--json` has all.
@@ -41,10 +42,10 @@ pub(crate) async fn dream(app: &mut CliApp, dry_run: bool, undo: bool) -> Done {
 
 /// Phase by phase: what is seen, what is done and why, what is left to a person.
 fn phases(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
-    PHASES.iter().flat_map(|phase| self::phase(result, phase, look)).collect()
+    PHASES.into_iter().flat_map(|phase| self::phase(result, phase, look)).collect()
 }
 
-fn phase(result: &DreamResult, phase: &str, look: TerminalLook) -> Vec<StyledText> {
+fn phase(result: &DreamResult, phase: DreamPhase, look: TerminalLook) -> Vec<StyledText> {
     let width = look.width - MARGIN;
     let mut lines = Vec::new();
     for step in result.steps.iter().filter(|step| step.phase == phase) {
@@ -52,15 +53,16 @@ fn phase(result: &DreamResult, phase: &str, look: TerminalLook) -> Vec<StyledTex
         lines.extend(said.into_iter().map(StyledText::from));
         lines.extend(hanging(&"  ".into(), Tone::Dim, &step.why, width));
     }
-    let tone = if phase == "orient" { Tone::Plain } else { Tone::Warn };
+    let tone = if phase == DreamPhase::Orient { Tone::Plain } else { Tone::Warn };
     for note in result.notes.iter().filter(|note| note.phase == phase) {
         lines.extend(hanging(&StyledText::new(), tone, &note.text, width));
     }
     if lines.is_empty() {
         lines.push(StyledText::new().dim("nothing to do"));
     }
+    let phase = phase.to_string();
     let name =
-        |at: usize| StyledText::new().strong(if at == 0 { phase } else { "" }).padded(MARGIN);
+        |at: usize| StyledText::new().strong(if at == 0 { &*phase } else { "" }).padded(MARGIN);
     lines.into_iter().enumerate().map(|(at, line)| name(at).then(line)).collect()
 }
 
@@ -124,12 +126,15 @@ mod tests {
     fn result() -> DreamResult {
         DreamResult {
             steps: vec![DreamStep {
-                phase: "consolidate".into(),
+                phase: DreamPhase::Consolidate,
                 file: "one.md".into(),
                 what: "takes over two.md".into(),
                 why: "both say the same".into(),
             }],
-            notes: vec![DreamNote { phase: "orient".into(), text: "2 topics, 812 bytes".into() }],
+            notes: vec![DreamNote {
+                phase: DreamPhase::Orient,
+                text: "2 topics, 812 bytes".into(),
+            }],
             diff: "--- a/one.md\n+++ b/one.md\n@@ -1 +1 @@\n-old\n+new\n".into(),
             ..DreamResult::default()
         }

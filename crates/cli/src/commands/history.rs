@@ -1,6 +1,6 @@
 //! `bethink history`: all of a session, compactions or not.
 
-use bethink_api::{Session, StoredMessage};
+use bethink_api::{HistoryMessage, Session};
 use bethink_client::{Client, MessageQuery, SseEvent};
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ async fn after(
     client: &Client,
     session: &Session,
     mut seq: u64,
-) -> Result<Vec<StoredMessage>, CliFailure> {
+) -> Result<Vec<HistoryMessage>, CliFailure> {
     let mut all = Vec::new();
     loop {
         let query =
@@ -91,7 +91,7 @@ fn show_event(app: &mut CliApp, event: &SseEvent) -> Done {
 }
 
 /// With `--json` one object a line: a stream has no end to close an array at.
-fn show_each(app: &mut CliApp, how: &HistoryArgs, messages: &[StoredMessage]) -> Done {
+fn show_each(app: &mut CliApp, how: &HistoryArgs, messages: &[HistoryMessage]) -> Done {
     let extent = if how.full { MessageExtent::Whole } else { MessageExtent::Beginning };
     for one in messages {
         match app.screen.json {

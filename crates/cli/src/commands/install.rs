@@ -39,7 +39,7 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
     let agent = self::agent(agent)?;
     let wanted = wanted(app, agent, gateway).await?;
     let places = places(app, app.project_given)?;
-    let shelf = Shelf::of(&app.places.home);
+    let shelf = Shelf::of(app.places.home.path());
     let mut planned = Vec::new();
     for mut file in files(agent, &places, &wanted) {
         file.path = existing(file.path);
@@ -77,7 +77,7 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
         anthropic: Some(String::new()),
         openai: Some(String::new()),
     };
-    let shelf = Shelf::of(&app.places.home);
+    let shelf = Shelf::of(app.places.home.path());
     let mut planned = Vec::new();
     for mut file in files(agent, &places, &wanted) {
         file.path = existing(file.path);

@@ -5,7 +5,7 @@ mod learnt;
 mod named;
 mod write;
 
-use bethink_api::MemoriesPage;
+use bethink_api::{MemoriesPage, MemoryKind, MemoryScope, ScopeQuery};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::args::{MemoryCommand, OfTeam, OneMemory};
 use crate::draw::memory as draw;
 use crate::failure::Done;
 
-use named::{TEAM, all, find, known, scope};
+use named::{all, find, known, scope};
 pub(super) use write::remember;
 use write::told_as;
 
@@ -41,9 +41,9 @@ pub(crate) async fn run(app: &mut CliApp, command: MemoryCommand) -> Done {
     }
 }
 
-async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<String>) -> Done {
-    let scope = of.team.then_some(TEAM);
-    let mut memories = all(client, &app.project_dir(), scope).await?;
+async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<MemoryKind>) -> Done {
+    let scope = of.team.then_some(MemoryScope::Team);
+    let mut memories = all(client, app.project_dir(), scope).await?;
     memories.retain(|memory| kind.is_none() || memory.kind == kind);
     if app.screen.json {
         let page = MemoriesPage { memories, next_cursor: None };
@@ -88,7 +88,8 @@ async fn show(app: &mut CliApp, client: &Client, one: &OneMemory, version: Optio
 }
 
 async fn index(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
-    let index = client.memory_index(&app.project_dir(), scope(of)).await?;
+    let query = ScopeQuery { project_dir: app.project_dir(), scope: Some(scope(of)) };
+    let index = client.memory_index(&query).await?;
     let Some(screen) = app.screen.unless_json(&index)? else { return Ok(()) };
     if index.content.trim().is_empty() {
         return Ok(screen.note(format!("no index yet in {}", index.dir))?);

@@ -1,6 +1,6 @@
 //! `bethink recall`: what the project remembers about something.
 
-use bethink_api::{RecallRequest, RecallTerm, RecalledMemory};
+use bethink_api::{MemoryScope, RecallRequest, RecallTerm, RecalledMemory};
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone, wrapped};
 
@@ -55,7 +55,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
 
 /// Name, type and age; what it is about; why.
 fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
-    let scope = if memory.scope == "team" { "team/" } else { "" };
+    let scope = if memory.scope == MemoryScope::Team { "team/" } else { "" };
     let kind = memory.kind.as_ref().map(|kind| format!("  {kind},")).unwrap_or_else(|| " ".into());
     let name = StyledText::new()
         .dim(scope)
@@ -106,6 +106,7 @@ mod tests {
     use bethink_api::RecallWhy;
 
     use super::*;
+    use bethink_api::MemoryKind;
     use bethink_terminal::LineMode;
 
     fn shown(lines: &[StyledText]) -> Vec<String> {
@@ -119,9 +120,9 @@ mod tests {
             fields: fields.iter().map(|field| (*field).to_owned()).collect(),
         };
         let memory = RecalledMemory {
-            scope: "team".into(),
+            scope: MemoryScope::Team,
             name: "fog".into(),
-            kind: Some("project".into()),
+            kind: Some(MemoryKind::Project),
             description: Some("how far \u{202e}it is".into()),
             age: "12 days ago".into(),
             score: 0.8251,

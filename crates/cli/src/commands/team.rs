@@ -156,7 +156,11 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
             .plain(format!("  {replaces}"))
             .strong(one.name.clone())
             .dim(format!("  by {}, {}", one.by, ago(&one.proposed_at, app.now)));
-        let state = if one.state == "open" { String::new() } else { format!("  {}", one.state) };
+        let state = if one.state == api::ProposalState::Open {
+            String::new()
+        } else {
+            format!("  {}", one.state)
+        };
         screen.line(head.put(Tone::Warn, state))?;
         if let Some(source) = &one.source {
             let messages = source.messages.join(", ");
@@ -188,7 +192,7 @@ async fn decide(app: &mut CliApp, named: &[String], approval: Option<api::Approv
     }
     let Some(screen) = app.screen.unless_json(&decided)? else { return Ok(()) };
     for one in &decided {
-        let line = StyledText::new().put(Tone::Good, one.proposal.state.clone());
+        let line = StyledText::new().put(Tone::Good, one.proposal.state.to_string());
         screen.line(line.plain(format!("  {}", one.proposal.name)))?;
         for warning in &one.warnings {
             screen.line(StyledText::from("  ").put(Tone::Warn, warning.clone()))?;

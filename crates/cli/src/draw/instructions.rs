@@ -1,6 +1,6 @@
 //! The chain of instruction files: what counts, in order, and what does not, with the reason.
 
-use bethink_api::{InstructionChain, InstructionFile, SkippedInstruction};
+use bethink_api::{InstructionChain, InstructionFile, SkipKind, SkippedInstruction};
 use bethink_terminal::words::{bytes, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone, hanging};
 
@@ -44,7 +44,7 @@ pub(crate) fn files(
     for file in &chain.files {
         let tone = if file.touched { Tone::Accent } else { Tone::Plain };
         table.row(vec![
-            StyledText::new().dim(file.kind.clone()),
+            StyledText::new().dim(file.kind.to_string()),
             StyledText::new().put(tone, places.short(&file.path)),
             count(file.lines).into(),
             count(file.tokens).into(),
@@ -115,7 +115,7 @@ pub(crate) fn hints(chain: &InstructionChain) -> Vec<String> {
     if let Some(waits) = chain.skipped.iter().find(|skipped| skipped.approve) {
         hints.push(format!("to let one in: bethink instructions approve {}", waits.path));
     }
-    if chain.skipped.iter().any(|skipped| skipped.reason == "waiting") {
+    if chain.skipped.iter().any(|skipped| skipped.reason == SkipKind::Waiting) {
         hints.push("to see what a file brings in: bethink instructions --touch PATH".to_owned());
     }
     hints
@@ -159,10 +159,11 @@ mod tests {
     fn what_is_missed_stands_before_what_is_well() {
         let skipped = |path: &str, harmless, approve| SkippedInstruction {
             path: path.to_owned(),
+            reason: SkipKind::Outside,
             why: "because".to_owned(),
             harmless,
             approve,
-            ..SkippedInstruction::default()
+            imported_by: None,
         };
         let chain = InstructionChain {
             skipped: vec![

@@ -1,13 +1,16 @@
 //! Memories in lines: a table of topics, versions, findings, and what came of a write.
 
-use bethink_api::{Memory, MemoryFinding, MemoryShelf, MemoryVersion, MemoryWritten};
+use bethink_api::{
+    Memory, MemoryFinding, MemoryKind, MemoryScope, MemoryShelf, MemoryVersion, MemoryWritten,
+    Severity,
+};
 use bethink_terminal::words::{ago, bytes, count, plural};
 use bethink_terminal::{Screen, StyledText, TextTable, Tone, columns, hanging};
 use jiff::Timestamp;
 
 use crate::failure::CliFailure;
 
-const TEAM: &str = "team";
+const TEAM: MemoryScope = MemoryScope::Team;
 /// Columns of changed, type and gaps.
 const OTHER_COLUMNS: usize = 24;
 /// With less room than this a description says nothing.
@@ -46,7 +49,7 @@ fn table(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
         table.row(vec![
             name(memory),
             StyledText::new().dim(since(&memory.modified, now)),
-            StyledText::from(memory.kind.clone().unwrap_or_else(|| "-".to_owned())),
+            StyledText::from(memory.kind.map_or("-", MemoryKind::as_str)),
             about(memory).into(),
         ]);
     }
@@ -73,7 +76,7 @@ pub(crate) fn versions(
         table.row(vec![
             StyledText::new().put(Tone::Accent, one.version.to_string()),
             ago(&one.at, now).into(),
-            one.author.clone().into(),
+            one.author.to_string().into(),
             size.into(),
             StyledText::new().dim(notes.join(", ")),
         ]);
@@ -82,11 +85,15 @@ pub(crate) fn versions(
 }
 
 /// Where it stands and what is wrong, and below it what to do.
-pub(crate) fn finding(finding: &MemoryFinding, scope: &str, width: usize) -> Vec<StyledText> {
-    let tone = match finding.severity.as_str() {
-        "error" => Tone::Bad,
-        "warning" => Tone::Warn,
-        _ => Tone::Dim,
+pub(crate) fn finding(
+    finding: &MemoryFinding,
+    scope: MemoryScope,
+    width: usize,
+) -> Vec<StyledText> {
+    let tone = match finding.severity {
+        Severity::Error => Tone::Bad,
+        Severity::Warning => Tone::Warn,
+        Severity::Note => Tone::Dim,
     };
     let team = if scope == TEAM { "team/" } else { "" };
     let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -117,10 +124,16 @@ pub(crate) fn sum(shelf: &MemoryShelf) -> String {
 
 /// `1 error, 3 notes`, or `nothing is wrong`.
 pub(crate) fn counts(findings: &[MemoryFinding]) -> String {
-    let of = |severity: &str| findings.iter().filter(|one| one.severity == severity).count() as u64;
-    let words = [("error", "errors"), ("warning", "warnings"), ("note", "notes")];
-    let counts = words.into_iter().filter(|(one, _)| of(one) > 0);
-    let told: Vec<String> = counts.map(|(one, many)| plural(of(one), one, many)).collect();
+    let count = |severity, one, many| {
+        let count = findings.iter().filter(|finding| finding.severity == severity).count() as u64;
+        (count > 0).then(|| plural(count, one, many))
+    };
+    let counts = [
+        count(Severity::Error, "error", "errors"),
+        count(Severity::Warning, "warning", "warnings"),
+        count(Severity::Note, "note", "notes"),
+    ];
+    let told: Vec<String> = counts.into_iter().flatten().collect();
     if told.is_empty() { "nothing is wrong".to_owned() } else { told.join(", ") }
 }
 
@@ -153,34 +166,37 @@ mod tests {
         lines.iter().map(|line| line.render(LineMode::One, false)).collect()
     }
 
-    #[test]
-    fn a_finding_is_a_line_and_what_to_do() {
-        let one = MemoryFinding {
-            severity: "warning".into(),
+    fn of(severity: Severity) -> MemoryFinding {
+        MemoryFinding {
+            severity,
             rule: "dead-link".into(),
             file: "MEMORY.md".into(),
             line: Some(3),
             what: "links gone\u{202e}.md, which is not there".into(),
             help: "mend it".into(),
-        };
-        let lines = shown(&finding(&one, "team", 80));
+        }
+    }
+
+    #[test]
+    fn a_finding_is_a_line_and_what_to_do() {
+        let one = of(Severity::Warning);
+        let lines = shown(&finding(&one, TEAM, 80));
         assert_eq!(
             lines[0],
             "warning: team/MEMORY.md:3 links gone\\u{202e}.md, which is not there"
         );
         assert_eq!(lines[1], "  → mend it");
-        let narrow = shown(&finding(&one, "private", 30));
+        let narrow = shown(&finding(&one, MemoryScope::Private, 30));
         assert_eq!(narrow[0], "warning: MEMORY.md:3");
         assert!(narrow.iter().all(|line| line.chars().count() <= 32), "{narrow:?}");
     }
 
     #[test]
     fn findings_are_counted_by_weight() {
-        let of = |severity: &str| MemoryFinding {
-            severity: severity.into(),
-            ..MemoryFinding::default()
-        };
         assert_eq!(counts(&[]), "nothing is wrong");
-        assert_eq!(counts(&[of("note"), of("error"), of("note")]), "1 error, 2 notes");
+        assert_eq!(
+            counts(&[of(Severity::Note), of(Severity::Error), of(Severity::Note)]),
+            "1 error, 2 notes"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! A stored message for reading: who, what was said, which tools were used.
 
-use bethink_api::{Role, StoredMessage};
+use bethink_api::{HistoryMessage, Role};
 use bethink_terminal::words::{ago, bytes, first_line, plural};
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub(crate) enum MessageExtent {
 }
 
 pub(crate) fn message(
-    message: &StoredMessage,
+    message: &HistoryMessage,
     extent: MessageExtent,
     look: TerminalLook,
     now: jiff::Timestamp,
@@ -125,7 +125,7 @@ mod tests {
     use bethink_terminal::LineMode;
 
     fn check(message_json: &str, expect: &str) {
-        let stored = StoredMessage {
+        let stored = HistoryMessage {
             seq: 7,
             id: "m".into(),
             role: Role::Assistant,

@@ -61,8 +61,8 @@ impl GatewayService {
 
     fn read_request(&self, given: GatewayRequest) -> Result<ReadRequest> {
         let GatewayRequest { entrance, session, client, messages, .. } = given;
-        let default = &self.cx.settings().gateway.inject;
-        let inject = Inject::parse(Some(given.inject.as_deref().unwrap_or(default)))?;
+        let default = || bethink_api::parse_word(&self.cx.settings().gateway.inject);
+        let inject = given.inject.or_else(default).unwrap_or(Inject::Off);
         if messages.is_empty() {
             return Err(ServiceError::invalid("messages", "at least one message"));
         }

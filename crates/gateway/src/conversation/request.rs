@@ -1,5 +1,6 @@
 //! What the wires and the conversations say to each other.
 
+use bethink_api::Inject;
 use bethink_transcript::SessionId;
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -32,8 +33,8 @@ pub(crate) struct GatewayRequest {
     pub(crate) messages: Vec<Bytes>,
     /// Bytes of the whole request.
     pub(crate) body_bytes: usize,
-    /// `off`, `recall` or `full`; none: as the settings have it.
-    pub(crate) inject: Option<String>,
+    /// None: as the settings have it.
+    pub(crate) inject: Option<Inject>,
 }
 
 /// One message of a prompt.

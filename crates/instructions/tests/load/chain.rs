@@ -41,7 +41,7 @@ fn the_whole_chain_is_ordered_from_far_to_near() {
         ],
         &[],
     );
-    let kinds: Vec<&str> = found.chain.iter().map(|file| file.kind.as_str()).collect();
+    let kinds: Vec<String> = found.chain.iter().map(|file| file.kind.to_string()).collect();
     assert_eq!(
         kinds,
         [

@@ -90,7 +90,7 @@ impl Map {
         let reasons: Vec<String> = found
             .skipped
             .iter()
-            .map(|s| format!("{} {}", path(&s.path), s.reason.as_str()))
+            .map(|s| format!("{} {}", path(&s.path), s.reason.kind()))
             .collect();
         assert_eq!(reasons, skipped);
         found

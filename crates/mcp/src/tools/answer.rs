@@ -1,8 +1,11 @@
 //! What every tool answers with, and what it tells of itself.
 
+use std::sync::Arc;
+
 use bethink_service::ServiceError;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
+use serde_json::{Map, Value};
 
 /// What came of a call: for programs, and for a model.
 #[derive(Debug)]
@@ -37,10 +40,28 @@ pub(super) fn tool<I: JsonSchema + 'static, O: JsonSchema + 'static>(
     effect: Effect,
     description: &'static str,
 ) -> Tool {
-    Tool::new(name, description, JsonObject::new())
+    let mut tool = Tool::new(name, description, JsonObject::new())
         .with_input_schema::<I>()
         .with_output_schema::<O>()
-        .with_annotations(effect.annotations(title))
+        .with_annotations(effect.annotations(title));
+    for schema in [Some(&mut tool.input_schema), tool.output_schema.as_mut()] {
+        schema.into_iter().for_each(|schema| without_null(Arc::make_mut(schema)));
+    }
+    tool
+}
+
+/// What may be left out is described by what it holds, so that no model sends a null instead.
+fn without_null(schema: &mut JsonObject) {
+    if let Some(Value::Array(types)) = schema.get_mut("type")
+        && let Some(kind) = types.iter().find(|kind| *kind != "null").cloned()
+    {
+        schema.insert("type".to_owned(), kind);
+    }
+    for key in ["properties", "$defs"] {
+        let below = schema.get_mut(key).and_then(Value::as_object_mut);
+        let below = below.into_iter().flat_map(Map::values_mut);
+        below.filter_map(Value::as_object_mut).for_each(without_null);
+    }
 }
 
 impl Effect {

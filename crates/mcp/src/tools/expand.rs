@@ -13,32 +13,20 @@ use crate::desk::{self, Desk};
 use crate::told::{cut, fenced, of_message};
 use crate::{EXPANDED_BYTES, EXPANDED_MESSAGE_BYTES, EXPANDED_MESSAGES};
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct ExpandInput {
     /// A line of the summary with its numbers, such as [41], or words to look for; all messages by default
-    #[serde(default)]
-    #[schemars(with = "String")]
     query: Option<String>,
     /// Of the compaction or span; the newest compaction by default
-    #[serde(default)]
-    #[schemars(with = "String")]
     id: Option<String>,
     /// A session's id, or "last"
-    #[serde(default)]
-    #[schemars(with = "String")]
     session_id: Option<String>,
     /// At most so many messages, 20 by default
-    #[serde(default)]
-    #[schemars(with = "u64")]
     limit: Option<u64>,
     /// `next_cursor` of the answer before
-    #[serde(default)]
-    #[schemars(with = "String")]
     cursor: Option<String>,
     /// Absolute path, if not the client's own project
-    #[serde(default)]
-    #[schemars(with = "String")]
     project_dir: Option<String>,
 }
 
@@ -47,7 +35,6 @@ pub(crate) struct ExpandOutput {
     session_id: String,
     messages: Vec<ShownMessageOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     next_cursor: Option<String>,
 }
 

@@ -16,43 +16,33 @@ pub(crate) struct MemoryInput {
     command: Verb,
     /// /memories, or a file or folder below it; files end with .md
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     path: Option<String>,
     /// view: first and last line, -1 is the end
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<i64>")]
     view_range: Option<Vec<i64>>,
     /// create
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     file_text: Option<String>,
     /// str_replace: stands in the file once
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     old_str: Option<String>,
     /// str_replace
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     new_str: Option<String>,
     /// insert: after this line, 0 is the beginning
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "i64")]
     insert_line: Option<i64>,
     /// insert
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     insert_text: Option<String>,
     /// rename
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     old_path: Option<String>,
     /// rename
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     new_path: Option<String>,
     /// Absolute path, if not the client's own project
     #[serde(default, skip_serializing)]
-    #[schemars(with = "String")]
     project_dir: Option<String>,
 }
 

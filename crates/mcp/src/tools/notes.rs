@@ -11,16 +11,12 @@ use crate::desk::Desk;
 use crate::told::{cut, fenced};
 use bethink_memdir::prompt::guarded;
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct NotesInput {
     /// A session's id, or "last"
-    #[serde(default)]
-    #[schemars(with = "String")]
     session_id: Option<String>,
     /// Absolute path, if not the client's own project
-    #[serde(default)]
-    #[schemars(with = "String")]
     project_dir: Option<String>,
 }
 

@@ -21,15 +21,12 @@ pub(crate) struct RecallInput {
     query: String,
     /// At most so many memories, 1 to 5
     #[serde(default)]
-    #[schemars(with = "u64")]
     limit: Option<u64>,
     /// The session that asks: what it was told already is left out
     #[serde(default)]
-    #[schemars(with = "String")]
     session_id: Option<String>,
     /// Absolute path, if not the client's own project
     #[serde(default)]
-    #[schemars(with = "String")]
     project_dir: Option<String>,
 }
 
@@ -49,10 +46,8 @@ struct RecalledMemory {
     scope: String,
     name: String,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     kind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     description: Option<String>,
     /// Since it was last changed, in words
     age: String,
@@ -124,9 +119,9 @@ fn shown(memory: &api::RecalledMemory) -> String {
 
 fn out(memory: &api::RecalledMemory) -> RecalledMemory {
     RecalledMemory {
-        scope: memory.scope.clone(),
+        scope: memory.scope.to_string(),
         name: line(&memory.name),
-        kind: memory.kind.clone(),
+        kind: memory.kind.map(|kind| kind.to_string()),
         description: memory.description.as_deref().map(line),
         age: memory.age.clone(),
         score: memory.score,

@@ -3,7 +3,7 @@
 use bethink_api as api;
 use bethink_memories::Remembered;
 use rmcp::model::Tool;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answered, Effect, ToolAnswer, tool};
@@ -16,45 +16,23 @@ pub(crate) struct RememberInput {
     text: String,
     /// The topic's name; found from the text by default
     #[serde(default)]
-    #[schemars(with = "String")]
     name: Option<String>,
     #[serde(rename = "type", default)]
-    #[schemars(with = "MemorySort")]
-    kind: Option<MemorySort>,
+    #[schemars(schema_with = "kinds")]
+    kind: Option<api::MemoryKind>,
     /// One line that says what it is about
     #[serde(default)]
-    #[schemars(with = "String")]
     description: Option<String>,
     /// `team` proposes it: a person decides
     #[serde(default)]
-    #[schemars(with = "RememberScope")]
-    scope: Option<RememberScope>,
+    #[schemars(schema_with = "scopes")]
+    scope: Option<api::MemoryScope>,
     /// The session that it was learnt in
     #[serde(default)]
-    #[schemars(with = "String")]
     session_id: Option<String>,
     /// Absolute path, if not the client's own project
     #[serde(default)]
-    #[schemars(with = "String")]
     project_dir: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-enum MemorySort {
-    User,
-    Feedback,
-    Project,
-    Reference,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-enum RememberScope {
-    Private,
-    Team,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -65,14 +43,20 @@ pub(crate) struct RememberOutput {
     name: String,
     /// Where its file lies
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     path: Option<String>,
     /// Of the proposal
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     proposal_id: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+}
+
+fn kinds(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": api::MemoryKind::ALL })
+}
+
+fn scopes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": api::MemoryScope::ALL })
 }
 
 pub(crate) fn described() -> Tool {
@@ -91,8 +75,8 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
         text: input.text,
         name: input.name,
         description: input.description,
-        kind: input.kind.map(|kind| kind.as_str().to_owned()),
-        scope: input.scope.map(|scope| scope.as_str().to_owned()),
+        kind: input.kind,
+        scope: input.scope,
         session_id: desk.session_if_named(input.session_id.as_deref())?,
     };
     let (output, text) = match desk.daemon.memories.remember_for_agent(request).await? {
@@ -102,8 +86,8 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
                 text.push_str(&format!("\nNote: {warning}"));
             }
             let output = RememberOutput {
-                outcome: done.outcome,
-                scope: done.scope,
+                outcome: done.outcome.to_string(),
+                scope: done.scope.to_string(),
                 name: done.name,
                 path: Some(done.path),
                 proposal_id: None,
@@ -117,8 +101,8 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
                 proposal.name
             );
             let output = RememberOutput {
-                outcome: "proposed".to_owned(),
-                scope: RememberScope::Team.as_str().to_owned(),
+                outcome: api::MemoryOutcome::Proposed.to_string(),
+                scope: api::MemoryScope::Team.to_string(),
                 name: proposal.name,
                 path: None,
                 proposal_id: Some(proposal.id.to_string()),
@@ -128,24 +112,4 @@ pub(crate) async fn call(desk: Desk, input: RememberInput) -> Answered<RememberO
         }
     };
     Ok(ToolAnswer::new(output, text))
-}
-
-impl MemorySort {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Feedback => "feedback",
-            Self::Project => "project",
-            Self::Reference => "reference",
-        }
-    }
-}
-
-impl RememberScope {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Team => "team",
-        }
-    }
 }

@@ -17,15 +17,12 @@ pub(crate) struct SearchInput {
     query: String,
     /// Only this session, or "last"; all of the project by default
     #[serde(default)]
-    #[schemars(with = "String")]
     session_id: Option<String>,
     /// At most so many hits, 10 by default
     #[serde(default)]
-    #[schemars(with = "u64")]
     limit: Option<u64>,
     /// Absolute path, if not the client's own project
     #[serde(default)]
-    #[schemars(with = "String")]
     project_dir: Option<String>,
 }
 
@@ -40,7 +37,6 @@ pub(crate) struct SearchOutput {
 struct SearchHitOutput {
     session_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     title: Option<String>,
     /// The message's number in its session
     seq: u64,
@@ -49,7 +45,6 @@ struct SearchHitOutput {
     snippet: String,
     /// For a tool's result: the call that it answers
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     answers: Option<String>,
 }
 

@@ -9,20 +9,14 @@ use super::answer::{Answered, Effect, ToolAnswer, tool};
 use crate::desk::Desk;
 use crate::told::{fenced, line};
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct TodosInput {
     /// The whole new list; without it the list is read
-    #[serde(default)]
-    #[schemars(with = "Vec<TodoInput>")]
     todos: Option<Vec<TodoInput>>,
     /// A session's id, or "last"
-    #[serde(default)]
-    #[schemars(with = "String")]
     session_id: Option<String>,
     /// Absolute path, if not the client's own project
-    #[serde(default)]
-    #[schemars(with = "String")]
     project_dir: Option<String>,
 }
 

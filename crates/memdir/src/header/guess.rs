@@ -19,20 +19,18 @@ const SELF: [&str; 10] = [
 const RULE: [&str; 9] =
     ["always ", "never ", "don't ", "don’t ", "do not ", "please ", "prefer ", "avoid ", "stop "];
 
-impl MemoryKind {
-    /// By how the text begins, or by an address in it. `None` where that says nothing: most of what is
-    /// worth remembering.
-    pub fn guess(text: &str) -> Option<MemoryKind> {
-        let text = text.trim_start().to_lowercase();
-        let begins = |with: &[&str]| with.iter().any(|words| text.starts_with(words));
-        if begins(&RULE) {
-            return Some(MemoryKind::Feedback);
-        }
-        if begins(&SELF) {
-            return Some(MemoryKind::User);
-        }
-        text.contains("https://").then_some(MemoryKind::Reference)
+/// By how the text begins, or by an address in it. `None` where that says nothing: most of what is
+/// worth remembering.
+pub fn guess_kind(text: &str) -> Option<MemoryKind> {
+    let text = text.trim_start().to_lowercase();
+    let begins = |with: &[&str]| with.iter().any(|words| text.starts_with(words));
+    if begins(&RULE) {
+        return Some(MemoryKind::Feedback);
     }
+    if begins(&SELF) {
+        return Some(MemoryKind::User);
+    }
+    text.contains("https://").then_some(MemoryKind::Reference)
 }
 
 #[cfg(test)]
@@ -41,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_type_is_guessed_where_it_is_clear() {
-        let check = |text: &str, expect| assert_eq!(MemoryKind::guess(text), expect, "{text}");
+        let check = |text: &str, expect| assert_eq!(guess_kind(text), expect, "{text}");
         check("Never mock the database", Some(MemoryKind::Feedback));
         check("Don’t push on Fridays", Some(MemoryKind::Feedback));
         check("I'm a data scientist", Some(MemoryKind::User));

@@ -1,6 +1,6 @@
 //! What is looked at, and what is found there.
 
-use std::fmt;
+pub use bethink_api::Severity;
 
 use crate::name::{Name, Scope};
 
@@ -26,33 +26,6 @@ pub struct StrangeFile<'a> {
     pub path: &'a str,
     /// Goes on from the path: `is no regular file`.
     pub why: &'a str,
-}
-
-/// How much it matters, the most first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Something that was written down is not found, or is not what it seems.
-    Error,
-    /// Found less well than it could be.
-    Warning,
-    /// Tidiness.
-    Note,
-}
-
-impl Severity {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

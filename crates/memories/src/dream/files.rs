@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bethink_api::MemoryAuthor;
 use bethink_dream::{DreamDirectory, DreamTopic};
 use bethink_memdir::{Hash, Name};
 use bethink_memdir_fs::{DirectoryFile, FileError, MemoryRoot};
@@ -18,7 +19,7 @@ const MOST_BYTES: usize = 256 << 20;
 /// Versions of one file that are looked through; one with more was written by many.
 const VERSIONS: usize = 200;
 /// Who writes for the daemon. What others wrote, or a person put back, is a person's.
-const OURS: [&str; 2] = ["extraction", "dream"];
+const OURS: [MemoryAuthor; 2] = [MemoryAuthor::Extraction, MemoryAuthor::Dream];
 
 struct ReadDirectory {
     index: Option<String>,
@@ -64,10 +65,10 @@ impl MemoryService {
         let filter = MemoryVersionFilter { file: Some(file), ..directory.versions(limit) };
         let versions = self.cx.store().memory_versions(filter).await?;
         let newest = versions.first().filter(|version| version.hash == hash.to_string());
-        let ours = versions.iter().all(|version| OURS.contains(&version.author.as_str()));
+        let ours = versions.iter().all(|version| OURS.contains(&version.author));
         Ok(Past {
             all_ours: newest.is_some() && ours && versions.len() < VERSIONS,
-            put_back: newest.is_some_and(|version| version.author == "restore"),
+            put_back: newest.is_some_and(|version| version.author == MemoryAuthor::Restore),
         })
     }
 }

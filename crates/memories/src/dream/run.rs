@@ -102,7 +102,7 @@ impl MemoryService {
             return Ok(result);
         }
         let note = format!("dream {id}");
-        let dreamer = Author { by: "dream", session: wish.session, note };
+        let dreamer = Author { by: api::MemoryAuthor::Dream, session: wish.session, note };
         let work = async {
             if wish.undo {
                 return self.undo_dream(project, &mut result).await;
@@ -177,15 +177,13 @@ impl MemoryService {
 
 fn tell(plan: &DreamPlan, result: &mut api::DreamResult) {
     let steps = plan.steps.iter().map(|step| api::DreamStep {
-        phase: step.phase.to_string(),
+        phase: step.phase,
         file: step.file.path(),
         what: step.what.clone(),
         why: step.why.clone(),
     });
-    let notes = plan
-        .notes
-        .iter()
-        .map(|note| api::DreamNote { phase: note.phase.to_string(), text: note.text.clone() });
+    let notes =
+        plan.notes.iter().map(|note| api::DreamNote { phase: note.phase, text: note.text.clone() });
     let dropped = plan.dropped.iter().map(|dropped| api::DreamDropped {
         file: dropped.file.path(),
         text: dropped.text.clone(),

@@ -52,7 +52,8 @@ impl Home {
             "---\nname: {name}\ndescription: {said}\ntype: feedback\nsource:\n  session: s{day}\n  messages: [3]\n  \
              strategy: embedded\n  time: {day}T10:00:00Z\n---\n\n> {said}\n"
         );
-        let author = Author { by: "extraction", session: None, note: String::new() };
+        let author =
+            Author { by: api::MemoryAuthor::Extraction, session: None, note: String::new() };
         let file = DirectoryFile::Topic(Name::parse(name).unwrap());
         let wish = Expected::Absent;
         let write = MemoryWrite { scope: Scope::Private, file, text: Some(text), wish, author };
@@ -216,7 +217,8 @@ async fn a_file_that_was_edited_meanwhile_is_left_alone_and_nothing_is_removed()
     let plan = home.plan().await;
     let edited = "A person was here.\n";
     std::fs::write(home.memory().join("one.md"), edited).unwrap();
-    let dreamer = Author { by: "dream", session: None, note: "dream 1".to_owned() };
+    let dreamer =
+        Author { by: api::MemoryAuthor::Dream, session: None, note: "dream 1".to_owned() };
     let applied =
         home.memories.apply_dream(&home.project, &home.root(), &plan, &dreamer).await.unwrap();
     let left: Vec<&str> = applied.left.iter().map(|left| left.file.as_str()).collect();
@@ -233,7 +235,8 @@ async fn a_dream_that_was_killed_goes_on() {
     home.twins().await;
     let mut half = home.plan().await;
     half.changes.truncate(1);
-    let dreamer = Author { by: "dream", session: None, note: "dream 1".to_owned() };
+    let dreamer =
+        Author { by: api::MemoryAuthor::Dream, session: None, note: "dream 1".to_owned() };
     home.memories.apply_dream(&home.project, &home.root(), &half, &dreamer).await.unwrap();
     let both = format!("{}{}", home.text("one.md").unwrap(), home.text("two.md").unwrap());
     assert!(both.contains(PNPM) && both.contains(TOO));
@@ -344,14 +347,17 @@ async fn a_persons_hand_makes_a_file_a_persons() {
     std::fs::write(home.memory().join("one.md"), format!("{one}More.\n")).unwrap();
     assert_eq!(untouched(&home).await, [false, true], "saved by hand");
     let project = &home.project;
-    let author = Author { by: "extraction", session: None, note: String::new() };
+    let author = Author { by: api::MemoryAuthor::Extraction, session: None, note: String::new() };
     let file = DirectoryFile::Topic(Name::parse("one").unwrap());
     let (text, wish) = (Some(format!("{one}More.\nAnd more.\n")), Expected::Anything);
     let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
     home.memories.write_memory(project, write).await.unwrap();
     assert_eq!(untouched(&home).await, [false, true], "a person's words are in it");
-    home.memories.restore_memory(&home.dir, "private", "two", None).await.unwrap_err();
-    home.memories.put_memory(&home.dir, "private", "two", one, Expected::Anything).await.unwrap();
+    home.memories.restore_memory(&home.dir, Scope::Private, "two", None).await.unwrap_err();
+    home.memories
+        .put_memory(&home.dir, Scope::Private, "two", one, Expected::Anything)
+        .await
+        .unwrap();
     assert_eq!(untouched(&home).await, [false, false], "written by a person");
     home.memories.cx.stop().await;
 }

@@ -73,7 +73,7 @@ impl MemoryService {
         let Some(newest) = ours else { return Ok(Some("it was changed since".to_owned())) };
         let text = self.memory_text_before(directory, path, oldest).await?;
         let wish = newest.hash.parse::<Hash>().ok().into();
-        let author = Author { by: "restore", session: None, note };
+        let author = Author { by: api::MemoryAuthor::Restore, session: None, note };
         let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
         match self.write_memory(project, write).await {
             Ok(_) => Ok(None),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bethink_api as api;
+use bethink_api::MemoryOutcome;
 use bethink_extractor::forget::{ForgetOutcome, TopicStep, forget};
 use bethink_memdir::{Hash, Name, Scope};
 use bethink_memdir_fs::DirectoryFile;
@@ -49,7 +50,8 @@ impl MemoryService {
         let directory = project.directory(Scope::Private);
         let filter = MemoryVersionFilter { session: Some(id), ..directory.versions(VERSIONS) };
         let versions = self.cx.store().memory_versions(filter).await?;
-        let learnt = versions.iter().filter(|version| version.author == "extraction");
+        let learnt =
+            versions.iter().filter(|version| version.author == api::MemoryAuthor::Extraction);
         // The index is no topic, and has no name of one.
         let names = learnt.filter_map(|version| Name::parse(&version.file).ok());
         let names: BTreeSet<Name> = names.collect();
@@ -77,7 +79,7 @@ impl MemoryService {
         versions.reverse();
         let mut steps = Vec::new();
         for (at, version) in versions.iter().enumerate() {
-            if version.session != Some(id) || version.author != "extraction" {
+            if version.session != Some(id) || version.author != api::MemoryAuthor::Extraction {
                 continue;
             }
             let before = match at.checked_sub(1) {
@@ -124,15 +126,17 @@ impl MemoryService {
 
 fn told(wanted: ForgetRequest) -> api::ForgottenMemory {
     let (outcome, lines, text) = match wanted.forgotten {
-        ForgetOutcome::Nothing => ("same", Vec::new(), None),
-        ForgetOutcome::Removed { lines } => ("removed", lines, None),
-        ForgetOutcome::Cut { text, lines, whole: true } => ("restored", lines, Some(text)),
-        ForgetOutcome::Cut { text, lines, whole: false } => ("cut", lines, Some(text)),
+        ForgetOutcome::Nothing => (MemoryOutcome::Same, Vec::new(), None),
+        ForgetOutcome::Removed { lines } => (MemoryOutcome::Removed, lines, None),
+        ForgetOutcome::Cut { text, lines, whole: true } => {
+            (MemoryOutcome::Restored, lines, Some(text))
+        }
+        ForgetOutcome::Cut { text, lines, whole: false } => (MemoryOutcome::Cut, lines, Some(text)),
     };
     api::ForgottenMemory {
-        scope: Scope::Private.to_string(),
+        scope: Scope::Private,
         name: wanted.name.to_string(),
-        outcome: outcome.to_owned(),
+        outcome,
         lines,
         text,
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bethink_api::MemoryAuthor;
 use bethink_extractor::Meaning;
 use bethink_extractor::embedded::KnownTopic;
 use bethink_extractor::unwanted::{By, Version, unwanted};
@@ -83,7 +84,7 @@ impl MemoryService {
             files.entry(version.file.clone()).or_default().push(version);
         }
         files.retain(|_, versions| {
-            versions.iter().any(|version| by(&version.author) == By::Extraction)
+            versions.iter().any(|version| by(version.author) == By::Extraction)
         });
         let mut all = Vec::new();
         for (file, versions) in files {
@@ -91,7 +92,7 @@ impl MemoryService {
             let mut held = Vec::new();
             for version in versions.iter().rev() {
                 let text = self.text_of_version(version).await?;
-                held.push(Version { by: by(&version.author), text });
+                held.push(Version { by: by(version.author), text });
             }
             let is_there =
                 |known: &&KnownTopic| known.scope == Scope::Private && known.name.file() == file;
@@ -105,10 +106,10 @@ impl MemoryService {
     }
 }
 
-fn by(author: &str) -> By {
+fn by(author: MemoryAuthor) -> By {
     match author {
-        "extraction" => By::Extraction,
-        "person" | "restore" | "found" => By::Person,
-        _ => By::Other,
+        MemoryAuthor::Extraction => By::Extraction,
+        MemoryAuthor::Person | MemoryAuthor::Restore | MemoryAuthor::Found => By::Person,
+        MemoryAuthor::Agent | MemoryAuthor::Dream | MemoryAuthor::Sync => By::Other,
     }
 }

@@ -1,6 +1,7 @@
 //! A plan: texts to be written, kept before the first of them is.
 
 use bethink_api as api;
+use bethink_api::MemoryOutcome;
 use bethink_memdir::{Hash, Name, Scope, header};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
@@ -19,14 +20,18 @@ pub(super) struct Carried {
     pub(super) lost: Vec<PlannedWrite>,
 }
 
-pub(super) fn learnt(write: &PlannedWrite, scope: Scope, outcome: &str) -> api::LearntMemory {
+pub(super) fn learnt(
+    write: &PlannedWrite,
+    scope: Scope,
+    outcome: MemoryOutcome,
+) -> api::LearntMemory {
     let head = header::read(&write.text).header;
     api::LearntMemory {
-        scope: scope.to_string(),
+        scope,
         name: write.name.clone(),
-        outcome: outcome.to_owned(),
+        outcome,
         description: head.description,
-        kind: head.kind.map(|kind| kind.to_string()),
+        kind: head.kind,
         statement: write.sentence.clone(),
         seq: write.seq.map(|seq| seq.0),
         text: None,
@@ -34,8 +39,8 @@ pub(super) fn learnt(write: &PlannedWrite, scope: Scope, outcome: &str) -> api::
 }
 
 /// What a write does if all is as it was when it was planned.
-pub(super) fn planned(write: &PlannedWrite) -> &'static str {
-    if write.over.is_some() { "changed" } else { "created" }
+pub(super) fn planned(write: &PlannedWrite) -> MemoryOutcome {
+    if write.over.is_some() { MemoryOutcome::Changed } else { MemoryOutcome::Created }
 }
 
 impl MemoryService {
@@ -50,8 +55,8 @@ impl MemoryService {
         for write in &plan.writes {
             match self.write_learnt(project, id, write, &plan.strategy).await {
                 Ok(written) => {
-                    let outcome = match written.outcome.as_str() {
-                        "same" => planned(write),
+                    let outcome = match written.outcome {
+                        MemoryOutcome::Same => planned(write),
                         outcome => outcome,
                     };
                     carried.done.push(learnt(write, Scope::Private, outcome));
@@ -70,7 +75,7 @@ impl MemoryService {
         }
         for write in &plan.proposals {
             match self.propose_learnt(project, write).await {
-                Ok(true) => carried.done.push(learnt(write, Scope::Team, "proposed")),
+                Ok(true) => carried.done.push(learnt(write, Scope::Team, MemoryOutcome::Proposed)),
                 // It waits already, is there, or was rejected.
                 Ok(false) => {}
                 Err(error) => {
@@ -99,7 +104,11 @@ impl MemoryService {
         let over = write.over.as_deref().map(str::parse::<Hash>).transpose();
         let wish = over.map_err(ServiceError::internal)?.into();
         let (file, text) = (DirectoryFile::Topic(name), Some(write.text.clone()));
-        let author = Author { by: "extraction", session: Some(id), note: strategy.to_owned() };
+        let author = Author {
+            by: api::MemoryAuthor::Extraction,
+            session: Some(id),
+            note: strategy.to_owned(),
+        };
         let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
         self.write_memory(project, write).await
     }

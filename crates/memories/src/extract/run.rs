@@ -1,6 +1,7 @@
 //! One extraction: at the end of a turn, or because a person asks.
 
 use bethink_api as api;
+use bethink_api::MemoryOutcome;
 use bethink_extractor::embedded::{self, DropReason, Extraction, No};
 use bethink_memdir::Scope;
 use bethink_service::{
@@ -178,12 +179,13 @@ impl MemoryService {
 }
 
 fn would_be(plan: &ExtractionPlan) -> Vec<api::LearntMemory> {
-    let shown = |write: &PlannedWrite, scope: Scope, outcome: &str| api::LearntMemory {
+    let shown = |write: &PlannedWrite, scope: Scope, outcome: MemoryOutcome| api::LearntMemory {
         text: Some(write.text.clone()),
         ..learnt(write, scope, outcome)
     };
     let own = plan.writes.iter().map(|write| shown(write, Scope::Private, planned(write)));
-    let team = plan.proposals.iter().map(|write| shown(write, Scope::Team, "proposed"));
+    let team =
+        plan.proposals.iter().map(|write| shown(write, Scope::Team, MemoryOutcome::Proposed));
     own.chain(team).collect()
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bethink_api as api;
+use bethink_api::MemoryOutcome;
 use bethink_config::Settings;
 use bethink_memdir::{Scope, header};
 use bethink_service::ErrorKind;
@@ -63,11 +64,11 @@ async fn dir(memories: &MemoryService) -> PathBuf {
 }
 
 async fn read(memories: &MemoryService, name: &str) -> String {
-    memories.memory("/project", "private", name).await.unwrap().text
+    memories.memory("/project", Scope::Private, name).await.unwrap().text
 }
 
 async fn remove(memories: &MemoryService, name: &str) {
-    memories.delete_memory("/project", "private", name, Expected::Anything).await.unwrap();
+    memories.delete_memory("/project", Scope::Private, name, Expected::Anything).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -233,7 +234,7 @@ async fn somebody_elses_text_is_never_overwritten() {
     memories
         .put_memory(
             "/project",
-            "private",
+            Scope::Private,
             "use-pnpm-installs",
             "by hand\n".to_owned(),
             Expected::Absent,
@@ -267,19 +268,21 @@ async fn what_a_session_taught_can_be_taken_back_and_restored() {
         dry_run,
     };
     let shown = memories.forget_session(wish(true)).await.unwrap();
-    let outcomes: Vec<(&str, &str)> =
-        shown.files.iter().map(|file| (file.name.as_str(), file.outcome.as_str())).collect();
-    assert_eq!(outcomes, [(name.as_str(), "restored"), ("use-pnpm-installs", "removed")]);
+    let outcomes: Vec<(&str, MemoryOutcome)> =
+        shown.files.iter().map(|file| (file.name.as_str(), file.outcome)).collect();
+    let expect =
+        [(name.as_str(), MemoryOutcome::Restored), ("use-pnpm-installs", MemoryOutcome::Removed)];
+    assert_eq!(outcomes, expect);
     assert_eq!(read(&memories, &name).await, both, "a dry run does nothing");
     memories.forget_session(wish(false)).await.unwrap();
     assert_eq!(read(&memories, &name).await, before);
-    let gone = memories.memory("/project", "private", "use-pnpm-installs").await.unwrap_err();
+    let gone = memories.memory("/project", Scope::Private, "use-pnpm-installs").await.unwrap_err();
     assert_eq!(gone.kind, ErrorKind::NotFound);
     assert_eq!(memories.forget_session(wish(false)).await.unwrap().files.len(), 0);
     // Forgotten is forgotten, also in other words.
     say(&memories, one, &[json!("Always use pnpm for installs."), json!("Yes.")]).await;
     assert_eq!(extract(&memories, one).await.memories.len(), 0);
-    memories.restore_memory("/project", "private", "use-pnpm-installs", None).await.unwrap();
+    memories.restore_memory("/project", Scope::Private, "use-pnpm-installs", None).await.unwrap();
     assert!(read(&memories, "use-pnpm-installs").await.contains(TAUGHT));
     memories.cx.stop().await;
 }

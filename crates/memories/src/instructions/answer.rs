@@ -50,7 +50,7 @@ fn loaded(file: &LoadedInstruction, touched: bool) -> api::InstructionFile {
     api::InstructionFile {
         path: shown(&file.path),
         real_path: (file.real != file.path).then(|| shown(&file.real)),
-        kind: file.kind.to_string(),
+        kind: file.kind,
         why: file.why.to_string(),
         touched,
         imported_by: file.imported_by.as_deref().map(shown),
@@ -67,7 +67,7 @@ fn loaded(file: &LoadedInstruction, touched: bool) -> api::InstructionFile {
 fn skipped(file: &Skipped) -> api::SkippedInstruction {
     api::SkippedInstruction {
         path: shown(&file.path),
-        reason: file.reason.as_str().to_owned(),
+        reason: file.reason.kind(),
         why: file.why(),
         harmless: file.reason.is_harmless(),
         approve: file.reason.may_approve(),

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bethink_api::SkipKind;
 use bethink_transcript::UnixMicros;
 
 use super::standing::{self, ReadInstructions};
@@ -124,8 +125,8 @@ fn a_pipe_is_told_and_does_not_hang() {
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
     project.write("CLAUDE.md", "@pipe.md");
     let read = project.read();
-    let told: Vec<_> = read.found.skipped.iter().map(|s| s.reason.as_str()).collect();
-    assert_eq!(told, ["not_a_file"]);
+    let told: Vec<_> = read.found.skipped.iter().map(|s| s.reason.kind()).collect();
+    assert_eq!(told, [SkipKind::NotAFile]);
     // Also one that was put there after the look.
     let disk = super::disk::RealDisk::new(UnixMicros(0));
     assert!(disk.read(&pipe, 10).is_err());

@@ -85,10 +85,10 @@ impl MemoryService {
         let (text, _) = directory.read(&topic.name).await.ok()??;
         let excerpt = excerpt(&text);
         Some(api::RecalledMemory {
-            scope: scope.to_string(),
+            scope,
             name: topic.name.to_string(),
             description: topic.header.description.clone(),
-            kind: topic.header.kind.map(|kind| kind.to_string()),
+            kind: topic.header.kind,
             age: age(topic.modified, self.cx.now()),
             modified: rfc3339(topic.modified),
             score: why.score,

@@ -112,7 +112,7 @@ impl MemoryService {
         let memories = recalled.iter().map(|recalled| {
             let FoundMemory { scope, topic, why } = &recalled.found;
             let (name, why) = (topic.name.to_string(), why.clone());
-            RecalledTopic { name, scope: scope.as_str(), why }
+            RecalledTopic { name, scope: *scope, why }
         });
         let after = first.attachment.after;
         let strategy = first.found.why.by;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use bethink_context::Decisions;
-use bethink_memdir::{Name, Scope};
+use bethink_memdir::Name;
 use bethink_sessions::LoadedSession;
 use bethink_transcript::{BlockKind, Seq};
 
@@ -38,5 +38,5 @@ pub(super) fn name_of((scope, name): &Key) -> String {
 
 pub(crate) fn key_of(name: &str) -> Option<Key> {
     let (scope, name) = name.split_once('/')?;
-    Some((scope.parse::<Scope>().ok()?, Name::parse(name).ok()?))
+    Some((bethink_api::parse_word(scope)?, Name::parse(name).ok()?))
 }

@@ -3,6 +3,7 @@
 use axum::extract::{FromRequestParts, Request, State};
 use bethink_api::HookQuery;
 use bethink_hook_events::{Delivery, HookClient, HookEvent, HookInput};
+use bethink_service::ErrorKind;
 use bytes::Bytes;
 use http::request::Parts;
 use uuid::Uuid;
@@ -11,7 +12,7 @@ use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::body::{check_text, read};
 use crate::path::{segment, segments};
-use crate::problem::{HttpFailure, ProblemSort};
+use crate::problem::HttpFailure;
 use crate::query::Asked;
 
 const NO_LARGER_HOOKS: &str =
@@ -30,7 +31,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
         event.map(Self).ok_or_else(|| {
             let names = HookEvent::ALL.map(HookEvent::as_str).join(", ");
             HttpFailure::new(
-                ProblemSort::NotFound,
+                ErrorKind::NotFound,
                 format!("there is no such event; these are: {names}"),
             )
             .at("event")

@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bethink_api as api;
 use bethink_daemon::Daemon;
-use bethink_memories::{Expected, MAX_MEMORY_BYTES, MemoryFile};
+use bethink_memories::{Expected, MAX_MEMORY_BYTES, MemoryText};
 use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 
@@ -71,7 +71,7 @@ pub(crate) async fn get(
     MemoryPath(scope, name): MemoryPath,
     Asked(project): Asked<api::ProjectQuery>,
 ) -> Result<Response, HttpFailure> {
-    Ok(shown(app.daemon.memories.memory(&project.project_dir, &scope, &name).await?))
+    Ok(shown(app.daemon.memories.memory(&project.project_dir, scope, &name).await?))
 }
 
 /// Write a topic. With `If-Match` only over what was read, with `If-None-Match: *` only where there is
@@ -98,7 +98,7 @@ pub(crate) async fn put(
     let text = markdown::text(body, &parts, MAX_MEMORY_BYTES, SHORTER).await?;
     let daemon = app.daemon.clone();
     let work =
-        async move { daemon.memories.put_memory(&project_dir, &scope, &name, text, wish).await };
+        async move { daemon.memories.put_memory(&project_dir, scope, &name, text, wish).await };
     let done = markdown::written(&app, work).await?;
     let mut headers = headers(&done.etag);
     headers.remove(CONTENT_TYPE);
@@ -120,7 +120,7 @@ pub(crate) async fn delete(
     let wish = wish(&headers)?;
     let daemon = app.daemon.clone();
     to_the_end(&app, async move {
-        HttpAnswer::ok(&daemon.memories.delete_memory(&project_dir, &scope, &name, wish).await?)
+        HttpAnswer::ok(&daemon.memories.delete_memory(&project_dir, scope, &name, wish).await?)
     })
     .await
 }
@@ -143,10 +143,10 @@ pub(crate) async fn history(
     let number = |number| i64::try_from(number).unwrap_or(i64::MAX);
     let (memories, project) = (&app.daemon.memories, &project_dir);
     if let Some(version) = version.map(number) {
-        return Ok(shown(memories.memory_version(project, &scope, &name, version).await?));
+        return Ok(shown(memories.memory_version(project, scope, &name, version).await?));
     }
     let before = before.map(number);
-    let found = memories.memory_history(project, &scope, &name, limit, before).await?;
+    let found = memories.memory_history(project, scope, &name, limit, before).await?;
     Ok(HttpAnswer::ok(&found)?.into_response())
 }
 
@@ -165,12 +165,12 @@ pub(crate) async fn restore(
     let api::RestoreMemory { version } = change.json_or_default()?;
     change
         .done(|daemon| async move {
-            daemon.memories.restore_memory(&project_dir, &scope, &name, version).await
+            daemon.memories.restore_memory(&project_dir, scope, &name, version).await
         })
         .await
 }
 
-fn shown(file: MemoryFile) -> Response {
+fn shown(file: MemoryText) -> Response {
     (headers(&file.etag), file.text).into_response()
 }
 

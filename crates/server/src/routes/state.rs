@@ -3,13 +3,14 @@
 use axum::extract::{FromRequestParts, State};
 use bethink_api as api;
 use bethink_api::StateKind;
+use bethink_service::ErrorKind;
 use http::request::Parts;
 
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::change::Change;
 use crate::path::{Id, SessionPath, segment, segments};
-use crate::problem::{HttpFailure, ProblemSort};
+use crate::problem::HttpFailure;
 
 /// The last part of `/v1/sessions/{id}/state/{kind}`.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,7 @@ fn kind(name: &str) -> Result<StateKind, HttpFailure> {
     api::parse_word(name).ok_or_else(|| {
         let allowed = StateKind::ALL.map(|kind| kind.to_string()).join(", ");
         let detail = format!("there is no such state; allowed are {allowed}");
-        HttpFailure::new(ProblemSort::NotFound, detail).at("kind")
+        HttpFailure::new(ErrorKind::NotFound, detail).at("kind")
     })
 }
 

@@ -73,7 +73,7 @@ fn frame() -> api::ContextRequest {
 }
 
 fn full() -> api::CompactRequest {
-    api::CompactRequest { level: Some("full".to_owned()), ..api::CompactRequest::default() }
+    api::CompactRequest { level: Some(api::SummaryLevel::Full), ..api::CompactRequest::default() }
 }
 
 /// A prompt that was handed out, in its own bytes.

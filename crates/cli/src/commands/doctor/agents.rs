@@ -46,7 +46,7 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
 }
 
 fn waiting(app: &CliApp) -> Option<DoctorFinding> {
-    let waiting = Spool::at(app.places.hook_spool()).waiting().unwrap_or_default();
+    let waiting = Spool::at(app.places.home.hook_spool()).waiting().unwrap_or_default();
     (waiting.events > 0).then(|| {
         let found = format!("{} events of agents wait for the daemon", waiting.events);
         warn("hooks", found, "bethink up; they are taken in when it starts")
@@ -54,7 +54,7 @@ fn waiting(app: &CliApp) -> Option<DoctorFinding> {
 }
 
 fn faults(app: &CliApp) -> Option<DoctorFinding> {
-    let place = app.places.hook_faults();
+    let place = app.places.home.hook_faults();
     let (count, last) = Faults::at(&place).read()?;
     let found = format!("{count} hooks did not go as they should; the last: {last}");
     Some(warn("hooks", found, format!("once it is mended: rm {}", place.display())))

@@ -1,6 +1,6 @@
 //! What the project remembers, as doctor tells it.
 
-use bethink_api::{MemoryFinding, MemoryShelf};
+use bethink_api::{MemoryFinding, MemoryShelf, ScopeQuery, Severity};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 
@@ -12,8 +12,8 @@ const CHECK: &str = "memory";
 
 /// A daemon of an older version has no memory to look at.
 pub(super) async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
-    let project = app.project_dir();
-    match client.memory_lint(&project, None).await {
+    let query = ScopeQuery { project_dir: app.project_dir(), scope: None };
+    match client.memory_lint(&query).await {
         Ok(found) => found.shelves.iter().flat_map(shelf).collect(),
         Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
         Err(error) => {
@@ -59,7 +59,7 @@ fn size(shelf: &MemoryShelf) -> String {
 
 /// Notes are no trouble; what is worse is counted, and the worst is named.
 fn worst(shelf: &MemoryShelf) -> Option<DoctorFinding> {
-    let worst = shelf.findings.iter().find(|finding| finding.severity != "note")?;
+    let worst = shelf.findings.iter().find(|finding| finding.severity != Severity::Note)?;
     let found = format!("{}; first {}", counts(&shelf.findings), told(worst));
     Some(warn(CHECK, found, "bethink memory lint tells all, and what to do"))
 }
@@ -71,7 +71,7 @@ fn told(finding: &MemoryFinding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bethink_api::IndexSize;
+    use bethink_api::{IndexSize, MemoryScope};
 
     use super::*;
     use crate::commands::finding::Verdict;
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn memory_is_judged_by_its_worst() {
         let good = MemoryShelf {
-            scope: "private".into(),
+            scope: MemoryScope::Private,
             dir: "/m".into(),
             layout: "bethink".into(),
             there: true,
@@ -101,15 +101,18 @@ mod tests {
                 "in /m (bethink layout)",
             ]
         );
-        let of = |severity: &str| MemoryFinding {
-            severity: severity.into(),
+        let of = |severity| MemoryFinding {
+            severity,
+            rule: "empty".into(),
             file: "a.md".into(),
+            line: None,
             what: "is empty".into(),
-            ..MemoryFinding::default()
+            help: String::new(),
         };
-        let noted = MemoryShelf { findings: vec![of("note")], ..good.clone() };
+        let noted = MemoryShelf { findings: vec![of(Severity::Note)], ..good.clone() };
         assert_eq!(judged(&noted), [ok, ok]);
-        let bad = MemoryShelf { findings: vec![of("error"), of("note")], ..good.clone() };
+        let bad =
+            MemoryShelf { findings: vec![of(Severity::Error), of(Severity::Note)], ..good.clone() };
         assert_eq!(judged(&bad), [ok, ok, Verdict::Warn]);
         assert_eq!(shelf(&bad)[2].found, "1 error, 1 note; first a.md is empty");
         let polled = MemoryShelf { watch: "polling".into(), ..good.clone() };

@@ -1,10 +1,10 @@
 //! What is wrong with the memory, and an index made anew.
 
-use bethink_api::{MemoryLint, RebuildMemory};
+use bethink_api::{MemoryLint, MemoryScope, RebuildMemory, ScopeQuery, Severity};
 use bethink_client::Client;
 use bethink_terminal::{StyledText, Tone};
 
-use super::named::{TEAM, scope};
+use super::named::scope;
 use crate::app::CliApp;
 use crate::args::OfTeam;
 use crate::draw::memory as draw;
@@ -12,14 +12,16 @@ use crate::failure::{CliFailure, Done};
 
 /// Fails when something that was written down is not found, or is not what it seems.
 pub(super) async fn lint(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
-    let found = client.memory_lint(&app.project_dir(), of.team.then_some(TEAM)).await?;
+    let scope = of.team.then_some(MemoryScope::Team);
+    let query = ScopeQuery { project_dir: app.project_dir(), scope };
+    let found = client.memory_lint(&query).await?;
     match app.screen.json {
         true => app.screen.value(&found)?,
         false => show(app, &found)?,
     }
     let findings = found.shelves.iter().flat_map(|shelf| &shelf.findings);
     let broken = found.shelves.iter().any(|shelf| shelf.fault.is_some());
-    match broken || findings.into_iter().any(|finding| finding.severity == "error") {
+    match broken || findings.into_iter().any(|finding| finding.severity == Severity::Error) {
         true => Err(CliFailure::Said),
         false => Ok(()),
     }
@@ -34,7 +36,7 @@ fn show(app: &mut CliApp, found: &MemoryLint) -> Done {
             app.screen.complain(text)?;
         }
         for finding in &shelf.findings {
-            app.screen.lines(draw::finding(finding, &shelf.scope, app.screen.look.width))?;
+            app.screen.lines(draw::finding(finding, shelf.scope, app.screen.look.width))?;
         }
         app.screen.hint(draw::sum(shelf))?;
     }
@@ -42,7 +44,7 @@ fn show(app: &mut CliApp, found: &MemoryLint) -> Done {
 }
 
 pub(super) async fn rebuild(app: &mut CliApp, client: &Client, of: &OfTeam, dry_run: bool) -> Done {
-    let scope = Some(scope(of).to_owned());
+    let scope = Some(scope(of));
     let request = RebuildMemory { project_dir: app.project_dir(), scope, dry_run };
     let done = client.rebuild_memory(&request).await?;
     let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };

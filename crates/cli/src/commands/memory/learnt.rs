@@ -1,12 +1,11 @@
 //! What sessions teach: looked for now, or taken back.
 
-use bethink_api::{ExtractRequest, Extracted, ForgetRequest, Forgotten, LearntMemory};
+use bethink_api::{ExtractRequest, Extracted, ForgetRequest, Forgotten, LearntMemory, MemoryScope};
 use bethink_client::Client;
 use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone};
 use uuid::Uuid;
 
-use super::named::TEAM;
 use crate::app::CliApp;
 use crate::failure::Done;
 
@@ -29,7 +28,7 @@ pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_ru
 
 fn learnt(memory: &LearntMemory) -> StyledText {
     let kind = memory.kind.as_ref().map(|kind| format!(" [{kind}]")).unwrap_or_default();
-    let team = if memory.scope == TEAM { "team/" } else { "" };
+    let team = if memory.scope == MemoryScope::Team { "team/" } else { "" };
     let said = memory.statement.as_ref().or(memory.description.as_ref());
     let place = memory.seq.map(|seq| format!("  message {seq}")).unwrap_or_default();
     StyledText::new()

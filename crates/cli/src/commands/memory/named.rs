@@ -1,40 +1,39 @@
 //! A topic by the name that a person gives it, and where it belongs.
 
-use bethink_api::Memory;
-use bethink_client::memories::{TopicRef, TopicText};
+use bethink_api::{Memory, MemoryQuery, MemoryScope};
+use bethink_client::memories::{TaggedText, TopicRef};
 use bethink_client::{Client, ClientError};
 
 use crate::app::CliApp;
 use crate::args::{OfTeam, OneMemory};
 use crate::failure::CliFailure;
 
-const PRIVATE: &str = "private";
-pub(super) const TEAM: &str = "team";
 /// The slug of a refusal because there is no such topic.
 const NOT_FOUND: &str = "not_found";
 
 pub(super) async fn all(
     client: &Client,
-    project_dir: &str,
-    scope: Option<&str>,
+    project_dir: String,
+    scope: Option<MemoryScope>,
 ) -> Result<Vec<Memory>, CliFailure> {
-    let (mut all, mut cursor) = (Vec::new(), None::<String>);
+    let mut query = MemoryQuery { project_dir, scope, ..MemoryQuery::default() };
+    let mut all = Vec::new();
     loop {
-        let page = client.memories(project_dir, scope, cursor.as_deref()).await?;
+        let page = client.memories(&query).await?;
         all.extend(page.memories);
-        cursor = page.next_cursor;
-        if cursor.is_none() {
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() {
             return Ok(all);
         }
     }
 }
 
-pub(super) fn scope(of: &OfTeam) -> &'static str {
-    if of.team { TEAM } else { PRIVATE }
+pub(super) fn scope(of: &OfTeam) -> MemoryScope {
+    if of.team { MemoryScope::Team } else { MemoryScope::Private }
 }
 
-pub(super) fn topic(app: &CliApp, scope: &str, name: &str) -> TopicRef {
-    TopicRef { project_dir: app.project_dir(), scope: scope.to_owned(), name: name.to_owned() }
+pub(super) fn topic(app: &CliApp, scope: MemoryScope, name: &str) -> TopicRef {
+    TopicRef { project_dir: app.project_dir(), scope, name: name.to_owned() }
 }
 
 /// A topic by its name: one's own before the team's, unless the team's is asked for.
@@ -42,7 +41,7 @@ pub(super) async fn find(
     app: &CliApp,
     client: &Client,
     one: &OneMemory,
-) -> Result<(TopicRef, TopicText), CliFailure> {
+) -> Result<(TopicRef, TaggedText), CliFailure> {
     let own = topic(app, scope(&one.of), &one.name);
     let missing = match client.topic(&own).await {
         Ok(text) => return Ok((own, text)),
@@ -51,7 +50,7 @@ pub(super) async fn find(
     if one.of.team || !is_missing(&missing) {
         return Err(missing.into());
     }
-    let shared = topic(app, TEAM, &one.name);
+    let shared = topic(app, MemoryScope::Team, &one.name);
     match client.topic(&shared).await {
         Ok(text) => Ok((shared, text)),
         Err(error) if is_missing(&error) => Err(unknown(app, client, &one.name).await?),
@@ -72,7 +71,7 @@ fn is_missing(error: &ClientError) -> bool {
 /// With the names that are like it.
 async fn unknown(app: &CliApp, client: &Client, name: &str) -> Result<CliFailure, CliFailure> {
     let wanted = name.trim_end_matches(".md").to_lowercase();
-    let names = all(client, &app.project_dir(), None).await?;
+    let names = all(client, app.project_dir(), None).await?;
     let like = |memory: &&Memory| {
         let known = memory.name.to_lowercase();
         known.contains(&wanted) || wanted.contains(&known)

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
-use bethink_api::{MemoryWritten, Remember};
+use bethink_api::{MemoryKind, MemoryOutcome, MemoryWritten, Remember};
 use bethink_client::Client;
 use bethink_client::memories::{Over, TopicRef};
 
@@ -27,7 +27,7 @@ pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::Remember
         name: what.name,
         description: what.description,
         kind: what.kind,
-        scope: Some(scope(&OfTeam { team: what.team }).to_owned()),
+        scope: Some(scope(&OfTeam { team: what.team })),
         session_id: app.named_session(&client).await?,
     };
     told(app, &client.remember(&request).await?)
@@ -78,8 +78,8 @@ async fn put_new(
         text,
         name: Some(what.one.name.clone()),
         description: what.description.clone(),
-        kind: what.kind.clone(),
-        scope: Some(scope(&what.one.of).to_owned()),
+        kind: what.kind,
+        scope: Some(scope(&what.one.of)),
         session_id: None,
     };
     Ok(client.remember(&new).await?)
@@ -90,7 +90,7 @@ async fn added_in_editor(app: &mut CliApp, client: &Client, what: &AddMemory) ->
         "---\nname: {}\ndescription: {}\ntype: {}\n---\n\n",
         what.one.name,
         what.description.as_deref().unwrap_or_default(),
-        what.kind.as_deref().unwrap_or_default(),
+        what.kind.map_or("", MemoryKind::as_str),
     );
     let (draft, text) = editor::edited(app, &what.one.name, &begun)?;
     if text == begun || text.trim().is_empty() {
@@ -153,8 +153,8 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
 
 /// What came of a write: where it went, and what its writer should know.
 fn told(app: &mut CliApp, done: &MemoryWritten) -> Done {
-    let verb = match done.outcome.as_str() {
-        "created" => "remembered as",
+    let verb = match done.outcome {
+        MemoryOutcome::Created => "remembered as",
         _ => "changed",
     };
     told_as(app, done, verb)
@@ -162,8 +162,8 @@ fn told(app: &mut CliApp, done: &MemoryWritten) -> Done {
 
 pub(super) fn told_as(app: &mut CliApp, done: &MemoryWritten, verb: &str) -> Done {
     let Some(screen) = app.screen.unless_json(done)? else { return Ok(()) };
-    match done.outcome.as_str() {
-        "same" => screen.note(format!("{} says that already", done.path))?,
+    match done.outcome {
+        MemoryOutcome::Same => screen.note(format!("{} says that already", done.path))?,
         _ if screen.quiet => screen.line(done.name.clone())?,
         _ => {
             screen.line(draw::written(verb, done))?;

@@ -92,7 +92,7 @@ async fn memories_are_added_where_they_are_asked_for() {
     let project = tempfile::tempdir().unwrap();
     std::fs::write(project.path().join("CLAUDE.md"), "Always use tabs.").unwrap();
     let daemon = home.boot().await;
-    let mut client = Client { inject: Some("full"), ..Client::new(None) };
+    let mut client = Client { inject: Some(Inject::Full), ..Client::new(None) };
     client.says("one");
     let request = |client: &Client| GatewayRequest {
         project_dir: Some(project.path().display().to_string()),

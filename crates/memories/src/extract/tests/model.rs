@@ -138,7 +138,7 @@ async fn a_hostile_model_changes_nothing_outside() {
     let probe = boot(&home).await;
     let inside = dir(&probe).await;
     probe
-        .put_memory("/project", "private", "kept", topic("by a person"), Expected::Absent)
+        .put_memory("/project", Scope::Private, "kept", topic("by a person"), Expected::Absent)
         .await
         .unwrap();
     probe.cx.stop().await;
