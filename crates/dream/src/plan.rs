@@ -1,6 +1,5 @@
 //! What a dream would change, step by step: looked at first, applied file by file.
 
-
 pub use bethink_api::DreamPhase as Phase;
 use bethink_memdir::{DirectoryFile, Hash, Scope};
 use similar::TextDiff;

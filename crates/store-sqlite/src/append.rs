@@ -42,8 +42,11 @@ const INSERT: &str = "
     FROM json_each(?) AS touched
     WHERE sessions.id = unhex(touched.value ->> 0);";
 
-static APPEND: LazyLock<String> =
-    LazyLock::new(|| format!("BEGIN IMMEDIATE;{INSERT}{}COMMIT;", receipts::KEEP));
+/// The transaction of a group, without receipts and with them: each statement of the text answers on its own, and that
+/// wakes the writer.
+static APPEND: LazyLock<[String; 2]> = LazyLock::new(|| {
+    ["", receipts::KEEP].map(|keep| format!("BEGIN IMMEDIATE;{INSERT}{keep}COMMIT;"))
+});
 
 /// Sessions whose end the writer knows, at most. One that is not among them costs a query.
 const MOST_ENDS: usize = 4096;
@@ -112,11 +115,14 @@ async fn try_append(
     let keys = appends().filter_map(|append| Some(append.receipt.as_ref()?.key.as_str()));
     plan.receipts = receipts::find(db, keys.collect()).await?;
     let outcomes = appends().map(|append| plan.append(append)).collect();
-    if !plan.rows.is_empty() || !plan.new_receipts.is_empty() {
-        let receipts = std::mem::take(&mut plan.new_receipts);
-        let forget = plan.newest_receipt.map(receipts::oldest_kept);
-        let statement = plan.bind(sql(APPEND.as_str()));
-        statement.bind(Value::Array(receipts).to_string()).bind(forget).run(db).await?;
+    let receipts = std::mem::take(&mut plan.new_receipts);
+    if !plan.rows.is_empty() || !receipts.is_empty() {
+        let mut append = plan.bind(sql(APPEND[usize::from(!receipts.is_empty())].as_str()));
+        if let Some(newest) = plan.newest_receipt {
+            let forget = receipts::oldest_kept(newest);
+            append = append.bind(Value::Array(receipts).to_string()).bind(forget);
+        }
+        append.run(db).await?;
     }
     let mut ends = plan.sessions;
     if ends.len() > MOST_ENDS {
