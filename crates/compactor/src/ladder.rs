@@ -19,7 +19,7 @@ use crate::limits::{
 };
 use crate::policy::Trigger;
 use crate::restore::{self, Restorable};
-use crate::summary::well_formed;
+use crate::section::well_formed;
 use bethink_facts::Facts;
 
 /// Writes a summary of the covered stretch. Two implementations share one suite: model and embedded.

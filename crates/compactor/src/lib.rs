@@ -12,6 +12,7 @@ pub mod ladder;
 pub mod limits;
 pub mod policy;
 pub mod restore;
+mod section;
 pub mod summary;
 
 pub use bethink_api::SummaryLevel;
@@ -21,7 +22,8 @@ pub use ladder::{CompactionFailure, CompactionInput, CompactionOutcome, Summariz
 pub use limits::CompactLimits;
 pub use policy::{Breakers, Policy, Trigger};
 pub use restore::Restorable;
+pub use section::{Section, well_formed};
 pub use summary::{
-    EmbeddedSummarizer, NotesSummarizer, SPAN_AFTER, SPAN_STRATEGY, Section, SessionNotes,
-    SpanRequest, write_span,
+    EmbeddedSummarizer, NotesSummarizer, SPAN_AFTER, SPAN_STRATEGY, SessionNotes, SpanRequest,
+    write_span,
 };

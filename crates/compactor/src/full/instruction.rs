@@ -51,7 +51,7 @@ pub fn instruction(what: &FullInstruction<'_>) -> String {
 mod tests {
     use super::*;
     use crate::limits::WISH_BYTES;
-    use crate::summary::Section;
+    use crate::section::Section;
 
     #[test]
     fn every_section_is_asked_for() {

@@ -3,7 +3,7 @@
 use bethink_transcript::text::{closed_fences, plain};
 
 use crate::limits::REPLY_MAX_BYTES;
-use crate::summary::Section;
+use crate::section::Section;
 
 use super::sections::{self, Found};
 

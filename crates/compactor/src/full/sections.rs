@@ -3,7 +3,7 @@
 
 use bethink_transcript::text::{closed_fences, open_fence};
 
-use crate::summary::Section;
+use crate::section::Section;
 
 /// Columns by which a heading may be indented.
 const INDENT: usize = 3;

@@ -7,7 +7,8 @@ use bethink_transcript::text::shorten;
 
 use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
-use crate::summary::{NONE, Pages, Section, is_unanswered, lacking, laid_out, user_messages};
+use crate::section::Section;
+use crate::summary::{NONE, Pages, is_unanswered, lacking, laid_out, user_messages};
 
 use super::FullText;
 use super::sections::close_fence;

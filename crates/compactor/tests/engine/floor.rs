@@ -89,7 +89,7 @@ struct Broken(Result<String, String>);
 
 impl Summarizer for Broken {
     fn is_well_formed(&self, summary: &str) -> bool {
-        bethink_compactor::summary::well_formed(summary)
+        bethink_compactor::well_formed(summary)
     }
 
     fn level(&self) -> SummaryLevel {

@@ -1,0 +1,63 @@
+//! The nine sections of a summary.
+
+/// The sections of every summary, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    Request,
+    Concepts,
+    Files,
+    Errors,
+    Solving,
+    UserMessages,
+    Pending,
+    Current,
+    Next,
+}
+
+impl Section {
+    pub const ALL: [Section; 9] = {
+        use Section::*;
+        [Request, Concepts, Files, Errors, Solving, UserMessages, Pending, Current, Next]
+    };
+
+    pub fn heading(self) -> &'static str {
+        SECTIONS[self as usize].0
+    }
+
+    /// The heading without its marks and number.
+    pub fn name(self) -> &'static str {
+        self.heading().split_once(". ").map_or_else(|| self.heading(), |(_, name)| name)
+    }
+
+    pub(crate) fn share(self) -> usize {
+        SECTIONS[self as usize].1
+    }
+}
+
+/// Heading of each section, and the share of the budget, in percent, that it may take. Files and concepts get
+/// what is left, which is two fifths at least: measured, names in rows are what the next hour draws on most.
+const SECTIONS: [(&str, usize); 9] = [
+    ("## 1. Primary Request and Intent", 9),
+    ("## 2. Key Technical Concepts", 0),
+    ("## 3. Files and Code Sections", 0),
+    ("## 4. Errors and Fixes", 8),
+    ("## 5. Problem Solving", 14),
+    ("## 6. All User Messages", 14),
+    ("## 7. Pending Tasks", 6),
+    ("## 8. Current Work", 8),
+    ("## 9. Optional Next Step", 2),
+];
+
+/// All nine headings are there, in order, and something stands under them.
+pub fn well_formed(summary: &str) -> bool {
+    let mut rest = summary;
+    let complete = Section::ALL.iter().all(|section| match rest.find(section.heading()) {
+        Some(place) => {
+            rest = &rest[place..];
+            true
+        }
+        None => false,
+    });
+    let headings: usize = Section::ALL.iter().map(|s| s.heading().len() + 1).sum();
+    complete && summary.len() > headings + 40
+}
