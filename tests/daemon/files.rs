@@ -112,6 +112,8 @@ fn messages_and_titles_are_those_of_the_file() {
         page["messages"][0]["created_at"].as_str().map(|t| &t[..19]),
         Some("2026-01-23T14:00:01")
     );
+    assert_eq!(session["created_at"], page["messages"][0]["created_at"], "{session}");
+    assert_eq!(session["updated_at"], "2026-01-23T14:00:10Z", "the last line of the file");
     let answer = client.post(&format!("/v1/sessions/{id}/context"), &json!({})).ok();
     assert_eq!(prompt::faults_of(&answer), [""; 0]);
     // Thinking, text and call were three records of one message.
@@ -134,6 +136,8 @@ fn a_sidechain_becomes_a_child() {
     assert_eq!(kill_loop::stored(&mut client, child).len(), 5);
     let session = client.get(&format!("/v1/sessions/{child}")).ok();
     assert_eq!(session["parent"], file["session_id"]);
+    let page = client.get(&format!("/v1/sessions/{child}/messages")).ok();
+    assert_eq!(session["created_at"], page["messages"][0]["created_at"], "{session}");
     let id = file["session_id"].as_str().unwrap();
     let answer = client.post(&format!("/v1/sessions/{id}/context"), &json!({})).ok();
     assert!(

@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 
+use bethink_transcript::typed::title;
 use bethink_transcript::{Block, BlockKind, Role, UnixMicros};
 use serde_json::value::RawValue;
 
 use crate::chains::Chains;
 use crate::envelope::{LineEnvelope, text};
 use crate::line::{LineKind, MessageLine, RecordedCompaction, Thread};
-
-/// Longest title taken from a first prompt, in characters: a line of a list.
-const PROMPT_TITLE_CHARS: usize = 80;
 
 /// The model name of messages that the recorder made up itself, such as reports of an API error.
 const SYNTHETIC: &str = "<synthetic>";
@@ -115,7 +113,7 @@ impl SessionFileFacts {
                 });
             }
         } else if self.first_prompt.is_none() && message.role == Role::User && !line.is_meta {
-            self.first_prompt = prompt_title(&texts(&message.blocks));
+            self.first_prompt = title(&texts(&message.blocks));
         }
     }
 
@@ -149,23 +147,4 @@ fn texts(blocks: &[Block]) -> String {
     let texts: Vec<Cow<'_, str>> =
         blocks.iter().filter(|block| block.kind == BlockKind::Text).map(Block::text).collect();
     texts.join("\n")
-}
-
-/// Start of a prompt on one line; none for a tool result or for what the recorder wraps in tags.
-fn prompt_title(prompt: &str) -> Option<String> {
-    if prompt.trim_start().starts_with('<') {
-        return None;
-    }
-    let mut title = String::new();
-    for word in prompt.split_whitespace().take(PROMPT_TITLE_CHARS) {
-        title.push_str(if title.is_empty() { "" } else { " " });
-        title.push_str(word);
-        if title.len() > 4 * PROMPT_TITLE_CHARS {
-            break;
-        }
-    }
-    let cut = title.char_indices().nth(PROMPT_TITLE_CHARS).map_or(title.len(), |(at, _)| at);
-    title.truncate(cut);
-    title.truncate(title.trim_end().len());
-    Some(title).filter(|title| !title.is_empty())
 }

@@ -313,3 +313,45 @@ async fn an_older_index_is_made_anew() {
     assert_eq!(unindexed, Some(all));
     assert_eq!(found(&store, session_id(1), "word0").await, 1);
 }
+
+/// An imported session got the time of its import, until schema 11.
+#[tokio::test]
+async fn an_imported_session_gets_the_dates_of_its_messages() {
+    let home = Home::new();
+    std::fs::create_dir(home.db().parent().unwrap()).unwrap();
+    let options = SqliteConnectOptions::new().filename(home.db()).create_if_missing(true);
+    let mut connection = options.connect().await.unwrap();
+    sqlx::migrate!("../../migrations").run_to(10, &mut connection).await.unwrap();
+    // Imported; imported and gone on with; never imported.
+    for (session, recorded) in [(1, [true, true]), (2, [true, false]), (3, [false, false])] {
+        sqlx::query(
+            "INSERT INTO sessions (id, project_dir, model, last_seq, created_at, updated_at)
+             VALUES (unhex(printf('%032x', ?)), '/project', '{}', 2, 900, 950)",
+        )
+        .bind(session)
+        .execute(&mut connection)
+        .await
+        .unwrap();
+        for (seq, recorded) in (1_i64..).zip(recorded) {
+            sqlx::query(
+                "INSERT INTO messages (
+                     session, seq, message_id, role, recorded, created_at, checksum, raw
+                 )
+                 VALUES (unhex(printf('%032x', ?1)), ?2, ?2, 0, ?3, 100 * ?2, 0, x'')",
+            )
+            .bind(session)
+            .bind(seq)
+            .bind(recorded)
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        }
+    }
+    sqlx::migrate!("../../migrations").run(&mut connection).await.unwrap();
+    let dates: Vec<(i64, i64)> =
+        sqlx::query_as("SELECT created_at, updated_at FROM sessions ORDER BY id")
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+    assert_eq!(dates, [(100, 200), (100, 950), (900, 950)]);
+}

@@ -6,7 +6,7 @@
 //! (`bethink-store`).
 //!
 //! Reading order: [`ids`] → [`json`] → [`message`] → [`cuts`] → [`prompt`] → [`arrange`] → [`validate`];
-//! [`text`], [`todos`] and [`edit_tool`] stand by themselves.
+//! [`text`], [`typed`], [`todos`] and [`edit_tool`] stand by themselves.
 
 pub mod arrange;
 pub mod cuts;
@@ -17,6 +17,7 @@ pub mod message;
 pub mod prompt;
 pub mod text;
 pub mod todos;
+pub mod typed;
 pub mod validate;
 
 pub use ids::{

@@ -166,17 +166,25 @@ impl TransferService {
         let mut hash = Some(hash);
         while let Some(chunk) = receive.recv().await {
             let chunk = with_what_waits(chunk, &mut receive);
+            // A session is as old as what was said in it.
+            let begun = |session| {
+                let messages = chunk.records.iter().filter_map(|record| record.message.as_ref());
+                let own = messages.filter(|(of, _)| *of == session);
+                own.map(|(_, message)| message.created_at).filter(|at| at.0 > 0).min()
+            };
             let mut new = Vec::new();
             if hash.is_some() {
                 let dir = project_dir.take().or(chunk.cwd).filter(|dir| dir.starts_with('/'));
                 let dir = project_dir.insert(dir.unwrap_or_else(|| "/".to_owned())).clone();
                 let own = self.sessions.new_session(session, dir)?;
-                new.push(NewSession { content_hash: hash.take(), ..own });
+                let created_at = begun(session).unwrap_or(own.created_at);
+                new.push(NewSession { content_hash: hash.take(), created_at, ..own });
             }
             for child in chunk.new_children {
                 let dir = project_dir.clone().unwrap_or_else(|| "/".to_owned());
-                let child = self.sessions.new_session(child, dir)?;
-                new.push(NewSession { parent: Some(session), ..child });
+                let made = self.sessions.new_session(child, dir)?;
+                let created_at = begun(child).unwrap_or(made.created_at);
+                new.push(NewSession { parent: Some(session), created_at, ..made });
             }
             let (done, total) = (chunk.read, chunk.total);
             let progress = Progress { done, total, unit: "bytes".to_owned(), watermark: None };
@@ -211,7 +219,7 @@ impl TransferService {
             tags: Some(facts.tags.clone()),
             model: Some(serde_json::to_string(&model).map_err(ServiceError::internal)?),
             state: None,
-            updated_at: facts.last_at.unwrap_or_else(|| self.cx.now()),
+            updated_at: facts.last_at.unwrap_or_default(),
         };
         let recorded = facts.compactions.iter().filter_map(|compaction| {
             let summary_seq = *read.summaries.get(&compaction.summary_id)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bethink_prefix_match::ChainScope;
 use bethink_service::{Result, ServiceError};
 use bethink_store::{ClientSession, Lineage, NewSession};
-use bethink_transcript::{Message, Role, Seq, SessionId};
+use bethink_transcript::{Message, Role, Seq, SessionId, typed};
 use uuid::Uuid;
 
 use super::cache::{CachedConversation, ConversationPlace, KeyClaim};
@@ -20,8 +20,6 @@ use super::working_dir::existing;
 
 /// The tag of a session that serves another one.
 const EXPLORATION: &str = "exploration";
-/// Longest title that is made of the first words, in characters.
-const TITLE_CHARS: usize = 80;
 
 /// Whose a new session is.
 enum SessionOrigin {
@@ -157,15 +155,8 @@ impl ReadRequest {
     }
 }
 
-/// The user's first line that is no client's own.
+/// Of the first text that a person typed.
 fn title(messages: &[Message]) -> Option<String> {
     let users = messages.iter().filter(|message| message.role == Role::User);
-    let texts = users.flat_map(|message| &message.blocks).map(|block| block.text().into_owned());
-    let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
-    let said = |line: &String| {
-        let line = line.trim();
-        !line.is_empty() && !line.starts_with('<')
-    };
-    let mut lines = lines.filter(said);
-    lines.next().map(|line| line.trim().chars().take(TITLE_CHARS).collect())
+    users.flat_map(|message| &message.blocks).find_map(|block| typed::title(&block.text()))
 }

@@ -265,19 +265,6 @@ fn the_title_is_what_claude_code_would_show() {
 }
 
 #[test]
-fn a_prompt_makes_a_title_of_one_line() {
-    let check = |prompt: &str, expect: Option<&str>| {
-        let line = user("u", "null", "").replace("hi", prompt);
-        assert_eq!(title_of(&[&line]).as_deref(), expect, "{prompt}");
-    };
-    check(r"Do this:\n\n  first\tthen ", Some("Do this: first then"));
-    check("  ", None);
-    check("<command-name>x</command-name>", None);
-    check(&"é".repeat(200), Some(&"é".repeat(80)));
-    check(&"é ".repeat(200), Some("é ".repeat(40).trim_end()));
-}
-
-#[test]
 fn facts_of_the_whole_file() {
     let side = r#","isSidechain":true,"sessionId":"side","timestamp":"2026-01-01T00:00:09Z""#;
     let main = |at: u32, id: &str| {
