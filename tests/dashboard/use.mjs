@@ -24,6 +24,15 @@ await withBrowser(async (browser) => {
     await page.getByRole("link", { name: /Paint the gate/ }).waitFor();
   });
 
+  await step("the search of all sessions finds what was said in them", async () => {
+    const search = page.getByRole("searchbox", { name: "Search sessions" });
+    await search.fill("handler_3");
+    await page.getByRole("heading", { name: "In the history" }).waitFor();
+    assert.match(await page.locator("a.hit").first().getAttribute("href"), /session\/.*seq=\d+/);
+    await search.fill("");
+    await page.locator("a.hit").first().waitFor({ state: "detached" });
+  });
+
   await step("the session's own bar moves, with its parts", async () => {
     await row.click();
     await page.getByRole("heading", { level: 1, name: "Mend the fence" }).waitFor();

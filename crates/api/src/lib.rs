@@ -49,6 +49,14 @@ pub struct ProjectQuery {
     pub project_dir: String,
 }
 
+/// Which project to search; all of them where none is given.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct OptionalProjectQuery {
+    /// Any directory of the project
+    pub project_dir: Option<String>,
+}
+
 /// How much of a list.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -60,13 +60,13 @@ impl SearchService {
         self.search_in(SearchScope::Session(id), request).await
     }
 
-    /// The same of all sessions of a project.
-    pub async fn search_project(
+    /// The same for all sessions of a project, or for all sessions.
+    pub async fn search_sessions(
         &self,
-        project_dir: String,
+        project_dir: Option<String>,
         request: &api::SearchQuery,
     ) -> Result<api::SearchHits> {
-        self.search_in(SearchScope::Project(project_dir), request).await
+        self.search_in(project_dir.map_or(SearchScope::All, SearchScope::Project), request).await
     }
 
     async fn search_in(
@@ -89,7 +89,7 @@ impl SearchService {
         let depth = if selective { step * FILTERED_HITS } else { step };
         let sessions: Vec<SessionId> = found.sessions.iter().map(|one| one.session).collect();
         let ranked = ranked_within(found, plan, depth).await?;
-        let mut hits = Hits::new(&question, matches!(scope, SearchScope::Project(_)));
+        let mut hits = Hits::new(&question, !matches!(scope, SearchScope::Session(_)));
         for places in ranked.chunks(step) {
             for (session, message, score) in self.read(places, &sessions, &filter).await? {
                 hits.look_at(session, message, score);

@@ -27,6 +27,8 @@ const SCOPE: &str = "
         SELECT number FROM sessions WHERE id = ?1
         UNION ALL
         SELECT number FROM sessions WHERE project_dir = ?2
+        UNION ALL
+        SELECT number FROM sessions WHERE ?1 IS NULL AND ?2 IS NULL
     )";
 
 /// For each term the pages from the one that holds its first key, or would, to the one with its last.
@@ -82,6 +84,7 @@ async fn scope(
     let (id, dir) = match scope {
         SearchScope::Session(id) => (Some(*id), None),
         SearchScope::Project(dir) => (None, Some(dir.clone())),
+        SearchScope::All => (None, None),
     };
     let listed = sql(SCOPE).bind(id).bind(dir);
     let listed = listed.optional(readers, |row| row.json(0, "sessions of the index")).await?;

@@ -40,6 +40,8 @@ pub enum SearchScope {
     Session(SessionId),
     /// Every session of this project directory.
     Project(String),
+    /// Every session.
+    All,
 }
 
 /// What a search asks the index: where each of these terms stands.

@@ -146,6 +146,8 @@ pub async fn a_project_is_searched_as_one(store: &impl Store) {
     let found = look_up(store, project, &["late"]).await;
     let lagging = found.sessions.iter().find(|session| session.session == one).unwrap();
     assert_eq!((lagging.indexed, lagging.last), (Seq(3), Seq(4)));
+    let all = look_up(store, SearchScope::All, &["a"]).await;
+    assert_eq!((all.sessions.len(), all.lists[0].as_ref().map(Vec::len)), (3, Some(3)));
     let nowhere = look_up(store, SearchScope::Project("/nowhere".into()), &["a"]).await;
     assert_eq!((nowhere.sessions.len(), nowhere.lists), (0, vec![Some(Vec::new())]));
     let scope = SearchScope::Session(session_id(9));

@@ -14,7 +14,7 @@ export function hitList(session: string, context: Context, go: (seq: number) => 
     if (q === "") return fill(place);
     try {
       const { hits } = await get<{ hits: Hit[] }>(`/v1/sessions/${session}/search${query({ q, limit: 12 })}`, context.signal);
-      if (mine === asked) fill(place, hits.length === 0 ? h("p", { class: "faint" }, "Nothing fits.") : hits.map((hit) => hitRow(hit, go)));
+      if (mine === asked) fill(place, hits.length === 0 ? h("p", { class: "faint" }, "No messages found.") : hits.map((hit) => hitRow(hit, go)));
     } catch (error) {
       if (!context.signal.aborted) fill(place, failure(error));
     }
@@ -23,7 +23,7 @@ export function hitList(session: string, context: Context, go: (seq: number) => 
   return h("div", { class: "search", role: "search" }, input, place);
 }
 
-function hitRow(hit: Hit, go: (seq: number) => void): HTMLElement {
+export function hitRow(hit: Hit, go: (seq: number) => void): HTMLElement {
   const what = hit.answers ? `${hit.answers.tool}: ${hit.answers.input}` : hit.role;
   return h(
     "button",
@@ -35,7 +35,7 @@ function hitRow(hit: Hit, go: (seq: number) => void): HTMLElement {
 }
 
 /** The words of the query stand out; places are counted in characters. */
-function highlighted(hit: Hit): Child[] {
+export function highlighted(hit: Hit): Child[] {
   const characters = [...hit.snippet];
   const parts: Child[] = [];
   let at = 0;

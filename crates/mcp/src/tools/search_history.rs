@@ -68,7 +68,7 @@ pub(crate) async fn call(desk: Desk, input: SearchInput) -> Answered<SearchOutpu
         }
         None => {
             let dir = desk.project_of_sessions(desk.project(input.project_dir)?).await?;
-            desk.daemon.search.search_project(dir, &request).await?
+            desk.daemon.search.search_sessions(Some(dir), &request).await?
         }
     };
     let output =

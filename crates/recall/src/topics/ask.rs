@@ -15,6 +15,8 @@ use bethink_names::words::for_each_word;
 #[derive(Clone, Debug)]
 pub(crate) struct QuestionWord {
     pub(crate) asked: String,
+    /// As the question spells it.
+    pub(crate) written: String,
     /// Terms of the catalog that answer it, with how well. None where it occurs nowhere.
     pub(crate) terms: Vec<(u32, f32)>,
     /// What it tells: 0 is nothing, 1 a word that no topic holds.
@@ -27,17 +29,18 @@ pub(crate) struct QuestionWord {
 pub(crate) fn words(catalog: &Catalog, question: &str) -> Vec<QuestionWord> {
     let mut words: Vec<QuestionWord> = Vec::new();
     for text in ends(question) {
-        for_each_shaped_term(text, |term, shape, _| {
+        for_each_shaped_term(text, |term, shape, range| {
             if !words.iter().any(|word| word.asked == term)
-                && let Some(word) = word(catalog, term, shape)
+                && let Some(word) = word(catalog, term, &text[range], shape)
             {
                 words.push(word);
             }
         });
     }
     for joined in ends(question).into_iter().flat_map(joined) {
-        if !words.iter().any(|word| word.asked == joined) && catalog.find(&joined).is_some() {
-            words.extend(word(catalog, &joined, TermShape::Joined));
+        let term = stem(&joined);
+        if !words.iter().any(|word| word.asked == term) && catalog.find(&term).is_some() {
+            words.extend(word(catalog, &term, &joined, TermShape::Joined));
         }
     }
     words.sort_by(|a, b| b.information.total_cmp(&a.information));
@@ -58,7 +61,7 @@ fn joined(text: &str) -> Vec<String> {
     for_each_word(text, |word| {
         let word = text[word.range].to_lowercase();
         if is_plain(&before) && is_plain(&word) {
-            joined.push(stem(&format!("{before}{word}")).into_owned());
+            joined.push(format!("{before}{word}"));
         }
         before = word;
     });
@@ -75,7 +78,7 @@ fn ends(question: &str) -> Vec<&str> {
     vec![&question[..head], &question[tail..]]
 }
 
-fn word(catalog: &Catalog, term: &str, shape: TermShape) -> Option<QuestionWord> {
+fn word(catalog: &Catalog, term: &str, written: &str, shape: TermShape) -> Option<QuestionWord> {
     let exact = catalog.find(term);
     if exact.is_none() && shape == TermShape::Joined {
         // Its parts are words of the question, too.
@@ -97,7 +100,8 @@ fn word(catalog: &Catalog, term: &str, shape: TermShape) -> Option<QuestionWord>
         }
         None => telling * UNKNOWN,
     };
-    Some(QuestionWord { asked: term.to_owned(), terms, information, share: 0.0 })
+    let (asked, written) = (term.to_owned(), written.to_owned());
+    Some(QuestionWord { asked, written, terms, information, share: 0.0 })
 }
 
 /// What people have rules for is a subject where a topic is named after it, else a word like others of work.

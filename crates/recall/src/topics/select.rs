@@ -24,7 +24,7 @@ pub struct Pick {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Why {
-    /// Words of the question as the index has them, with the parts of the topic they stand in; the most telling first.
+    /// Words as the question spells them, with the parts of the topic they stand in; the most telling first.
     pub terms: Vec<(String, Vec<Field>)>,
     /// 0 to 1, the same in every directory.
     pub score: f32,
@@ -163,7 +163,7 @@ fn pick(catalog: &Catalog, words: &[QuestionWord], slot: u32, fit: &TopicFit) ->
     let terms = matches(catalog, words, slot).into_iter().map(|found| {
         let fields =
             Field::ALL.into_iter().filter(|field| found.posting.mark.fields & *field as u8 != 0);
-        (found.word.asked.clone(), fields.collect())
+        (found.word.written.clone(), fields.collect())
     });
     let why = Why { terms: terms.collect(), score: fit.score() };
     Pick { id: catalog.topics[slot as usize].id, why }

@@ -24,21 +24,21 @@ pub(crate) async fn session(
     HttpAnswer::ok(&app.daemon.search.search(id, &query).await?)
 }
 
-/// The same of all sessions of a project.
+/// Search the history of all sessions, or of those of one project.
 #[utoipa::path(
     get, path = "/v1/search", tag = "search",
     params(
-        ("project_dir" = String, Query, description = "Whose sessions are searched"),
+        ("project_dir" = Option<String>, Query, description = "The project to search; all of them without it"),
         api::SearchQuery,
     ),
     responses((status = 200, body = api::SearchHits))
 )]
 pub(crate) async fn project(
     State(app): State<ServerState>,
-    Asked(project): Asked<api::ProjectQuery>,
+    Asked(project): Asked<api::OptionalProjectQuery>,
     Asked(query): Asked<api::SearchQuery>,
 ) -> Reply {
-    HttpAnswer::ok(&app.daemon.search.search_project(project.project_dir, &query).await?)
+    HttpAnswer::ok(&app.daemon.search.search_sessions(project.project_dir, &query).await?)
 }
 
 /// Make the index of a session anew, from its history.

@@ -10,10 +10,12 @@ import { shortDir, titleOf } from "../names.ts";
 import { link, replace } from "../route.ts";
 import { Reports } from "../reports.ts";
 import { time } from "../time.ts";
-import type { Report, Session, SessionsPage } from "../types.ts";
+import { highlighted } from "../search-box.ts";
+import type { Hit, Report, Session, SessionsPage } from "../types.ts";
 import { type Context, aside, empty, failure, heading, later } from "../view.ts";
 
 const PAGE = 100;
+const HITS = 20;
 const NARROW = matchMedia("(max-width: 759px)");
 
 export function sessions(main: HTMLElement, context: Context): void {
@@ -28,6 +30,7 @@ class SessionsView {
   readonly #reports: Reports;
   readonly #note = h("p", { class: "faint sum", role: "status" });
   readonly #place = h("div");
+  readonly #hits = h("section", { class: "search", "aria-label": "Messages found" });
   readonly #search: HTMLInputElement;
   readonly #project = h("select", { "aria-label": "Project" }, h("option", { value: "" }, "All projects"));
   #sessions: Session[] = [];
@@ -49,23 +52,44 @@ class SessionsView {
       },
       context.signal,
     );
-    this.#search = h("input", { type: "search", placeholder: "Words in the title or the history", "aria-label": "Search sessions", value: context.route.query.get("q") });
+    this.#search = h("input", { type: "search", placeholder: "Search titles and history", "aria-label": "Search sessions", value: context.route.query.get("q") });
   }
 
   open(): void {
     const soon = later(200, this.#context.signal, () => this.#again());
     this.#search.addEventListener("input", soon);
     this.#project.addEventListener("change", () => this.#again());
-    this.#main.append(heading("Sessions", h("div", { class: "filters" }, this.#search, this.#project)), this.#note, this.#place);
+    this.#main.append(heading("Sessions", h("div", { class: "filters" }, this.#search, this.#project)), this.#note, this.#place, this.#hits);
     this.#place.append(this.#list.node);
     this.#context.events.hear(this.#context.signal, (event) => this.#hear(event));
     aside(this.#projects(), this.#context.signal);
-    void this.#read(true);
+    this.#readAll();
   }
 
   #again(): void {
     replace([], { q: this.#search.value, project: this.#project.value });
+    this.#readAll();
+  }
+
+  #readAll(): void {
     void this.#read(true);
+    void this.#searchHistory();
+  }
+
+  #wantedProject(): string {
+    return this.#project.value || this.#context.route.query.get("project") || "";
+  }
+
+  /** What was said, below the sessions whose title fits. */
+  async #searchHistory(): Promise<void> {
+    const q = this.#search.value.trim();
+    if (q === "") return this.#hits.replaceChildren();
+    try {
+      const { hits } = await get<{ hits: Hit[] }>(`/v1/search${query({ q, project_dir: this.#wantedProject(), limit: HITS })}`, this.#context.signal);
+      if (q === this.#search.value.trim()) this.#hits.replaceChildren(h("h2", null, "In the history"), h("div", { class: "hits" }, hits.length === 0 ? h("p", { class: "faint" }, "No messages found.") : hits.map(hitLink)));
+    } catch (error) {
+      if (!this.#context.signal.aborted) this.#hits.replaceChildren(failure(error));
+    }
   }
 
   async #projects(): Promise<void> {
@@ -82,7 +106,7 @@ class SessionsView {
     const asked = ++this.#asked;
     this.#reading = true;
     try {
-      const filter = { q: this.#search.value, project_dir: this.#project.value || (anew && this.#context.route.query.get("project")) || "" };
+      const filter = { q: this.#search.value, project_dir: anew ? this.#wantedProject() : this.#project.value };
       const page = await get<SessionsPage>(`/v1/sessions${query({ ...filter, limit: PAGE, cursor: anew ? null : this.#cursor })}`, this.#context.signal);
       if (asked !== this.#asked) return;
       this.#sessions = anew ? page.sessions : [...this.#sessions, ...page.sessions];
@@ -101,7 +125,7 @@ class SessionsView {
     this.#list.count = some;
     if (anew) this.#list.refresh();
     if (some > 0) show(this.#place, this.#list.node);
-    else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session fits.", "Other words, or another project?"));
+    else if (this.#search.value !== "") this.#place.replaceChildren(empty("No session with such a title.", "What was said in sessions is searched below."));
     else this.#place.replaceChildren(empty("No sessions yet.", "An agent makes one by its hooks or through the gateway; `bethink import FILE` brings old ones in."));
   }
 
@@ -170,6 +194,13 @@ class SessionsView {
     // Further down somebody is reading: rows don't move under their eyes.
     if (!this.#context.signal.aborted && scrollY < 200) void this.#read(true);
   });
+}
+
+/** A message that was found, and the way to it. */
+function hitLink(hit: Hit): HTMLElement {
+  const what = hit.answers ? `${hit.answers.tool}: ${hit.answers.input}` : hit.role;
+  const title = h("span", { class: "sort" }, hit.title || "Untitled session", " · ", what, " · ", time(hit.created_at));
+  return h("a", { class: "hit found", href: link(["session", hit.session_id], { seq: hit.seq }) }, title, h("span", { class: "line", dir: "auto" }, highlighted(hit)));
 }
 
 function fillRow(row: HTMLElement, bar: WindowBar, report: Report): void {
