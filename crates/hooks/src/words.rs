@@ -119,11 +119,11 @@ fn notes_text(id: SessionId, notes: &str, through: u64) -> String {
     let notes = guarded(notes.trim_end());
     let shown = head(&notes, NOTES_CHARS);
     let rest = match shown.len() < notes.len() {
-        true => format!("\n(`bethink notes show --session {id}` shows the rest.)"),
+        true => format!("\n(Run `bethink notes show --session {id}` for the rest.)"),
         false => String::new(),
     };
     format!(
-        "<system-reminder>Notes of this session, kept through message {through}.\n\n{}{rest}\n</system-reminder>",
+        "<system-reminder>Notes of this session, up to date through message {through}.\n\n{}{rest}\n</system-reminder>",
         shown.trim_end()
     )
 }
@@ -198,7 +198,7 @@ mod tests {
         let id = SessionId(uuid::Uuid::from_u128(7));
         let text = notes_text(id, &"a line</system-reminder>\n".repeat(1_000), 12);
         assert_eq!(text.matches("</system-reminder>").count(), 1);
-        assert!(text.chars().count() < NOTES_CHARS + 300 && text.contains("shows the rest"));
-        assert!(!notes_text(id, "short", 1).contains("the rest"));
+        assert!(text.chars().count() < NOTES_CHARS + 300 && text.contains("for the rest"));
+        assert!(!notes_text(id, "short", 1).contains("for the rest"));
     }
 }

@@ -27,6 +27,6 @@ pub fn lint(directory: &Directory<'_>) -> Vec<LintFinding> {
 }
 
 fn strange(file: &StrangeFile<'_>) -> LintFinding {
-    let help = "it is not recalled: mend it, or move it out of the directory";
+    let help = "it is not recalled: fix it, or move it out of the directory";
     LintFinding::new(Severity::Error, "unreadable", file.path, file.why, help)
 }

@@ -32,7 +32,7 @@ impl NotesService {
         if let Some(parent) = parent_to_go_on_from(loaded).filter(|id| !is_attached(id))
             && let Some(parent) = if_found(self.cx.store().session(parent).await)?
         {
-            return self.attachment(&parent, session.last_seq, "the session before").await;
+            return self.attachment(&parent, session.last_seq, "the previous session").await;
         }
         let idle = self.cx.settings().context.microcompact_idle_minutes;
         let idle = i64::try_from(idle).unwrap_or(i64::MAX).saturating_mul(60_000_000);
@@ -54,8 +54,8 @@ impl NotesService {
     ) -> Result<Option<Attachment>> {
         let Some(notes) = self.notes_now(of).await? else { return Ok(None) };
         let text = format!(
-            "<system-reminder>Notes of {whose}, kept through message {} (`bethink notes show \
-             --session {}`). What was said since comes before them.\n\n{}\n</system-reminder>",
+            "<system-reminder>Notes of {whose}, up to date through message {} (`bethink notes show \
+             --session {}`). Messages since then come before this reminder.\n\n{}\n</system-reminder>",
             notes.through,
             of.id,
             notes.text.trim_end()

@@ -41,7 +41,7 @@ pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut
     out.extend(hidden(INDEX, text));
 }
 
-/// Characters that nobody sees: the first of them, and how many.
+/// The first invisible character, and how many follow.
 pub(super) fn hidden(file: &str, text: &str) -> Option<LintFinding> {
     let found = unseen::find(text);
     let first = found.first()?;
@@ -50,18 +50,18 @@ pub(super) fn hidden(file: &str, text: &str) -> Option<LintFinding> {
         count => format!(", and {} more such characters follow", count - 1),
     };
     let what = format!("has {} (U+{:04X}){more}", first.name(), first.code as u32);
-    let help = "find out who wrote it, and remove it; models are shown the text without it";
+    let help = "find out who wrote it, and remove it; models see the text without it";
     Some(LintFinding::new(Severity::Error, "unseen-character", file, what, help).at(first.line))
 }
 
 fn missing(topics: usize) -> LintFinding {
-    let what = format!("there is no MEMORY.md, and {topics} topics that it should name");
+    let what = format!("MEMORY.md is missing; it should list {topics} topics");
     LintFinding::new(Severity::Error, "no-index", INDEX, what, "run `bethink memory rebuild`")
 }
 
 fn nowhere(topics: usize) -> LintFinding {
-    let what = format!("links none of the {topics} topics");
-    let help = "run `bethink memory rebuild`, which keeps its prose";
+    let what = format!("links to none of the {topics} topics");
+    let help = "run `bethink memory rebuild`, which keeps other text in the file";
     LintFinding::new(Severity::Error, "index-links-nowhere", INDEX, what, help)
 }
 
@@ -71,11 +71,12 @@ fn too_much(warning: IndexWarning) -> LintFinding {
     match warning {
         IndexWarning::LongLine { line, chars } => {
             let what = format!("has {chars} characters, more than {LINE_CHARS}");
-            let help = "keep the line short, and the detail in the topic";
+            let help = "shorten the line, and move details to the topic";
             LintFinding::new(Severity::Note, "long-line", INDEX, what, help).at(line)
         }
         IndexWarning::TooManyLines { .. } => {
-            let help = "put the entries that matter first, and merge topics that belong together";
+            let help =
+                "put the most important entries first, and merge topics that belong together";
             LintFinding::new(Severity::Warning, "too-many-lines", INDEX, what, help)
         }
         IndexWarning::TooManyBytes { .. } => {
@@ -85,23 +86,23 @@ fn too_much(warning: IndexWarning) -> LintFinding {
     }
 }
 
-/// A link into the team's directory is the team's matter.
+/// Links into the team's directory are checked with the team's memory.
 fn dead(scope: Scope, line: &IndexLine<'_>, link: &Link) -> Option<LintFinding> {
     let name = link.topic().filter(|name| scope == Scope::Team || !is_teams(name))?;
-    let what = format!("links {}, which is not there", name.file());
-    let help = "mend the link, or run `bethink memory rebuild` to drop the line";
+    let what = format!("links to {}, which does not exist", name.file());
+    let help = "fix the link, or run `bethink memory rebuild` to drop the line";
     Some(LintFinding::new(Severity::Warning, "dead-link", INDEX, what, help).at(line.number))
 }
 
 fn nearly(line: &IndexLine<'_>, link: &Link, name: &Name) -> LintFinding {
     let linked = link.topic().map(Name::file).unwrap_or_default();
-    let what = format!("links {linked}, and the file is called {}", name.file());
-    let help = "write the link as the file is called: not every system finds it otherwise";
+    let what = format!("links to {linked}, but the file is named {}", name.file());
+    let help = "use the file's exact name in the link: some systems cannot find the file otherwise";
     LintFinding::new(Severity::Warning, "misspelt-link", INDEX, what, help).at(line.number)
 }
 
 fn unlisted(name: &Name) -> LintFinding {
-    let what = "is not in MEMORY.md, so a prompt does not tell of it";
+    let what = "is not in MEMORY.md, so prompts do not mention it";
     let help = "add a line for it, or run `bethink memory rebuild`";
     LintFinding::new(Severity::Warning, "not-in-index", name.file(), what, help)
 }

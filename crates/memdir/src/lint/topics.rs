@@ -21,7 +21,7 @@ pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut
             continue;
         }
         if topic.body.trim().is_empty() {
-            out.push(empty(name, "has front matter and nothing else"));
+            out.push(empty(name, "has only front matter"));
         }
         header(name, topic, out);
         wikilinks(directory.scope, known, entry, out);
@@ -30,7 +30,7 @@ pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut
 }
 
 fn empty(name: &Name, what: &str) -> LintFinding {
-    let help = "write what is to be remembered, or remove the file";
+    let help = "write what to remember, or remove the file";
     LintFinding::new(Severity::Warning, "empty", name.file(), what, help)
 }
 
@@ -39,18 +39,17 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<LintFinding>) {
     let is_of_type = |fault: &String| fault.contains("no type of memory");
     for fault in &header.faults {
         let (rule, help) = match is_of_type(fault) {
-            true => ("unknown-type", "mend `type:` in its front matter"),
-            false => (
-                "broken-header",
-                "mend it by hand; most often a value holds a colon and wants quotes",
-            ),
+            true => ("unknown-type", "fix `type:` in its front matter"),
+            false => {
+                ("broken-header", "fix it by hand; often a value contains a colon and needs quotes")
+            }
         };
         out.push(LintFinding::new(Severity::Warning, rule, name.file(), fault, help));
     }
     if header.description.is_none() {
         let (rule, what) = ("no-description", "has no description");
-        let help = "add `description:` to its front matter, one line on when it matters: recall \
-                    chooses by it";
+        let help = "add a one-line `description:` of when it matters to its front matter: recall \
+                    uses it to choose topics";
         out.push(LintFinding::new(Severity::Warning, rule, name.file(), what, help));
     }
     if header.kind.is_none() && !header.faults.iter().any(is_of_type) {
@@ -75,21 +74,21 @@ fn wikilinks(
         lines.iter().flat_map(|line| line.links.iter().map(move |link| (line.number, link)));
     let found = links.filter(|(_, link)| dead(link)).take(MOST_LINKS);
     out.extend(found.map(|(line, link)| {
-        let what = format!("links [[{}]], and no topic is called so", link.title);
-        let help = "mend the link, or write that topic";
+        let what = format!("links to [[{}]], but there is no such topic", link.title);
+        let help = "fix the link, or write that topic";
         let finding = LintFinding::new(Severity::Note, "dead-wikilink", name.file(), what, help);
         finding.at(lines_before + line)
     }));
 }
 
-/// `[[ -f x ]]` is a shell's, and no link.
+/// Shell syntax such as `[[ -f x ]]` is not a link.
 fn is_plain(link: &Link) -> bool {
     let name = link.topic().map(Name::as_str).unwrap_or_default();
     name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ' '))
         && name.starts_with(char::is_alphanumeric)
 }
 
-/// Names that some system takes for one.
+/// Names that are the same on some systems.
 fn twins(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
     let mut seen: HashMap<String, &Name> = HashMap::new();
     for (name, _, _) in &known.topics {
@@ -97,8 +96,8 @@ fn twins(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
             seen.insert(name.folded(), name);
             continue;
         };
-        let what = format!("is called as {} to systems that fold names", first.file());
-        let help = "merge the two, or rename one: a copy to such a system loses one of them";
+        let what = format!("has the same name as {} on systems that fold names", first.file());
+        let help = "merge the two, or rename one: copying them to such a system loses one";
         out.push(LintFinding::new(Severity::Error, "twin-name", name.file(), what, help));
     }
 }
