@@ -37,7 +37,7 @@ impl HookService {
         self.cx.spawn(async move {
             let _one = hooks.inner.delivering.lock().await;
             if let Err(error) = hooks.empty_spool().await {
-                tracing::warn!(reason = %error.detail, "events of clients go on waiting in the spool");
+                tracing::warn!(reason = %error.detail, "hook events remain in the spool");
             }
         });
     }
@@ -53,11 +53,14 @@ impl HookService {
                 Some(delivery) => match self.take(&delivery).await {
                     Err(error) if may_pass(&error) => return Err(error),
                     Err(error) => {
-                        tracing::warn!(event = %delivery.event, reason = %error.detail, "an event from the spool had no effect");
+                        tracing::warn!(event = %delivery.event, reason = %error.detail, "could not process an event from the spool");
                     }
                     Ok(()) => metrics::counter!("bethink_hook_events_spooled_total").increment(1),
                 },
-                None => tracing::warn!(file = name, "a file in the spool is no event, or damaged"),
+                None => tracing::warn!(
+                    file = name,
+                    "a file in the spool is not an event, or is damaged"
+                ),
             }
             self.in_spool(move |spool| spool.remove(&name)).await?;
         }
@@ -68,7 +71,10 @@ impl HookService {
         let delivery = delivery.clone();
         let dropped = self.in_spool(move |spool| spool.put(&delivery)).await?;
         if dropped > 0 {
-            tracing::warn!(dropped, "the oldest events had to go, as too many wait in the spool");
+            tracing::warn!(
+                dropped,
+                "dropped the oldest events, because too many are waiting in the spool"
+            );
         }
         Ok(())
     }
@@ -78,7 +84,7 @@ impl HookService {
         let removed = self.in_spool(move |spool| spool.remove(&name)).await;
         if let Err(error) = removed {
             // It is taken, and so it will not be taken again.
-            tracing::debug!(reason = %error.detail, "an event stays in the spool");
+            tracing::debug!(reason = %error.detail, "could not remove an event from the spool");
         }
     }
 
@@ -89,7 +95,7 @@ impl HookService {
         let spool = self.inner.spool.clone();
         let done = tokio::task::spawn_blocking(move || work(&spool)).await;
         done.map_err(ServiceError::internal)?.map_err(|error| {
-            ServiceError::internal(format!("we could not use the spool of hooks: {error}"))
+            ServiceError::internal(format!("could not use the spool of hook events: {error}"))
         })
     }
 }

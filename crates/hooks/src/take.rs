@@ -54,7 +54,7 @@ impl HookService {
                 tracing::warn!(event = %delivery.event, reason = %error.detail, "a hook is answered with nothing");
             }
             Err(_) => {
-                tracing::warn!(event = %delivery.event, "a hook is answered with nothing: it took too long");
+                tracing::warn!(event = %delivery.event, "answered a hook with nothing: it took too long");
             }
         }
         HookAnswer::default()
@@ -68,7 +68,7 @@ impl HookService {
             match &taken {
                 Ok(()) => hooks.take_out_of_spool(&delivery).await,
                 Err(error) => {
-                    tracing::warn!(event = %delivery.event, reason = %error.detail, "a hook had no effect");
+                    tracing::warn!(event = %delivery.event, reason = %error.detail, "could not process a hook event");
                 }
             }
             taken
@@ -103,7 +103,7 @@ impl HookService {
                 // A model may write them; the client's compaction waits for nobody.
                 self.cx.spawn(async move {
                     if let Err(error) = hooks.notes.update_notes(id).await {
-                        tracing::debug!(session = %id, reason = %error.detail, "no notes before the client's compaction");
+                        tracing::debug!(session = %id, reason = %error.detail, "could not write notes before the client's compaction");
                     }
                 });
                 Ok(())

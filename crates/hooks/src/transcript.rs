@@ -33,13 +33,13 @@ pub(crate) struct TranscriptStretch {
 /// Why a transcript can't be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TranscriptUnreadable {
-    #[error("the transcript {} is gone", .0.display())]
+    #[error("the transcript {} does not exist any more", .0.display())]
     Gone(PathBuf),
-    #[error("the transcript {} is no regular file", .0.display())]
+    #[error("the transcript {} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    #[error("the transcript {} has {actual} bytes; at most {most} are read", path.display())]
+    #[error("the transcript {} has {actual} bytes; at most {most} can be read", path.display())]
     TooLarge { path: PathBuf, most: u64, actual: u64 },
-    #[error("we could not read the transcript {}: {source}", path.display())]
+    #[error("could not read the transcript {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 

@@ -45,7 +45,7 @@ impl MemoryService {
             expected => expected,
         };
         if let Some(before) = current.filter(|current| expected == Expected::Hash(current.hash)) {
-            self.keep_found(directory, &write.file, &before, "stood there before").await?;
+            self.keep_found(directory, &write.file, &before, "was there before").await?;
         }
         let (held, file, text) = (Arc::clone(directory), write.file.clone(), write.text.clone());
         let (tried, unsettled) = blocking(move || {
@@ -62,7 +62,7 @@ impl MemoryService {
         let tried = tried?;
         if let Replaced::Conflict(conflict) = &tried {
             for content in &conflict.displaced {
-                let note = "was overwritten by somebody else";
+                let note = "was overwritten by someone else";
                 self.keep_found(directory, &write.file, content, note).await?;
             }
         }
@@ -128,8 +128,8 @@ fn act(
 /// A lost race, with both versions.
 pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     let what = match &conflict.current {
-        None => "is gone since it was read",
-        Some(_) => "holds something else than was read",
+        None => "was deleted after it was read",
+        Some(_) => "was changed after it was read",
     };
     let detail = format!("{} {what}; nothing was changed", write.file);
     let both = api::BothVersions {
@@ -142,6 +142,6 @@ pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     ServiceError {
         versions: Some(Box::new(both)),
         ..ServiceError::conflict(detail)
-            .hint("bring both versions together, and write with the new tag")
+            .hint("combine both versions, and write again with the new tag")
     }
 }

@@ -52,7 +52,7 @@ impl MemoryService {
             if let Some(directory) = directory.upgrade()
                 && let Err(error) = memories.sweep(&directory).await
             {
-                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up after broken-off writes");
+                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up after interrupted writes");
             }
             loop {
                 tokio::select! {
@@ -63,7 +63,7 @@ impl MemoryService {
                 if woken.is_dirty()
                     && let Err(error) = memories.snapshot(&directory).await
                 {
-                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not look at the memory directory");
+                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not check the memory directory");
                 }
             }
         });

@@ -22,7 +22,7 @@ impl MemoryService {
     ) -> Option<String> {
         match self.try_index_line(directory, name, write).await {
             Ok(()) => None,
-            Err(error) => Some(format!("MEMORY.md was not changed: {}", error.detail)),
+            Err(error) => Some(format!("could not update MEMORY.md: {}", error.detail)),
         }
     }
 
@@ -53,7 +53,7 @@ impl MemoryService {
                 return Ok(());
             }
         }
-        Err(ServiceError::conflict("others keep changing it"))
+        Err(ServiceError::conflict("it is being changed at the same time"))
     }
 }
 

@@ -39,8 +39,8 @@ impl MemoryService {
         within_limit(&new.name.file(), &new.text)?;
         // A secret does not even wait.
         bethink_secrets::gate(new.name.as_str(), &new.text).map_err(|error| {
-            let detail = format!("{} may not be shared: {error}", new.name.file());
-            ServiceError::invalid("text", detail).hint("nothing was kept of it")
+            let detail = format!("could not share {}: {error}", new.name.file());
+            ServiceError::invalid("text", detail).hint("nothing was stored")
         })?;
         let directory = project.directory(Scope::Team);
         let current = directory.read_file(&DirectoryFile::Topic(new.name.clone())).await?;
@@ -62,7 +62,7 @@ impl MemoryService {
             return Ok(None);
         }
         if self.open_proposals(project).await? >= MOST_OPEN {
-            let detail = format!("{MOST_OPEN} proposals of this project wait already");
+            let detail = format!("{MOST_OPEN} proposals of this project are already waiting");
             return Err(ServiceError::conflict(detail)
                 .hint("`bethink team proposals` lists them; approve or reject some"));
         }
@@ -89,10 +89,9 @@ impl MemoryService {
         match self.propose(&project, new).await? {
             Some(proposal) => Ok(api::DecidedProposal { proposal, warnings: Vec::new() }),
             None => {
-                let detail =
-                    "the same is in the team's memory, waits for a person, or was rejected by one";
+                let detail = "the same memory is already shared, proposed or rejected";
                 Err(ServiceError::conflict(detail)
-                    .hint("`bethink team proposals --all` shows what was decided"))
+                    .hint("`bethink team proposals --all` shows earlier decisions"))
             }
         }
     }
@@ -126,7 +125,7 @@ impl MemoryService {
         let written = self.write_memory(&project, write).await;
         let written = written.map_err(|error| match error.versions {
             Some(_) => error.hint(
-                "the topic changed since: look at both, and approve with `replace`, or reject",
+                "the topic changed after the proposal was made: compare both, then approve with `replace`, or reject",
             ),
             None => error,
         })?;
@@ -152,11 +151,11 @@ impl MemoryService {
 
     async fn open_proposal(&self, id: Uuid) -> Result<StoredProposal> {
         let found = self.cx.store().proposal(id).await?.ok_or_else(|| {
-            ServiceError::not_found(format!("there is no proposal {id}"))
-                .hint("GET /v1/proposals lists those that wait")
+            ServiceError::not_found(format!("proposal {id} not found"))
+                .hint("`GET /v1/proposals` lists those that are waiting")
         })?;
         if found.state != ProposalState::Open {
-            let detail = format!("proposal {id} was {} already", found.state);
+            let detail = format!("proposal {id} is already {}", found.state);
             return Err(ServiceError::conflict(detail));
         }
         Ok(found)

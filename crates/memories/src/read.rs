@@ -35,7 +35,7 @@ impl MemoryService {
         // A cursor is the scope and name of the last topic before.
         let place = |cursor: &str| {
             key_of(cursor)
-                .ok_or_else(|| ServiceError::invalid("cursor", "not a cursor of this list"))
+                .ok_or_else(|| ServiceError::invalid("cursor", "not a cursor from this list"))
         };
         let after = cursor.as_deref().map(place).transpose()?;
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
@@ -112,12 +112,12 @@ pub(super) fn file_of(text: &str) -> Result<DirectoryFile> {
 
 pub(super) fn no_file(directory: &MemoryDirectory, file: &DirectoryFile) -> ServiceError {
     let detail = match file {
-        DirectoryFile::Index => format!("there is no MEMORY.md in {}", directory.dir.display()),
+        DirectoryFile::Index => format!("MEMORY.md not found in {}", directory.dir.display()),
         DirectoryFile::Topic(name) => {
-            format!("there is no topic {:?} in {}", name.as_str(), directory.dir.display())
+            format!("topic {:?} not found in {}", name.as_str(), directory.dir.display())
         }
     };
-    ServiceError::not_found(detail).hint("GET /v1/memories lists the topics")
+    ServiceError::not_found(detail).hint("`GET /v1/memories` lists the topics")
 }
 
 pub(crate) fn out(scope: Scope, topic: &MemoryTopic) -> api::Memory {

@@ -30,7 +30,7 @@ impl MemoryService {
         let wish = current.as_ref().map(|content| content.hash).into();
         let old = String::from_utf8(current.map_or_else(Vec::new, |content| content.bytes));
         let old = old.map_err(|_| {
-            ServiceError::conflict("MEMORY.md is not UTF-8").hint("mend or remove the file")
+            ServiceError::conflict("MEMORY.md is not UTF-8").hint("fix or remove the file")
         })?;
         let new = rebuild(&old, &rows);
         let (added, dropped) = (missing(&new, &old), missing(&old, &new));

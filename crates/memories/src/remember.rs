@@ -63,7 +63,7 @@ impl MemoryService {
 
     fn thought(&self, request: &api::Remember, strategy: &str) -> Result<Thought> {
         if request.text.trim().is_empty() {
-            return Err(ServiceError::invalid("text", "nothing was given to remember"));
+            return Err(ServiceError::invalid("text", "is empty: say what to remember"));
         }
         let named = request.name.as_deref().map(name_of).transpose()?;
         let said = Header::default().described(&request.text);
@@ -103,7 +103,7 @@ impl MemoryService {
         };
         if let Some(name) = named {
             // A name that is taken is the person's to decide about.
-            let detail = format!("there is a topic {:?} already", name.as_str());
+            let detail = format!("the topic {:?} already exists", name.as_str());
             let done = self.write_memory(project, write(name)).await;
             return done.map_err(|error| match error.versions {
                 Some(_) => {
@@ -123,7 +123,7 @@ impl MemoryService {
                 done => return done,
             }
         }
-        let detail = format!("{NAMES} topics are named like {:?}", wanted.as_str());
-        Err(ServiceError::conflict(detail).hint("give this one a name"))
+        let detail = format!("{NAMES} topics already have names like {:?}", wanted.as_str());
+        Err(ServiceError::conflict(detail).hint("choose a name for this one"))
     }
 }

@@ -62,7 +62,7 @@ impl MemoryService {
         if !Path::new(dir).is_absolute() || dir.contains('\0') {
             let detail = format!("{dir:?} is not an absolute path");
             return Err(ServiceError::invalid("project_dir", detail)
-                .hint("give the whole path of the project"));
+                .hint("use the full path of the project"));
         }
         let (path, settings) = (PathBuf::from(dir), self.cx.settings().clone());
         let mut place = blocking(move || Ok(ProjectPlace::of(&path, &settings))).await?;

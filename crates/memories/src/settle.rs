@@ -24,7 +24,7 @@ impl MemoryService {
                 () = stop.cancelled() => {}
             }
             if let Err(error) = memories.settle_directory(&directory).await {
-                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "displaced files stay");
+                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up replaced files");
             }
         });
     }
@@ -38,7 +38,7 @@ impl MemoryService {
             Ok(root.sweep(&listing, now))
         })
         .await?;
-        if self.keep_settled(directory, left, "was left by a broken-off write").await? {
+        if self.keep_settled(directory, left, "was left by an interrupted write").await? {
             self.settle_directory(directory).await?;
         }
         Ok(())

@@ -54,7 +54,7 @@ impl MemoryService {
         let command: ToolCommand = match serde_json::from_value(call.input) {
             Ok(command) => command,
             Err(error) => {
-                let content = format!("The input is not a command of this tool: {error}");
+                let content = format!("The input is not a valid command of this tool: {error}");
                 return Ok(api::MemoryToolResult { content, is_error: true });
             }
         };
@@ -211,7 +211,7 @@ fn missing(path: &str) -> Unmet {
 }
 
 fn changed(path: &str) -> Unmet {
-    Unmet::Told(format!("{path} was changed by somebody else meanwhile. View it again"))
+    Unmet::Told(format!("{path} was changed by someone else in the meantime. View it again"))
 }
 
 fn with_warnings(told: String, warnings: &[String]) -> String {

@@ -90,6 +90,6 @@ fn start(all: Arc<Mutex<Bells>>) -> Option<Watch> {
         }
     });
     started
-        .inspect_err(|error| tracing::warn!(%error, "memory directories can't be watched; they are looked through at each use"))
+        .inspect_err(|error| tracing::warn!(%error, "could not watch memory directories; they are scanned at each use instead"))
         .ok()
 }

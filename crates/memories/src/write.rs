@@ -127,7 +127,7 @@ impl MemoryService {
 /// What a team shares holds no secrets and nothing that a reader does not see.
 fn team_gate(file: &DirectoryFile, text: &str) -> Result<()> {
     bethink_secrets::gate(&file.path(), text).map_err(|error| {
-        ServiceError::invalid("text", format!("{file} may not be shared: {error}"))
-            .hint("take it out, or keep the memory private; nothing was written")
+        ServiceError::invalid("text", format!("could not share {file}: {error}"))
+            .hint("nothing was written; remove that text, or keep the memory private")
     })
 }

@@ -35,7 +35,7 @@ impl NotesService {
             return Ok(None);
         };
         if let Some(reason) = self.models.model_rests(session.id, Purpose::Notes) {
-            tracing::info!(session = %session.id, %reason, "the notes are embedded");
+            tracing::info!(session = %session.id, %reason, "writing the notes with the built-in strategy");
             return Ok(None);
         }
         let standing = self.standing_at_rest(session.id).await?;
@@ -53,9 +53,10 @@ impl NotesService {
             && was_by_model
             && self.models.model_rests(session.id, Purpose::Notes).is_none()
         {
-            let detail = "the model did not change the notes; they stay as they were";
-            return Err(ServiceError::conflict(detail)
-                .hint("it is asked again when the session has gone on"));
+            let detail = "the model did not change the notes";
+            return Err(
+                ServiceError::conflict(detail).hint("the model is asked again after more messages")
+            );
         }
         Ok(edited.map(|edited| (ModelWriter { before, edited, last, budget }, through)))
     }

@@ -108,13 +108,13 @@ fn read(path: &Path) -> Result<Option<String>> {
         let detail = format!("{} has more than {MAX_NOTES_BYTES} bytes", path.display());
         return Err(ServiceError::conflict(detail)
             .bounded(MAX_NOTES_BYTES, size.max(bytes.len() as u64))
-            .hint("shorten the file; until then it is neither read nor written"));
+            .hint("shorten the file; until then bethink neither reads nor updates it"));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(text)),
         Err(_) => {
             let aside = set_aside(path).map_err(|error| unwritable(path, &error))?;
-            tracing::warn!(notes = %path.display(), aside = %aside.display(), "notes that are not UTF-8 were set aside");
+            tracing::warn!(notes = %path.display(), aside = %aside.display(), "moved notes that are not UTF-8 aside");
             Ok(None)
         }
     }
@@ -126,10 +126,10 @@ pub(crate) fn check_size(actual: u64) -> Result<()> {
         return Ok(());
     }
     let detail =
-        format!("with the newest lines the notes would have more than {MAX_NOTES_BYTES} bytes");
+        format!("with the new lines the notes would have more than {MAX_NOTES_BYTES} bytes");
     Err(ServiceError::conflict(detail)
         .bounded(MAX_NOTES_BYTES, actual)
-        .hint("shorten what was written by hand; until then the notes stay as they are"))
+        .hint("shorten the lines that were written by hand; until then the notes are not updated"))
 }
 
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
@@ -142,7 +142,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("too many files were set aside"))
+    Err(io::Error::other("too many files were moved aside already"))
 }
 
 /// Whole or not at all, also over a loss of power.
@@ -159,7 +159,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
-    let detail = format!("we could not read {}: {error}", path.display());
+    let detail = format!("could not read {}: {error}", path.display());
     ServiceError::conflict(detail).hint("check the file and its permissions")
 }
 
@@ -168,8 +168,9 @@ fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
         _ => ErrorKind::ReadOnly,
     };
-    let detail = format!("we could not write {}: {error}", path.display());
-    ServiceError::new(kind, detail).hint("check the space and the permissions of bethink's home")
+    let detail = format!("could not write {}: {error}", path.display());
+    ServiceError::new(kind, detail)
+        .hint("check the free space and the permissions of bethink's home directory")
 }
 
 pub(crate) fn hash(text: &str) -> String {

@@ -44,7 +44,7 @@ impl NotesService {
     ) -> Result<NotesFile> {
         let actual = text.len() as u64;
         if actual > MAX_NOTES_BYTES {
-            let detail = format!("notes have at most {MAX_NOTES_BYTES} bytes");
+            let detail = format!("notes may have at most {MAX_NOTES_BYTES} bytes");
             return Err(
                 ServiceError::new(ErrorKind::TooLarge, detail).bounded(MAX_NOTES_BYTES, actual)
             );
@@ -56,9 +56,9 @@ impl NotesService {
             let standing = self.standing(id).await?;
             let etag = files::etag(&standing.shown(&template));
             if if_match.is_some_and(|wanted| !files::matches(&wanted, &etag)) {
-                let detail = "the notes have changed since they were read";
+                let detail = "the notes were changed after they were read";
                 return Err(ServiceError::new(ErrorKind::Stale, detail)
-                    .hint("read them again, bring the two together, and put the result"));
+                    .hint("read them again, combine both versions, and write the result"));
             }
             self.write_notes_file(id, text).await?;
         }

@@ -54,7 +54,7 @@ impl NotesService {
     fn remember_faults(&self, faults: &[String]) {
         let mut known = locked(&self.inner.faults);
         for fault in faults.iter().filter(|fault| !known.contains(fault)) {
-            tracing::warn!(%fault, "the default is used for notes");
+            tracing::warn!(%fault, "using the default for notes");
         }
         *known = faults.to_vec();
     }

@@ -50,7 +50,7 @@ impl NotesService {
             let payload = json!({ "session": id.0, "through": through, "tokens": tokens });
             let jobs = notes.cx.jobs();
             if let Err(error) = jobs.enqueue_background(NOTES, Some(id), &payload).await {
-                tracing::warn!(session = %id, reason = %error.detail, "notes could not be asked for");
+                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue an update of the notes");
                 notes.inner.flights.leave(id);
             }
             jobs.wake();

@@ -36,7 +36,7 @@ impl NotesService {
             Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "bytes": 0 })),
             Err(error) => {
                 metrics::counter!("bethink_notes_failed_total").increment(1);
-                tracing::warn!(session = %id, reason = %error.detail, "no notes; tried again at the next gate");
+                tracing::warn!(session = %id, reason = %error.detail, "could not update the notes; trying again when the next update is due");
                 Err(error)
             }
         }
@@ -129,7 +129,7 @@ impl NotesService {
             self.write_notes_file(id, row.text.clone()).await?;
             return Ok(row);
         }
-        Err(ServiceError::conflict("the notes were changed each time they were merged"))
+        Err(ServiceError::conflict("the notes were changed during every attempt to merge them"))
     }
 }
 
@@ -174,7 +174,7 @@ fn write(
             Ok(draft) => {
                 return Ok(Drawn { draft, through: *through, strategy: writer.strategy() });
             }
-            Err(error) => tracing::warn!(%error, "the notes are embedded"),
+            Err(error) => tracing::warn!(%error, "writing the notes with the built-in strategy"),
         }
     }
     let draft = EmbeddedWriter.write(request)?;

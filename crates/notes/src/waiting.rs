@@ -60,7 +60,7 @@ impl Flights {
         metrics::counter!("bethink_notes_waits_total").increment(1);
         // The sender goes when the update ends, however it ends.
         if tokio::time::timeout(PATIENCE, end.changed()).await.is_err() {
-            tracing::warn!(session = %id, "notes were not done in time; the compaction goes on without");
+            tracing::warn!(session = %id, "the notes were not ready in time; compacting without them");
         }
     }
 }

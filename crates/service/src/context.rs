@@ -110,9 +110,9 @@ impl ServiceContext {
             None => Ok(None),
             Some(kept) if kept.fingerprint == key.fingerprint => Ok(Some(kept.answer)),
             Some(_) => {
-                let detail = "this Idempotency-Key came with another request";
+                let detail = "this Idempotency-Key was already used for a different request";
                 Err(ServiceError::new(ErrorKind::KeyReused, detail)
-                    .hint("use a new key for a new request"))
+                    .hint("use a new key for each request"))
             }
         }
     }

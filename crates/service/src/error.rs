@@ -103,7 +103,7 @@ pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
     match error {
         bethink_store::StoreError::Conflict(detail) => {
             ServiceError::new(ErrorKind::KeyReused, detail)
-                .hint("use a new Idempotency-Key for a new request")
+                .hint("use a new Idempotency-Key for each request")
         }
         other => other.into(),
     }
@@ -124,10 +124,10 @@ impl From<bethink_store::StoreError> for ServiceError {
         match error {
             E::NotFound { .. } => Self::new(ErrorKind::NotFound, detail),
             E::Conflict(_) => Self::new(ErrorKind::Conflict, detail),
-            E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads go on")
-                .hint("free some space; writes work again at once"),
+            E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads still work")
+                .hint("free some space; writes then work again"),
             E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
-                .hint("check the permissions of bethink's home"),
+                .hint("check the permissions of bethink's home directory"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) | E::Newer { .. } | E::Failed(_) => {
                 Self::new(ErrorKind::Internal, detail)

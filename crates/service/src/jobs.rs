@@ -107,7 +107,7 @@ pub fn job_payload<T: DeserializeOwned>(job: &JobRecord) -> Result<T> {
 /// The session that a job is about.
 pub fn job_session(job: &JobRecord) -> Result<SessionId> {
     let id = job_payload::<Value>(job)?["session"].as_str().and_then(|id| id.parse().ok());
-    id.map(SessionId).ok_or_else(|| ServiceError::internal("a job without a session"))
+    id.map(SessionId).ok_or_else(|| ServiceError::internal("the job has no session"))
 }
 
 fn shown(job: &JobRecord) -> api::Job {

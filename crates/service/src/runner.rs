@@ -137,7 +137,7 @@ impl JobRunner {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
             if let Err(error) = self.heartbeat(id, Progress::default()).await {
-                tracing::warn!(job = %id, %error, "a job was given up: its lease is gone");
+                tracing::warn!(job = %id, %error, "gave up a job: its lease is gone");
                 return;
             }
         }
@@ -188,7 +188,10 @@ impl JobRunner {
                 Err(error) => JobOutcome::Failed(error.detail),
             }
         } else {
-            JobOutcome::Failed(format!("this bethink has no work of kind {:?}", job.kind))
+            JobOutcome::Failed(format!(
+                "this version of bethink does not know jobs of kind {:?}",
+                job.kind
+            ))
         };
         let state = match outcome {
             JobOutcome::Done(_) => JobState::Done,
@@ -196,7 +199,7 @@ impl JobRunner {
         };
         let (owner, now) = (OWNER.to_owned(), self.cx.now());
         if let Err(error) = self.cx.store().finish(job.id, owner, outcome, now).await {
-            tracing::error!(job = %job.id, %error, "could not write the end of a job; it will run again");
+            tracing::error!(job = %job.id, %error, "could not record the end of a job; it will run again");
         }
         let event = Event::Job { id: job.id.0, kind: job.kind, state };
         match job.session {

@@ -14,5 +14,5 @@ pub fn parse_stored(stored: StoredMessage) -> Result<Message> {
     let meta = MessageMeta { seq: stored.seq, id: stored.id, created_at: stored.created_at };
     let source = if stored.recorded { MessageSource::Provider } else { MessageSource::Client };
     Message::parse(meta, stored.raw, source)
-        .map_err(|e| ServiceError::internal(format!("message {} is not readable: {e}", stored.seq)))
+        .map_err(|e| ServiceError::internal(format!("could not read message {}: {e}", stored.seq)))
 }

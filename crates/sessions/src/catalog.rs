@@ -156,7 +156,7 @@ impl SessionService {
             let limit = model.context_window.clamp(MIN_WINDOW, MAX_WINDOW);
             ServiceError::invalid("model.context_window", too_small.to_string())
                 .bounded(limit, model.context_window)
-                .hint("half of a window is reserved for output; less leaves no room for a summary and one round")
+                .hint("half of a context window is reserved for output; a smaller one has no room for a summary and one turn")
         })
     }
 }

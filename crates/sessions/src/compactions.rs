@@ -106,7 +106,7 @@ impl SessionService {
     ) -> Result<api::Expanded> {
         let all = self.cx.store().compactions(id).await?;
         let Some(found) = all.iter().find(|c| c.id == compaction) else {
-            return Err(ServiceError::not_found(format!("there is no compaction {compaction}")));
+            return Err(ServiceError::not_found(format!("compaction {compaction} not found")));
         };
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }

@@ -99,7 +99,7 @@ pub(crate) fn read_decision(record: &store::DecisionRecord) -> Result<Decision> 
         let detail =
             format!("could not read decision {} ({}): {error}", record.id, record.kind);
         ServiceError::internal(detail)
-            .hint("a newer bethink may have written it; start that one, or fork the session from an earlier message")
+            .hint("a newer version of bethink may have written it; start that version, or fork the session from an earlier message")
     })?;
     Ok(match read {
         // One that was migrated was not counted yet.

@@ -75,7 +75,7 @@ impl SessionEvents {
             let here = here.filter_map(|compaction| match compaction_event(compaction) {
                 Ok(event) => Some(event),
                 Err(error) => {
-                    tracing::warn!(reason = %error.detail, "a compaction is left out of the events");
+                    tracing::warn!(reason = %error.detail, "could not publish a compaction's event");
                     None
                 }
             });
@@ -107,8 +107,8 @@ impl SessionService {
         let last = match last_event_id.as_deref() {
             None | Some("") => None,
             Some(text) => Some(last_id(text).ok_or_else(|| {
-                ServiceError::invalid("Last-Event-ID", "not an id that this daemon hands out")
-                    .hint("leave the header out to hear only what is new")
+                ServiceError::invalid("Last-Event-ID", "not an event id from this stream")
+                    .hint("omit the header to receive only new events")
             })?),
         };
         let newest = last.map(|(newest, _)| newest);

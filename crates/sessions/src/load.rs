@@ -55,7 +55,7 @@ impl SessionService {
             handle.forget_evicted();
         }
         let mut loaded = OwnedMutexGuard::try_map(state, Option::as_mut)
-            .map_err(|_| ServiceError::internal("the session was not loaded"))?;
+            .map_err(|_| ServiceError::internal("could not load the session"))?;
         let new = std::mem::take(&mut *locked(&handle.inbox));
         if let Some(first) = new.iter().map(|message| message.seq).min() {
             handle.cache.begin(&loaded.state.history, first, &loaded.state.model.name);

@@ -175,15 +175,18 @@ impl SessionService {
             return ServiceError::invalid("messages", "at least one message");
         }
         if count > most {
-            return ServiceError::invalid("messages", format!("at most {most} messages a request"))
-                .bounded(most, count);
+            return ServiceError::invalid(
+                "messages",
+                format!("at most {most} messages per request"),
+            )
+            .bounded(most, count);
         }
         for (i, raw) in request.messages.iter().enumerate() {
             let raw = body.slice_ref(raw.get().as_bytes());
             let wrong = match serde_json::from_slice::<MessageEnvelope>(&raw) {
                 Err(_) => Some(ParseError {
                     field: String::new(),
-                    problem: "a message is an object with `role` and `content`".to_owned(),
+                    problem: "a message must be an object with `role` and `content`".to_owned(),
                 }),
                 Ok(_) => {
                     MessageObject::whole(&raw).and_then(|message| message_of(message, now)).err()
@@ -194,7 +197,7 @@ impl SessionService {
                 return ServiceError::invalid(format!("messages[{i}]{dot}{field}"), problem);
             }
         }
-        ServiceError::invalid("body", "the body is not UTF-8, or nested too deep")
+        ServiceError::invalid("body", "the body is not UTF-8, or is nested too deeply")
     }
 
     /// Raw history, untouched.
@@ -286,7 +289,7 @@ mod tests {
             (
                 r#"{"messages":[{"id":"a","id":"a","role":"user","content":"x"}]}"#,
                 "messages[0]",
-                "a message is an object with `role` and `content`",
+                "a message must be an object with `role` and `content`",
             ),
             (
                 r#"{"messages":[{"role":"user","role":"user","content":"x"}]}"#,

@@ -59,7 +59,7 @@ impl SessionPrefix {
     pub(crate) fn new(state: &SessionState, sent: Option<&SentRequest>) -> Result<Self> {
         let shown = view(&state.history, &state.decisions, state.view_options());
         let prompt = ValidPrompt::check(shown.messages).map_err(|faults| {
-            ServiceError::internal(format!("the view broke a rule: {faults:?}"))
+            ServiceError::internal(format!("the view is not a valid prompt: {faults:?}"))
         })?;
         let sent = sent.cloned().unwrap_or_default();
         let tools = if sent.tools.as_ref() == b"[]" { used_tools(&prompt) } else { sent.tools };
@@ -95,8 +95,9 @@ impl SessionPrefix {
             messages = without_thinking(messages);
         }
         append(&mut messages, instruction);
-        let prompt = ValidPrompt::check(messages)
-            .map_err(|faults| ServiceError::internal(format!("a fork broke a rule: {faults:?}")))?;
+        let prompt = ValidPrompt::check(messages).map_err(|faults| {
+            ServiceError::internal(format!("the prompt of a fork is not valid: {faults:?}"))
+        })?;
         let room = self.room.saturating_sub(u64::from(text_tokens(instruction)));
         Ok(ModelRequest {
             model,

@@ -155,7 +155,7 @@ pub(crate) fn detail_of(compaction: &CompactionRecord) -> Result<Detail> {
         let (id, session) = (compaction.id, compaction.session);
         let detail = format!("could not read compaction {id} of session {session}: {error}");
         ServiceError::internal(detail)
-            .hint("a newer bethink may have written it; start that one, or undo this compaction")
+            .hint("a newer version of bethink may have written it; start that version, or undo this compaction")
     })
 }
 

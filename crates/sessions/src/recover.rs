@@ -34,7 +34,7 @@ impl SessionService {
     ) -> Result<api::Recovered> {
         let error = said::read(&request)?;
         let handle = self.handle(id).await?;
-        let hint = "append what was sent, then tell what the provider said";
+        let hint = "append the messages that were sent, then report the provider's error";
         self.lock(&handle).await?.require_messages(hint)?;
         let mut told = api::Recovered {
             class: error.class.as_str().to_owned(),
@@ -70,7 +70,7 @@ impl SessionService {
         told: &mut api::Recovered,
     ) -> Result<Step> {
         if request.heard {
-            let detail = format!("part of the answer was shown already; it broke off: {error}");
+            let detail = format!("the answer was interrupted after part of it was shown: {error}");
             return nothing(detail);
         }
         match error.class {
@@ -78,19 +78,19 @@ impl SessionService {
             ErrorClass::OutputOverflow => self.shorten_answer(handle, request, error, told).await,
             ErrorClass::MediaTooLarge | ErrorClass::RequestTooLarge => {
                 if self.strip(handle, Stripped::Media, RecoveryStep::StripMedia).await? {
-                    let detail = "images and documents are left out".to_owned();
+                    let detail = "leaving images and documents out".to_owned();
                     return Ok((RecoveryStep::StripMedia, detail));
                 }
                 if error.class == ErrorClass::RequestTooLarge {
                     return self.make_room(handle, error, told).await;
                 }
-                nothing("there are no images or documents left to leave out")
+                nothing("no images or documents remain to leave out")
             }
             ErrorClass::ThinkingBound => {
                 if !self.strip(handle, Stripped::Thinking, RecoveryStep::StripThinking).await? {
-                    return nothing("no thinking is left that could be left out");
+                    return nothing("no thinking remains to leave out");
                 }
-                let detail = "thinking is left out of what was edited".to_owned();
+                let detail = "leaving thinking out of edited messages".to_owned();
                 Ok((RecoveryStep::StripThinking, detail))
             }
             class if class.retry() == Retry::Same => {
@@ -100,7 +100,7 @@ impl SessionService {
                 };
                 Ok(wait(attempt, error, told))
             }
-            _ => nothing(format!("asking again can't help: {error}")),
+            _ => nothing(format!("retrying cannot help: {error}")),
         }
     }
 
@@ -134,16 +134,16 @@ impl SessionService {
     ) -> Result<Step> {
         if let Some(limit) = error.figures.limit.filter(|limit| *limit < MIN_WINDOW) {
             let detail = format!(
-                "the provider takes {limit} tokens, and a session needs {MIN_WINDOW}: load the model with a larger context, or choose another"
+                "the provider accepts {limit} tokens, but a session needs {MIN_WINDOW}: load the model with a larger context window, or choose another model"
             );
             return nothing(detail);
         }
         let mut loaded = self.lock(handle).await?;
         if self.drain(&mut loaded).await? {
-            return Ok((RecoveryStep::Collapse, "spans that were staged are collapsed".to_owned()));
+            return Ok((RecoveryStep::Collapse, "collapsed the staged spans".to_owned()));
         }
         if !loaded.take(RecoveryStep::Compact) {
-            let detail = "it was compacted already and is still too long: shorten system or tools, or give the session a larger window";
+            let detail = "the prompt is still too long after a compaction: shorten the system prompt or the tools, or give the session a larger context window";
             return nothing(detail);
         }
         drop(loaded);
@@ -158,13 +158,13 @@ impl SessionService {
                 let window = self.lock(handle).await?.state.model.context_window;
                 let smaller = error.figures.limit.filter(|limit| *limit < window);
                 let advice = smaller.map_or_else(String::new, |limit| {
-                    format!("; the provider takes {limit} tokens, and the session is told {window}: set its model.context_window to {limit}")
+                    format!("; the provider accepts {limit} tokens, but the session is set to {window}: set its model.context_window to {limit}")
                 });
                 let detail = format!("compacted from {before} to {after} tokens{advice}");
                 Ok((RecoveryStep::Compact, detail))
             }
             Err(refusal) if refusal.kind == ErrorKind::NotCompactable => {
-                nothing(format!("no compaction helps: {}", refusal.detail))
+                nothing(format!("a compaction cannot help: {}", refusal.detail))
             }
             // Not the prompt's fault: it may be tried again.
             Err(refusal) => {
@@ -258,9 +258,9 @@ fn wait(attempt: u32, error: &ModelError, told: &mut api::Recovered) -> Step {
     }
     let detail = match error.retry_after.filter(|asked| *asked > LONGEST_ASKED_WAIT) {
         Some(asked) => {
-            format!("the provider wants to be left alone for {} s: {error}", asked.as_secs())
+            format!("the provider asks to wait {} s: {error}", asked.as_secs())
         }
-        None => format!("{attempt} tries failed: {error}"),
+        None => format!("{attempt} attempts failed: {error}"),
     };
     (RecoveryStep::None, detail)
 }

@@ -142,7 +142,7 @@ impl SessionService {
     /// order.
     pub fn connect(&self, contributors: Vec<Arc<dyn Contributor>>, listeners: Vec<Listener>) {
         if self.inner.contributors.set(contributors).is_err() {
-            tracing::error!("contributors were connected twice; the first ones stay");
+            tracing::error!("contributors were connected twice; keeping the first ones");
         }
         listeners.into_iter().for_each(|listener| self.listen(listener));
     }

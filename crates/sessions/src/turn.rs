@@ -63,7 +63,7 @@ impl SessionService {
         let inject = request.inject.unwrap_or_default();
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
-        loaded.require_messages("append the user's first message, then ask for the context")?;
+        loaded.require_messages("append the user's first message, then request the prompt")?;
         let recall = RecallQuery::new(request.query, request.recent_tools);
         let asked = TurnRequest { client: &client, inject, recall, may_compact, reminds: true };
         let ReadyPrompt { mut loaded, turn, around } = self.ready(&handle, loaded, asked).await?;
@@ -249,7 +249,7 @@ impl SessionService {
         if busy && tokens < loaded.state.thresholds.blocking {
             // It may be waiting for a model; this prompt still fits.
             return Policy::Held(
-                "a compaction is being made; this prompt goes on without".to_owned(),
+                "a compaction is under way; this prompt does without it".to_owned(),
             );
         }
         wish
@@ -292,7 +292,7 @@ impl SessionService {
                 turn.report.notices.extend(warning);
             }
             Err(refusal) => {
-                turn.report.notices.push(format!("no compaction: {}", refusal.detail));
+                turn.report.notices.push(format!("could not compact: {}", refusal.detail));
             }
         }
         Ok((loaded, turn, around, once_kept))
@@ -418,7 +418,7 @@ fn overflow(report: &api::ContextReport) -> ServiceError {
         .map(|(name, t)| format!("{name} {t}"))
         .collect();
     let detail = format!(
-        "the prompt has {} tokens; at most {} can be sent. What fills the window: {}",
+        "the prompt has {} tokens, but at most {} can be sent; largest parts: {}",
         report.tokens,
         report.thresholds.blocking,
         fills.join(", ")
@@ -427,7 +427,7 @@ fn overflow(report: &api::ContextReport) -> ServiceError {
         context: Some(Box::new(report.clone())),
         ..ServiceError::new(ErrorKind::ContextOverflow, detail)
             .bounded(report.thresholds.blocking, report.tokens)
-            .hint("shorten system or tools, compact, or give the session a larger window")
+            .hint("shorten the system prompt or the tools, compact, or give the session a larger context window")
     }
 }
 

@@ -211,7 +211,7 @@ fn with_asides(
     let mut text = String::from_utf8(planned?.to_vec()).ok()?;
     for (file, aside) in asides {
         if let DirectoryFile::Topic(name) = aside {
-            let says = format!("another version of {file}: make them one, and remove this");
+            let says = format!("another version of {file}: merge the two, then remove this one");
             text = index::add(&text, name, name.as_str(), &says);
         }
     }

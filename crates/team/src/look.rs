@@ -64,9 +64,9 @@ pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> 
 
 fn unusable(entry: &TreeEntry, first: bool) -> Option<&'static str> {
     match () {
-        () if !entry.is_file() => Some("it is a link, and no file"),
-        () if entry.size > MAX_MEMORY_BYTES => Some("it is larger than a memory may be"),
-        () if !first => Some("another file's name differs from its name in case alone"),
+        () if !entry.is_file() => Some("it is a link, not a file"),
+        () if entry.size > MAX_MEMORY_BYTES => Some("it is larger than a memory is allowed to be"),
+        () if !first => Some("another file's name differs from its name only in case"),
         () => None,
     }
 }
@@ -79,7 +79,7 @@ impl TeamService {
         if let Some(fault) = &snapshot.fault {
             // What can't be looked at must not be taken for removed.
             return Err(ServiceError::conflict(fault.clone())
-                .hint("`bethink doctor` tells what is wrong with the team directory"));
+                .hint("`bethink doctor` shows what is wrong with the team directory"));
         }
         let topics = snapshot.topics.keys().cloned().map(DirectoryFile::Topic);
         let mut here = TeamFiles::default();

@@ -62,7 +62,7 @@ impl TeamService {
         {
             let detail = format!("{dir:?} is not an absolute path without \"..\"");
             return Err(
-                ServiceError::invalid("dir", detail).hint("give the whole path of the folder")
+                ServiceError::invalid("dir", detail).hint("use the full path of the folder")
             );
         }
         if path.exists() && !path.is_dir() {
@@ -86,8 +86,9 @@ impl TeamService {
         match own {
             Some(own) if own == remote.as_str() => return Ok(()),
             Some(own) => {
-                let detail = format!("the team directory is shared with {own} already");
-                let hint = "`git remote set-url origin …` in the team directory changes that";
+                let detail = format!("the team directory is already shared with {own}");
+                let hint =
+                    "to change that, run `git remote set-url origin …` in the team directory";
                 return Err(ServiceError::conflict(detail).hint(hint));
             }
             None => {}
@@ -131,9 +132,9 @@ impl TeamService {
 /// An address without a secret in it: it stands in a file that is copied and shown.
 fn checked(remote: &str) -> Result<Remote> {
     if let Err(error) = bethink_secrets::gate("", remote) {
-        let detail = format!("the remote's address may not be kept: {error}");
+        let detail = format!("could not store the remote's address: {error}");
         return Err(ServiceError::invalid("remote", detail)
-            .hint("leave it out: git asks the person's credential helper or ssh key"));
+            .hint("leave the secret out: git uses your credential helper or SSH key"));
     }
     Remote::parse(remote).map_err(|error| ServiceError::invalid("remote", error.to_string()))
 }
@@ -143,7 +144,7 @@ fn checked(remote: &str) -> Result<Remote> {
 pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
     let failed = |error: std::io::Error| {
         ServiceError::conflict(format!("could not lock {}: {error}", path.display()))
-            .hint("is the team directory writable?")
+            .hint("check that the team directory is writable")
     };
     let nofollow = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
     let mut options = fs::OpenOptions::new();
@@ -155,8 +156,9 @@ pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) if began.elapsed() >= LOCK_WITHIN => {
-                let detail = "another daemon syncs the same team directory";
-                return Err(ServiceError::conflict(detail).hint("sync again when it is done"));
+                let detail = "another daemon is syncing the same team directory";
+                return Err(ServiceError::conflict(detail)
+                    .hint("run `bethink team sync` again when it is done"));
             }
             Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_EVERY).await,
         }

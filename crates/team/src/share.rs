@@ -64,8 +64,8 @@ impl TeamService {
         let repo = round.repo;
         let brought = repo.brought(head, tips.theirs.as_ref(), MOST_COMMITS).await;
         let Some(brought) = brought.map_err(git_error)? else {
-            let detail = format!("there are more than {MOST_COMMITS} commits that are not pushed");
-            return Err(ServiceError::conflict(detail).hint("push them by hand first"));
+            let detail = format!("there are more than {MOST_COMMITS} unpushed commits");
+            return Err(ServiceError::conflict(detail).hint("push them with git first"));
         };
         let files: Vec<_> = brought.into_iter().filter(|(_, entry)| entry.is_file()).collect();
         let oids: Vec<Oid> = files.iter().map(|(_, entry)| entry.oid.clone()).collect();
@@ -84,7 +84,7 @@ impl TeamService {
             report.blocked.push(api::TeamBlocked { file, way, reasons, by });
         }
         if leaks {
-            report.notes.push("nothing was pushed: take the secret out of the commits (`git reset --soft` to before them), and replace it, since it may have been read".to_owned());
+            report.notes.push("nothing was pushed: remove the secret from the commits (`git reset --soft` to before them), and replace it, because it may have been read".to_owned());
         }
         Ok(leaks)
     }
@@ -161,7 +161,7 @@ fn message(pushed: &BTreeSet<DirectoryFile>, theirs: Option<&Oid>, parents: usiz
     let names: Vec<String> = pushed.iter().take(MOST_NAMED).map(ToString::to_string).collect();
     let more = pushed.len().saturating_sub(MOST_NAMED);
     let what = match (names.is_empty(), more) {
-        (true, _) => "what was committed by hand".to_owned(),
+        (true, _) => "commits made by hand".to_owned(),
         (false, 0) => names.join(", "),
         (false, more) => format!("{} and {more} more", names.join(", ")),
     };

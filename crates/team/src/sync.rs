@@ -49,8 +49,8 @@ impl TeamService {
                 return Ok(report);
             }
         }
-        let detail = format!("somebody else was faster {MOST_ROUNDS} times in a row");
-        Err(ServiceError::conflict(detail).hint("nothing was lost; sync again"))
+        let detail = format!("someone else pushed first {MOST_ROUNDS} times in a row");
+        Err(ServiceError::conflict(detail).hint("nothing was lost; run `bethink team sync` again"))
     }
 
     /// Whether it is done.
@@ -116,7 +116,7 @@ impl TeamService {
         }
         // Only `git status` by hand looks at it; what is shared does not depend on it.
         if let Err(error) = repo.reset_index(&tip).await {
-            tracing::warn!(%error, "the index of the team directory was not written");
+            tracing::warn!(%error, "could not write the index of the team directory");
         }
         Ok(())
     }
@@ -126,9 +126,9 @@ impl TeamService {
         let here = self.team_here(project).await?;
         let mut report = api::TeamSync { blocked: blocked_here(&here), ..api::TeamSync::default() };
         let copies = here.files.keys().filter(|file| is_copy(file));
-        report.notes.extend(
-            copies.map(|file| format!("{file} is another version, made by what syncs the folder")),
-        );
+        report.notes.extend(copies.map(|file| {
+            format!("{file} is another version, made by the program that synchronizes the folder")
+        }));
         Ok(report)
     }
 }
@@ -167,13 +167,13 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     let seen = seen.map_or("", Oid::short);
     let detail = match theirs {
         Some(theirs) => format!(
-            "the remote's history was rewritten: it had {seen}, which {} does not come from",
+            "the remote's history was rewritten: it was at {seen} before, which is not an ancestor of {}",
             theirs.short()
         ),
-        None => format!("the remote's branch is gone: it had {seen}"),
+        None => format!("the remote's branch was deleted: it was at {seen} before"),
     };
     ServiceError::conflict(format!("{detail}; nothing was pulled or pushed")).hint(
-        "ask who did that; `bethink team sync --accept-rewrite` takes the new history on, and what was changed here since stays",
+        "find out who did that; `bethink team sync --accept-rewrite` adopts the new history and keeps your local changes",
     )
 }
 
@@ -186,7 +186,7 @@ fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let detail =
         format!("all {common} files of the team directory are gone; nothing was pulled or pushed");
     Err(ServiceError::conflict(detail).hint(
-        "`git checkout .` in the team directory brings them back; remove topics with `bethink memory rm`",
+        "run `git checkout .` in the team directory to restore them; remove topics with `bethink memory rm`",
     ))
 }
 

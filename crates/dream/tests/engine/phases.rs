@@ -139,12 +139,12 @@ fn broken_front_matter_of_ours_is_written_anew() {
     let (plan, after) = dreamt(&with(None, vec![topic.clone()]));
     assert!(bethink_memdir::header::read(text(&after, "deploy")).header.faults.is_empty());
     assert!(text(&after, "deploy").contains("session: s1"));
-    assert!(plan.steps.iter().any(|step| step.what == "front matter written anew"));
+    assert!(plan.steps.iter().any(|step| step.what == "rewrote the front matter"));
     // Not where a line would be lost.
     topic.text = topic.text.replace("---\nname", "---\nmood: good\nname");
     let (plan, after) = dreamt(&with(None, vec![topic.clone()]));
     assert_eq!(text(&after, "deploy"), topic.text);
-    assert!(plan.notes.iter().any(|note| note.text.contains("left for you to mend")));
+    assert!(plan.notes.iter().any(|note| note.text.contains("left for you to fix")));
 }
 
 #[test]

@@ -280,6 +280,6 @@ mod tests {
             ask(r#"{"file_path":3,"content":""}"#),
             "the argument \"file_path\" must be a string"
         );
-        assert!(ask("[]").contains("no JSON"));
+        assert!(ask("[]").contains("not valid JSON"));
     }
 }

@@ -32,7 +32,7 @@ impl MemoryService {
             let DirectoryFile::Topic(name) = &change.file else { continue };
             if change.after.is_none() && !applied.left.is_empty() {
                 // What would be removed may have been meant for the file that was left.
-                let why = "another file was left alone, so nothing is removed".to_owned();
+                let why = "nothing is removed, because another file was left alone".to_owned();
                 applied.left.push(api::DreamLeft { file: name.file(), why });
                 continue;
             }

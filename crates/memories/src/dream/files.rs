@@ -99,7 +99,7 @@ fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
         };
         bytes += content.bytes.len();
         if bytes > MOST_BYTES {
-            let detail = "the memory is too large to be consolidated at once";
+            let detail = "the memory is too large to consolidate at once";
             return Err(ServiceError::new(ErrorKind::TooLarge, detail)
                 .bounded(MOST_BYTES as u64, bytes as u64));
         }
@@ -111,8 +111,9 @@ fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
             }
             (Err(_), DirectoryFile::Topic(name)) => read.unread.push(name),
             (Err(_), DirectoryFile::Index) => {
-                return Err(ServiceError::conflict("MEMORY.md is not UTF-8")
-                    .hint("mend or remove the file"));
+                return Err(
+                    ServiceError::conflict("MEMORY.md is not UTF-8").hint("fix or remove the file")
+                );
             }
         }
     }

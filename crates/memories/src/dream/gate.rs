@@ -73,7 +73,7 @@ impl MemoryService {
         let (memories, id, dir) = (self.clone(), handle.id, dir.clone());
         self.cx.spawn(async move {
             if let Err(error) = memories.dream_if_due(id, &dir).await {
-                tracing::warn!(session = %id, reason = %error.detail, "a dream could not be asked for");
+                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue a dream");
             }
         });
     }

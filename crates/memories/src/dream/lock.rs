@@ -45,16 +45,17 @@ impl MemoryService {
                 if let Some(Holder { owner: holder, .. }) = after {
                     tracing::warn!(
                         holder,
-                        "who dreamt of this memory was not heard of for an hour"
+                        "took over the consolidation lock: its holder has been silent for an hour"
                     );
                 }
                 Ok(())
             }
             Locked::Held(holder) => {
                 let heard = rfc3339(holder.heard);
-                let detail =
-                    format!("another daemon consolidates this memory, last heard of {heard}");
-                Err(ServiceError::conflict(detail).hint("try again when it is done"))
+                let detail = format!(
+                    "another daemon is consolidating this memory (last sign of life: {heard})"
+                );
+                Err(ServiceError::conflict(detail).hint("try again later"))
             }
         }
     }
@@ -68,7 +69,7 @@ impl MemoryService {
             match kept.await {
                 Ok(true) => {}
                 Ok(false) => {
-                    return ServiceError::conflict("another daemon took the memory directory over");
+                    return ServiceError::conflict("another daemon took over the memory directory");
                 }
                 Err(error) => return error,
             }
@@ -83,7 +84,7 @@ impl MemoryService {
             }
             tokio::time::sleep(UNLOCK_WAIT).await;
         }
-        Err(ServiceError::conflict("others keep looking at the lock"))
+        Err(ServiceError::conflict("could not take the consolidation lock: it is busy"))
     }
 
     /// By what others know this home's daemon: the same after a crash, so that it goes on at once.

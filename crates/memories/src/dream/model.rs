@@ -38,7 +38,7 @@ impl MemoryService {
     ) -> Option<Dreamt> {
         let model = self.models.model_for(Purpose::Dream, "")?;
         if let Some(reason) = self.models.model_rests(session, Purpose::Dream) {
-            tracing::info!(%reason, "the dream is embedded");
+            tracing::info!(%reason, "consolidating with the built-in strategy");
             return None;
         }
         let copy = copy(directory, plan);
@@ -109,7 +109,7 @@ fn written(
         let MemorySpot::Topic(name) = &spot else { continue };
         let file = DirectoryFile::Topic(name.clone());
         if copy.contains_key(&file) && !asked.shown.contains(&file) {
-            refused.push(format!("{file}: was not shown, and is not written over"));
+            refused.push(format!("{file}: was not shown to the model, so it is not overwritten"));
             continue;
         }
         match desk.write(&spot, &text) {
@@ -159,10 +159,14 @@ mod tests {
         check(&block("MEMORY.md", &other), &[], "the index");
         check(&block("team/a.md", &other), &[], "team");
         check(&block("../a.md", &other), &[], "..");
-        check(&block("/etc/passwd", &other), &[], "only files in");
+        check(&block("/etc/passwd", &other), &[], "only full paths of files in");
         check(&block("a.md", "no front matter"), &[], "front matter");
-        check(&block("a.md", &format!("{TOPIC}{}", "w ".repeat(20_000))), &[], "at most");
-        check(&block("a.md", &format!("{TOPIC}ghp_{}", "a1B2".repeat(9))), &[], "must not be kept");
-        check(&block("a.md", &format!("{TOPIC}\u{202e}x")), &[], "not seen");
+        check(&block("a.md", &format!("{TOPIC}{}", "w ".repeat(20_000))), &[], "more than");
+        check(
+            &block("a.md", &format!("{TOPIC}ghp_{}", "a1B2".repeat(9))),
+            &[],
+            "contains a secret",
+        );
+        check(&block("a.md", &format!("{TOPIC}\u{202e}x")), &[], "invisible");
     }
 }

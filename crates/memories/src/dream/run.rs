@@ -44,7 +44,8 @@ struct DreamRequest {
 impl MemoryService {
     pub async fn dream(&self, request: api::DreamRequest) -> Result<api::Job> {
         if request.dry_run && request.undo {
-            let detail = "an undo is shown by the history of each file, and has no dry run";
+            let detail =
+                "undo has no dry run; `bethink memory history NAME` shows each file's versions";
             return Err(ServiceError::invalid("dry_run", detail));
         }
         // Refuses a directory that is none before there is a job.
@@ -80,8 +81,8 @@ impl MemoryService {
         id: &str,
     ) -> Result<api::DreamResult> {
         let _one = project.turns.dreaming.try_lock().map_err(|_| {
-            ServiceError::conflict("this memory is being consolidated just now")
-                .hint("try again when it is done")
+            ServiceError::conflict("this memory is already being consolidated")
+                .hint("try again later")
         })?;
         let directory = project.directory(Scope::Private);
         let mut result = api::DreamResult {
@@ -195,7 +196,7 @@ fn tell(plan: &DreamPlan, result: &mut api::DreamResult) {
     result.diff = diff(plan);
     if result.diff.len() > DIFF_BYTES {
         result.diff.truncate(result.diff.floor_char_boundary(DIFF_BYTES));
-        result.diff.push_str("\n(the diff goes on)\n");
+        result.diff.push_str("\n(the rest of the diff is left out)\n");
     }
 }
 

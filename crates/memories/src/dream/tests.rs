@@ -206,7 +206,7 @@ async fn a_dream_is_shown_made_and_taken_back() {
     assert!(!home.text("one.md").unwrap().contains(TOO));
     // What a person put back is a person's.
     assert!(home.dream(false, false).await.unwrap().applied.is_empty());
-    assert!(home.dream(false, true).await.unwrap_err().contains("no dream changed anything"));
+    assert!(home.dream(false, true).await.unwrap_err().contains("no dream to undo"));
     home.memories.cx.stop().await;
 }
 
@@ -255,7 +255,7 @@ async fn one_daemon_at_a_time_dreams_of_a_directory() {
     let free = Locked::Ours { after: None };
     assert_eq!(root.lock("another daemon", stale, STALE).unwrap(), free);
     let refused = home.dream(false, false).await.unwrap_err();
-    assert!(refused.contains("another daemon consolidates this memory"), "{refused}");
+    assert!(refused.contains("another daemon is consolidating this memory"), "{refused}");
     assert!(home.text("two.md").is_some() && root.keep_lock("another daemon", stale).unwrap());
     // A look needs nobody's leave.
     assert!(home.dream(true, false).await.is_ok());

@@ -25,8 +25,7 @@ impl MemoryService {
     ) -> Result<()> {
         let mut state = self.dream_state(&project.key).await?;
         let directory = project.directory(Scope::Private);
-        let nothing =
-            || ServiceError::not_found("no dream changed anything here that could be taken back");
+        let nothing = || ServiceError::not_found("there is no dream to undo here");
         let id = state.id.clone().ok_or_else(nothing)?;
         let files = self.dreamt_files(directory, &id).await?;
         if files.is_empty() {
@@ -70,7 +69,9 @@ impl MemoryService {
         let note = format!("before {id}");
         let newest = self.newest_version(directory, path, None).await?;
         let ours = newest.filter(|version| version.note == id || version.note == note);
-        let Some(newest) = ours else { return Ok(Some("it was changed since".to_owned())) };
+        let Some(newest) = ours else {
+            return Ok(Some("it was changed after the dream".to_owned()));
+        };
         let text = self.memory_text_before(directory, path, oldest).await?;
         let wish = newest.hash.parse::<Hash>().ok().into();
         let author = Author { by: api::MemoryAuthor::Restore, session: None, note };

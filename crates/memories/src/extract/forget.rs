@@ -118,8 +118,9 @@ impl MemoryService {
         let author = Author { note: format!("forgot session {id}"), ..Author::person() };
         let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
         self.write_memory(project, write).await.map(drop).map_err(|error| {
-            let detail = format!("{}; what was forgotten before it stays forgotten", error.detail);
-            ServiceError { detail, ..error }.hint("ask again: it goes on with what is left")
+            let detail =
+                format!("{}; topics that were already forgotten stay forgotten", error.detail);
+            ServiceError { detail, ..error }.hint("try again: it continues with the rest")
         })
     }
 }

@@ -42,7 +42,7 @@ impl MemoryService {
             let payload = json!({ "session": id.0 });
             let asked = memories.cx.jobs().enqueue_background(EXTRACT, Some(id), &payload).await;
             if let Err(error) = asked {
-                tracing::warn!(session = %id, reason = %error.detail, "no extraction could be asked for");
+                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue an extraction");
                 memories.extraction_begun(id);
             }
             memories.cx.jobs().wake();

@@ -31,7 +31,7 @@ impl MemoryService {
                     }
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::debug!(topic = %name, reason = %error.detail, "not read");
+                        tracing::debug!(topic = %name, reason = %error.detail, "could not read a topic");
                     }
                 }
             }

@@ -67,7 +67,7 @@ impl MemoryService {
                         return Err(error);
                     }
                     _ => {
-                        tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "a memory was not written");
+                        tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "could not write a memory");
                         carried.lost.push(write.clone());
                     }
                 },
@@ -79,7 +79,7 @@ impl MemoryService {
                 // It waits already, is there, or was rejected.
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "nothing was proposed");
+                    tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "could not propose a memory");
                 }
             }
         }

@@ -28,7 +28,7 @@ impl MemoryService {
             Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "memories": 0 })),
             Err(error) => {
                 metrics::counter!("bethink_extractions_failed_total").increment(1);
-                tracing::warn!(session = %id, reason = %error.detail, "nothing was extracted; tried again after the next turn");
+                tracing::warn!(session = %id, reason = %error.detail, "could not extract memories; trying again after the next turn");
                 Err(error)
             }
         }
@@ -166,7 +166,7 @@ impl MemoryService {
     /// What is to be forgotten is for a person to say: a sentence may mean one topic or ten.
     fn tell_what_to_forget(&self, id: SessionId, forget: &[String]) {
         for words in forget {
-            let hint = "`bethink memory ls` lists what is known, `bethink memory rm` removes it";
+            let hint = "`bethink memory ls` lists memories, `bethink memory rm` removes one";
             let event = Event::ForgetAsked {
                 outcome: "asked_to_forget",
                 by: "extraction",
@@ -204,13 +204,13 @@ fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {
 
 fn reason(why: DropReason) -> &'static str {
     match why {
-        DropReason::Known => "it is known",
-        DropReason::Refused => "a person took it out",
-        DropReason::TooMany => "too many at once",
-        DropReason::Gate(No::Secret) => "it holds a secret",
-        DropReason::Gate(No::Hidden) => "it holds characters that are not seen",
+        DropReason::Known => "already known",
+        DropReason::Refused => "a person removed it before",
+        DropReason::TooMany => "too many statements at once",
+        DropReason::Gate(No::Secret) => "it contains a secret",
+        DropReason::Gate(No::Hidden) => "it contains invisible characters",
         DropReason::Gate(No::TooLong) => "it is too long",
-        DropReason::Gate(_) => "it teaches nothing that lasts",
+        DropReason::Gate(_) => "it teaches nothing lasting",
     }
 }
 

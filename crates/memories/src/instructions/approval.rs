@@ -30,18 +30,22 @@ impl MemoryService {
         let now = self.cx.now();
         let look = blocking(move || Ok(RealDisk::new(now).look(&path))).await?;
         let look = look.map_err(|error| {
-            ServiceError::invalid("path", format!("{}: {error}", asked.path))
-                .hint("name a file that is there; bethink instructions lists those that wait")
+            ServiceError::invalid("path", format!("{}: {error}", asked.path)).hint(
+                "name an existing file; `bethink instructions` lists those that wait for approval",
+            )
         })?;
         if look.node != FileType::File {
-            let detail = format!("{} is no regular file; only those are loaded", asked.path);
+            let detail =
+                format!("{} is not a regular file; only regular files are loaded", asked.path);
             return Err(ServiceError::invalid("path", detail));
         }
         let real = utf8(&look.real)?;
         let approved = self.approved(&project.key).await?;
         if approved.len() >= MOST_APPROVED && !approved.contains(&look.real) {
-            let detail = format!("the project has {MOST_APPROVED} approved files");
-            return Err(ServiceError::conflict(detail).hint("revoke some first"));
+            let detail = format!(
+                "the project already has {MOST_APPROVED} approved files, which is the most"
+            );
+            return Err(ServiceError::conflict(detail).hint("revoke an approval first"));
         }
         self.cx.store().approve_import(project.key.clone(), real.clone(), now).await?;
         Ok(api::ImportApproval { path: real, approved: true })
@@ -64,9 +68,9 @@ impl MemoryService {
         match gone {
             Some(path) => Ok(api::ImportApproval { path, approved: false }),
             None => {
-                let detail = format!("{} was not approved for this project", asked.path);
+                let detail = format!("{} is not approved for this project", asked.path);
                 Err(ServiceError::not_found(detail)
-                    .hint("bethink instructions lists what is approved"))
+                    .hint("`bethink instructions` lists what is approved"))
             }
         }
     }
@@ -74,6 +78,6 @@ impl MemoryService {
 
 fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        ServiceError::invalid("path", "the file's real path is not UTF-8 and cannot be kept")
+        ServiceError::invalid("path", "the file's real path is not UTF-8, so it cannot be stored")
     })
 }

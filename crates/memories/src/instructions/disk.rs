@@ -90,12 +90,12 @@ impl Disk for RealDisk {
         let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(real)?;
         if !file.metadata()?.is_file() || fs::canonicalize(real)? != real {
-            return Err(io::Error::other("it changed while it was read"));
+            return Err(io::Error::other("it changed while it was being read"));
         }
         let mut bytes = Vec::new();
         file.take(most + 1).read_to_end(&mut bytes)?;
         match bytes.len() as u64 > most {
-            true => Err(io::Error::other("it grew while it was read")),
+            true => Err(io::Error::other("it grew while it was being read")),
             false => Ok(bytes),
         }
     }

@@ -93,7 +93,7 @@ impl MemoryService {
                 return Err(ServiceError::internal(error));
             }
             Err(_) => {
-                tracing::warn!(session = %loaded.session.id, "instruction files are not answering");
+                tracing::warn!(session = %loaded.session.id, "could not read instruction files in time");
             }
         }
         Ok(locked(&kept).found().unwrap_or_default())

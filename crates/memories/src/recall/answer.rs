@@ -20,7 +20,7 @@ impl MemoryService {
         let query = request.query.trim().to_owned();
         if query.is_empty() {
             return Err(ServiceError::invalid("query", "is empty")
-                .hint("say what you want to do, or some words of what you look for"));
+                .hint("say what you want to do, or use words of what you are looking for"));
         }
         let project = self.project(&request.project_dir).await?;
         let limit = request.limit.map_or(MOST, |limit| usize::try_from(limit).unwrap_or(MOST));

@@ -83,7 +83,7 @@ impl MemoryService {
             }
         };
         if tokio::time::timeout(PATIENCE, reading).await.is_err() {
-            tracing::warn!(session = %loaded.session.id, "the memory directory does not answer");
+            tracing::warn!(session = %loaded.session.id, "could not read the memory directory in time");
         }
         read
     }

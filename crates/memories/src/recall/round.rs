@@ -148,7 +148,7 @@ impl MemoryService {
         let Ok(project) = self.project(dir).await else { return };
         let library = &project.library;
         if let Err(error) = self.refresh_library(&project).await {
-            return tracing::warn!(%session, reason = %error.detail, "nothing recalled");
+            return tracing::warn!(%session, reason = %error.detail, "could not recall memories");
         }
         if library.len() == 0 {
             return;

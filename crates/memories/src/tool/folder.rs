@@ -132,7 +132,9 @@ impl ToolRun<'_> {
             let (old, new) = (format!("{old} ({from})"), format!("{new} ({to})"));
             if let Err(unmet) = self.move_file((&old, from), (&new, to)).await {
                 let Unmet::Told(why) = unmet else { return Err(unmet) };
-                return Err(Unmet::Told(format!("{done} of {all} files were moved; then: {why}")));
+                return Err(Unmet::Told(format!(
+                    "{done} of {all} files were moved before an error: {why}"
+                )));
             }
         }
         Ok(())

@@ -63,8 +63,8 @@ impl EventHub {
         let last = match last_event_id {
             None | Some("") => None,
             Some(text) => Some(last_id(text).ok_or_else(|| {
-                ServiceError::invalid("Last-Event-ID", "not an id that this stream hands out")
-                    .hint("leave the header out to hear only what is new")
+                ServiceError::invalid("Last-Event-ID", "not an event id from this stream")
+                    .hint("omit the header to receive only new events")
             })?),
         };
         Ok(self.follow_all(last))

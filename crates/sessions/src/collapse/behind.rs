@@ -27,7 +27,7 @@ impl SessionService {
     ) -> Result<api::Expanded> {
         let all = self.cx.store().collapses(id).await?;
         let Some(found) = all.iter().find(|row| row.id == collapse) else {
-            return Err(ServiceError::not_found(format!("there is no collapse {collapse}")));
+            return Err(ServiceError::not_found(format!("collapse {collapse} not found")));
         };
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }
@@ -45,9 +45,9 @@ impl SessionService {
         let covered = |seq: Seq| seq >= first && seq <= last;
         let after = match cursor {
             None => None,
-            Some(text) => Some(Seq(text.parse().map_err(|_| {
-                ServiceError::invalid("cursor", "not a cursor that this daemon hands out")
-            })?)),
+            Some(text) => Some(Seq(text
+                .parse()
+                .map_err(|_| ServiceError::invalid("cursor", "not a cursor from this list"))?)),
         };
         let q = q.filter(|q| !q.trim().is_empty());
         let Some(q) = q else {

@@ -47,7 +47,7 @@ impl SessionService {
         self.cx.spawn(async move {
             let (jobs, payload) = (sessions.cx.jobs(), json!({ "session": id.0 }));
             if let Err(error) = jobs.enqueue_background(COLLAPSE, Some(id), &payload).await {
-                tracing::warn!(session = %id, reason = %error.detail, "could not ask for spans to be staged");
+                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue the staging of spans");
             }
             jobs.wake();
         });
@@ -60,7 +60,7 @@ impl SessionService {
             // Deleted since.
             Err(refusal) if refusal.kind == ErrorKind::NotFound => Ok(json!({ "staged": 0 })),
             Err(refusal) => {
-                tracing::warn!(session = %id, reason = %refusal.detail, "no spans staged");
+                tracing::warn!(session = %id, reason = %refusal.detail, "could not stage spans");
                 Err(refusal)
             }
         }
@@ -95,7 +95,7 @@ impl SessionService {
                 Ok(text) => texts.push((id, stretch, text)),
                 // The span stays as it is.
                 Err(refusal) => {
-                    tracing::debug!(span = %id, reason = %refusal.detail, "no text for a span");
+                    tracing::debug!(span = %id, reason = %refusal.detail, "could not summarize a span");
                 }
             }
         }
@@ -112,7 +112,7 @@ impl SessionService {
         match self.cx.store().put_collapses(id, rows.clone(), Vec::new()).await {
             Ok(()) => {}
             Err(StoreError::Conflict(reason)) => {
-                tracing::debug!(session = %id, reason, "spans were staged meanwhile");
+                tracing::debug!(session = %id, reason, "spans were staged in the meantime");
                 return Ok(0);
             }
             Err(error) => return Err(error.into()),

@@ -46,9 +46,9 @@ impl SessionService {
         }
         let Some(model) = self.models.model_for(Purpose::Summary, &loaded.state.model.name) else {
             if by_name {
-                let detail = "level full is not available: the daemon has no model for it";
+                let detail = "level `full` is not available: no model is configured for it";
                 let hint = self.models.fault().unwrap_or(
-                    "configure [model], or leave the level out, or ask for \"session_memory\" or \"embedded\"",
+                    "configure [model], omit the level, or request \"session_memory\" or \"embedded\"",
                 );
                 return Err(ServiceError::new(ErrorKind::NotCompactable, detail).hint(hint));
             }
@@ -57,7 +57,7 @@ impl SessionService {
         if asked.trigger != Trigger::Manual
             && let Some(reason) = self.models.model_rests(loaded.session.id, Purpose::Summary)
         {
-            tracing::info!(session = %loaded.session.id, %reason, "the summary is embedded");
+            tracing::info!(session = %loaded.session.id, %reason, "summarizing with the built-in strategy");
             return Ok(None);
         }
         let instruction = full::instruction(&FullInstruction {

@@ -84,7 +84,7 @@ impl SessionService {
         let written = self.write_full(handle.id, asked, &mut tried).await;
         let mut loaded = self.lock(handle).await?;
         if request.trigger == Trigger::Auto && loaded.undone {
-            let detail = "the last compaction was undone while a summary was written";
+            let detail = "the last compaction was undone while a summary was being written";
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
         }
         let candidates = Candidates { full: written.as_ref(), embedded: true, notes: None };
@@ -193,13 +193,13 @@ impl SessionService {
             Ok(Some(notes)) => Ok(Some(notes)),
             Ok(None) if asked => {
                 Err(ServiceError::new(ErrorKind::NotCompactable, "the session has no notes yet")
-                    .hint("bethink notes update writes them, or leave the level out"))
+                    .hint("run `bethink notes update` to write them, or omit the level"))
             }
             Ok(None) => Ok(None),
             Err(refusal) if asked => Err(refusal),
             // The next level needs no notes.
             Err(refusal) => {
-                tracing::warn!(session = %loaded.session.id, reason = %refusal.detail, "notes could not be used");
+                tracing::warn!(session = %loaded.session.id, reason = %refusal.detail, "could not use the notes");
                 Ok(None)
             }
         }
@@ -283,11 +283,11 @@ fn thresholds(
 
 fn refusal(failure: &CompactionFailure) -> ServiceError {
     let hint = match failure {
-        CompactionFailure::Nothing => "append more of the conversation first",
+        CompactionFailure::Nothing => "append more messages first",
         CompactionFailure::NoRoom { .. } => {
-            "shorten system or tools, or give the session a larger window"
+            "shorten the system prompt or the tools, or give the session a larger context window"
         }
-        CompactionFailure::Refused(_) => "nothing was changed; the messages are all there",
+        CompactionFailure::Refused(_) => "nothing was changed; no message is lost",
     };
     let detail = match failure {
         CompactionFailure::Refused(reasons) => {
