@@ -71,7 +71,7 @@ fn list_what_is_there(bench: &mut DreamBench) {
         .collect();
     let new = rebuilt(bench, &old, &kept);
     for line in lines_only_in(&old, &new) {
-        bench.dropped(DirectoryFile::Index, line, "the topic that it links to is gone");
+        bench.dropped(DirectoryFile::Index.path(), line, "the topic that it links to is gone");
     }
     let (added, all) = (lines_only_in(&new, &old).count(), new.lines().count());
     let why = "drop entries of deleted topics, and add missing topics";
@@ -136,7 +136,7 @@ fn shorten(bench: &mut DreamBench) {
         new = with_entry(&new, &name, |entry| short_entry(entry, &description));
     }
     for (was, is) in text.lines().zip(new.lines()).filter(|(was, is)| was != is) {
-        bench.dropped(DirectoryFile::Index, was, &format!("shortened to: {}", quoted(is)));
+        bench.dropped(DirectoryFile::Index.path(), was, &format!("shortened to: {}", quoted(is)));
     }
     bench.write_index(
         new,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bethink_memdir::header::HeaderChange;
-use bethink_memdir::{DirectoryFile, Name, Source};
+use bethink_memdir::{Name, Source};
 use jiff::civil::Date;
 
 use super::timeline::{LEARNT, Meant};
@@ -182,11 +182,7 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     let stands = bench.pages().get(kept).map(|page| said(page.body())).unwrap_or_default();
     for sentence in sentences(from.body()).into_iter().filter(|s| !stands.contains(&s.normal)) {
         let text = &from.body()[sentence.range];
-        bench.dropped(
-            DirectoryFile::Topic(goes.clone()),
-            text,
-            "text that bethink wrote around it",
-        );
+        bench.dropped(goes.file(), text, "text that bethink wrote around it");
     }
 }
 

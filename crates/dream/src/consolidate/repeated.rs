@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use bethink_memdir::DirectoryFile;
 use bethink_statement::words;
 
 use crate::bench::{DreamBench, quoted};
@@ -28,7 +27,7 @@ pub(super) fn drop_repeated(bench: &mut DreamBench) {
         bench.write(&name, text, &what, why);
         for line in lines {
             let why = "the identical text is above";
-            bench.dropped(DirectoryFile::Topic(name.clone()), line.trim(), why);
+            bench.dropped(name.file(), line.trim(), why);
         }
     }
 }

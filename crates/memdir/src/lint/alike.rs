@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bethink_statement::{StatementWord, likeness, words};
 
-use super::finding::{LintFinding, Severity};
+use super::finding::{MemoryFinding, Severity, finding};
 use super::known::KnownTopics;
 
 /// Least share of words that near-duplicates have in common, of all words in either.
@@ -15,23 +15,23 @@ const LEAST_WORDS: usize = 20;
 const BANDS: usize = 8;
 const ROWS: usize = 4;
 
-pub(super) fn lint(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
+pub(super) fn lint(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
     let mut told = HashSet::new();
     for (at, first) in same_words(known) {
         told.insert(at);
-        out.push(finding(known, at, first, "says nearly the same as"));
+        out.push(duplicate(known, at, first, "says nearly the same as"));
     }
     for (at, first) in same_description(known) {
         if told.insert(at) {
-            out.push(finding(known, at, first, "has the same description as"));
+            out.push(duplicate(known, at, first, "has the same description as"));
         }
     }
 }
 
-fn finding(known: &KnownTopics<'_>, at: usize, first: usize, what: &str) -> LintFinding {
+fn duplicate(known: &KnownTopics<'_>, at: usize, first: usize, what: &str) -> MemoryFinding {
     let file = |at: usize| known.topics[at].0.file();
     let (what, help) = (format!("{what} {}", file(first)), "merge the two");
-    LintFinding::new(Severity::Warning, "near-duplicate", file(at), what, help)
+    finding(Severity::Warning, "near-duplicate", file(at), what, help)
 }
 
 /// Each topic with the first that has the same description.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::finding::{Directory, LintFinding, Severity};
+use super::finding::{Directory, MemoryFinding, Severity, at, finding};
 use super::index::hidden;
 use super::known::{KnownTopics, LinkTarget};
 use crate::header::TopicText;
@@ -12,7 +12,11 @@ use crate::name::{Name, Scope};
 /// Links of one topic that are named; a page of dead ones is one finding too many.
 const MOST_LINKS: usize = 3;
 
-pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
+pub(super) fn lint(
+    directory: &Directory<'_>,
+    known: &KnownTopics<'_>,
+    out: &mut Vec<MemoryFinding>,
+) {
     for entry in &known.topics {
         let (name, text, topic) = entry;
         out.extend(hidden(&name.file(), text));
@@ -29,12 +33,12 @@ pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut
     twins(known, out);
 }
 
-fn empty(name: &Name, what: &str) -> LintFinding {
+fn empty(name: &Name, what: &str) -> MemoryFinding {
     let help = "write what to remember, or remove the file";
-    LintFinding::new(Severity::Warning, "empty", name.file(), what, help)
+    finding(Severity::Warning, "empty", name.file(), what, help)
 }
 
-fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<LintFinding>) {
+fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     let header = &topic.header;
     let is_of_type = |fault: &String| fault.contains("no type of memory");
     for fault in &header.faults {
@@ -44,17 +48,17 @@ fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<LintFinding>) {
                 ("broken-header", "fix it by hand; often a value contains a colon and needs quotes")
             }
         };
-        out.push(LintFinding::new(Severity::Warning, rule, name.file(), fault, help));
+        out.push(finding(Severity::Warning, rule, name.file(), fault, help));
     }
     if header.description.is_none() {
         let (rule, what) = ("no-description", "has no description");
         let help = "add a one-line `description:` of when it matters to its front matter: recall \
                     uses it to choose topics";
-        out.push(LintFinding::new(Severity::Warning, rule, name.file(), what, help));
+        out.push(finding(Severity::Warning, rule, name.file(), what, help));
     }
     if header.kind.is_none() && !header.faults.iter().any(is_of_type) {
         let help = "add `type:` to its front matter: user, feedback, project or reference";
-        out.push(LintFinding::new(Severity::Note, "no-type", name.file(), "has no type", help));
+        out.push(finding(Severity::Note, "no-type", name.file(), "has no type", help));
     }
 }
 
@@ -62,7 +66,7 @@ fn wikilinks(
     scope: Scope,
     known: &KnownTopics<'_>,
     (name, text, topic): &(&Name, &str, TopicText<'_>),
-    out: &mut Vec<LintFinding>,
+    out: &mut Vec<MemoryFinding>,
 ) {
     let lines_before = text[..text.len() - topic.body.len()].matches('\n').count();
     let dead = |link: &Link| {
@@ -76,8 +80,8 @@ fn wikilinks(
     out.extend(found.map(|(line, link)| {
         let what = format!("links to [[{}]], but there is no such topic", link.title);
         let help = "fix the link, or write that topic";
-        let finding = LintFinding::new(Severity::Note, "dead-wikilink", name.file(), what, help);
-        finding.at(lines_before + line)
+        let finding = finding(Severity::Note, "dead-wikilink", name.file(), what, help);
+        at(lines_before + line, finding)
     }));
 }
 
@@ -89,7 +93,7 @@ fn is_plain(link: &Link) -> bool {
 }
 
 /// Names that are the same on some systems.
-fn twins(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
+fn twins(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
     let mut seen: HashMap<String, &Name> = HashMap::new();
     for (name, _, _) in &known.topics {
         let Some(first) = seen.get(&name.folded()) else {
@@ -98,6 +102,6 @@ fn twins(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
         };
         let what = format!("has the same name as {} on systems that fold names", first.file());
         let help = "merge the two, or rename one: copying them to such a system loses one";
-        out.push(LintFinding::new(Severity::Error, "twin-name", name.file(), what, help));
+        out.push(finding(Severity::Error, "twin-name", name.file(), what, help));
     }
 }

@@ -1,4 +1,4 @@
-//! One dream, from the wish to the result.
+//! One dream, from the request to the result.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use bethink_service::{
     JobHandler, JobOutput, JobRunner, Result, ServiceError, at_low_priority, blocking, job_payload,
     locked, new_job_id,
 };
-use bethink_store::JobRecord;
-use bethink_transcript::{SessionId, UnixMicros};
+use bethink_store::{JobRecord, LastDream};
+use bethink_transcript::SessionId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::gate::{DREAM, DreamState};
+use super::gate::DREAM;
 use super::model::STRATEGY;
 use crate::memory_write::Author;
 use crate::project::MemoryProject;
@@ -38,7 +38,7 @@ struct DreamRequest {
     session: Option<SessionId>,
     /// What was remembered before the dream was asked for; `None` where a person asked.
     #[serde(default)]
-    before: Option<DreamState>,
+    before: Option<LastDream>,
 }
 
 impl MemoryService {
@@ -66,7 +66,7 @@ impl MemoryService {
             Err(error) => {
                 if let Some(before) = &wish.before {
                     // As if it had not been asked for: the next gate tries again.
-                    self.keep_dream_state(&project.key, before).await?;
+                    self.put_last_dream(&project.key, before.clone()).await?;
                     locked(&self.inner.dream_looks).remove(&wish.project_dir);
                 }
                 Err(error)
@@ -143,10 +143,10 @@ impl MemoryService {
         wish: &DreamRequest,
     ) -> Result<Vec<TaughtTopic>> {
         let last = match &wish.before {
-            Some(before) => before.last,
-            None => self.dream_state(&project.key).await?.last,
+            Some(before) => before.at,
+            None => self.last_dream(&project.key).await?.at,
         };
-        let since = UnixMicros(last.unwrap_or_default());
+        let since = last.unwrap_or_default();
         let sessions = self.touched_since(&project.key, None, since, MOST_SESSIONS).await?;
         let taught = self.unwritten_lessons(project, sessions).await?;
         let named = |(name, text): (String, String)| {
@@ -163,36 +163,23 @@ impl MemoryService {
         dreamer: &Author,
         result: &mut api::DreamResult,
     ) -> Result<()> {
-        let mut state = self.dream_state(&project.key).await?;
+        let mut last = self.last_dream(&project.key).await?;
         if !plan.is_empty() {
             // Before the first file, so that what a killed dream did can be undone, too.
-            state.id = Some(dreamer.note.clone());
-            self.keep_dream_state(&project.key, &state).await?;
+            last.id = Some(dreamer.note.clone());
+            self.put_last_dream(&project.key, last.clone()).await?;
             let applied = self.apply_dream(project, root, plan, dreamer).await?;
             (result.applied, result.left_alone) = (applied.files, applied.left);
         }
-        state.last = Some(self.cx.now().0);
-        self.keep_dream_state(&project.key, &state).await
+        last.at = Some(self.cx.now());
+        self.put_last_dream(&project.key, last).await
     }
 }
 
 fn tell(plan: &DreamPlan, result: &mut api::DreamResult) {
-    let steps = plan.steps.iter().map(|step| api::DreamStep {
-        phase: step.phase,
-        file: step.file.path(),
-        what: step.what.clone(),
-        why: step.why.clone(),
-    });
-    let notes =
-        plan.notes.iter().map(|note| api::DreamNote { phase: note.phase, text: note.text.clone() });
-    let dropped = plan.dropped.iter().map(|dropped| api::DreamDropped {
-        file: dropped.file.path(),
-        text: dropped.text.clone(),
-        why: dropped.why.clone(),
-    });
-    result.steps = steps.collect();
-    result.notes = notes.collect();
-    result.dropped = dropped.collect();
+    result.steps.clone_from(&plan.steps);
+    result.notes.clone_from(&plan.notes);
+    result.dropped.clone_from(&plan.dropped);
     result.diff = diff(plan);
     if result.diff.len() > DIFF_BYTES {
         result.diff.truncate(result.diff.floor_char_boundary(DIFF_BYTES));

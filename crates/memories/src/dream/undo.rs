@@ -1,4 +1,4 @@
-//! The last dream taken back, as far as nobody changed its files since.
+//! Undoes the last dream, except for files that were changed since.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use bethink_api as api;
 use bethink_memdir::{Hash, Scope};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
-use bethink_store::{MemoryVersionFilter, VersionRecord};
+use bethink_store::{LastDream, MemoryVersionFilter, VersionRecord};
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, MemoryWrite};
@@ -23,10 +23,10 @@ impl MemoryService {
         project: &MemoryProject,
         result: &mut api::DreamResult,
     ) -> Result<()> {
-        let mut state = self.dream_state(&project.key).await?;
+        let last = self.last_dream(&project.key).await?;
         let directory = project.directory(Scope::Private);
         let nothing = || ServiceError::not_found("there is no dream to undo here");
-        let id = state.id.clone().ok_or_else(nothing)?;
+        let id = last.id.clone().ok_or_else(nothing)?;
         let files = self.dreamt_files(directory, &id).await?;
         if files.is_empty() {
             return Err(nothing());
@@ -40,9 +40,8 @@ impl MemoryService {
                 Some(why) => result.left_alone.push(api::DreamLeft { file, why }),
             }
         }
-        state.id = None;
-        state.last = Some(self.cx.now().0);
-        self.keep_dream_state(&project.key, &state).await
+        let last = LastDream { at: Some(self.cx.now()), id: None };
+        self.put_last_dream(&project.key, last).await
     }
 
     /// Files that the dream changed, each with the number of its first version by the dream.
