@@ -1,4 +1,4 @@
-//! What a topic held before, and putting it back.
+//! Earlier versions of a topic, and restoring them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::read::{MemoryText, file_of, no_file};
 use crate::service::MemoryService;
 
-/// Versions that are listed unless fewer are asked for.
+/// Most versions per page.
 const PAGE: usize = 200;
 
 impl MemoryService {
@@ -72,8 +72,8 @@ impl MemoryService {
         }
     }
 
-    /// Puts a version back; the newest that differs from the file, unless one is named. What stands there now is
-    /// kept as every other.
+    /// Restores a version: by default the newest that differs from the file. The current text is stored as a
+    /// version too.
     pub async fn restore_memory(
         &self,
         project_dir: &str,

@@ -1,5 +1,5 @@
-//! What an agent, an extraction or a dream would have the team know: it waits for a person. Nothing is
-//! promoted from private to team by itself, and what was rejected is not proposed again.
+//! Proposals: what an agent, an extraction or a dream wants to share with the team waits for a person. Nothing
+//! moves from private to team memory by itself, and rejected proposals are not made again.
 
 use bethink_api as api;
 use bethink_memdir::{Hash, Name, Scope};
@@ -13,9 +13,9 @@ use crate::project::MemoryProject;
 use crate::read::name_of;
 use crate::service::MemoryService;
 
-/// Proposals of one project that may wait: more than a person ever reads.
+/// Most open proposals of one project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;
-/// Decided ones that are remembered for each project, the newest, so that they are not made again.
+/// Most decided proposals that are remembered per project, the newest, so that they are not made again.
 const MOST_DECIDED: usize = 1_000;
 
 #[derive(Clone, Debug)]
@@ -29,15 +29,14 @@ pub struct NewProposal {
 }
 
 impl MemoryService {
-    /// Lets something wait for a person. `None` where it is in the team's memory already, or waits, or was
-    /// rejected.
+    /// Adds a proposal. `None` if it is already in the team's memory, proposed or rejected.
     pub async fn propose(
         &self,
         project: &MemoryProject,
         new: NewProposal,
     ) -> Result<Option<api::Proposal>> {
         within_limit(&new.name.file(), &new.text)?;
-        // A secret does not even wait.
+        // A text with a secret is not even stored as a proposal.
         bethink_secrets::gate(new.name.as_str(), &new.text).map_err(|error| {
             let detail = format!("could not share {}: {error}", new.name.file());
             ServiceError::invalid("text", detail).hint("nothing was stored")
@@ -81,7 +80,7 @@ impl MemoryService {
         Ok(Some(self.keep_proposal(proposal).await?))
     }
 
-    /// What a client's agent proposes.
+    /// Adds a proposal of a client's agent.
     pub async fn propose_memory(&self, request: api::Propose) -> Result<api::DecidedProposal> {
         let project = self.project(&request.project_dir).await?;
         let name = name_of(&request.name)?;
@@ -96,7 +95,7 @@ impl MemoryService {
         }
     }
 
-    /// Newest first; those that wait, or all.
+    /// Newest first; only open ones, or all.
     pub async fn proposals(&self, project_dir: Option<&str>, all: bool) -> Result<api::Proposals> {
         let root = match project_dir {
             Some(dir) => Some(self.project(dir).await?.root.display().to_string()),
@@ -108,7 +107,7 @@ impl MemoryService {
         Ok(api::Proposals { proposals: found.into_iter().rev().map(shown).collect() })
     }
 
-    /// A person says yes: it is written as any memory of the team is, over what it was made against.
+    /// A person approves: it is written like any team memory, over the text that it was made against.
     pub async fn approve_proposal(&self, id: Uuid, replace: bool) -> Result<api::DecidedProposal> {
         let proposal = self.open_proposal(id).await?;
         let project = self.project(&proposal.project_dir).await?;
@@ -133,7 +132,7 @@ impl MemoryService {
         Ok(api::DecidedProposal { proposal, warnings: written.warnings })
     }
 
-    /// A person says no, and is not asked the same again.
+    /// A person rejects; the same is not proposed again.
     pub async fn reject_proposal(&self, id: Uuid) -> Result<api::DecidedProposal> {
         let proposal = self.open_proposal(id).await?;
         let proposal = self.decide_proposal(proposal, ProposalState::Rejected).await?;
@@ -201,7 +200,7 @@ fn shown(stored: StoredProposal) -> api::Proposal {
     }
 }
 
-/// What a text says, whatever its front matter dates, its spaces and its case.
+/// A fingerprint of what a text says, independent of dates in front matter, white space and case.
 fn print(text: &str) -> Hash {
     let read = bethink_memdir::header::read(text);
     let said = format!("{} {}", read.header.description.unwrap_or_default(), read.body);

@@ -1,4 +1,4 @@
-//! What the disk says, as refusals.
+//! Errors of the disk as service errors.
 
 use std::error::Error;
 

@@ -7,8 +7,8 @@ use bethink_transcript::SessionId;
 use crate::service::SessionService;
 
 impl SessionService {
-    /// Counts the prompt as the session's last request and all that came since, by the model that the
-    /// settings name or the session's own.
+    /// Counts the prompt (the session's last request and all messages since) with the model from the settings,
+    /// or the session's own.
     pub async fn count(&self, id: SessionId) -> Result<api::PromptCount> {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;

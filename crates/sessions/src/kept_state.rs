@@ -16,7 +16,7 @@ use crate::service::SessionService;
 
 /// Todos in one list.
 const MAX_TODOS: usize = 1_000;
-/// Bytes of `PUT …/state/{kind}`.
+/// Largest body of `PUT …/state/{kind}`, in bytes.
 const MAX_STATE_BYTES: usize = 8 * 1024 * 1024;
 
 /// All kinds together, as stored.
@@ -37,7 +37,7 @@ impl KeptState {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    /// What could be restored, files and the plan's text left out: they are on disk.
+    /// What can be restored, except files and the plan's text, which are on disk.
     pub(crate) fn restorable(&self) -> Restorable {
         let pairs = |list: &api::Instructions| {
             list.instructions.iter().map(|i| (i.name.clone(), i.text.clone())).collect()

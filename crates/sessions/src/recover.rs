@@ -1,5 +1,5 @@
-//! A provider refused a prompt that we made: the error is classified, and the one thing that can help is
-//! done, once. What was done already for the same prompt is never done again (specification, section 4).
+//! After a provider refused a prompt: classifies the error and takes the one step that can help. A step is
+//! never repeated for the same prompt (specification, section 4).
 //!
 //! Reading order: `said` (what the client tells of the refusal) → here.
 
@@ -23,7 +23,7 @@ use crate::loaded::{LoadedSession, Recovering};
 use crate::service::SessionService;
 use said::shorter_answer;
 
-/// What was done, and how it is told.
+/// A step, and its description.
 type Step = (RecoveryStep, String);
 
 impl SessionService {
@@ -61,7 +61,7 @@ impl SessionService {
         Ok(told)
     }
 
-    /// The step that was taken, and its detail; figures that come with it are put into `told`.
+    /// Takes a step and returns it with its detail; figures are added to `told`.
     async fn take_step(
         &self,
         handle: &Arc<SessionHandle>,
@@ -104,7 +104,7 @@ impl SessionService {
         }
     }
 
-    /// A lower limit of output where that makes room, a shorter prompt otherwise.
+    /// Lowers the output limit if that makes enough room, otherwise shortens the prompt.
     async fn shorten_answer(
         &self,
         handle: &Arc<SessionHandle>,
@@ -118,14 +118,14 @@ impl SessionService {
                 Ok((RecoveryStep::ShrinkOutput, format!("an answer of {fits} tokens fits")))
             }
             _ => match (error.figures.input, error.figures.limit) {
-                // A limit of the answer alone: a shorter prompt changes nothing.
+                // The limit is on the answer only, so a shorter prompt would not help.
                 (None, Some(most)) => nothing(format!("max_tokens must be {most} or less")),
                 _ => self.make_room(handle, error, told).await,
             },
         }
     }
 
-    /// Staged collapses first, then one compaction that knows by how much it was too long.
+    /// Staged collapses first, then one compaction that is told by how much the prompt was too long.
     async fn make_room(
         &self,
         handle: &Arc<SessionHandle>,
@@ -166,7 +166,7 @@ impl SessionService {
             Err(refusal) if refusal.kind == ErrorKind::NotCompactable => {
                 nothing(format!("a compaction cannot help: {}", refusal.detail))
             }
-            // Not the prompt's fault: it may be tried again.
+            // Not the prompt's fault, so it may be retried.
             Err(refusal) => {
                 let recovering = &mut self.lock(handle).await?.recovering;
                 recovering.taken.retain(|step| *step != RecoveryStep::Compact);
@@ -175,8 +175,8 @@ impl SessionService {
         }
     }
 
-    /// Leaves a kind of block out of all that was said until now; `false` if that was done before, or if
-    /// the prompt shows none.
+    /// Leaves one kind of block out of all messages so far; `false` if that was already done, or if the prompt
+    /// has none.
     async fn strip(
         &self,
         handle: &Arc<SessionHandle>,
@@ -203,7 +203,7 @@ fn nothing(detail: impl Into<String>) -> Result<Step> {
 }
 
 impl LoadedSession {
-    /// Notes a step; `false` if it was taken for this prompt before.
+    /// Records a step; `false` if it was already taken for this prompt.
     fn take(&mut self, step: RecoveryStep) -> bool {
         let answered = self.newest_answer();
         if self.recovering.after < answered {
@@ -225,7 +225,7 @@ impl LoadedSession {
         answers.next().map_or(Seq::ZERO, |entry| entry.message.seq)
     }
 
-    /// Tries of the prompt as it stands, for clients that don't count them.
+    /// Counts the retries of an unchanged prompt, for clients that do not.
     fn repeats(&mut self) -> u32 {
         let newest = self.session.last_seq;
         let (of, tries) = self.recovering.repeated;
@@ -234,8 +234,9 @@ impl LoadedSession {
         tries
     }
 
-    /// The message from which on something is left out. Thinking goes from the first edit on, since what was
-    /// thought before it is still bound to what stands there; without any after an edit, the edit is not to blame.
+    /// The first message from which blocks are left out. Thinking is removed from the first edit on, because
+    /// earlier thinking is still bound to unchanged text; if no thinking follows an edit, the edit is not to
+    /// blame.
     fn first_to_strip(&self, what: Stripped) -> Option<Seq> {
         let shown = view(&self.state.history, &self.state.decisions, self.state.view_options());
         let is_it = |block: &&PromptBlock| match what {
@@ -250,7 +251,7 @@ impl LoadedSession {
     }
 }
 
-/// The same request once more, after a wait; not for ever.
+/// Retry the same request after a wait, up to a limit.
 fn wait(attempt: u32, error: &ModelError, told: &mut api::Recovered) -> Step {
     if let Some(wait) = backoff(attempt.saturating_sub(1), error.retry_after) {
         told.wait_ms = u64::try_from(wait.as_millis()).ok();

@@ -1,4 +1,4 @@
-//! When to dream: asked after each message of the assistant, cheapest question first.
+//! When to dream: checked after each assistant message, the cheapest check first.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,25 +15,25 @@ use crate::service::MemoryService;
 pub(super) const DREAM: &str = "dream";
 
 const HOUR_MICROS: i64 = 3_600_000_000;
-/// Sessions are looked through at most so often (specification, section 7).
+/// Least time between two checks of a project's sessions (specification, section 7).
 const LOOK_MICROS: i64 = 600_000_000;
-/// Sessions of one look; who has touched more has touched enough.
+/// Most pages of sessions that one check reads; more sessions than that are enough in any case.
 const PAGES: usize = 10;
 const PAGE: usize = 100;
 
-/// How far a project has come on its way to a dream.
+/// Whether the time for the next dream has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
     TooSoon(UnixMicros),
-    /// The sessions touched since are worth counting.
+    /// Enough time has passed: count the sessions touched since.
     Count,
 }
 
-/// The gate of time, which costs nothing.
+/// Checks the time, which is free.
 pub(super) fn gate(last: Option<UnixMicros>, hours: u64, now: UnixMicros) -> Gate {
     let wait = i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_MICROS);
     match last {
-        // A clock that was set back is not waited for.
+        // If the clock was set back, do not wait for it.
         Some(UnixMicros(last)) if last <= now.0 && now.0 - last < wait => {
             Gate::TooSoon(UnixMicros(last.saturating_add(wait)))
         }
@@ -42,8 +42,7 @@ pub(super) fn gate(last: Option<UnixMicros>, hours: u64, now: UnixMicros) -> Gat
 }
 
 impl MemoryService {
-    /// Leaves a dream to the worker if one is due. Neither waits nor fails: the next message of the assistant
-    /// asks again.
+    /// Enqueues a dream if one is due. Neither waits nor fails: the next assistant message checks again.
     pub(crate) fn ask_dream_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
@@ -79,7 +78,7 @@ impl MemoryService {
         if self.touched_since(&project.key, Some(session), since, wanted).await?.len() < wanted {
             return Ok(false);
         }
-        // Counted from now, so that nobody else asks for it.
+        // Counts from now, so that no other session enqueues it too.
         self.put_last_dream(&project.key, LastDream { at: Some(now), ..last.clone() }).await?;
         let payload = json!({ "project_dir": dir, "session": session.0, "before": last });
         self.cx.jobs().enqueue_background(DREAM, Some(session), &payload).await?;
@@ -117,7 +116,7 @@ impl MemoryService {
         Ok(touched)
     }
 
-    /// Adds the project of each directory, without making it one in use.
+    /// Adds the project key of each directory, without opening the project.
     async fn know_projects(
         &self,
         dirs: HashSet<String>,

@@ -21,10 +21,10 @@ use crate::memory_write::Author;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Bytes of a diff that a result carries; who wants more looks at the files.
+/// Longest diff in a result, in bytes; for more, see the files.
 const DIFF_BYTES: usize = 1 << 20;
 
-/// Sessions that a dream looks through for what nobody wrote down yet, newest first.
+/// Most sessions that a dream checks for unwritten lessons, newest first.
 const MOST_SESSIONS: usize = 50;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ struct DreamRequest {
     undo: bool,
     #[serde(default)]
     session: Option<SessionId>,
-    /// What was remembered before the dream was asked for; `None` where a person asked.
+    /// The last dream before this one was enqueued; `None` if a person requested it.
     #[serde(default)]
     before: Option<LastDream>,
 }
@@ -48,7 +48,7 @@ impl MemoryService {
                 "undo has no dry run; `bethink memory history NAME` shows each file's versions";
             return Err(ServiceError::invalid("dry_run", detail));
         }
-        // Refuses a directory that is none before there is a job.
+        // Refuse an invalid directory before there is a job.
         self.project(&request.project_dir).await?;
         let api::DreamRequest { project_dir, dry_run, undo } = request;
         let wish = json!({ "project_dir": project_dir, "dry_run": dry_run, "undo": undo });
@@ -65,7 +65,7 @@ impl MemoryService {
             Ok(result) => serde_json::to_value(result).map_err(ServiceError::internal),
             Err(error) => {
                 if let Some(before) = &wish.before {
-                    // As if it had not been asked for: the next gate tries again.
+                    // As if it had not been enqueued: the next check tries again.
                     self.put_last_dream(&project.key, before.clone()).await?;
                     locked(&self.inner.dream_looks).remove(&wish.project_dir);
                 }
@@ -95,7 +95,7 @@ impl MemoryService {
         };
         let held = Arc::clone(directory);
         let root = blocking(move || held.root(false)).await?;
-        // No memory yet: nothing is made for a dream.
+        // A dream does not create a memory directory.
         let Some(root) = root else { return Ok(result) };
         if wish.dry_run {
             let plan = self.plan_dream(project, &root, wish, &mut result).await?;
@@ -136,7 +136,7 @@ impl MemoryService {
         Ok(dreamt.plan)
     }
 
-    /// What the sessions since the last dream taught and nobody wrote down yet.
+    /// Lessons of the sessions since the last dream that are not written down yet.
     async fn gathered(
         &self,
         project: &MemoryProject,
@@ -165,7 +165,7 @@ impl MemoryService {
     ) -> Result<()> {
         let mut last = self.last_dream(&project.key).await?;
         if !plan.is_empty() {
-            // Before the first file, so that what a killed dream did can be undone, too.
+            // Before the first file, so that an interrupted dream can be undone too.
             last.id = Some(dreamer.note.clone());
             self.put_last_dream(&project.key, last.clone()).await?;
             let applied = self.apply_dream(project, root, plan, dreamer).await?;

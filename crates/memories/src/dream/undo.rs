@@ -14,7 +14,7 @@ use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Versions of a directory that are looked through for those of its last dream.
+/// Most versions of a directory that are searched for those of its last dream.
 const VERSIONS: usize = 5_000;
 
 impl MemoryService {
@@ -31,7 +31,7 @@ impl MemoryService {
         if files.is_empty() {
             return Err(nothing());
         }
-        // The index last: each topic that comes back brings its line along.
+        // The index last, because each restored topic changes its line.
         let (index, topics): (Vec<_>, Vec<_>) =
             files.into_iter().partition(|(path, _)| *path == DirectoryFile::Index.path());
         for (file, oldest) in topics.into_iter().chain(index) {
@@ -55,7 +55,7 @@ impl MemoryService {
         Ok(dreamt.map(|version| (version.file, version.number)).collect())
     }
 
-    /// Why it was left, if it was.
+    /// Undoes one file; returns why it was left alone, if it was.
     async fn undo_file(
         &self,
         project: &MemoryProject,
@@ -95,7 +95,7 @@ impl MemoryService {
         Ok(self.cx.store().memory_versions(filter).await?.into_iter().next())
     }
 
-    /// What the file held before a version; `None`: there was no file.
+    /// The file's text before a version; `None` if there was no file.
     async fn memory_text_before(
         &self,
         directory: &MemoryDirectory,

@@ -1,6 +1,6 @@
 //! Files that a person allowed a project to load, by their real paths.
 //!
-//! They are kept in the daemon's own store: nothing that lies in a project can approve anything.
+//! They are kept in the daemon's store, so that nothing in a project can approve anything.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use bethink_service::{Result, ServiceError, blocking};
 use super::disk::RealDisk;
 use crate::service::MemoryService;
 
-/// Approvals of one project; each is a person's own doing.
+/// Most approvals of one project; a person makes each of them.
 const MOST_APPROVED: usize = 1_000;
 
 impl MemoryService {
-    /// What a project may load beside its own files.
+    /// Files outside the project that it may load.
     pub(super) async fn approved(&self, project: &str) -> Result<Arc<BTreeSet<PathBuf>>> {
         let approved = self.cx.store().import_approvals(project.to_owned()).await?;
         Ok(Arc::new(approved.into_iter().map(PathBuf::from).collect()))
     }
 
-    /// Lets a project load a file that lies outside of it or looks like a secret.
+    /// Lets a project load a file that is outside it or looks like a secret.
     pub async fn approve_import(&self, asked: api::ApproveImport) -> Result<api::ImportApproval> {
         let project = self.project(&asked.project_dir).await?;
         let path = absolute(Path::new(&asked.project_dir), Path::new(&asked.path));
@@ -51,7 +51,7 @@ impl MemoryService {
         Ok(api::ImportApproval { path: real, approved: true })
     }
 
-    /// Takes an approval back; the file may be gone by now.
+    /// Revokes an approval; the file need not exist any more.
     pub async fn revoke_import(&self, asked: api::ApproveImport) -> Result<api::ImportApproval> {
         let project = self.project(&asked.project_dir).await?;
         let path = absolute(Path::new(&asked.project_dir), Path::new(&asked.path));

@@ -1,4 +1,4 @@
-//! Spans as clients see them, and the messages behind one.
+//! Collapsed spans as clients see them, and the messages behind one.
 
 use bethink_api as api;
 use bethink_search::MAX_HITS;
@@ -16,7 +16,7 @@ impl SessionService {
         Ok(api::Collapses { collapses: rows.iter().map(out).collect() })
     }
 
-    /// The messages behind a span: all, those a line of its text points at, or those that match.
+    /// The messages behind a span: all, those that a line of its text refers to, or those that match a query.
     pub async fn expand_collapse(
         &self,
         id: SessionId,
@@ -32,7 +32,7 @@ impl SessionService {
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }
 
-    /// The messages behind a text that stands for `first` to `last`.
+    /// The messages behind a text that replaces `first` to `last`.
     pub(crate) async fn expand_covered(
         &self,
         id: SessionId,
