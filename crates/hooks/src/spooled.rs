@@ -1,4 +1,4 @@
-//! The spool: events that hooks could not hand over, and those that are not finished.
+//! The spool: events that hooks could not deliver, and unfinished ones.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -11,11 +11,11 @@ use bethink_spool::Spool;
 use crate::service::HookService;
 use crate::take::may_pass;
 
-/// A hook that found the daemon too slow has put its event into the spool by then.
+/// By then, a hook that found the daemon too slow has put its event into the spool.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 impl HookService {
-    /// A hook has come, whether or not it stays for an answer: the spool is looked into a moment later.
+    /// A hook has connected, whether or not it waits for an answer: check the spool a moment later.
     pub fn expect_hook(&self) {
         if self.inner.is_looking.swap(true, Ordering::Relaxed) {
             return;
@@ -30,8 +30,8 @@ impl HookService {
         });
     }
 
-    /// Takes what waits in the spool, in order, beside everything else. Called at the start and with every hook,
-    /// since the last one may have found the daemon busy.
+    /// Handles the events in the spool in order, in the background. Called at the start and with every hook,
+    /// because the last one may have found the daemon busy.
     pub fn drain_spool(&self) {
         let hooks = self.clone();
         self.cx.spawn(async move {
@@ -83,7 +83,7 @@ impl HookService {
         let name = delivery.file_name();
         let removed = self.in_spool(move |spool| spool.remove(&name)).await;
         if let Err(error) = removed {
-            // It is taken, and so it will not be taken again.
+            // It is handled already, and its id prevents a second time.
             tracing::debug!(reason = %error.detail, "could not remove an event from the spool");
         }
     }

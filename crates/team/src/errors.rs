@@ -1,9 +1,9 @@
-//! What git could not do, as errors of the service.
+//! Errors of git as service errors.
 
 use bethink_git::{GitError, GitTrouble};
 use bethink_service::{ErrorKind, ServiceError};
 
-/// What git could not do, with what a person can do about it.
+/// Converts an error of git, with a hint for a person.
 #[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 pub(crate) fn git_error(error: GitError) -> ServiceError {
     let detail = error.to_string();

@@ -1,5 +1,5 @@
-//! One sync: fetch, look, merge, write here, commit, look again, push; from the start where somebody was
-//! faster.
+//! One sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed
+//! first.
 
 use std::collections::BTreeSet;
 
@@ -18,15 +18,15 @@ use crate::round::{AppliedPlan, BranchTips, SyncRound, blocked_here};
 use crate::service::TeamService;
 use crate::share::ShareOutcome;
 
-/// Rounds before others are left to be faster: each costs one fetch.
+/// Most rounds before giving up because others push first; each costs one fetch.
 const MOST_ROUNDS: usize = 8;
-/// Files of writes that are under way, as this house names them.
+/// Temporary files of writes that are under way.
 const DRAFTS: &str = ".bethink-*";
-/// The remote's tip that was last made one with what is here.
+/// The remote's tip that was last merged with the local side.
 pub(crate) const SEEN: &str = "refs/bethink/seen";
 
 impl TeamService {
-    /// Brings a project's team memory and its remote together.
+    /// Syncs a project's team memory with its remote.
     pub async fn team_sync(
         &self,
         project_dir: &str,
@@ -53,7 +53,7 @@ impl TeamService {
         Err(ServiceError::conflict(detail).hint("nothing was lost; run `bethink team sync` again"))
     }
 
-    /// Whether it is done.
+    /// One round; returns whether the sync is complete.
     async fn sync_round(
         &self,
         project: &MemoryProject,
@@ -96,7 +96,7 @@ impl TeamService {
         }
     }
 
-    /// The branch here is what both sides have now.
+    /// Sets the local branch to the merged state.
     async fn settle_sync(
         &self,
         round: &SyncRound<'_>,
@@ -114,14 +114,14 @@ impl TeamService {
         if shared && tips.seen.as_ref() != Some(&tip) {
             repo.set_ref(SEEN, &tip, tips.seen.as_ref()).await.map_err(git_error)?;
         }
-        // Only `git status` by hand looks at it; what is shared does not depend on it.
+        // Only `git status` by hand uses the index; sharing does not depend on it.
         if let Err(error) = repo.reset_index(&tip).await {
             tracing::warn!(%error, "could not write the index of the team directory");
         }
         Ok(())
     }
 
-    /// A folder that others sync: what lies there is looked at, and told.
+    /// A folder that other programs synchronize: its files are only checked and reported.
     async fn sync_folder(&self, project: &MemoryProject) -> Result<api::TeamSync> {
         let here = self.team_here(project).await?;
         let mut report = api::TeamSync { blocked: blocked_here(&here), ..api::TeamSync::default() };
@@ -133,7 +133,7 @@ impl TeamService {
     }
 }
 
-/// As the common services name a second version of a file.
+/// Whether the name is one that common sync services give a second version of a file.
 fn is_copy(file: &DirectoryFile) -> bool {
     let path = file.path().to_lowercase();
     [".sync-conflict-", "conflicted copy", ".conflict-"].iter().any(|mark| path.contains(mark))
@@ -177,7 +177,7 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     )
 }
 
-/// A directory that was emptied, or is not what it was, must not empty everybody's.
+/// A directory that was emptied or replaced must not empty everyone else's.
 fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let common = round.base.files.len();
     if common < 2 || !round.here.files.is_empty() {
