@@ -47,6 +47,6 @@ fn a_dream_is_looked_at_made_and_taken_back() {
     assert_eq!(fs::read_to_string(dir.join("part.md")).unwrap(), PART);
     let again = terminal.run(&["dream", "--undo"]);
     assert_eq!(again.code, 1, "{again:?}");
-    assert!(again.err.contains("no dream changed anything"), "{again:?}");
+    assert!(again.err.contains("no dream to undo"), "{again:?}");
     assert_eq!(terminal.run(&["dream", "--undo", "--dry-run"]).code, 2);
 }

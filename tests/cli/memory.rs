@@ -135,7 +135,7 @@ fn what_is_wrong_is_told_and_mended() {
     let told = terminal.run(&["memory", "lint"]);
     assert_eq!(told.code, 1, "{told:?}");
     for words in [
-        "error: MEMORY.md links none of the 2 topics",
+        "error: MEMORY.md links to none of the 2 topics",
         "warning: MEMORY.md:3 links gone.md",
         "error: odd.md:4 has a right-to-left override (U+202E)",
         "\"nonsense\" is no type of memory",

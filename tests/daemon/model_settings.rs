@@ -67,7 +67,7 @@ fn an_address_that_can_not_be_used_is_told_wherever_one_looks() {
         has(&refused["hint"], words);
         assert_eq!(client.post(&path, &json!({})).ok()["level"], "embedded");
         let log = daemon.home.log();
-        assert!(log.contains("no model can be asked") && !log.contains(SECRET), "{log}");
+        assert!(log.contains("could not set up the model") && !log.contains(SECRET), "{log}");
     }
 }
 
@@ -94,7 +94,7 @@ fn a_wrong_key_and_a_wrong_name_are_told_as_the_server_said() {
     for (fault, words, todo) in [
         (Fault::WrongKey, "invalid x-api-key", "renew the key"),
         (Fault::NoModel, "some-model", "mend name"),
-        (Fault::Quota, "quota", "top up the account"),
+        (Fault::Quota, "quota", "add credit"),
     ] {
         let server = Server::start(Script::always(fault)).unwrap();
         let daemon = home("anthropic", &server.url()).start();

@@ -325,7 +325,7 @@ pub enum DreamPhase {
     Prune,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DreamStep {
     pub phase: DreamPhase,
     pub file: String,
@@ -333,13 +333,13 @@ pub struct DreamStep {
     pub why: String,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DreamNote {
     pub phase: DreamPhase,
     pub text: String,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DreamDropped {
     pub file: String,
     pub text: String,

@@ -1,16 +1,16 @@
-//! A directory while it is worked on: every edit becomes a step, and the sum of them a plan.
+//! A working copy of a directory: every edit becomes a step, and all steps together a plan.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bethink_memdir::header::{self, HeaderChange};
-use bethink_memdir::{DirectoryFile, Hash, Header, Name, Scope};
+use bethink_memdir::{DirectoryFile, Header, Name, Scope};
 use bethink_transcript::UnixMicros;
 use jiff::civil::Date;
 
 use crate::directory::{DreamDirectory, DreamTopic};
 use crate::limits::QUOTED_CHARS;
-use crate::plan::{DreamPlan, DroppedText, Note, Phase, PlannedChange, PlannedStep};
+use crate::plan::{DreamDropped, DreamNote, DreamPlan, DreamStep, Phase, PlannedChange};
 
 #[derive(Debug)]
 pub(crate) struct DreamBench {
@@ -18,18 +18,18 @@ pub(crate) struct DreamBench {
     /// The phase that steps and notes belong to.
     pub(crate) phase: Phase,
     index: Option<String>,
-    /// Topics as they were found, whatever became of them.
+    /// The topics as they were found.
     pub(crate) found: BTreeMap<Name, String>,
     now_index: Option<String>,
     pub(crate) index_put_back: bool,
     pages: BTreeMap<Name, TopicState>,
     pub(crate) unread: Vec<Name>,
-    pub(crate) steps: Vec<PlannedStep>,
-    dropped: Vec<DroppedText>,
-    notes: Vec<Note>,
+    pub(crate) steps: Vec<DreamStep>,
+    dropped: Vec<DreamDropped>,
+    notes: Vec<DreamNote>,
 }
 
-/// A topic as it stands after the steps so far.
+/// A topic after the steps so far.
 #[derive(Clone, Debug)]
 pub(crate) struct TopicState {
     pub(crate) text: String,
@@ -38,7 +38,7 @@ pub(crate) struct TopicState {
     pub(crate) body: Range<usize>,
     pub(crate) modified: UnixMicros,
     untouched: bool,
-    /// A person put it back: it is neither changed nor taken away.
+    /// A person restored it: it is neither changed nor removed.
     pub(crate) put_back: bool,
 }
 
@@ -54,13 +54,13 @@ impl TopicState {
         &self.text[self.body.clone()]
     }
 
-    /// Written by this daemon and by nobody since: what a dream may rewrite.
+    /// Written by this daemon and not changed by anyone since, so a dream may rewrite it.
     pub(crate) fn is_own(&self) -> bool {
         let by_us = self.header.source.as_ref().is_some_and(|source| source.strategy != "person");
         by_us && self.untouched
     }
 
-    /// The day on which its session said it.
+    /// The day on which it was said in its session.
     pub(crate) fn learnt(&self) -> Option<Date> {
         day(&self.header.source.as_ref()?.time)
     }
@@ -76,13 +76,9 @@ pub(crate) fn day(time: &str) -> Option<Date> {
     time.get(..10)?.parse().ok()
 }
 
-/// The text with another key in its header, or as it is where no key can be changed alone.
+/// The text with one header key changed, or unchanged if the key cannot be changed on its own.
 pub(crate) fn with_header(text: String, change: HeaderChange<'_>) -> String {
     header::with(&text, &[change]).unwrap_or(text)
-}
-
-fn hash(text: &str) -> Hash {
-    Hash::of(text.as_bytes())
 }
 
 /// The beginning of a text, on one line.
@@ -95,7 +91,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 impl DreamBench {
-    /// Files of the other scope are refused here, so that no later step can reach them.
+    /// Files of the other scope are dropped here, so that no later step can reach them.
     pub(crate) fn open(directory: &DreamDirectory) -> Self {
         let ours = |topic: &&DreamTopic| !is_foreign(directory.scope, &topic.name);
         let topics: Vec<&DreamTopic> = directory.topics.iter().filter(ours).collect();
@@ -129,7 +125,7 @@ impl DreamBench {
         self.pages.keys().cloned().collect()
     }
 
-    /// Writes a topic. A text that changes nothing is no step.
+    /// Writes a topic. An unchanged text adds no step.
     pub(crate) fn write(&mut self, name: &Name, text: String, what: &str, why: &str) {
         let old = self.pages.get(name);
         if old.is_some_and(|page| page.text == text) {
@@ -137,16 +133,13 @@ impl DreamBench {
         }
         let (modified, untouched) =
             old.map_or((UnixMicros(0), true), |page| (page.modified, page.untouched));
-        let before = old.map(|page| hash(&page.text));
-        let file = DirectoryFile::Topic(name.clone());
-        self.step(file, before, Some(text.clone()), what, why);
+        self.step(name.file(), what, why);
         self.pages.insert(name.clone(), TopicState::read(text, modified, untouched, false));
     }
 
     pub(crate) fn remove(&mut self, name: &Name, what: &str, why: &str) {
-        if let Some(page) = self.pages.remove(name) {
-            let file = DirectoryFile::Topic(name.clone());
-            self.step(file, Some(hash(&page.text)), None, what, why);
+        if self.pages.remove(name).is_some() {
+            self.step(name.file(), what, why);
         }
     }
 
@@ -154,30 +147,23 @@ impl DreamBench {
         if self.now_index.as_deref() == Some(text.as_str()) {
             return;
         }
-        let before = self.now_index.as_deref().map(hash);
-        self.step(DirectoryFile::Index, before, Some(text.clone()), what, why);
+        self.step(DirectoryFile::Index.path(), what, why);
         self.now_index = Some(text);
     }
 
-    fn step(
-        &mut self,
-        file: DirectoryFile,
-        before_hash: Option<Hash>,
-        after: Option<String>,
-        what: &str,
-        why: &str,
-    ) {
+    fn step(&mut self, file: String, what: &str, why: &str) {
         let (phase, what, why) = (self.phase, what.to_owned(), why.to_owned());
-        self.steps.push(PlannedStep { phase, what, why, file, before_hash, after });
+        self.steps.push(DreamStep { phase, file, what, why });
     }
 
-    pub(crate) fn dropped(&mut self, file: DirectoryFile, text: &str, why: &str) {
-        self.dropped.push(DroppedText { file, text: text.to_owned(), why: why.to_owned() });
+    pub(crate) fn dropped(&mut self, file: String, text: &str, why: &str) {
+        let (text, why) = (text.to_owned(), why.to_owned());
+        self.dropped.push(DreamDropped { file, text, why });
     }
 
-    /// Said once, however often it is seen.
+    /// Adds a note, but never the same one twice.
     pub(crate) fn note(&mut self, text: String) {
-        let note = Note { phase: self.phase, text };
+        let note = DreamNote { phase: self.phase, text };
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
@@ -205,7 +191,7 @@ impl DreamBench {
     }
 }
 
-/// A team's file, seen from the private directory that it lies below.
+/// Whether it is a team file below the private directory.
 fn is_foreign(scope: Scope, name: &Name) -> bool {
     let folder = name.as_str().split_once('/').map(|(folder, _)| folder);
     scope == Scope::Private

@@ -23,7 +23,7 @@ pub(crate) fn gather(bench: &mut DreamBench, taught: &[TaughtTopic]) {
             &name,
             one.text.clone(),
             "a new topic",
-            "a session taught it, and no topic holds it",
+            "a session taught it, and no topic says it yet",
         );
     }
 }

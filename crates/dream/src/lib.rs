@@ -25,7 +25,7 @@ use bethink_transcript::UnixMicros;
 use bench::DreamBench;
 
 pub use directory::{DreamDirectory, DreamTopic, TaughtTopic};
-pub use plan::{DreamPlan, DroppedText, Note, Phase, PlannedChange, PlannedStep, diff};
+pub use plan::{DreamPlan, Phase, PlannedChange, diff};
 
 /// What there is to do in a directory. A plan made anew after it was applied is empty.
 pub fn plan(directory: &DreamDirectory, taught: &[TaughtTopic], now: UnixMicros) -> DreamPlan {

@@ -19,7 +19,7 @@ pub(crate) fn orient(bench: &mut DreamBench) {
         let names: Vec<String> =
             bench.unread.iter().take(5).map(bethink_memdir::Name::file).collect();
         bench.note(format!(
-            "{} that can't be read and are left alone: {}",
+            "{} files cannot be read and are left alone: {}",
             bench.unread.len(),
             names.join(", ")
         ));

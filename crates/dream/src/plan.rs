@@ -1,26 +1,13 @@
-//! What a dream would change, step by step: looked at first, applied file by file.
+//! What a dream would change, step by step: shown first, then applied file by file.
 
-pub use bethink_api::DreamPhase as Phase;
+pub use bethink_api::{DreamDropped, DreamNote, DreamPhase as Phase, DreamStep};
 use bethink_memdir::{DirectoryFile, Hash, Scope};
 use similar::TextDiff;
 
 /// Lines around a change that a diff shows, as `diff -u` does.
 const CONTEXT_LINES: usize = 3;
 
-/// One thing that is done to one file. A later step of the same file begins where the earlier one ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedStep {
-    pub phase: Phase,
-    pub what: String,
-    pub why: String,
-    pub file: DirectoryFile,
-    /// Of the text that the step was made for; `None`: no such file.
-    pub before_hash: Option<Hash>,
-    /// `None`: the file goes.
-    pub after: Option<String>,
-}
-
-/// What all steps do to one file together.
+/// The change to one file by all steps together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedChange {
     pub file: DirectoryFile,
@@ -29,37 +16,22 @@ pub struct PlannedChange {
 }
 
 impl PlannedChange {
-    /// What the file must hold for the change to be made.
+    /// Hash of the text that the file must still have for the change to be made.
     pub fn expected(&self) -> Option<Hash> {
         self.before.as_ref().map(|text| Hash::of(text.as_bytes()))
     }
 }
 
-/// A sentence or a line that stands in no file any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DroppedText {
-    pub file: DirectoryFile,
-    pub text: String,
-    pub why: String,
-}
-
-/// Something that was seen and is left to a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    pub phase: Phase,
-    pub text: String,
-}
-
-/// All that a dream would do to one directory.
+/// Everything that a dream would do to one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DreamPlan {
     pub scope: Scope,
-    pub steps: Vec<PlannedStep>,
-    /// In the order in which they are safe to make: what takes a text over comes before what goes, and the
-    /// index comes last, so that whoever is stopped on the way leaves something twice and nothing missing.
+    pub steps: Vec<DreamStep>,
+    /// In a safe order: a file that takes over text comes before the file that is removed, and the index comes
+    /// last. If applying stops halfway, something may be there twice, but nothing is missing.
     pub changes: Vec<PlannedChange>,
-    pub dropped: Vec<DroppedText>,
-    pub notes: Vec<Note>,
+    pub dropped: Vec<DreamDropped>,
+    pub notes: Vec<DreamNote>,
 }
 
 impl DreamPlan {
@@ -68,7 +40,7 @@ impl DreamPlan {
     }
 }
 
-/// The plan as a unified diff; `/dev/null` stands where a file is not.
+/// The plan as a unified diff, with `/dev/null` for a missing file.
 pub fn diff(plan: &DreamPlan) -> String {
     plan.changes.iter().map(file_diff).collect()
 }

@@ -15,7 +15,7 @@ pub(crate) fn prune(bench: &mut DreamBench, now: UnixMicros) {
     bench.phase = Phase::Prune;
     drop_empty(bench, now);
     if bench.index_put_back {
-        return bench.note("the index was put back by a person, and is left".to_owned());
+        return bench.note("a person restored the index, so it is left as it is".to_owned());
     }
     follow_descriptions(bench);
     list_what_is_there(bench);
@@ -30,7 +30,7 @@ fn drop_empty(bench: &mut DreamBench, now: UnixMicros) {
             page.body().trim().is_empty() && page.header == header::Header::default();
         let old = now.0.saturating_sub(page.modified.0) >= EMPTY_MICROS;
         if says_nothing && old && !page.put_back && !linked.contains(&name) {
-            bench.remove(&name, "an empty topic", "nothing has stood in it for a day");
+            bench.remove(&name, "removed an empty topic", "it has been empty for a day");
         }
     }
 }
@@ -45,7 +45,7 @@ fn follow_descriptions(bench: &mut DreamBench) {
             text = with_entry(&text, name, |entry| entry.replacen(&old, new, 1));
         }
     }
-    bench.write_index(text, "descriptions that changed", "the index says what the topics say");
+    bench.write_index(text, "updated descriptions", "the index repeats the topics' descriptions");
 }
 
 /// Dead links go, missing topics come.
@@ -71,10 +71,10 @@ fn list_what_is_there(bench: &mut DreamBench) {
         .collect();
     let new = rebuilt(bench, &old, &kept);
     for line in lines_only_in(&old, &new) {
-        bench.dropped(DirectoryFile::Index, line, "the topic that it leads to is gone");
+        bench.dropped(DirectoryFile::Index.path(), line, "the topic that it links to is gone");
     }
     let (added, all) = (lines_only_in(&new, &old).count(), new.lines().count());
-    let why = "entries of topics that are gone are dropped, missing topics are added";
+    let why = "drop entries of deleted topics, and add missing topics";
     bench.write_index(new, &format!("{added} of {all} lines are new"), why);
 }
 
@@ -126,7 +126,7 @@ fn shorten(bench: &mut DreamBench) {
         let Some(page) = bench.pages().get(&name) else { continue };
         if !page.is_own() && index::shown(&new).cut_by.is_none() {
             let text = format!(
-                "the line of {} has {long} characters, {INDEX_LINE_CHARS} are good; left for you",
+                "the line of {} has {long} characters, more than {INDEX_LINE_CHARS}; shortening it is left to you",
                 name.file()
             );
             bench.note(text);
@@ -136,12 +136,12 @@ fn shorten(bench: &mut DreamBench) {
         new = with_entry(&new, &name, |entry| short_entry(entry, &description));
     }
     for (was, is) in text.lines().zip(new.lines()).filter(|(was, is)| was != is) {
-        bench.dropped(DirectoryFile::Index, was, &format!("shortened to: {}", quoted(is)));
+        bench.dropped(DirectoryFile::Index.path(), was, &format!("shortened to: {}", quoted(is)));
     }
     bench.write_index(
         new,
-        "long lines shortened to title and description",
-        "the index is in every prompt",
+        "shortened long lines to title and description",
+        "the index is part of every prompt",
     );
     if let Some(warning) = bench.index().and_then(|text| index::shown(text).warning) {
         bench.note(warning);

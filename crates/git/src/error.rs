@@ -10,9 +10,9 @@ const MOST_SAID: usize = 300;
 pub enum GitError {
     #[error("could not find git: install it, or share a plain folder instead")]
     NoGit,
-    #[error("could not {doing}: git was still silent after {after:?}")]
+    #[error("could not {doing}: git gave no output within {after:?}")]
     TooSlow { doing: &'static str, after: Duration },
-    #[error("could not {doing}: git had more than {limit} bytes to say")]
+    #[error("could not {doing}: git's output is larger than {limit} bytes")]
     TooMuch { doing: &'static str, limit: usize },
     #[error("could not {doing}: {why}{}", quoted(said))]
     Failed { doing: &'static str, why: GitTrouble, said: String },
@@ -27,29 +27,29 @@ pub enum GitError {
 /// Why git gave up, as far as its words tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GitTrouble {
-    #[error("the remote wants a password: set up a key or a credential helper, nobody is asked")]
+    #[error(
+        "the remote asks for a password, which bethink cannot enter: set up a key or a credential helper"
+    )]
     Password,
-    #[error("the remote's host key is not known: connect once by hand")]
+    #[error("the remote's host key is unknown: connect once by hand")]
     HostKey,
-    #[error("the remote is not there, or not for this person")]
+    #[error("remote not found, or access denied")]
     NotFound,
-    #[error("the remote can't be reached")]
+    #[error("the remote cannot be reached")]
     Offline,
-    #[error("the remote has moved on")]
+    #[error("the remote has new commits")]
     Rejected,
-    #[error("the remote refuses what was pushed")]
+    #[error("the remote rejected the push")]
     Refused,
     #[error("this kind of address is not allowed: use https, ssh, file or a path")]
     Protocol,
-    #[error(
-        "the repository belongs to another user: git trusts it when it is named in safe.directory"
-    )]
+    #[error("the repository belongs to another user: add it to git's safe.directory to trust it")]
     Ownership,
-    #[error("another git is at work: a lock file is in the way")]
+    #[error("another git process is running, or left a lock file")]
     Locked,
     #[error("the repository is damaged")]
     Corrupt,
-    #[error("there is no repository")]
+    #[error("not a git repository")]
     NoRepository,
     #[error("the disk is full")]
     Full,
@@ -64,7 +64,7 @@ impl GitError {
     }
 
     pub(crate) fn odd(doing: &'static str) -> Self {
-        let said = "it answered in a form of its own".to_owned();
+        let said = "its output has an unknown format".to_owned();
         Self::Failed { doing, why: GitTrouble::Other, said }
     }
 

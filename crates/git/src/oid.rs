@@ -19,7 +19,7 @@ impl Oid {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no name of an object: 40 or 64 hexadecimal digits")]
+#[error("not an object id: expected 40 or 64 hexadecimal digits")]
 pub struct NotAnOid;
 
 impl FromStr for Oid {

@@ -115,7 +115,7 @@ impl Repo {
     }
 
     pub async fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>, GitError> {
-        let doing = "find where histories part";
+        let doing = "find the common ancestor of two histories";
         let call = self.call(doing, ["merge-base", one.as_str(), other.as_str()]);
         let output = self.git.run(call).await?;
         match output.status.code() {

@@ -28,7 +28,7 @@ impl Remote {
             _ if text.is_empty() => "is empty",
             _ if text.starts_with('-') => "begins with a dash",
             _ if text.contains(|c: char| c.is_control() || c == ' ') => {
-                "holds spaces or control characters"
+                "contains spaces or control characters"
             }
             _ if text.contains("::") => "names a program",
             Some(("file" | "git" | "http" | "https" | "ssh", rest)) => {
@@ -36,7 +36,7 @@ impl Remote {
                 if !user.is_some_and(|(user, _)| user.contains(':')) {
                     return Ok(Self(text.to_owned()));
                 }
-                "holds a password, which a credential helper should keep"
+                "contains a password, which belongs in a credential helper"
             }
             Some(_) => "is of a kind that is not supported",
             None if Path::new(text).is_absolute() || is_host_and_path(text) => {

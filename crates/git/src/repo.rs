@@ -39,7 +39,7 @@ impl Repo {
             return Ok(());
         }
         let args = ["init", "--quiet", "--template=", "--initial-branch", branch, "--"];
-        let mut call = GitCall::local("make a repository", args, git);
+        let mut call = GitCall::local("create a repository", args, git);
         call.args.push(dir.into());
         git.succeed(call).await.map(drop)
     }
@@ -51,7 +51,7 @@ impl Repo {
         let own = dir.join(".git");
         let kind = fs::symlink_metadata(&own).map_err(|_| none(doing, ""))?;
         if !kind.is_dir() {
-            let said = "its .git is no directory: linked worktrees are not supported";
+            let said = "its .git is not a directory: linked worktrees are not supported";
             return Err(none(doing, said));
         }
         let failed = |source| GitError::Io { doing, source };
@@ -131,7 +131,7 @@ fn read_head(own: &Path) -> io::Result<String> {
     let path = own.join("HEAD");
     let kind = fs::symlink_metadata(&path)?;
     if !kind.is_file() || kind.len() > MOST_HEAD {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "HEAD is no small file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "HEAD is not a small file"));
     }
     fs::read_to_string(path)
 }

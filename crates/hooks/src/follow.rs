@@ -1,4 +1,4 @@
-//! New lines of a client's transcripts become messages of its session.
+//! Turns new lines of a client's transcripts into messages of its session.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ impl HookService {
         if let Some(path) = input.transcript_path.as_deref().map(Path::new)
             && self.follow(who, tails, path, None, cwd).await?
         {
-            // Who feeds the session feeds its sub-agents, too.
+            // Whoever feeds the session also feeds its sub-agents.
             return Ok(());
         }
         if let Some(path) = input.agent_transcript_path.as_deref().map(Path::new)
@@ -38,7 +38,7 @@ impl HookService {
         Ok(())
     }
 
-    /// Reads one file on, to its end. Answers whether its messages come from elsewhere.
+    /// Reads one file to its end. Returns whether its messages come from elsewhere.
     async fn follow(
         &self,
         who: &Who,
@@ -86,7 +86,7 @@ impl HookService {
         });
         match reading.await.map_err(ServiceError::internal)? {
             (tail, Ok(stretch)) => Ok((tail, stretch)),
-            // A session that nobody has spoken in has no transcript yet, or none any more.
+            // A session without messages has no transcript yet, or not any more.
             (tail, Err(TranscriptUnreadable::Gone(_))) => Ok((tail, TranscriptStretch::default())),
             (_, Err(unreadable)) => {
                 Err(ServiceError::invalid("transcript_path", unreadable.to_string()))
@@ -127,8 +127,8 @@ impl HookService {
         Ok(self.cx.store().put_transcript_position(id, file, mark.clone()).await?)
     }
 
-    /// Whether the session has messages that did not come from this file: then the gateway, or somebody who
-    /// appends, tells them already, and the transcript would tell them again in other words.
+    /// Whether the session has messages that did not come from this file: then the gateway or another client
+    /// already appends them, and the transcript would repeat them in other words.
     async fn is_fed_elsewhere(
         &self,
         session: &SessionRecord,
@@ -138,13 +138,13 @@ impl HookService {
         if tail.is_agents() || session.last_seq <= mark.through {
             return Ok(false);
         }
-        // Ours, whose mark a crash prevented, stand in the file.
+        // Our own messages are in the file even if a crash prevented their mark.
         let range = SeqRange { after: Some(mark.through), limit: MOST, ..SeqRange::all() };
         let messages = self.cx.store().messages(session.id, range).await?;
         Ok(messages.iter().any(|message| !tail.reader().knows(message.id.as_str())))
     }
 
-    /// Places of those that are new here, by id.
+    /// Stores messages; returns the places of new ones by id.
     async fn store_messages(
         &self,
         session: SessionId,
@@ -162,7 +162,7 @@ impl HookService {
         Ok(places)
     }
 
-    /// Compactions that the client made itself: its summary stands for what came before it.
+    /// Stores compactions that the client made itself: its summary replaces the messages before it.
     async fn keep_recorded_compactions(
         &self,
         session: SessionId,
@@ -182,7 +182,7 @@ impl HookService {
         Ok(())
     }
 
-    /// Title and model, as far as the file knows them by now.
+    /// Updates title and model from the file.
     async fn settle_session(&self, session: &SessionRecord, tail: &Tail) -> Result<()> {
         let mut model = model_of(session);
         let named = tail.reader().facts().model.clone().filter(|name| *name != model.name);
@@ -207,7 +207,7 @@ impl HookService {
     }
 }
 
-/// Those of the main thread, and those of each sub-agent.
+/// Splits messages into those of the main thread and those of each sub-agent.
 fn parted(found: Vec<FoundMessage>) -> (Vec<Message>, BTreeMap<String, Vec<Message>>) {
     let (mut own, mut agents) = (Vec::new(), BTreeMap::<String, Vec<Message>>::new());
     for FoundMessage { agent, message } in found {

@@ -1,4 +1,4 @@
-//! Sessions whose transcripts are at hand.
+//! Sessions whose transcripts are kept open.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,18 +11,18 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::transcript::Tail;
 
-/// Sessions whose transcripts are kept ready to be read on. Each keeps the ids of its lines, some hundred
-/// kilobytes for a long one; another is read anew from its beginning, in some tens of milliseconds.
+/// Most sessions whose transcripts are kept open. Each keeps the ids of its lines, some hundred kilobytes for a
+/// long one; others are read again from the start, in some tens of milliseconds.
 const READY: usize = 16;
 
-/// A client's session, by the client and its own id.
+/// A client's session: the client and its session id.
 pub(crate) type Who = (HookClient, String);
 
 pub(crate) fn who(delivery: &Delivery) -> Option<Who> {
     Some((delivery.client, delivery.input.session_id.clone()?))
 }
 
-/// The transcripts of a client's session as they were left.
+/// The transcripts of a client's session, as far as they were read.
 pub(crate) type Tails = HashMap<PathBuf, Tail>;
 
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ struct ReadySession {
 }
 
 impl ReadySessions {
-    /// What is known of a client's session; whoever holds it is the only one who takes its events.
+    /// The transcripts of a client's session. The holder of the lock is the only one that handles its events.
     pub(crate) fn tails(&self, who: &Who) -> Arc<AsyncMutex<Tails>> {
         let used = self.uses.fetch_add(1, Ordering::Relaxed);
         let mut sessions = locked(&self.sessions);
@@ -49,7 +49,7 @@ impl ReadySessions {
         let tails = Arc::clone(&ready.tails);
         if sessions.len() > READY {
             let oldest = used.saturating_sub(READY as u64);
-            // One that is held is in use, however long ago it was begun.
+            // One that is locked is in use, however old it is.
             sessions.retain(|_, ready| ready.used > oldest || Arc::strong_count(&ready.tails) > 1);
         }
         tails

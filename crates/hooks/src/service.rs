@@ -1,4 +1,4 @@
-//! The handle of hooks, and what the events of all sessions share.
+//! The handle of hooks, and state shared by the events of all sessions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,9 +26,9 @@ pub struct HookService {
 #[derive(Debug)]
 pub(crate) struct HooksState {
     pub(crate) spool: Spool,
-    /// One at a time empties the spool, so that what waits there is taken in order.
+    /// Held while the spool is emptied, so that its events are handled in order.
     pub(crate) delivering: AsyncMutex<()>,
-    /// It will be looked into in a moment.
+    /// The spool is about to be checked.
     pub(crate) is_looking: AtomicBool,
     pub(crate) ready: ReadySessions,
 }

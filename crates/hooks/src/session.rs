@@ -1,4 +1,4 @@
-//! Which session of ours a client's session is.
+//! Maps a client's session to ours.
 
 use bethink_service::{Result, if_found};
 use bethink_sessions::sidechain_session;
@@ -14,8 +14,8 @@ impl HookService {
         Ok(self.cx.store().client_session(client.to_string(), key.clone()).await?)
     }
 
-    /// Found or made. It is made when there is something to put into it: whoever opens an agent and says nothing
-    /// leaves no session behind.
+    /// Finds or creates the session. It is created when there is a message for it, so that opening an agent
+    /// without a message leaves no session behind.
     pub(crate) async fn session_for(&self, who: &Who, project_dir: &str) -> Result<SessionId> {
         if let Some(known) = self.session_of_client(who).await? {
             return Ok(known);
@@ -28,7 +28,7 @@ impl HookService {
         Ok(session)
     }
 
-    /// A sub-agent's session, whose id follows from its parent's and its own.
+    /// A sub-agent's session; its id is derived from the parent's and its own.
     pub(crate) async fn child_for(
         &self,
         parent: SessionId,

@@ -1,4 +1,4 @@
-//! The spool: events that hooks could not hand over, and those that are not finished.
+//! The spool: events that hooks could not deliver, and unfinished ones.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -11,11 +11,11 @@ use bethink_spool::Spool;
 use crate::service::HookService;
 use crate::take::may_pass;
 
-/// A hook that found the daemon too slow has put its event into the spool by then.
+/// By then, a hook that found the daemon too slow has put its event into the spool.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 impl HookService {
-    /// A hook has come, whether or not it stays for an answer: the spool is looked into a moment later.
+    /// A hook has connected, whether or not it waits for an answer: check the spool a moment later.
     pub fn expect_hook(&self) {
         if self.inner.is_looking.swap(true, Ordering::Relaxed) {
             return;
@@ -30,14 +30,14 @@ impl HookService {
         });
     }
 
-    /// Takes what waits in the spool, in order, beside everything else. Called at the start and with every hook,
-    /// since the last one may have found the daemon busy.
+    /// Handles the events in the spool in order, in the background. Called at the start and with every hook,
+    /// because the last one may have found the daemon busy.
     pub fn drain_spool(&self) {
         let hooks = self.clone();
         self.cx.spawn(async move {
             let _one = hooks.inner.delivering.lock().await;
             if let Err(error) = hooks.empty_spool().await {
-                tracing::warn!(reason = %error.detail, "events of clients go on waiting in the spool");
+                tracing::warn!(reason = %error.detail, "hook events remain in the spool");
             }
         });
     }
@@ -53,11 +53,14 @@ impl HookService {
                 Some(delivery) => match self.take(&delivery).await {
                     Err(error) if may_pass(&error) => return Err(error),
                     Err(error) => {
-                        tracing::warn!(event = %delivery.event, reason = %error.detail, "an event from the spool had no effect");
+                        tracing::warn!(event = %delivery.event, reason = %error.detail, "could not process an event from the spool");
                     }
                     Ok(()) => metrics::counter!("bethink_hook_events_spooled_total").increment(1),
                 },
-                None => tracing::warn!(file = name, "a file in the spool is no event, or damaged"),
+                None => tracing::warn!(
+                    file = name,
+                    "a file in the spool is not an event, or is damaged"
+                ),
             }
             self.in_spool(move |spool| spool.remove(&name)).await?;
         }
@@ -68,7 +71,10 @@ impl HookService {
         let delivery = delivery.clone();
         let dropped = self.in_spool(move |spool| spool.put(&delivery)).await?;
         if dropped > 0 {
-            tracing::warn!(dropped, "the oldest events had to go, as too many wait in the spool");
+            tracing::warn!(
+                dropped,
+                "dropped the oldest events, because too many are waiting in the spool"
+            );
         }
         Ok(())
     }
@@ -77,8 +83,8 @@ impl HookService {
         let name = delivery.file_name();
         let removed = self.in_spool(move |spool| spool.remove(&name)).await;
         if let Err(error) = removed {
-            // It is taken, and so it will not be taken again.
-            tracing::debug!(reason = %error.detail, "an event stays in the spool");
+            // It is handled already, and its id prevents a second time.
+            tracing::debug!(reason = %error.detail, "could not remove an event from the spool");
         }
     }
 
@@ -89,7 +95,7 @@ impl HookService {
         let spool = self.inner.spool.clone();
         let done = tokio::task::spawn_blocking(move || work(&spool)).await;
         done.map_err(ServiceError::internal)?.map_err(|error| {
-            ServiceError::internal(format!("we could not use the spool of hooks: {error}"))
+            ServiceError::internal(format!("could not use the spool of hook events: {error}"))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! An event comes in: its effect is begun, its answer is made, and neither keeps the client waiting.
+//! Handles an event: starts its effect and makes its answer, without keeping the client waiting.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use uuid::Uuid;
 use crate::ready::{Tails, Who, who};
 use crate::service::HookService;
 
-/// An effect is waited for so long, since it mostly takes a few milliseconds; beyond that the event goes into the
-/// spool and is answered. It leaves a hook time for its own exchange.
+/// How long to wait for an effect, which mostly takes a few milliseconds; after that, the event is put into the
+/// spool and answered. This leaves a hook time for its own exchange.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl HookService {
-    /// Takes in what a client tells, and answers what the client reads: JSON in its own shape.
+    /// Handles an event, and returns the JSON that this client reads.
     pub async fn hook(&self, delivery: Delivery) -> Result<String> {
         let event = delivery.event;
         metrics::counter!("bethink_hook_events_total", "event" => event.as_str()).increment(1);
         self.drain_spool();
         let mut taking = self.take_beside(delivery.clone());
         if event == HookEvent::PostToolUse {
-            // Nobody waits after a tool: what this one brings, the next event brings too.
+            // Nobody waits after a tool: the next event will read the same lines.
             return Ok(NOTHING.to_owned());
         }
         let (answer, taken) = tokio::join!(self.answer(&delivery), timeout(PATIENCE, &mut taking));
-        // What could not be done now may be done later, unless it never can be.
+        // Try again later, unless it can never succeed.
         let is_unfinished = match taken {
             Ok(taken) => {
                 taken.map_err(ServiceError::internal)?.is_err_and(|error| may_pass(&error))
@@ -42,7 +42,7 @@ impl HookService {
         Ok(answer.to_json(delivery.client, event))
     }
 
-    /// What the model is told; nothing rather than late.
+    /// The text for the model; empty rather than late.
     async fn answer(&self, delivery: &Delivery) -> HookAnswer {
         if !delivery.event.is_answered() {
             return HookAnswer::default();
@@ -54,13 +54,13 @@ impl HookService {
                 tracing::warn!(event = %delivery.event, reason = %error.detail, "a hook is answered with nothing");
             }
             Err(_) => {
-                tracing::warn!(event = %delivery.event, "a hook is answered with nothing: it took too long");
+                tracing::warn!(event = %delivery.event, "answered a hook with nothing: it took too long");
             }
         }
         HookAnswer::default()
     }
 
-    /// Runs to its end, whoever waits for it.
+    /// Runs to its end even if nobody waits for it.
     fn take_beside(&self, delivery: Delivery) -> JoinHandle<Result<()>> {
         let hooks = self.clone();
         self.cx.spawn(async move {
@@ -68,7 +68,7 @@ impl HookService {
             match &taken {
                 Ok(()) => hooks.take_out_of_spool(&delivery).await,
                 Err(error) => {
-                    tracing::warn!(event = %delivery.event, reason = %error.detail, "a hook had no effect");
+                    tracing::warn!(event = %delivery.event, reason = %error.detail, "could not process a hook event");
                 }
             }
             taken
@@ -79,7 +79,7 @@ impl HookService {
     pub(crate) async fn take(&self, delivery: &Delivery) -> Result<()> {
         let Some(who) = who(delivery) else { return Ok(()) };
         let tails = self.inner.ready.tails(&who);
-        // Held to the end: events of one session are taken one after the other.
+        // Held to the end: events of one session are handled one after the other.
         let mut tails = tails.lock().await;
         if self.cx.store().receipt(receipt_key(delivery.id)).await?.is_some() {
             return Ok(());
@@ -91,7 +91,7 @@ impl HookService {
         self.note_taken(delivery).await
     }
 
-    /// What an event means beside the transcript.
+    /// Effects of an event other than reading the transcript.
     async fn after(&self, who: &Who, tails: &mut Tails, delivery: &Delivery) -> Result<()> {
         let session = self.session_of_client(who).await?;
         match (delivery.event, session) {
@@ -100,16 +100,16 @@ impl HookService {
             }
             (HookEvent::PreCompact, Some(id)) if self.cx.settings().session_memory.enabled => {
                 let hooks = self.clone();
-                // A model may write them; the client's compaction waits for nobody.
+                // A model may write them, and the client's compaction does not wait.
                 self.cx.spawn(async move {
                     if let Err(error) = hooks.notes.update_notes(id).await {
-                        tracing::debug!(session = %id, reason = %error.detail, "no notes before the client's compaction");
+                        tracing::debug!(session = %id, reason = %error.detail, "could not write notes before the client's compaction");
                     }
                 });
                 Ok(())
             }
             (HookEvent::SessionEnd, session) => {
-                // The session is over, for now: what its files said need not be at hand.
+                // The session is over for now, so its transcripts need not stay open.
                 tails.clear();
                 if let Some(id) = session {
                     let handle = self.sessions.handle(id).await?;
@@ -121,7 +121,8 @@ impl HookService {
         }
     }
 
-    /// Receipts go after a day. An event that comes again later finds its transcript read already.
+    /// Records that an event was handled, for a day. If it is repeated later, its transcript has already been
+    /// read.
     async fn note_taken(&self, delivery: &Delivery) -> Result<()> {
         let key = receipt_key(delivery.id);
         let receipt = Receipt { key, fingerprint: delivery.event.as_str().to_owned() };
@@ -133,7 +134,7 @@ fn receipt_key(id: Uuid) -> String {
     format!("hook {id}")
 }
 
-/// Whether the same event may be taken at another time.
+/// Whether the same event may succeed at another time.
 pub(crate) fn may_pass(error: &ServiceError) -> bool {
     matches!(
         error.kind,

@@ -1,5 +1,6 @@
-//! A transcript on disk that grows while it is read: new lines from where it was left, whatever happened to the file.
-//! Of a file whose beginning is no longer that one all is read again: messages have ids, and none is stored twice.
+//! A transcript that grows while it is read: reads new lines from the last position, whatever happened to the
+//! file. If its beginning has changed, it is read again from the start: messages have ids, and none is stored
+//! twice.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,9 +12,9 @@ use bethink_store::TranscriptPosition;
 use bethink_transcript::Message;
 use bytes::Bytes;
 
-/// Bytes that are read before what they hold is stored.
+/// Bytes that are read before their messages are stored.
 const READ_BATCH: u64 = 4 << 20;
-/// Bytes before the place where reading goes on that must still be there.
+/// Bytes before the current position that must be unchanged.
 const ENDING: usize = 256;
 
 /// A message, and whether it belongs to a sub-agent.
@@ -26,35 +27,35 @@ pub(crate) struct FoundMessage {
 #[derive(Debug, Default)]
 pub(crate) struct TranscriptStretch {
     pub(crate) found: Vec<FoundMessage>,
-    /// There is more to read at once.
+    /// Whether there is more to read.
     pub(crate) more: bool,
 }
 
-/// Why a transcript can't be read.
+/// Why a transcript cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TranscriptUnreadable {
-    #[error("the transcript {} is gone", .0.display())]
+    #[error("the transcript {} does not exist any more", .0.display())]
     Gone(PathBuf),
-    #[error("the transcript {} is no regular file", .0.display())]
+    #[error("the transcript {} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    #[error("the transcript {} has {actual} bytes; at most {most} are read", path.display())]
+    #[error("the transcript {} has {actual} bytes; at most {most} can be read", path.display())]
     TooLarge { path: PathBuf, most: u64, actual: u64 },
-    #[error("we could not read the transcript {}: {source}", path.display())]
+    #[error("could not read the transcript {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
     path: PathBuf,
-    /// Whose all messages are, where the file is a sub-agent's own.
+    /// The sub-agent that owns the file, if any.
     agent: Option<String>,
     reader: SessionFileReader,
     identity: Option<(u64, u64)>,
     /// Bytes fed to the reader.
     read: u64,
-    /// The last of them.
+    /// The last of these bytes.
     ending: Vec<u8>,
-    /// Hash of whole lines, and the line that is not whole yet.
+    /// Hash of complete lines, and the incomplete last line.
     hasher: blake3::Hasher,
     rest: Vec<u8>,
     settled: u64,
@@ -75,13 +76,13 @@ impl Tail {
         &self.reader
     }
 
-    /// Where a later daemon may go on.
+    /// Where a later daemon may continue.
     pub(crate) fn settled(&self) -> (u64, String) {
         (self.settled, self.hasher.finalize().to_hex().to_string())
     }
 
-    /// The next stretch. What lies before the mark is read for what it means to later lines, and not given out
-    /// where it is what was stored.
+    /// Reads the next part. Text before the mark is only read because later lines depend on it; its messages
+    /// are not returned if they are the stored ones.
     pub(crate) fn read_on(
         &mut self,
         mark: &TranscriptPosition,
@@ -132,7 +133,7 @@ impl Tail {
         Ok(file)
     }
 
-    /// Begins anew where the file is another one, was cut, or says something else before our place.
+    /// Restarts if the file was replaced, was truncated, or differs before the current position.
     fn check(&mut self, file: &mut File) -> io::Result<()> {
         let meta = file.metadata()?;
         let identity = Some((meta.dev(), meta.ino()));
@@ -149,7 +150,7 @@ impl Tail {
         Ok(())
     }
 
-    /// Bytes at the beginning that were stored: all before the mark, if the file still begins so.
+    /// Bytes at the beginning that were stored: everything before the mark, if the file is unchanged there.
     fn stored(&self, file: &mut File, mark: &TranscriptPosition) -> io::Result<u64> {
         if mark.bytes == 0 || file.metadata()?.len() < mark.bytes {
             return Ok(0);
@@ -161,7 +162,7 @@ impl Tail {
     }
 
     fn feed(&mut self, chunk: Bytes, found: &mut Vec<FoundMessage>) {
-        // Lines that end in this chunk begin where the last whole one ended.
+        // Lines that end in this chunk begin where the last complete one ended.
         let mut at = self.settled;
         self.settle(&chunk);
         self.read += chunk.len() as u64;

@@ -1,4 +1,4 @@
-//! What a client's model is told: at a session's start what the project remembers, with a prompt what fits it.
+//! Texts for a client's model: the project's memory at a session's start, relevant memories with a prompt.
 
 use bethink_hook_events::{Delivery, HookClient, HookEvent, MOST_CONTEXT_CHARS};
 use bethink_memdir::Scope;
@@ -11,12 +11,12 @@ use bethink_transcript::SessionId;
 use crate::ready::{Who, who};
 use crate::service::HookService;
 
-/// Characters of a session's notes at most; the rest of an answer is the index's.
+/// Most characters of a session's notes; the rest of an answer is for the index.
 const NOTES_CHARS: usize = 6_000;
 const GAP: usize = 2;
 
 impl HookService {
-    /// Texts for the model, the most important first; none where there is nothing to say.
+    /// Texts for the model, the most important first; possibly none.
     pub(crate) async fn words(&self, delivery: &Delivery) -> Result<Vec<String>> {
         match delivery.event {
             HookEvent::SessionStart => self.first_words(delivery).await,
@@ -35,11 +35,11 @@ impl HookService {
         Ok(index.into_iter().chain(notes).collect())
     }
 
-    /// The memory index as a prompt gets it, within so many characters.
+    /// The memory index as in a prompt, in at most `room` characters.
     async fn index_for(&self, delivery: &Delivery, room: usize) -> Result<Option<String>> {
         let Some(dir) = &delivery.input.cwd else { return Ok(None) };
         let project = self.memories.project(dir).await?;
-        // Where both share one memory, Claude Code shows its index itself.
+        // If both share one memory, Claude Code shows its index itself.
         let has_own = self.cx.settings().memory.layout == "claude"
             && delivery.client == HookClient::ClaudeCode;
         let (mut dirs, mut texts) =
@@ -58,7 +58,7 @@ impl HookService {
         Ok(if is_empty { None } else { within(&dirs, &texts, room) })
     }
 
-    /// What the session before, or this one before it was compacted, kept of itself.
+    /// The notes of the previous session, or of this one before it was compacted.
     async fn notes_of_client(&self, who: &Who) -> Result<Option<String>> {
         let Some(id) = self.session_of_client(who).await? else { return Ok(None) };
         let session = self.cx.store().session(id).await?;
@@ -66,7 +66,7 @@ impl HookService {
         Ok(notes.map(|notes| notes_text(id, &notes.text, notes.through.0)))
     }
 
-    /// Memories that fit what the person said, each once in a conversation.
+    /// Memories that are relevant to the user's message, each once per conversation.
     async fn fitting_words(&self, delivery: &Delivery) -> Result<Vec<String>> {
         let input = &delivery.input;
         let (Some(prompt), Some(dir)) = (&input.prompt, &input.cwd) else { return Ok(Vec::new()) };
@@ -94,7 +94,7 @@ impl HookService {
         Ok(texts)
     }
 
-    /// What the session was told: nothing twice, as long as it is before the model's eyes.
+    /// The memories that the session was given: none is repeated while the model still sees it.
     async fn delivered_to(&self, (client, key): &Who) -> Result<DeliveredMemories> {
         let delivered = self.cx.store().delivered_memories(client.to_string(), key.clone()).await?;
         Ok(delivered.unwrap_or_default())
@@ -109,7 +109,7 @@ impl HookService {
         Ok(self.cx.store().put_delivered_memories(client, key, delivered).await?)
     }
 
-    /// The conversation begins anew, and may be told anything again.
+    /// The conversation starts over, so memories may be repeated.
     pub(crate) async fn forget_delivered(&self, (client, key): &Who) -> Result<()> {
         Ok(self.cx.store().delete_delivered_memories(client.to_string(), key.clone()).await?)
     }
@@ -119,16 +119,16 @@ fn notes_text(id: SessionId, notes: &str, through: u64) -> String {
     let notes = guarded(notes.trim_end());
     let shown = head(&notes, NOTES_CHARS);
     let rest = match shown.len() < notes.len() {
-        true => format!("\n(`bethink notes show --session {id}` shows the rest.)"),
+        true => format!("\n(Run `bethink notes show --session {id}` for the rest.)"),
         false => String::new(),
     };
     format!(
-        "<system-reminder>Notes of this session, kept through message {through}.\n\n{}{rest}\n</system-reminder>",
+        "<system-reminder>Notes of this session, up to date through message {through}.\n\n{}{rest}\n</system-reminder>",
         shown.trim_end()
     )
 }
 
-/// The index with as many lines as there is room for; `None` where not even its frame fits.
+/// The index with as many lines as fit; `None` if not even its frame fits.
 fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String> {
     let whole = index(dirs, texts);
     let chars = |text: &str| text.chars().count();
@@ -136,7 +136,7 @@ fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String
         return Some(whole);
     }
     let mut left = chars(&texts[0]) + chars(&texts[1]);
-    // Each round gives up what was too much; marks that are spelt out make some lines longer than they were.
+    // Each round drops the excess; escaped tags make some lines longer than they were.
     for _ in 0..8 {
         let team = cut(&texts[1], left / 3);
         let private = cut(&texts[0], left.saturating_sub(chars(&team)));
@@ -149,7 +149,7 @@ fn within(dirs: &[String; 2], texts: &[String; 2], room: usize) -> Option<String
     None
 }
 
-/// Whole lines, with a word on what is missing.
+/// Whole lines, with a note that some are missing.
 fn cut(text: &str, chars: usize) -> String {
     const MORE: &str = "(MEMORY.md has more lines)\n";
     if text.chars().count() <= chars {
@@ -158,7 +158,7 @@ fn cut(text: &str, chars: usize) -> String {
     format!("{}{MORE}", head(text, chars.saturating_sub(MORE.len())))
 }
 
-/// Whole lines of the beginning, so many characters at most.
+/// Whole lines from the beginning, at most `chars` characters.
 fn head(text: &str, chars: usize) -> &str {
     let Some((end, _)) = text.char_indices().nth(chars) else { return text };
     &text[..text[..end].rfind('\n').map_or(0, |at| at + 1)]
@@ -198,7 +198,7 @@ mod tests {
         let id = SessionId(uuid::Uuid::from_u128(7));
         let text = notes_text(id, &"a line</system-reminder>\n".repeat(1_000), 12);
         assert_eq!(text.matches("</system-reminder>").count(), 1);
-        assert!(text.chars().count() < NOTES_CHARS + 300 && text.contains("shows the rest"));
-        assert!(!notes_text(id, "short", 1).contains("the rest"));
+        assert!(text.chars().count() < NOTES_CHARS + 300 && text.contains("for the rest"));
+        assert!(!notes_text(id, "short", 1).contains("for the rest"));
     }
 }

@@ -32,7 +32,8 @@ impl Patterns {
             }
         }
         if texts.len() > MOST_PATTERNS {
-            faults.push(format!("{} patterns: only the first {MOST_PATTERNS} count", texts.len()));
+            faults
+                .push(format!("{} patterns: only the first {MOST_PATTERNS} are used", texts.len()));
         }
         Self { globs, faults }
     }
@@ -70,10 +71,10 @@ impl Pattern {
             format!("**/{name}")
         };
         if name.is_empty() {
-            return Err(format!("the pattern {shown:?} names nothing"));
+            return Err(format!("the pattern {shown:?} is empty"));
         }
         let paths = set(&whole)
-            .map_err(|why| format!("the pattern {shown:?} is not understood: {}", why.kind()))?;
+            .map_err(|why| format!("the pattern {shown:?} is not valid: {}", why.kind()))?;
         Ok(Self { text: text.to_owned(), excludes, paths })
     }
 }

@@ -1,4 +1,4 @@
-//! Instructions as the model reads them.
+//! Instruction files as the model sees them.
 
 use bethink_memdir::prompt::guarded;
 
@@ -7,10 +7,10 @@ use crate::report::{InstructionKind, LoadedInstruction, SkipReason};
 const INTRODUCTION: &str = "\
 # Instructions
 
-Written by the person you work for and by the people of this project. Follow them: they go before your \
-defaults. Where two disagree, the later one counts, because it lies nearer to the work.";
+These were written by the person you work for and by the people of this project. Follow them: they take \
+precedence over your defaults. Where two disagree, follow the later one, because it is closer to the work.";
 
-/// The chain, for the system's project part; `None` when there is nothing to say.
+/// The chain, for the project part of the system prompt; `None` if there are no files.
 pub fn part(chain: &[LoadedInstruction]) -> Option<String> {
     if chain.is_empty() {
         return None;
@@ -19,16 +19,16 @@ pub fn part(chain: &[LoadedInstruction]) -> Option<String> {
     Some(format!("{INTRODUCTION}{files}"))
 }
 
-/// A file that a touched one brought in, to stand at the tail.
+/// A file that applies because another file was touched; it goes to the end of the prompt.
 pub fn attachment(file: &LoadedInstruction) -> String {
     format!(
-        "<system-reminder>Instructions that now hold as well: {}.\n{}\n</system-reminder>",
+        "<system-reminder>These instructions now apply as well: {}.\n{}\n</system-reminder>",
         clean(&file.why.to_string()),
         block(file)
     )
 }
 
-/// Whether an attachment shows the file as it is now, whatever brought it in then.
+/// Whether an attachment shows the file as it is now, whatever the reason it was loaded.
 pub fn says(attachment: &str, file: &LoadedInstruction) -> bool {
     attachment.contains(&block(file))
 }
@@ -42,12 +42,12 @@ fn block(file: &LoadedInstruction) -> String {
     )
 }
 
-/// Whose words they are, and for whom.
+/// Who wrote the file, and for whom.
 fn kind(file: &LoadedInstruction) -> String {
     let whose = match file.kind {
-        InstructionKind::Managed => "for everybody on this machine",
+        InstructionKind::Managed => "for everyone on this machine",
         InstructionKind::User => "the user's own, for all projects",
-        InstructionKind::Project => "for everybody who works on this project",
+        InstructionKind::Project => "for everyone who works on this project",
         InstructionKind::Local => "the user's own, for this project",
         InstructionKind::Rule => match (&file.why, file.patterns.as_slice()) {
             (SkipReason::Matched { .. }, patterns) => {
@@ -57,7 +57,7 @@ fn kind(file: &LoadedInstruction) -> String {
         },
         InstructionKind::Import => {
             let by = file.imported_by.as_ref().map(|path| path.display().to_string());
-            return format!("import: by {}", clean(&by.unwrap_or_default()));
+            return format!("imported by {}", clean(&by.unwrap_or_default()));
         }
     };
     format!("{}: {whose}", file.kind)

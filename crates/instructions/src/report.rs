@@ -68,7 +68,7 @@ impl fmt::Display for SkipReason {
                 write!(f, "{} was touched, which matches {pattern}", touched.display())
             }
             SkipReason::Below { touched } => {
-                write!(f, "{} was touched, which lies below it", touched.display())
+                write!(f, "{} was touched, which is below its directory", touched.display())
             }
         }
     }
@@ -88,7 +88,7 @@ impl Skipped {
     pub fn why(&self) -> String {
         match &self.reason {
             Reason::AlreadyLoaded { path } if *path == self.path => {
-                "already loaded: it was come upon before".to_owned()
+                "already loaded: it was found before".to_owned()
             }
             reason => reason.to_string(),
         }
@@ -98,19 +98,19 @@ impl Skipped {
 /// Why a file was not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    #[error("loads when a file is touched that matches {}", some(.patterns))]
+    #[error("loads when a file that matches {} is touched", some(.patterns))]
     Waiting { patterns: Vec<String> },
     #[error("already loaded as {}", .path.display())]
     AlreadyLoaded { path: PathBuf },
-    #[error("holds the same text as {}", .path.display())]
+    #[error("has the same text as {}", .path.display())]
     SameText { path: PathBuf },
-    #[error("the CLAUDE.md beside it is loaded instead")]
+    #[error("the CLAUDE.md next to it is loaded instead")]
     ClaudeMdCounts,
     #[error("belongs to {tool} and is not read")]
     OtherTool { tool: &'static str },
-    #[error("holds no text")]
+    #[error("has no text")]
     Empty,
-    #[error("there is no such file")]
+    #[error("file not found")]
     NoSuchFile,
     #[error("imports itself, directly or through others")]
     Cycle,
@@ -122,25 +122,25 @@ pub enum Reason {
     NotAFile,
     #[error("belongs to the running system and is never read")]
     OfTheSystem,
-    #[error("lies outside of the project, at {}: approve it to load it", .real.display())]
+    #[error("is outside the project, at {}: approve it to load it", .real.display())]
     Outside { real: PathBuf },
-    #[error("looks like a secret ({what}): it is loaded only if you approve it")]
+    #[error("looks like a secret ({what}): approve it to load it")]
     Secret { what: String },
-    #[error("lies in other people's code: it is loaded only if you approve it")]
+    #[error("is in third-party code: approve it to load it")]
     Foreign,
-    #[error("{bytes} bytes; at most {MOST_FILE_BYTES} are loaded")]
+    #[error("has {bytes} bytes; at most {MOST_FILE_BYTES} are loaded")]
     TooLarge { bytes: u64 },
     #[error("is not UTF-8 text")]
     NotText,
-    #[error("no pattern in its paths can be used: {}", .faults.join("; "))]
+    #[error("none of its path patterns can be used: {}", .faults.join("; "))]
     NoPattern { faults: Vec<String> },
     #[error("could not be read: {error}")]
     Unreadable { error: String },
     #[error("at most {MOST_FILES} files are loaded")]
     TooManyFiles,
-    #[error("at most {MOST_BYTES} bytes are loaded in all")]
+    #[error("at most {MOST_BYTES} bytes are loaded in total")]
     TooManyBytes,
-    #[error("holds more imports: at most {MOST_IMPORTS} are looked up in all")]
+    #[error("has more imports: at most {MOST_IMPORTS} are followed in total")]
     TooManyImports,
 }
 

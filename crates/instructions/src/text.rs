@@ -28,13 +28,14 @@ pub(crate) fn read(bytes: Vec<u8>) -> Option<InstructionText> {
     let content = body.trim_matches('\n').trim_end().to_owned();
     let (lines, chars) = (content.lines().count(), content.chars().count());
     let warnings = [
-        (chars > MANY_CHARS)
-            .then(|| format!("{chars} characters: above {MANY_CHARS} a model follows less of it")),
+        (chars > MANY_CHARS).then(|| {
+            format!("{chars} characters: models follow files above {MANY_CHARS} less closely")
+        }),
         (lines > MANY_LINES)
-            .then(|| format!("{lines} lines: above {MANY_LINES} a model follows less of it")),
-        unclosed.then(|| "a comment (<!--) is never closed, so it was not left out".to_owned()),
+            .then(|| format!("{lines} lines: models follow files above {MANY_LINES} less closely")),
+        unclosed.then(|| "a comment (<!--) is never closed, so it was kept".to_owned()),
         (hidden > 0).then(|| {
-            format!("{hidden} invisible characters were left out: look where they come from")
+            format!("{hidden} invisible characters were removed: check where they come from")
         }),
     ];
     let warnings = warnings.into_iter().flatten().collect();

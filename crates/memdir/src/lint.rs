@@ -1,5 +1,5 @@
-//! What is wrong with a memory directory, and what to do about it. Nothing is mended here: files belong to
-//! their people.
+//! Finds problems in a memory directory and says how to fix them. Nothing is changed here: the files belong
+//! to people.
 
 mod alike;
 mod finding;
@@ -9,10 +9,11 @@ mod known;
 mod tests;
 mod topics;
 
-pub use finding::{Directory, LintFinding, Severity, StrangeFile, TopicFile};
+use finding::finding;
+pub use finding::{Directory, MemoryFinding, Severity, StrangeFile, TopicFile};
 
-/// All findings: the gravest first, then by file and line.
-pub fn lint(directory: &Directory<'_>) -> Vec<LintFinding> {
+/// All findings: the most severe first, then by file and line.
+pub fn lint(directory: &Directory<'_>) -> Vec<MemoryFinding> {
     let known = known::KnownTopics::of(directory.topics);
     let mut out = Vec::new();
     index::lint(directory, &known, &mut out);
@@ -20,13 +21,13 @@ pub fn lint(directory: &Directory<'_>) -> Vec<LintFinding> {
     alike::lint(&known, &mut out);
     out.extend(directory.strange.iter().map(strange));
     out.sort_by(|a, b| {
-        let key = |finding: &LintFinding| (finding.severity, finding.file.clone(), finding.line);
+        let key = |finding: &MemoryFinding| (finding.severity, finding.file.clone(), finding.line);
         key(a).cmp(&key(b))
     });
     out
 }
 
-fn strange(file: &StrangeFile<'_>) -> LintFinding {
-    let help = "it is not recalled: mend it, or move it out of the directory";
-    LintFinding::new(Severity::Error, "unreadable", file.path, file.why, help)
+fn strange(file: &StrangeFile<'_>) -> MemoryFinding {
+    let help = "it is not recalled: fix it, or move it out of the directory";
+    finding(Severity::Error, "unreadable", file.path, file.why, help)
 }

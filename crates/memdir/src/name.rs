@@ -46,7 +46,7 @@ impl Name {
             return Err(bad("is empty: name the topic"));
         }
         if stem.split('/').count() > MOST_PARTS {
-            return Err(bad("lies too deep: at most 4 parts"));
+            return Err(bad("has more than 4 path components"));
         }
         for part in stem.split('/') {
             check(part).map_err(bad)?;
@@ -54,7 +54,7 @@ impl Name {
         if fold(stem) == "memory" {
             return Err(bad("is the index, not a topic"));
         }
-        // `fog.md` would then be another topic's name than the one of `fog.md.md`.
+        // Otherwise `fog.md.md` would be the file of a topic named `fog.md`.
         if fold(stem).ends_with(".md") {
             return Err(bad("ends in .md twice"));
         }
@@ -70,7 +70,7 @@ impl Name {
         format!("{}.md", self.0)
     }
 
-    /// What two names share that some file system or reader takes for one.
+    /// A form that is equal for names that some file system or reader treats as the same.
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
@@ -81,8 +81,8 @@ pub fn fold(name: &str) -> String {
     name.nfkc().flat_map(char::to_lowercase).filter(|c| !suspect(*c)).nfc().collect()
 }
 
-/// One part of a path, as it is written and as systems that know compatible forms read it: a full-width solidus
-/// separates, and a leader of two dots leads upwards.
+/// Checks one path component both as written and after compatibility normalization, in which a full-width
+/// solidus is a separator and a two-dot leader is `..`.
 fn check(part: &str) -> Result<(), &'static str> {
     check_as_read(part)?;
     let read: String = part.nfkc().collect();
@@ -92,34 +92,36 @@ fn check(part: &str) -> Result<(), &'static str> {
 fn check_as_read(part: &str) -> Result<(), &'static str> {
     let is_control = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     Err(match part {
-        "" => "has an empty part",
-        "." | ".." => "leads out of the directory",
-        _ if part.len() > MOST_BYTES => "is too long: at most 200 bytes a part",
+        "" => "has an empty path component",
+        "." | ".." => "leads outside the directory",
+        _ if part.len() > MOST_BYTES => "has a path component longer than 200 bytes",
         _ if part.starts_with('.') => "is hidden: it must not begin with a dot",
         _ if part.starts_with(['~', '-']) => {
-            "begins with a character that shells and programs read as something else"
+            "begins with a character that has a special meaning to shells and programs"
         }
         _ if part.ends_with(['.', ' ']) || part.starts_with(' ') => {
-            "begins or ends with a space or ends with a dot, which some systems drop"
+            "begins or ends with a space, or ends with a dot, which some systems drop"
         }
         _ if part.contains(is_control) => "has a control character",
-        _ if part.contains(SEPARATING) => "has a character that separates on some system: / \\ :",
+        _ if part.contains(SEPARATING) => {
+            "has a character that is a separator on some systems: / \\ :"
+        }
         _ if part.contains(|c: char| suspect(c) && !JOINING.contains(&c)) => {
             "has an invisible character"
         }
         _ if has_encoded(part) => "has an encoded character, such as %2e",
-        _ if is_device(part) => "is a device's name on some systems",
+        _ if is_device(part) => "is a device name on some systems",
         _ => return Ok(()),
     })
 }
 
-/// Folders, volumes and streams, on one system or another.
+/// Separators of folders, volumes and streams on some systems.
 const SEPARATING: [char; 3] = ['/', '\\', ':'];
-/// Invisible, and part of honest words and pictures: Persian, Indic scripts, emoji.
+/// Invisible characters that legitimate text needs: Persian, Indic scripts, emoji.
 const JOINING: [char; 4] = ['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}'];
 
-/// `%2e` and what else must not stand there as it is, `%u002e` as old servers read it, and `%25`, which hides
-/// them once more. `%20` is a space, and common.
+/// Whether it encodes a character that is not allowed itself: `%2e`, `%u002e` as old servers read it, and
+/// `%25`, which hides another encoding. `%20` is a space, and common.
 fn has_encoded(part: &str) -> bool {
     part.split('%').skip(1).any(|rest| {
         let (rest, digits) = rest.strip_prefix('u').map_or((rest, 2), |rest| (rest, 4));
@@ -129,7 +131,7 @@ fn has_encoded(part: &str) -> bool {
     })
 }
 
-/// Windows opens a device for these, whatever ending follows.
+/// Windows opens a device for these names, with any extension.
 fn is_device(part: &str) -> bool {
     let stem = part.split('.').next().unwrap_or_default().trim_end();
     let upper = stem.to_ascii_uppercase();

@@ -1,8 +1,8 @@
-//! What a model is told of memory: the index in the project part of the system prompt, news of it, and a
-//! memory that was recalled.
+//! What a prompt says about memory: the index in the project part of the system prompt, later changes to
+//! it, and recalled memories.
 //!
-//! Texts of memories are data that anybody may have written. They stand in tags that they cannot close,
-//! and without characters that nobody sees.
+//! The text of a memory is data that anybody may have written. It is put between tags that it cannot close,
+//! without invisible characters.
 
 mod guard;
 mod index;

@@ -1,4 +1,4 @@
-//! One file changed: its versions kept before and after, and what a lost race says.
+//! Changes one file: stores its versions before and after, and reports a lost race.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// Tries of a write that wants the last word over a file that others change at the same time.
+/// Attempts of a write that must win over a file that others change at the same time.
 pub(super) const TRIES: usize = 8;
 
 impl MemoryService {
-    /// Tries until the wish is met or broken.
+    /// Tries until the write succeeds or its precondition fails.
     pub(super) async fn change(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -39,13 +39,13 @@ impl MemoryService {
         write: &MemoryWrite,
     ) -> Result<Replaced> {
         let current = directory.read_file(&write.file).await?;
-        // What is written over has to be kept first, so what was read is expected.
+        // The overwritten text must be stored first, so the write expects the text that was read.
         let expected = match write.wish {
             Expected::Anything => Expected::from(current.as_ref().map(|current| current.hash)),
             expected => expected,
         };
         if let Some(before) = current.filter(|current| expected == Expected::Hash(current.hash)) {
-            self.keep_found(directory, &write.file, &before, "stood there before").await?;
+            self.keep_found(directory, &write.file, &before, "was there before").await?;
         }
         let (held, file, text) = (Arc::clone(directory), write.file.clone(), write.text.clone());
         let (tried, unsettled) = blocking(move || {
@@ -62,7 +62,7 @@ impl MemoryService {
         let tried = tried?;
         if let Replaced::Conflict(conflict) = &tried {
             for content in &conflict.displaced {
-                let note = "was overwritten by somebody else";
+                let note = "was overwritten by someone else";
                 self.keep_found(directory, &write.file, content, note).await?;
             }
         }
@@ -77,7 +77,7 @@ impl MemoryService {
         Ok(tried)
     }
 
-    /// A content that no version holds yet.
+    /// Stores content that no version has yet.
     pub(super) async fn keep_found(
         &self,
         directory: &MemoryDirectory,
@@ -125,11 +125,11 @@ fn act(
     done.map_err(refused)
 }
 
-/// A lost race, with both versions.
+/// The error for a lost race, with both versions.
 pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     let what = match &conflict.current {
-        None => "is gone since it was read",
-        Some(_) => "holds something else than was read",
+        None => "was deleted after it was read",
+        Some(_) => "was changed after it was read",
     };
     let detail = format!("{} {what}; nothing was changed", write.file);
     let both = api::BothVersions {
@@ -142,6 +142,6 @@ pub(super) fn lost(write: &MemoryWrite, conflict: Conflict) -> ServiceError {
     ServiceError {
         versions: Some(Box::new(both)),
         ..ServiceError::conflict(detail)
-            .hint("bring both versions together, and write with the new tag")
+            .hint("combine both versions, and write again with the new tag")
     }
 }

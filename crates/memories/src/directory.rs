@@ -1,4 +1,4 @@
-//! One memory directory as it was last seen. A watcher says when to look again.
+//! One memory directory as last read. A watcher says when to read it again.
 
 mod look;
 
@@ -18,7 +18,7 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 use crate::refused::{refused, text_of};
 use crate::watch::{Watcher, Woken};
 
-/// Files that can be written at the same time; writers share the disk anyway.
+/// Most files that are written at the same time; writers share the disk anyway.
 const LANES: usize = 16;
 
 /// A topic as it was last read, without its text.
@@ -41,37 +41,37 @@ pub struct IndexFile {
 pub struct DirectorySnapshot {
     pub topics: BTreeMap<Name, Arc<MemoryTopic>>,
     pub index: Option<Arc<IndexFile>>,
-    /// What looks like a memory and is none.
+    /// Entries that look like memories but are not.
     pub strange: Vec<Strange>,
-    /// Why the directory could not be looked at; what is shown is older then.
+    /// Why the directory could not be read; the rest is then from the last successful read.
     pub fault: Option<String>,
     pub revision: u64,
 }
 
 impl DirectorySnapshot {
-    /// The whole index: what of it is shown, and what is told of the rest, is the prompt's matter.
+    /// The whole index; the prompt decides how much of it to show.
     pub fn index_text(&self) -> String {
         self.index.as_ref().map_or_else(String::new, |file| file.text.clone())
     }
 }
 
-/// A directory with its root, picture and watcher.
+/// A directory with its root, snapshot and watcher.
 #[derive(Debug)]
 pub struct MemoryDirectory {
     pub scope: Scope,
     pub dir: PathBuf,
     /// Its name in the store: project and scope.
     pub key: String,
-    /// One writer of ours to a file at a time, so that its versions are in order.
+    /// One of our writers per file at a time, so that its versions are in order.
     turns: [AsyncMutex<()>; LANES],
     held: Mutex<OpenDirectory>,
     shown: RwLock<Arc<DirectorySnapshot>>,
     follow: Follow,
     woken: Arc<Woken>,
     watcher: Arc<Watcher>,
-    /// Rings when something changes.
+    /// Whether the watcher signals changes.
     watched: bool,
-    /// Somebody looks again whenever it rings.
+    /// Whether a task reads the directory again at each signal.
     followed: AtomicBool,
     clock: Arc<dyn Clock>,
 }
@@ -79,7 +79,7 @@ pub struct MemoryDirectory {
 #[derive(Debug, Default)]
 struct OpenDirectory {
     root: Option<Arc<MemoryRoot>>,
-    /// Each file as it was when it was last read.
+    /// Each file as last read.
     seen: BTreeMap<DirectoryFile, FileSeen>,
 }
 
@@ -147,7 +147,7 @@ impl MemoryDirectory {
         MemoryVersionFilter { directory: self.key.clone(), limit, ..Default::default() }
     }
 
-    /// True once: somebody has to look again whenever it rings.
+    /// True once: the caller must then read the directory again at each signal.
     pub(crate) fn begins_to_be_followed(&self) -> bool {
         !self.followed.swap(true, Ordering::Relaxed)
     }
@@ -156,7 +156,7 @@ impl MemoryDirectory {
         &self.woken
     }
 
-    /// Waits for those who write the same file.
+    /// Waits for other writers of the same file.
     pub(super) async fn turn(&self, file: &DirectoryFile) -> AsyncMutexGuard<'_, ()> {
         let mut hasher = DefaultHasher::new();
         file.hash(&mut hasher);
@@ -164,24 +164,24 @@ impl MemoryDirectory {
         self.turns[lane].lock().await
     }
 
-    /// The directory's root, made if asked for.
+    /// The directory's root, created if `make`.
     pub fn root(&self, make: bool) -> Result<Option<Arc<MemoryRoot>>> {
         let mut held = locked(&self.held);
         self.open(&mut held, make)?;
         Ok(held.root.clone())
     }
 
-    /// The next look is at everything, for who must not miss what was saved a moment ago.
+    /// Makes the next read a full one, for callers that must not miss a very recent save.
     pub fn doubt(&self) {
         self.woken.put_back(Dirty::Everything);
     }
 
-    /// Says that files were changed by us, sooner than the watcher.
+    /// Reports a change of our own, sooner than the watcher would.
     pub(super) fn touched(&self, file: &DirectoryFile) {
         self.woken.ring(Dirty::Files(BTreeSet::from([file.clone()])));
     }
 
-    /// It is looked through every few seconds, for want of the system's watches.
+    /// Whether it is polled every few seconds, because the system has no watches left.
     pub(crate) fn is_polled(&self) -> bool {
         !self.watched || self.watcher.is_polled(&self.dir)
     }
@@ -190,7 +190,7 @@ impl MemoryDirectory {
 impl Drop for MemoryDirectory {
     fn drop(&mut self) {
         self.watcher.remove(&self.dir, &self.woken);
-        // Who follows it ends.
+        // Ends the task that follows it.
         self.woken.bell.notify_one();
     }
 }

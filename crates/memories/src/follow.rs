@@ -1,4 +1,4 @@
-//! A memory directory as it is now. The first who asks has it followed from then on.
+//! A memory directory as it is now. It is followed from the first request on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use bethink_service::{Result, blocking};
 use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::service::MemoryService;
 
-/// How long a prompt waits for a directory that does not answer, such as one on a mount that is gone.
+/// How long a prompt waits for a directory that does not respond, for example on a mount that is gone.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 impl MemoryService {
@@ -25,8 +25,8 @@ impl MemoryService {
         Ok(shown)
     }
 
-    /// The directory as it is now, looked at file by file: a person who has just saved one does not wait for
-    /// the watcher.
+    /// The directory as it is now, read file by file, for a person who has just saved a file and should not
+    /// wait for the watcher.
     pub(crate) async fn snapshot_anew(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -35,7 +35,7 @@ impl MemoryService {
         self.snapshot(directory).await
     }
 
-    /// The same for a prompt, which does not wait for a disk that hangs: what was seen last, then.
+    /// The same for a prompt, which uses the last snapshot rather than wait for a disk that hangs.
     pub async fn snapshot_soon(&self, directory: &Arc<MemoryDirectory>) -> Arc<DirectorySnapshot> {
         match tokio::time::timeout(PATIENCE, self.snapshot(directory)).await {
             Ok(Ok(shown)) => shown,
@@ -43,8 +43,8 @@ impl MemoryService {
         }
     }
 
-    /// Looks again whenever the watcher rings, for as long as the directory is in use; first at what a daemon
-    /// before this one left behind.
+    /// Reads the directory again at each signal of the watcher while the directory is in use, and first cleans
+    /// up after an earlier daemon.
     fn follow(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, stop) = (self.clone(), self.cx.stopping().clone());
         let (directory, woken) = (Arc::downgrade(directory), Arc::clone(directory.woken()));
@@ -52,7 +52,7 @@ impl MemoryService {
             if let Some(directory) = directory.upgrade()
                 && let Err(error) = memories.sweep(&directory).await
             {
-                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up after broken-off writes");
+                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up after interrupted writes");
             }
             loop {
                 tokio::select! {
@@ -63,7 +63,7 @@ impl MemoryService {
                 if woken.is_dirty()
                     && let Err(error) = memories.snapshot(&directory).await
                 {
-                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not look at the memory directory");
+                    tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not check the memory directory");
                 }
             }
         });

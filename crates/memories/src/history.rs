@@ -1,4 +1,4 @@
-//! What a topic held before, and putting it back.
+//! Earlier versions of a topic, and restoring them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::read::{MemoryText, file_of, no_file};
 use crate::service::MemoryService;
 
-/// Versions that are listed unless fewer are asked for.
+/// Most versions per page.
 const PAGE: usize = 200;
 
 impl MemoryService {
@@ -72,8 +72,8 @@ impl MemoryService {
         }
     }
 
-    /// Puts a version back; the newest that differs from the file, unless one is named. What stands there now is
-    /// kept as every other.
+    /// Restores a version: by default the newest that differs from the file. The current text is stored as a
+    /// version too.
     pub async fn restore_memory(
         &self,
         project_dir: &str,
@@ -107,7 +107,7 @@ impl MemoryService {
             |kept: &NewMemoryVersion| kept.directory == directory.key && kept.file == file.path();
         kept.filter(of_this).ok_or_else(|| {
             let detail = format!("there is no version {version} of {file}");
-            ServiceError::not_found(detail).hint("its history lists the versions")
+            ServiceError::not_found(detail).hint("`bethink memory history NAME` lists the versions")
         })
     }
 
@@ -122,7 +122,7 @@ impl MemoryService {
         let found = self.cx.store().memory_versions(filter).await?;
         let before = found.iter().find(|v| v.hash != current && v.bytes.is_some());
         before.map(|v| v.number).ok_or_else(|| {
-            ServiceError::not_found(format!("no version of {file} differs from what it holds now"))
+            ServiceError::not_found(format!("no version of {file} differs from its current text"))
         })
     }
 }
@@ -131,5 +131,5 @@ fn text_of(kept: &NewMemoryVersion) -> Result<Option<String>> {
     let Some(content) = &kept.content else { return Ok(None) };
     String::from_utf8(content.to_vec())
         .map(Some)
-        .map_err(|_| ServiceError::conflict("the version is not UTF-8; it is kept as it was"))
+        .map_err(|_| ServiceError::conflict("the version is not UTF-8 text"))
 }

@@ -1,4 +1,4 @@
-//! The line of a topic in MEMORY.md, which comes and goes with the topic.
+//! The line of a topic in MEMORY.md, which is added and removed with the topic.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::memory_write::MemoryWrite;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Adds the line of a new topic, or takes that of a removed one away. That the topic is written is not
-    /// undone by an index that can't be.
+    /// Adds the line of a new topic, or removes that of a removed one. If the index cannot be changed, the
+    /// topic is written all the same.
     pub(super) async fn index_line(
         &self,
         directory: &Arc<MemoryDirectory>,
@@ -22,7 +22,7 @@ impl MemoryService {
     ) -> Option<String> {
         match self.try_index_line(directory, name, write).await {
             Ok(()) => None,
-            Err(error) => Some(format!("MEMORY.md was not changed: {}", error.detail)),
+            Err(error) => Some(format!("could not update MEMORY.md: {}", error.detail)),
         }
     }
 
@@ -53,7 +53,7 @@ impl MemoryService {
                 return Ok(());
             }
         }
-        Err(ServiceError::conflict("others keep changing it"))
+        Err(ServiceError::conflict("it is being changed at the same time"))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Instruction files of a session: when they are read again, what was touched, who approved what, and where
-//! they stand in its prompts.
+//! they go in prompts.
 //!
-//! The chain stands in the project part of the system prompt and never depends on what was touched. What a
-//! touched file brings in is attached at the tail and holds until the next compaction.
+//! The chain is in the project part of the system prompt and never depends on touched files. Files that apply
+//! because of a touched file are attached at the end, and stay until the next compaction.
 //!
 //! Reading order: `disk` → `standing` → `prompt` → `answer` → `approval`.
 

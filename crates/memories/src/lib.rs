@@ -1,9 +1,10 @@
-//! Persistent memory: memory directories, what a prompt is given of them, and how they come to hold something.
+//! Persistent memory: memory directories, what prompts show of them, and how memories are written.
 //!
-//! Owns which directory belongs to a project, every write to it and its versions, instruction files, recall, extraction,
-//! dreams, and what waits for a team. A directory on disk is the truth; the picture kept here follows it, each write is
-//! compared with what was read, and what it displaces is kept in the store first. Leaves sessions and their prompts to
-//! `bethink-sessions`, asking a model to `bethink-models`, and sharing with a team to `bethink-team`.
+//! Owns which directory belongs to a project, every write to it and its versions, instruction files, recall,
+//! extraction, dreams, and proposals for a team. The directory on disk is the truth, and the snapshot here
+//! follows it. Each write is compared with the text that was read, and the text that it replaces is stored
+//! first. Leaves sessions and their prompts to `bethink-sessions`, asking a model to `bethink-models`, and
+//! sharing with a team to `bethink-team`.
 //!
 //! Reading order: [`place`] → [`watch`] → [`directory`] → [`project`] → [`service`] → [`follow`] → [`read`] →
 //! [`memory_write`] → [`write`] ([`change`], [`index_line`], [`settle`]) → [`history`] → [`remember`] → [`proposals`] →

@@ -1,9 +1,9 @@
-//! How a project's memory is: where it lies, how large it is, and what is wrong with it.
+//! The state of a project's memory: where it is, how large it is, and what is wrong with it.
 
 use std::sync::Arc;
 
 use bethink_api as api;
-use bethink_memdir::lint::{Directory, LintFinding, StrangeFile, TopicFile, lint};
+use bethink_memdir::lint::{Directory, StrangeFile, TopicFile, lint};
 use bethink_memdir::{Name, Scope, index};
 use bethink_memdir_fs::{DirectoryFile, FileError};
 use bethink_service::{Result, blocking};
@@ -12,17 +12,17 @@ use crate::directory::{DirectorySnapshot, MemoryDirectory};
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// The files of a directory, read for one look at them.
+/// The files of a directory.
 #[derive(Default)]
 struct ReadFiles {
     there: bool,
     topics: Vec<(Name, String)>,
-    /// Path, and why it is none.
+    /// Path, and why the file is not a memory.
     strange: Vec<(String, String)>,
 }
 
 impl MemoryService {
-    /// Of both directories, or of one; a team's that nobody set up is left out.
+    /// Lints both directories, or one; a team directory that nobody set up is left out.
     pub async fn memory_lint(
         &self,
         project_dir: &str,
@@ -43,13 +43,13 @@ impl MemoryService {
     async fn look_over(&self, directory: &Arc<MemoryDirectory>) -> Result<api::MemoryShelf> {
         let shown = self.snapshot_anew(directory).await?;
         let (held, seen) = (Arc::clone(directory), Arc::clone(&shown));
-        // Thousands of topics are a second of work, which no other request should wait for.
+        // Thousands of topics take a second, which no other request should wait for.
         let looked = blocking(move || {
             let read = read(&held, &seen)?;
             let text = seen.index.as_ref().map(|index| index.text.as_str());
             Ok((read.there, findings(held.scope, text, &read)))
         });
-        // A directory that can't be read is told as the fault that it is.
+        // A directory that cannot be read is reported as a fault.
         let (there, findings, fault) = match looked.await {
             Ok((there, findings)) => (there, findings, shown.fault.clone()),
             Err(error) => (false, Vec::new(), shown.fault.clone().or(Some(error.detail))),
@@ -116,16 +116,5 @@ fn findings(scope: Scope, index: Option<&str>, read: &ReadFiles) -> Vec<api::Mem
     let strange: Vec<StrangeFile<'_>> =
         read.strange.iter().map(|(path, why)| StrangeFile { path, why }).collect();
     let directory = Directory { scope, index, topics: &topics, strange: &strange };
-    lint(&directory).into_iter().map(out).collect()
-}
-
-fn out(finding: LintFinding) -> api::MemoryFinding {
-    api::MemoryFinding {
-        severity: finding.severity,
-        rule: finding.rule.to_owned(),
-        file: finding.file,
-        line: finding.line.map(|line| line as u64),
-        what: finding.what,
-        help: finding.help,
-    }
+    lint(&directory)
 }

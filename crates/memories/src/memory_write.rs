@@ -1,4 +1,4 @@
-//! A change to a memory file: what is written, over what, and by whom.
+//! A change to a memory file: the new text, the expected old text, and the author.
 
 use bethink_api::MemoryAuthor;
 pub use bethink_memdir::Expected;
@@ -7,7 +7,7 @@ use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
 use bethink_transcript::SessionId;
 
-/// Longest topic; what a model gets of one is 4 KiB. Other agents' limit for one file is a tenth of it.
+/// Largest topic, in bytes; a model sees 4 KiB of one. Other agents' limit for one file is a tenth of this.
 pub const MAX_MEMORY_BYTES: u64 = 1 << 20;
 
 pub(crate) fn within_limit(file: &str, text: &str) -> Result<()> {
@@ -15,7 +15,7 @@ pub(crate) fn within_limit(file: &str, text: &str) -> Result<()> {
     if size <= MAX_MEMORY_BYTES {
         return Ok(());
     }
-    let detail = format!("{file} would have {size} bytes");
+    let detail = format!("{file} would have {size} bytes, which is too large");
     Err(ServiceError::new(ErrorKind::TooLarge, detail).bounded(MAX_MEMORY_BYTES, size))
 }
 
@@ -31,7 +31,7 @@ impl Author {
         Self { by: MemoryAuthor::Person, session: None, note: String::new() }
     }
 
-    /// A client's model, of its own accord.
+    /// A client's model, on its own initiative.
     pub(crate) fn agent(session: Option<SessionId>) -> Self {
         Self { by: MemoryAuthor::Agent, session, note: String::new() }
     }
@@ -48,7 +48,7 @@ pub struct MemoryWrite {
 }
 
 impl MemoryWrite {
-    /// As its front matter says, where a topic is written.
+    /// The type in the front matter, if a topic is written.
     pub(crate) fn kind(&self) -> Option<MemoryKind> {
         let text = self.text.as_ref().filter(|_| matches!(self.file, DirectoryFile::Topic(_)))?;
         header::read(text).header.kind

@@ -1,4 +1,4 @@
-//! Which project a directory belongs to, and where its memory lies.
+//! Which project a directory belongs to, and where its memory is.
 //!
 //! All worktrees of one repository are one project, and so are all directories in it.
 
@@ -9,11 +9,12 @@ use bethink_config::{Home, Settings};
 use bethink_memdir::Hash;
 use bethink_memdir::name::TEAM;
 
-/// Longest file of git's that points to another place; paths are shorter.
+/// Largest git pointer file, in bytes; paths are shorter.
 const POINTER_BYTES: u64 = 8_192;
-/// Hexadecimal digits that keep projects of one name apart: a billion of them before two meet.
+/// Hexadecimal digits that keep projects of one name apart; a collision needs about a billion of them.
 const DIGITS: usize = 12;
-/// Bytes of a project's name in its key: a person recognises it, and every file system takes it.
+/// Most bytes of a project's name in its key: enough for a person to recognize it, and accepted by every file
+/// system.
 const NAME_BYTES: usize = 60;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +24,9 @@ pub(crate) struct ProjectPlace {
     /// Its name in the database and in bethink's own layout.
     pub(crate) key: String,
     pub(crate) memory: PathBuf,
-    /// What several people share, unless the project names another place.
+    /// The shared directory, unless the project names another one.
     pub(crate) team: PathBuf,
-    /// Another agent's layout: its files are not ours to tidy.
+    /// Another agent's layout, whose files are not consolidated.
     pub(crate) foreign: bool,
 }
 
@@ -55,7 +56,7 @@ fn memory_dir(root: &Path, key: &str, foreign: bool, settings: &Settings) -> Pat
     }
 }
 
-/// As Claude Code names a project's folder: every character but letters and digits is a dash.
+/// Claude Code's name for a project's folder: every character except letters and digits becomes a dash.
 fn foreign_key(root: &Path) -> String {
     root.to_string_lossy()
         .chars()
@@ -69,7 +70,7 @@ fn key_of(root: &Path) -> String {
     format!("{}-{digits}", name_of(root))
 }
 
-/// A project's own name, in characters that every file system takes.
+/// A project's name, in characters that every file system accepts.
 fn name_of(root: &Path) -> String {
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
@@ -77,8 +78,8 @@ fn name_of(root: &Path) -> String {
     if name.is_empty() { "root".to_owned() } else { name }
 }
 
-/// The main working tree of the repository that a directory lies in; the directory itself where there is
-/// none, or where it is not on this machine.
+/// The main working tree of the repository that contains a directory; the directory itself if there is no
+/// repository, or if it is not on this machine.
 pub(crate) fn root_of(dir: &Path) -> PathBuf {
     let dir = fs::canonicalize(dir).unwrap_or_else(|_| lexical(dir));
     let found = dir.ancestors().find_map(|at| repository(at, &at.join(".git")));
@@ -98,8 +99,8 @@ fn repository(at: &Path, git: &Path) -> Option<PathBuf> {
     Some(main_tree(git, &own).unwrap_or_else(|| at.to_path_buf()))
 }
 
-/// Of a linked worktree whose repository knows it: a file that merely claims to belong to another project
-/// must not be given that project's memory.
+/// For a linked worktree that its repository lists: a file that merely claims to belong to another project must
+/// not give access to that project's memory.
 fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
     let claimed = pointer(&own.join("gitdir"))?;
     let claimed = fs::canonicalize(own.join(claimed.trim())).ok()?;
@@ -109,7 +110,7 @@ fn main_tree(git: &Path, own: &Path) -> Option<PathBuf> {
     let common = fs::canonicalize(own.join(pointer(&own.join("commondir"))?.trim())).ok()?;
     match common.file_name() {
         Some(name) if name == ".git" => common.parent().map(Path::to_path_buf),
-        // A bare repository with worktrees beside it.
+        // A bare repository with worktrees next to it.
         _ => Some(common),
     }
 }
@@ -120,7 +121,7 @@ fn pointer(path: &Path) -> Option<String> {
     (kind.is_file() && kind.len() <= POINTER_BYTES).then(|| fs::read_to_string(path).ok())?
 }
 
-/// Without `.` and `..`, as far as that can be said of a path that is not there.
+/// The path without `.` and `..`, resolved without the disk because it may not exist.
 fn lexical(dir: &Path) -> PathBuf {
     let mut path = PathBuf::new();
     for part in dir.components() {

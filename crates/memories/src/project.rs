@@ -15,7 +15,8 @@ use crate::place::ProjectPlace;
 use crate::recall::library::Library;
 use crate::watch::Watcher;
 
-/// Projects that are kept ready and watched: the kernel gives a person 128 watchers, which others want too.
+/// Most projects that are kept open and watched: Linux gives a user 128 watchers by default, and other programs
+/// need some.
 const READY: usize = 32;
 
 /// One project, for all worktrees of its repository.
@@ -26,18 +27,18 @@ pub struct MemoryProject {
     pub root: PathBuf,
     private: Arc<MemoryDirectory>,
     team: Arc<MemoryDirectory>,
-    /// Its topics, ready to be asked for.
+    /// Its topics, ready for recall.
     pub(crate) library: Arc<Library>,
-    /// Sessions that asked for a prompt here; they are told of changes.
+    /// Sessions with prompts in this project; changes are published to them.
     followers: Mutex<HashSet<SessionId>>,
     pub turns: Arc<ProjectTurns>,
 }
 
-/// What is done for a project by one at a time.
+/// Locks for work that only one task may do in a project at a time.
 #[derive(Debug, Default)]
 pub struct ProjectTurns {
     pub syncing: AsyncMutex<()>,
-    /// Two sessions that learn the same thing would write it twice.
+    /// Two sessions that learn the same thing at once would write it twice.
     pub(crate) extracting: AsyncMutex<()>,
     pub(crate) dreaming: AsyncMutex<()>,
 }
@@ -50,7 +51,7 @@ impl MemoryProject {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let directory = |scope: Scope, dir: &Path, configured: bool| {
-            // Where the daemon chose the place, a link there was put by somebody else.
+            // If the daemon chose the path, someone else created the link there.
             let follow = if configured { Follow::Yes } else { Follow::No };
             let key = format!("{}/{scope}", place.key);
             let at = (scope, dir.to_owned(), follow);
@@ -94,15 +95,15 @@ pub(crate) struct ProjectRegistry {
 struct KnownProjects {
     /// By root, with the count at the last use.
     ready: HashMap<PathBuf, (u64, Arc<MemoryProject>)>,
-    /// Which root a directory was found to belong to.
+    /// The root that each directory belongs to.
     roots: HashMap<String, PathBuf>,
-    /// By key. They outlive the project, as what it was asked to do may not have ended.
+    /// By key. They outlive the project, because its work may not have ended.
     turns: HashMap<String, Arc<ProjectTurns>>,
     uses: u64,
 }
 
 impl ProjectRegistry {
-    /// The next who asks gets it anew: its directories are others.
+    /// The next request opens the project again, because its directories have changed.
     pub(crate) fn forget(&self, root: &Path) {
         let mut known = locked(&self.known);
         known.ready.remove(root);
@@ -117,7 +118,7 @@ impl ProjectRegistry {
         Some(Arc::clone(project))
     }
 
-    /// The one that is ready already, or a new one: two of a project would take each other's watch away.
+    /// The open project, or a new one: two of one project would take over each other's watch.
     pub(crate) fn take_in(
         &self,
         dir: &str,

@@ -1,8 +1,8 @@
-//! What a prompt says of memory: the index in the project part, and news of it at the tail.
+//! What a prompt says about memory: the index in the project part, and later changes at the end.
 //!
-//! The project part stands before the conversation, so a changed byte in it costs the whole prompt cache. The
-//! index therefore stays as it was first shown until the cache is gone anyway: after a compaction, or when
-//! nobody asked for as long as the provider keeps it. What changed meanwhile is told at the tail.
+//! The project part comes before the conversation, so a changed byte in it invalidates the whole prompt cache.
+//! Therefore the index stays as it was first shown until the cache is gone anyway: after a compaction, or after
+//! a pause longer than the provider keeps it. Changes meanwhile are added at the end.
 
 use std::sync::Mutex;
 
@@ -19,18 +19,18 @@ use crate::directory::DirectorySnapshot;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// The kind of attachment that brings news of the index.
+/// The kind of attachment that shows changes of the index.
 const NEWS: &str = "memory";
 const NEWS_NAME: &str = "MEMORY.md";
 
 /// The index as a session's prompts show it, kept while the session is in memory.
 #[derive(Clone, Debug, Default)]
 struct IndexShown {
-    /// The part as it stands in the prompts.
+    /// The part as the prompts show it.
     part: Option<String>,
-    /// The indexes that it was made of, private and team.
+    /// The indexes that it was made from, private and team.
     shown: [String; 2],
-    /// The indexes that the prompts know of, with the news at the tail.
+    /// The indexes that the prompts show, including changes at the end.
     told: [Option<Hash>; 2],
     /// The compaction that the prompts begin at.
     boundary: Option<String>,
@@ -44,7 +44,7 @@ impl SessionFeature for IndexShown {
     }
 }
 
-/// The memory's index in the project part, and news of it at the tail.
+/// The memory index in the project part, and later changes at the end.
 #[derive(Debug)]
 pub struct IndexContributor(pub MemoryService);
 
@@ -66,7 +66,7 @@ impl Contributor for IndexContributor {
             if matches!(moment, Moment::Begin { .. }) {
                 reminders.extend(index_news(loaded, &mut standing, &project));
             }
-            // The session is held until the prompt is kept, so nobody changed it meanwhile.
+            // The session stays locked until the prompt is stored, so nobody changed it meanwhile.
             let once_kept = move || *locked(&kept) = standing;
             Ok(Contribution { system, reminders, once_kept: Some(Box::new(once_kept)) })
         })
@@ -74,7 +74,7 @@ impl Contributor for IndexContributor {
 }
 
 impl MemoryService {
-    /// The index as the session's prompts show it, made anew where the cache of the prompt is gone anyway.
+    /// The index as the session's prompts show it, made again if the prompt cache is gone anyway.
     async fn index_standing(
         &self,
         loaded: &LoadedSession,
@@ -96,7 +96,7 @@ impl MemoryService {
         IndexShown { part, told: [hash_of(&private), hash_of(&team)], shown, boundary, made: true }
     }
 
-    /// Nobody asked for as long as the provider keeps a prompt.
+    /// Whether there was no request for longer than the provider keeps a prompt.
     fn cache_is_cold(&self, loaded: &LoadedSession) -> bool {
         let minutes =
             i64::try_from(self.cx.settings().context.cache_ttl_minutes).unwrap_or(i64::MAX);
@@ -106,7 +106,7 @@ impl MemoryService {
     }
 }
 
-/// What changed in the index since the prompts showed it, told once, after a message of the user.
+/// Changes of the index since the prompts showed it, added once, after a user message.
 fn index_news(
     loaded: &LoadedSession,
     standing: &mut IndexShown,

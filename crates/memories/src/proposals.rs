@@ -1,5 +1,5 @@
-//! What an agent, an extraction or a dream would have the team know: it waits for a person. Nothing is
-//! promoted from private to team by itself, and what was rejected is not proposed again.
+//! Proposals: what an agent, an extraction or a dream wants to share with the team waits for a person. Nothing
+//! moves from private to team memory by itself, and rejected proposals are not made again.
 
 use bethink_api as api;
 use bethink_memdir::{Hash, Name, Scope};
@@ -13,9 +13,9 @@ use crate::project::MemoryProject;
 use crate::read::name_of;
 use crate::service::MemoryService;
 
-/// Proposals of one project that may wait: more than a person ever reads.
+/// Most open proposals of one project: more than a person would ever read.
 const MOST_OPEN: u64 = 200;
-/// Decided ones that are remembered for each project, the newest, so that they are not made again.
+/// Most decided proposals that are remembered per project, the newest, so that they are not made again.
 const MOST_DECIDED: usize = 1_000;
 
 #[derive(Clone, Debug)]
@@ -29,18 +29,17 @@ pub struct NewProposal {
 }
 
 impl MemoryService {
-    /// Lets something wait for a person. `None` where it is in the team's memory already, or waits, or was
-    /// rejected.
+    /// Adds a proposal. `None` if it is already in the team's memory, proposed or rejected.
     pub async fn propose(
         &self,
         project: &MemoryProject,
         new: NewProposal,
     ) -> Result<Option<api::Proposal>> {
         within_limit(&new.name.file(), &new.text)?;
-        // A secret does not even wait.
+        // A text with a secret is not even stored as a proposal.
         bethink_secrets::gate(new.name.as_str(), &new.text).map_err(|error| {
-            let detail = format!("{} may not be shared: {error}", new.name.file());
-            ServiceError::invalid("text", detail).hint("nothing was kept of it")
+            let detail = format!("could not share {}: {error}", new.name.file());
+            ServiceError::invalid("text", detail).hint("nothing was stored")
         })?;
         let directory = project.directory(Scope::Team);
         let current = directory.read_file(&DirectoryFile::Topic(new.name.clone())).await?;
@@ -62,7 +61,7 @@ impl MemoryService {
             return Ok(None);
         }
         if self.open_proposals(project).await? >= MOST_OPEN {
-            let detail = format!("{MOST_OPEN} proposals of this project wait already");
+            let detail = format!("{MOST_OPEN} proposals of this project are already waiting");
             return Err(ServiceError::conflict(detail)
                 .hint("`bethink team proposals` lists them; approve or reject some"));
         }
@@ -81,7 +80,7 @@ impl MemoryService {
         Ok(Some(self.keep_proposal(proposal).await?))
     }
 
-    /// What a client's agent proposes.
+    /// Adds a proposal of a client's agent.
     pub async fn propose_memory(&self, request: api::Propose) -> Result<api::DecidedProposal> {
         let project = self.project(&request.project_dir).await?;
         let name = name_of(&request.name)?;
@@ -89,15 +88,14 @@ impl MemoryService {
         match self.propose(&project, new).await? {
             Some(proposal) => Ok(api::DecidedProposal { proposal, warnings: Vec::new() }),
             None => {
-                let detail =
-                    "the same is in the team's memory, waits for a person, or was rejected by one";
+                let detail = "the same memory is already shared, proposed or rejected";
                 Err(ServiceError::conflict(detail)
-                    .hint("`bethink team proposals --all` shows what was decided"))
+                    .hint("`bethink team proposals --all` shows earlier decisions"))
             }
         }
     }
 
-    /// Newest first; those that wait, or all.
+    /// Newest first; only open ones, or all.
     pub async fn proposals(&self, project_dir: Option<&str>, all: bool) -> Result<api::Proposals> {
         let root = match project_dir {
             Some(dir) => Some(self.project(dir).await?.root.display().to_string()),
@@ -109,7 +107,7 @@ impl MemoryService {
         Ok(api::Proposals { proposals: found.into_iter().rev().map(shown).collect() })
     }
 
-    /// A person says yes: it is written as any memory of the team is, over what it was made against.
+    /// A person approves: it is written like any team memory, over the text that it was made against.
     pub async fn approve_proposal(&self, id: Uuid, replace: bool) -> Result<api::DecidedProposal> {
         let proposal = self.open_proposal(id).await?;
         let project = self.project(&proposal.project_dir).await?;
@@ -126,7 +124,7 @@ impl MemoryService {
         let written = self.write_memory(&project, write).await;
         let written = written.map_err(|error| match error.versions {
             Some(_) => error.hint(
-                "the topic changed since: look at both, and approve with `replace`, or reject",
+                "the topic changed after the proposal was made: compare both, then approve with `replace`, or reject",
             ),
             None => error,
         })?;
@@ -134,7 +132,7 @@ impl MemoryService {
         Ok(api::DecidedProposal { proposal, warnings: written.warnings })
     }
 
-    /// A person says no, and is not asked the same again.
+    /// A person rejects; the same is not proposed again.
     pub async fn reject_proposal(&self, id: Uuid) -> Result<api::DecidedProposal> {
         let proposal = self.open_proposal(id).await?;
         let proposal = self.decide_proposal(proposal, ProposalState::Rejected).await?;
@@ -152,11 +150,11 @@ impl MemoryService {
 
     async fn open_proposal(&self, id: Uuid) -> Result<StoredProposal> {
         let found = self.cx.store().proposal(id).await?.ok_or_else(|| {
-            ServiceError::not_found(format!("there is no proposal {id}"))
-                .hint("GET /v1/proposals lists those that wait")
+            ServiceError::not_found(format!("proposal {id} not found"))
+                .hint("`GET /v1/proposals` lists those that are waiting")
         })?;
         if found.state != ProposalState::Open {
-            let detail = format!("proposal {id} was {} already", found.state);
+            let detail = format!("proposal {id} is already {}", found.state);
             return Err(ServiceError::conflict(detail));
         }
         Ok(found)
@@ -202,7 +200,7 @@ fn shown(stored: StoredProposal) -> api::Proposal {
     }
 }
 
-/// What a text says, whatever its front matter dates, its spaces and its case.
+/// A fingerprint of what a text says, independent of dates in front matter, white space and case.
 fn print(text: &str) -> Hash {
     let read = bethink_memdir::header::read(text);
     let said = format!("{} {}", read.header.description.unwrap_or_default(), read.body);

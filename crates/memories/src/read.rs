@@ -1,4 +1,4 @@
-//! What is in a project's memory.
+//! Reads a project's memory.
 
 use std::ops::Bound;
 
@@ -11,13 +11,13 @@ use crate::directory::{MemoryDirectory, MemoryTopic};
 use crate::recall::view::key_of;
 use crate::service::MemoryService;
 
-/// Topics of one page, unless fewer are asked for.
+/// Most topics per page.
 const PAGE: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryText {
     pub text: String,
-    /// Of the text, to write on; without quotes.
+    /// The text's tag for a later write, without quotes.
     pub etag: String,
 }
 
@@ -32,10 +32,10 @@ impl MemoryService {
     ) -> Result<api::MemoriesPage> {
         let project = self.project(project_dir).await?;
         let scopes = scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
-        // A cursor is the scope and name of the last topic before.
+        // A cursor is the scope and name of the last topic of the page before.
         let place = |cursor: &str| {
             key_of(cursor)
-                .ok_or_else(|| ServiceError::invalid("cursor", "not a cursor of this list"))
+                .ok_or_else(|| ServiceError::invalid("cursor", "not a cursor from this list"))
         };
         let after = cursor.as_deref().map(place).transpose()?;
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
@@ -102,7 +102,7 @@ pub(super) fn name_of(text: &str) -> Result<Name> {
     Name::parse(text).map_err(|error| ServiceError::invalid("name", error.to_string()))
 }
 
-/// A topic's file, or the index: its versions are kept as a topic's are.
+/// A topic's file, or the index, whose versions are kept like a topic's.
 pub(super) fn file_of(text: &str) -> Result<DirectoryFile> {
     match text.strip_suffix(".md").unwrap_or(text) {
         "MEMORY" => Ok(DirectoryFile::Index),
@@ -112,12 +112,12 @@ pub(super) fn file_of(text: &str) -> Result<DirectoryFile> {
 
 pub(super) fn no_file(directory: &MemoryDirectory, file: &DirectoryFile) -> ServiceError {
     let detail = match file {
-        DirectoryFile::Index => format!("there is no MEMORY.md in {}", directory.dir.display()),
+        DirectoryFile::Index => format!("MEMORY.md not found in {}", directory.dir.display()),
         DirectoryFile::Topic(name) => {
-            format!("there is no topic {:?} in {}", name.as_str(), directory.dir.display())
+            format!("topic {:?} not found in {}", name.as_str(), directory.dir.display())
         }
     };
-    ServiceError::not_found(detail).hint("GET /v1/memories lists the topics")
+    ServiceError::not_found(detail).hint("`GET /v1/memories` lists the topics")
 }
 
 pub(crate) fn out(scope: Scope, topic: &MemoryTopic) -> api::Memory {

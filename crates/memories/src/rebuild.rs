@@ -1,4 +1,4 @@
-//! MEMORY.md brought up to date with the topics that are there.
+//! Updates MEMORY.md to the existing topics.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::service::MemoryService;
 type Told = (Name, String, String);
 
 impl MemoryService {
-    /// Prose, order and living lines stay; what the index held before is a version of it.
+    /// Keeps prose, order and valid lines; the index as it was before becomes a version.
     pub async fn rebuild_memory(&self, request: api::RebuildMemory) -> Result<api::MemoryRebuilt> {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
@@ -30,7 +30,7 @@ impl MemoryService {
         let wish = current.as_ref().map(|content| content.hash).into();
         let old = String::from_utf8(current.map_or_else(Vec::new, |content| content.bytes));
         let old = old.map_err(|_| {
-            ServiceError::conflict("MEMORY.md is not UTF-8").hint("mend or remove the file")
+            ServiceError::conflict("MEMORY.md is not UTF-8").hint("fix or remove the file")
         })?;
         let new = rebuild(&old, &rows);
         let (added, dropped) = (missing(&new, &old), missing(&old, &new));
@@ -53,7 +53,7 @@ impl MemoryService {
         })
     }
 
-    /// In order of their names. A topic that can't be read is named all the same.
+    /// In order of names. Unreadable topics are listed too.
     async fn topics_told(&self, directory: &Arc<MemoryDirectory>) -> Result<Vec<Told>> {
         let shown = self.snapshot_anew(directory).await?;
         let mut out = Vec::with_capacity(shown.topics.len());
@@ -72,7 +72,7 @@ impl MemoryService {
     }
 }
 
-/// Lines of one text that the other has not.
+/// Lines of one text that the other does not have.
 fn missing(text: &str, other: &str) -> Vec<String> {
     let other: std::collections::HashSet<&str> = other.lines().collect();
     text.lines()

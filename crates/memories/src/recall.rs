@@ -1,9 +1,9 @@
-//! Recall: which memories a session is reminded of, and when.
+//! Recall: which memories are added to a session's prompts, and when.
 //!
-//! When the user has spoken, the topics of the project are looked through beside the request, and a model may
-//! choose among them. A prompt takes what is ready by then; the model's choice may come with a later prompt of
-//! the same work, and no prompt waits for it. What was told is an attachment at the tail, so that the decisions
-//! of a session say exactly what it knows already.
+//! After a user message, the project's topics are searched in parallel to the request, and a model may choose
+//! among them. A prompt takes what is ready by then; the model's choice may come with a later prompt of the
+//! same work, and no prompt waits for it. Recalled memories are attachments at the end, so a session's
+//! decisions record exactly what it has seen.
 //!
 //! Reading order: `library` → `choose` → `round` → `attach` → `answer`.
 
@@ -16,9 +16,9 @@ pub(crate) mod view;
 
 use bethink_memdir::{Name, Scope};
 
-/// Memories for one thing that the user said (specification, section 7).
+/// Most memories for one user message (specification, section 7).
 const MOST: usize = bethink_recall::topics::manifest::MOST_PICKS;
-/// Bytes of recalled memories in a session since its last boundary (specification, section 7).
+/// Most bytes of recalled memories in a session since its last boundary (specification, section 7).
 pub const SESSION_BYTES: usize = 61_440;
 
 pub(crate) type Key = (Scope, Name);

@@ -1,4 +1,4 @@
-//! What the disk says, as refusals.
+//! Errors of the disk as service errors.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ pub(super) fn text_of(file: &DirectoryFile, content: FileContent) -> Result<(Str
     let text = String::from_utf8(content.bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let detail = format!("{file}: the byte at offset {at} is not UTF-8");
-        ServiceError::conflict(detail).hint("mend or remove the file")
+        ServiceError::conflict(detail).hint("fix or remove the file")
     })?;
     Ok((text, content.hash))
 }
@@ -24,7 +24,7 @@ fn with_cause(error: &dyn Error) -> String {
 
 pub(super) fn unusable(error: &RootError) -> ServiceError {
     ServiceError::conflict(with_cause(error))
-        .hint("`bethink doctor` tells what is wrong with the memory directory")
+        .hint("`bethink doctor` shows what is wrong with the memory directory")
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]

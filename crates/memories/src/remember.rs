@@ -1,4 +1,4 @@
-//! Something to remember, said in a sentence: a topic of its own, with a name that is free.
+//! Remembers a sentence: writes a topic of its own under a free name.
 
 use std::collections::HashSet;
 
@@ -13,18 +13,18 @@ use crate::project::MemoryProject;
 use crate::read::name_of;
 use crate::service::MemoryService;
 
-/// Names tried, the wanted one and then with a number.
+/// Most names that are tried: the wanted one, then with a number.
 const NAMES: usize = 100;
 
-/// What came of something that an agent wants to remember.
+/// The outcome of an agent's request to remember.
 #[derive(Clone, Debug)]
 pub enum Remembered {
     Written(api::MemoryWritten),
-    /// For the team: it waits for a person.
+    /// For the team, as a proposal.
     Proposed(api::Proposal),
 }
 
-/// A topic to be, before it has a file.
+/// A new topic, before it has a file.
 struct Thought {
     named: Option<Name>,
     description: String,
@@ -41,7 +41,7 @@ impl MemoryService {
         self.keep_thought(&project, scope, thought, author).await
     }
 
-    /// The same by an agent: nothing of it enters the team's memory without a person.
+    /// The same for an agent, which can only propose team memories.
     pub async fn remember_for_agent(&self, request: api::Remember) -> Result<Remembered> {
         let project = self.project(&request.project_dir).await?;
         let scope = request.scope.unwrap_or_default();
@@ -63,7 +63,7 @@ impl MemoryService {
 
     fn thought(&self, request: &api::Remember, strategy: &str) -> Result<Thought> {
         if request.text.trim().is_empty() {
-            return Err(ServiceError::invalid("text", "nothing was given to remember"));
+            return Err(ServiceError::invalid("text", "is empty: say what to remember"));
         }
         let named = request.name.as_deref().map(name_of).transpose()?;
         let said = Header::default().described(&request.text);
@@ -102,8 +102,8 @@ impl MemoryService {
             author: author.clone(),
         };
         if let Some(name) = named {
-            // A name that is taken is the person's to decide about.
-            let detail = format!("there is a topic {:?} already", name.as_str());
+            // If the chosen name is taken, the person decides.
+            let detail = format!("the topic {:?} already exists", name.as_str());
             let done = self.write_memory(project, write(name)).await;
             return done.map_err(|error| match error.versions {
                 Some(_) => {
@@ -118,12 +118,12 @@ impl MemoryService {
         let names = (1..=NAMES).map(|n| if n == 1 { wanted.clone() } else { wanted.numbered(n) });
         for name in names.filter(|name| !taken.contains(&name.folded())) {
             match self.write_memory(project, write(name)).await {
-                // Somebody was faster with the same name.
+                // Someone else took the name first.
                 Err(error) if error.versions.is_some() => {}
                 done => return done,
             }
         }
-        let detail = format!("{NAMES} topics are named like {:?}", wanted.as_str());
-        Err(ServiceError::conflict(detail).hint("give this one a name"))
+        let detail = format!("{NAMES} topics already have names like {:?}", wanted.as_str());
+        Err(ServiceError::conflict(detail).hint("choose a name for this one"))
     }
 }

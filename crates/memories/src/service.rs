@@ -24,7 +24,7 @@ pub struct MemoryService {
 #[derive(Debug, Default)]
 pub(crate) struct MemoryState {
     projects: ProjectRegistry,
-    /// When a directory is looked through for a dream that is due.
+    /// When to check next whether a dream is due, by directory.
     pub(crate) dream_looks: Mutex<HashMap<String, UnixMicros>>,
 }
 
@@ -33,7 +33,7 @@ impl MemoryService {
         Self { cx, models, sessions, inner: Arc::default() }
     }
 
-    /// What happens in sessions, and what it starts here. Neither waits nor fails.
+    /// Reacts to what happens in sessions. Neither waits nor fails.
     pub fn observe(&self, event: &SessionEvent<'_>) {
         match event {
             SessionEvent::Appended { handle, new, .. } => {
@@ -50,8 +50,8 @@ impl MemoryService {
         }
     }
 
-    /// The project that a directory belongs to. The directory need not be there: sessions come from other
-    /// machines, too.
+    /// The project that a directory belongs to. The directory need not exist: sessions come from other machines
+    /// too.
     ///
     /// # Errors
     /// `Invalid` where `dir` is not an absolute path.
@@ -62,7 +62,7 @@ impl MemoryService {
         if !Path::new(dir).is_absolute() || dir.contains('\0') {
             let detail = format!("{dir:?} is not an absolute path");
             return Err(ServiceError::invalid("project_dir", detail)
-                .hint("give the whole path of the project"));
+                .hint("use the full path of the project"));
         }
         let (path, settings) = (PathBuf::from(dir), self.cx.settings().clone());
         let mut place = blocking(move || Ok(ProjectPlace::of(&path, &settings))).await?;
@@ -72,12 +72,12 @@ impl MemoryService {
         Ok(self.inner.projects.take_in(dir, &place, self.cx.clock()))
     }
 
-    /// The next request for the project opens it anew: its directories are others by now.
+    /// The next request opens the project again, because its directories have changed.
     pub fn forget_project(&self, root: &Path) {
         self.inner.projects.forget(root);
     }
 
-    /// The session's project, where anything of it is wanted in the prompt.
+    /// The session's project, if its prompts use memory.
     pub(crate) async fn project_of(
         &self,
         loaded: &LoadedSession,
@@ -91,7 +91,7 @@ impl MemoryService {
                 project.followed_by(loaded.session.id);
                 Ok(Some(project))
             }
-            // An old session of a relative directory has no memory, and goes on.
+            // An old session with a relative directory has no memory, which is not an error.
             Err(error) if error.kind == ErrorKind::Invalid => Ok(None),
             Err(error) => Err(error),
         }

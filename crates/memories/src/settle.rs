@@ -1,4 +1,4 @@
-//! What writes displaced, looked at once more: an editor may have gone on writing into it.
+//! Checks replaced files once more, because an editor may still have been writing to them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::directory::MemoryDirectory;
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// How long a displaced file is watched for what an editor still writes into it.
+/// How long after a write the replaced file is checked for late writes of an editor.
 const SETTLES_AFTER: Duration = Duration::from_secs(2);
 
 impl MemoryService {
-    /// Looks once more at what was displaced, when no editor writes into it any more.
+    /// Checks replaced files again when no editor can be writing to them any more.
     pub(super) fn settle_later(&self, directory: &Arc<MemoryDirectory>) {
         let (memories, directory, stop) =
             (self.clone(), Arc::clone(directory), self.cx.stopping().clone());
@@ -24,12 +24,12 @@ impl MemoryService {
                 () = stop.cancelled() => {}
             }
             if let Err(error) = memories.settle_directory(&directory).await {
-                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "displaced files stay");
+                tracing::warn!(dir = %directory.dir.display(), reason = %error.detail, "could not clean up replaced files");
             }
         });
     }
 
-    /// Takes in what writes left that were broken off.
+    /// Cleans up after interrupted writes.
     pub(super) async fn sweep(&self, directory: &Arc<MemoryDirectory>) -> Result<()> {
         let (held, now) = (Arc::clone(directory), self.cx.now());
         let left = blocking(move || {
@@ -38,7 +38,7 @@ impl MemoryService {
             Ok(root.sweep(&listing, now))
         })
         .await?;
-        if self.keep_settled(directory, left, "was left by a broken-off write").await? {
+        if self.keep_settled(directory, left, "was left by an interrupted write").await? {
             self.settle_directory(directory).await?;
         }
         Ok(())
@@ -57,7 +57,7 @@ impl MemoryService {
         Ok(())
     }
 
-    /// Once in the store they may go. True when there were any.
+    /// Stores these files, then deletes them. True if there were any.
     async fn keep_settled(
         &self,
         directory: &Arc<MemoryDirectory>,

@@ -1,4 +1,4 @@
-//! A request that stands alone: it takes an instruction and a question, and nothing of a session's prompt.
+//! A standalone request: an instruction and a question, without a session's prompt.
 
 use bethink_model::ModelRequest;
 use bethink_tokens::text_tokens;

@@ -1,5 +1,5 @@
-//! Anthropic's memory tool over a project's memory: each command is reads and writes like everybody's, compared
-//! with what was read and kept as versions.
+//! Anthropic's memory tool over a project's memory. Each command uses the same reads and writes as everyone
+//! else, compared with the text that was read and stored as versions.
 
 mod folder;
 
@@ -18,7 +18,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 enum Unmet {
-    /// The model can put it right.
+    /// An error that the model can correct.
     Told(String),
     Refused(ServiceError),
 }
@@ -48,13 +48,13 @@ impl From<ServiceError> for Unmet {
 }
 
 impl MemoryService {
-    /// One call of the tool. What the model can put right is an answer to it, and no refusal.
+    /// Runs one call of the tool. Errors that the model can correct are part of the answer.
     pub async fn memory_tool(&self, call: api::MemoryToolCall) -> Result<api::MemoryToolResult> {
         let project = self.project(&call.project_dir).await?;
         let command: ToolCommand = match serde_json::from_value(call.input) {
             Ok(command) => command,
             Err(error) => {
-                let content = format!("The input is not a command of this tool: {error}");
+                let content = format!("The input is not a valid command of this tool: {error}");
                 return Ok(api::MemoryToolResult { content, is_error: true });
             }
         };
@@ -115,7 +115,7 @@ impl ToolRun<'_> {
         }
     }
 
-    /// A text that is there once is replaced in whatever the file holds by then.
+    /// Replaces a text that occurs once, in whatever the file contains by then.
     async fn replace(&self, path: &str, old: &str, new: &str) -> Done {
         for _ in 0..TRIES {
             let (file, text, hash) = self.there(path).await?;
@@ -130,7 +130,7 @@ impl ToolRun<'_> {
         Err(changed(path))
     }
 
-    /// A line's number says nothing of a file that somebody else has changed meanwhile.
+    /// Fails if someone else changed the file meanwhile: the line number would be meaningless.
     async fn insert(&self, path: &str, line: i64, new: &str) -> Done {
         let (file, text, hash) = self.there(path).await?;
         let edited = edit::insert(path, &text, line, new)?;
@@ -160,7 +160,7 @@ impl ToolRun<'_> {
         }
     }
 
-    /// A private file as it stands; the team's may not be changed.
+    /// A private file with its current text; the team's files cannot be changed.
     async fn there(&self, path: &str) -> std::result::Result<(DirectoryFile, String, Hash), Unmet> {
         let spot = ToolSpot::parse(path)?;
         if let At::Folder(folder) = &spot.at {
@@ -188,7 +188,7 @@ impl ToolRun<'_> {
     }
 }
 
-/// The private file that a path names; the team's may not be changed.
+/// The private file at a path; the team's files cannot be changed.
 fn writable(path: &str) -> std::result::Result<DirectoryFile, Unmet> {
     let spot = ToolSpot::file(path)?;
     match file_of(&spot.at) {
@@ -211,7 +211,7 @@ fn missing(path: &str) -> Unmet {
 }
 
 fn changed(path: &str) -> Unmet {
-    Unmet::Told(format!("{path} was changed by somebody else meanwhile. View it again"))
+    Unmet::Told(format!("{path} was changed by someone else in the meantime. View it again"))
 }
 
 fn with_warnings(told: String, warnings: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! One watcher for all directories, and who is told of each.
+//! One watcher for all directories, and whom to notify for each.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use bethink_memdir_fs::{Dirty, Follow, Watch};
 use bethink_service::locked;
 use tokio::sync::Notify;
 
-/// What the watcher said of a directory since it was last asked.
+/// Changes in a directory that the watcher reported since the last read.
 #[derive(Debug, Default)]
 pub(super) struct Woken {
     dirty: Mutex<Option<Dirty>>,
@@ -22,7 +22,7 @@ impl Woken {
         self.bell.notify_one();
     }
 
-    /// Looked at in vain: the next one who asks tries again, and nobody sooner.
+    /// The read failed: only the next request tries again.
     pub(super) fn put_back(&self, new: Dirty) {
         let mut dirty = locked(&self.dirty);
         *dirty = Some(match (dirty.take(), new) {
@@ -54,8 +54,8 @@ pub(super) struct Watcher {
 type Bells = HashMap<PathBuf, Weak<Woken>>;
 
 impl Watcher {
-    /// Rings whenever something may have changed in the directory, at once to begin with. `false` where nothing
-    /// can be watched at all.
+    /// Signals whenever something may have changed in the directory, and once at the start. `false` if nothing
+    /// can be watched.
     pub(super) fn add(&self, dir: &Path, scope: Scope, follow: Follow, woken: &Arc<Woken>) -> bool {
         locked(&self.bells).insert(dir.to_owned(), Arc::downgrade(woken));
         let Some(watch) = self.watch.get_or_init(|| start(Arc::clone(&self.bells))) else {
@@ -65,7 +65,7 @@ impl Watcher {
         true
     }
 
-    /// Unless somebody else watches the directory by now.
+    /// Stops watching, unless the directory has a new watch by now.
     pub(super) fn remove(&self, dir: &Path, woken: &Arc<Woken>) {
         let mut bells = locked(&self.bells);
         if bells.get(dir).is_some_and(|bell| bell.as_ptr() == Arc::as_ptr(woken)) {
@@ -76,7 +76,7 @@ impl Watcher {
         }
     }
 
-    /// It is looked through every few seconds, for want of the system's watches.
+    /// Whether it is polled every few seconds, because the system has no watches left.
     pub(super) fn is_polled(&self, dir: &Path) -> bool {
         matches!(self.watch.get(), Some(Some(watch)) if watch.is_polled(dir))
     }
@@ -90,6 +90,6 @@ fn start(all: Arc<Mutex<Bells>>) -> Option<Watch> {
         }
     });
     started
-        .inspect_err(|error| tracing::warn!(%error, "memory directories can't be watched; they are looked through at each use"))
+        .inspect_err(|error| tracing::warn!(%error, "could not watch memory directories; they are scanned at each use instead"))
         .ok()
 }

@@ -1,7 +1,8 @@
-//! Every write to a memory file goes through here: compared with what was read, its versions kept.
+//! Every write to a memory file goes through here: compared with the text that was read, and stored as
+//! versions.
 //!
-//! What stood there is in the store before the file changes, and what was written is in the store before the
-//! write is answered, so that nothing that was ever acknowledged is lost, whoever saves over it.
+//! The old text is stored before the file changes, and the new text before the write is acknowledged, so that
+//! no acknowledged text is ever lost, whoever overwrites it.
 
 use bethink_api as api;
 use bethink_api::{MemoryAuthor, MemoryOutcome};
@@ -51,7 +52,7 @@ impl MemoryService {
         }
     }
 
-    /// Makes a change, keeps its versions, brings the index up to date and tells of it.
+    /// Makes a change, stores its versions, updates the index and publishes the change.
     pub async fn write_memory(
         &self,
         project: &MemoryProject,
@@ -78,14 +79,14 @@ impl MemoryService {
         };
         if let DirectoryFile::Topic(name) = &write.file
             && matches!(outcome, MemoryOutcome::Created | MemoryOutcome::Removed)
-            // An index is synced as a file of its own: whoever wrote the topic decided on its line.
+            // The index is synced as its own file: the author of the topic decided on its line.
             && write.author.by != MemoryAuthor::Sync
         {
             warnings.extend(self.index_line(directory, name, &write).await);
         }
         let shown = self.snapshot(directory).await?;
         if let Some(index) = &shown.index {
-            // A long line is no news to who wrote another.
+            // A long line does not concern the author of another line.
             let caps = index::warnings(&index.text);
             let caps =
                 caps.iter().filter(|warning| !matches!(warning, IndexWarning::LongLine { .. }));
@@ -124,10 +125,10 @@ impl MemoryService {
     }
 }
 
-/// What a team shares holds no secrets and nothing that a reader does not see.
+/// Team memory must not contain secrets or invisible characters.
 fn team_gate(file: &DirectoryFile, text: &str) -> Result<()> {
     bethink_secrets::gate(&file.path(), text).map_err(|error| {
-        ServiceError::invalid("text", format!("{file} may not be shared: {error}"))
-            .hint("take it out, or keep the memory private; nothing was written")
+        ServiceError::invalid("text", format!("could not share {file}: {error}"))
+            .hint("nothing was written; remove that text, or keep the memory private")
     })
 }

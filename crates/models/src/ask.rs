@@ -56,7 +56,7 @@ impl ModelService {
                 let limit = deadline.as_millis();
                 let before = caller.tried().pop();
                 let before = before.map_or_else(String::new, |told| format!("; before that {told}"));
-                Err(ModelError::new(ErrorClass::TimedOut, format!("not done within {limit} ms{before}")))
+                Err(ModelError::new(ErrorClass::TimedOut, format!("the request took longer than {limit} ms{before}")))
             }),
         };
         caller.pass.leave(&ended);
@@ -82,7 +82,7 @@ impl ModelService {
         let pass = desk.breaker.enter().map_err(forbidden)?;
         let counted = tokio::time::timeout(PATIENCE, model.count(request)).await;
         let counted = counted.unwrap_or_else(|_| {
-            let late = format!("no count within {} s", PATIENCE.as_secs());
+            let late = format!("counting tokens took longer than {} s", PATIENCE.as_secs());
             Err(ModelError::new(ErrorClass::TimedOut, late))
         });
         pass.answered(counted.as_ref().err());
@@ -109,14 +109,14 @@ impl ModelService {
         let places = match purpose {
             Purpose::Summary => {
                 return client.summaries.try_acquire().map_err(|_| {
-                    format!("{SUMMARIES_AT_ONCE} summaries are being written already")
+                    format!("{SUMMARIES_AT_ONCE} summaries are already being written")
                 });
             }
             Purpose::Recall => {
                 return client
                     .recalls
                     .try_acquire()
-                    .map_err(|_| format!("{RECALLS_AT_ONCE} recalls are being made already"));
+                    .map_err(|_| format!("{RECALLS_AT_ONCE} recalls are already running"));
             }
             Purpose::Notes => &client.notes,
             Purpose::Extraction | Purpose::Dream => &client.extractions,
@@ -127,7 +127,7 @@ impl ModelService {
             turn = tokio::time::timeout(deadline, places.acquire()) => turn
                 .ok()
                 .and_then(Result::ok)
-                .ok_or_else(|| format!("{} of other sessions took all the time", purpose.as_str())),
+                .ok_or_else(|| format!("the time ran out while {} of other sessions were running", purpose.as_str())),
         }
     }
 }

@@ -61,7 +61,7 @@ impl Breaker {
         }
         let seconds = left.as_secs() + 1;
         Err(format!(
-            "the model is left alone for another {seconds} s after {}; {}",
+            "the model is paused for another {seconds} s after {}; {}",
             state.why, state.todo
         ))
     }
@@ -70,7 +70,7 @@ impl Breaker {
     pub(crate) fn rests(&self) -> Option<String> {
         let state = self.state();
         let left = state.until?.saturating_duration_since(Instant::now());
-        Some(format!("left alone for {} s after {}; {}", left.as_secs(), state.why, state.todo))
+        Some(format!("paused for {} s after {}; {}", left.as_secs(), state.why, state.todo))
     }
 
     /// What failed the last time, and what to do about it, where errands are let through all the same.
@@ -130,7 +130,7 @@ impl BreakerState {
         }
         self.until = Some(Instant::now() + self.rest);
         metrics::counter!("bethink_model_breaker_opened_total").increment(1);
-        tracing::warn!(rest_s = self.rest.as_secs(), reason = %error, "the model is left alone");
+        tracing::warn!(rest_s = self.rest.as_secs(), reason = %error, "the model is paused after failures");
     }
 }
 
@@ -171,15 +171,15 @@ fn blame(class: ErrorClass) -> Blame {
 /// What helps against a failure that was not the request's.
 fn todo(class: ErrorClass) -> &'static str {
     match class {
-        ErrorClass::Auth => "renew the key that [model] names, and start the daemon again",
-        ErrorClass::Quota => "top up the account behind the key, or name another key in [model]",
+        ErrorClass::Auth => "renew the key that [model] names, and restart the daemon",
+        ErrorClass::Quota => "add credit to the key's account, or use another key in [model]",
         ErrorClass::NotFound => {
-            "mend name, small_name or base_url in [model], and start the daemon again"
+            "fix name, small_name or base_url in [model], and restart the daemon"
         }
         ErrorClass::Unreachable | ErrorClass::TimedOut => {
-            "look whether its server runs, and whether base_url in [model] is right"
+            "check that its server is running and that base_url in [model] is right"
         }
-        _ => "nothing is lost: summaries and notes are made without a model meanwhile",
+        _ => "nothing is lost: meanwhile summaries and notes are made without a model",
     }
 }
 
@@ -205,7 +205,7 @@ impl Strikes {
         let strikes = locked(&self.0);
         let failed = strikes.get(&(session, purpose)).copied().unwrap_or(0);
         (failed >= FAILURES).then(|| {
-            format!("the model failed {failed} times in a row in this session and is asked again only by hand")
+            format!("the model failed {failed} times in a row in this session and is now only asked on request")
         })
     }
 }

@@ -59,7 +59,7 @@ impl Model for Caller<'_> {
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
         Box::pin(async move {
             if self.pass.is_void() {
-                return Err(forbidden("the model is being left alone"));
+                return Err(forbidden("the model is paused"));
             }
             self.models.within_budget().map_err(forbidden)?;
             let asked = ModelStep::Asked { tokens: request_tokens(request) };

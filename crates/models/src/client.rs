@@ -40,7 +40,7 @@ impl ModelClient {
         opened.map_or_else(
             |error| {
                 let fault = format!("[model]: {error}");
-                tracing::error!(%fault, "no model can be asked; the embedded strategies are used");
+                tracing::error!(%fault, "could not set up the model; using the built-in strategies");
                 Self::new(None, Some(fault))
             },
             |model| Self::new(model, None),

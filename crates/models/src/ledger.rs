@@ -24,7 +24,7 @@ impl ModelService {
         let store = self.cx.store_handle();
         let written = self.cx.spawn(async move {
             if let Err(error) = store.add_model_call(call).await {
-                tracing::error!(%error, "a call of a model could not be written down");
+                tracing::error!(%error, "could not record a model call");
             }
         });
         // It can't fail but by a panic, which is told where it happens.
@@ -41,14 +41,14 @@ impl ModelService {
         let (settings, spent) = (&self.cx.settings().model, self.spent_today());
         if settings.daily_tokens > 0 && spent.tokens >= settings.daily_tokens {
             return Err(format!(
-                "the day's limit of {} tokens (model.daily_tokens) is used up: {} were used; the day ends at \
+                "the daily limit of {} tokens (model.daily_tokens) is used up: {} were used; it resets at \
                  midnight UTC",
                 settings.daily_tokens, spent.tokens
             ));
         }
         if settings.daily_cost > 0.0 && dollars(spent.cost) >= settings.daily_cost {
             return Err(format!(
-                "the day's limit of ${:.2} (model.daily_cost) is used up: ${:.2} were spent; the day ends at \
+                "the daily limit of ${:.2} (model.daily_cost) is used up: ${:.2} were spent; it resets at \
                  midnight UTC",
                 settings.daily_cost,
                 dollars(spent.cost)
@@ -137,8 +137,8 @@ fn time(text: &str) -> Result<UnixMicros> {
     let at = parse_rfc3339(text).or_else(|| parse_rfc3339(&format!("{text}T00:00:00Z")));
     at.ok_or_else(|| {
         let shown: String = text.chars().take(64).collect();
-        ServiceError::invalid("since", format!("{shown:?} is no time"))
-            .hint("RFC 3339, such as 2026-01-31T12:00:00Z, or a day, such as 2026-01-31")
+        ServiceError::invalid("since", format!("{shown:?} is not a valid time"))
+            .hint("use RFC 3339, such as 2026-01-31T12:00:00Z, or a day, such as 2026-01-31")
     })
 }
 

@@ -91,20 +91,20 @@ fn problems(
     };
     if key.present == Some(false) {
         tell(
-            format!("{} is not set where the daemon runs", key.from),
-            "set it and start the daemon again, or let api_key_command in [model] print the key",
+            format!("{} is not set in the daemon's environment", key.from),
+            "set it and restart the daemon, or set api_key_command in [model] to a command that prints the key",
         );
     }
     if base.is_some_and(|base| base.url().scheme() == "http" && !base.is_loopback()) {
         tell(
-            "the key and conversations cross the network unencrypted".to_owned(),
-            "use https, or reach the server through ssh",
+            "the key and conversations are sent over the network unencrypted".to_owned(),
+            "use https, or an SSH tunnel",
         );
     }
     if !settings.summaries_by_model() && !settings.notes_by_model() {
         tell(
-            "a provider is set, and nothing asks it".to_owned(),
-            "set summary or notes in [model] to \"model\", or provider to \"none\"",
+            "a provider is set, but nothing uses it".to_owned(),
+            "set `summary` or `notes` in [model] to \"model\", or `provider` to \"none\"",
         );
     }
     if settings.daily_cost > 0.0 {
@@ -112,7 +112,7 @@ fn problems(
         let unpriced = names.iter().filter(|name| !name.is_empty() && prices.of(name).is_none());
         for name in unpriced {
             tell(
-                format!("daily_cost does not hold for {name}: its price is not known"),
+                format!("daily_cost has no effect for {name}: its price is unknown"),
                 "set price_input and price_output in [model], or use daily_tokens",
             );
         }

@@ -1,7 +1,7 @@
 //! Notes by a model: a fork of the session that may edit exactly the notes file, and nothing else.
 //!
-//! The fork edits a copy in memory. What it left is merged with the file like any draft, so that a person's
-//! lines stay, also those that were written while the model was thinking.
+//! The fork edits a copy in memory. The result is merged with the file like any draft, so a person's lines
+//! stay, including those written while the model was working.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,12 +19,13 @@ use bethink_transcript::Seq;
 use crate::outline::Outline;
 use crate::service::NotesService;
 
-/// Edits, a look at what they answered, more edits, and a last word.
+/// Edits, a look at their results, more edits, and a final message.
 const TURNS: u32 = 4;
 
 impl NotesService {
-    /// The notes as a model left them, and the newest message that it saw. `None` where no model is asked, or none answered: the embedded strategy goes on. What a model wrote
-    /// before is not given up for one failure: then the notes stay, and the next gate tries again.
+    /// The notes as edited by a model, and the newest message that it saw. `None` if no model was asked or none
+    /// answered: then the embedded strategy is used. Notes that a model wrote earlier are not replaced because
+    /// of one failure: they stay, and the next update tries again.
     pub(crate) async fn edit_by_model(
         &self,
         session: &SessionRecord,
@@ -35,7 +36,7 @@ impl NotesService {
             return Ok(None);
         };
         if let Some(reason) = self.models.model_rests(session.id, Purpose::Notes) {
-            tracing::info!(session = %session.id, %reason, "the notes are embedded");
+            tracing::info!(session = %session.id, %reason, "writing the notes with the built-in strategy");
             return Ok(None);
         }
         let standing = self.standing_at_rest(session.id).await?;
@@ -53,9 +54,10 @@ impl NotesService {
             && was_by_model
             && self.models.model_rests(session.id, Purpose::Notes).is_none()
         {
-            let detail = "the model did not change the notes; they stay as they were";
-            return Err(ServiceError::conflict(detail)
-                .hint("it is asked again when the session has gone on"));
+            let detail = "the model did not change the notes";
+            return Err(
+                ServiceError::conflict(detail).hint("the model is asked again after more messages")
+            );
         }
         Ok(edited.map(|edited| (ModelWriter { before, edited, last, budget }, through)))
     }

@@ -1,4 +1,4 @@
-//! Row and file as one thing, and the file written whole or not at all.
+//! Treats row and file as one, and writes the file atomically.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,14 +13,14 @@ use bethink_transcript::SessionId;
 
 use crate::service::NotesService;
 
-/// Longest notes that are read and written; four times what a person was ever seen to paste.
+/// Largest notes that are read and written, in bytes: four times what a person was ever seen to paste.
 pub const MAX_NOTES_BYTES: u64 = 4 << 20;
 
-/// What is known of a session's notes, and what a person reads.
+/// A session's row and file.
 #[derive(Debug, Default)]
 pub(crate) struct NotesFile {
     pub(crate) row: Option<NotesRecord>,
-    /// `None`: there is no file.
+    /// `None` if there is no file.
     pub(crate) text: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl NotesFile {
         self.text.clone().unwrap_or_else(|| template.bare())
     }
 
-    /// What is remembered of the daemon's own lines.
+    /// What is recorded about the daemon's own lines.
     pub(crate) fn written(&self) -> WrittenNotes {
         let written = self.row.as_ref().map(|row| row.written.as_str());
         serde_json::from_str(written.unwrap_or_default()).unwrap_or_default()
@@ -42,13 +42,13 @@ impl NotesFile {
 }
 
 impl NotesService {
-    /// Row and file, while nobody writes them.
+    /// Row and file, read while nobody writes them.
     pub(crate) async fn standing_at_rest(&self, id: SessionId) -> Result<NotesFile> {
         let _one = self.inner.writing.lock().await;
         self.standing(id).await
     }
 
-    /// Row and file. What a killed daemon left unwritten is written first.
+    /// Row and file. First writes the file if a killed daemon did not get to it.
     pub(crate) async fn standing(&self, id: SessionId) -> Result<NotesFile> {
         // The session may be gone by now.
         let row = if_found(self.cx.store().notes(id).await)?.flatten();
@@ -76,7 +76,8 @@ impl NotesService {
             .await
     }
 
-    /// The file goes before its session: a kill between the two leaves no notes of what is gone.
+    /// Removes the file before its session, so that a crash between the two leaves no notes of a deleted
+    /// session.
     pub(crate) async fn remove_notes_file(&self, id: SessionId) -> Result<()> {
         let path = self.notes_path(id);
         blocking(move || match std::fs::remove_file(&path) {
@@ -87,14 +88,14 @@ impl NotesService {
     }
 }
 
-/// The daemon was killed after the row and before the file.
+/// Whether the daemon was killed after it wrote the row and before it wrote the file.
 fn is_unwritten(row: &NotesRecord, standing: &NotesFile) -> bool {
     let found = standing.hash();
     found == row.replaced && found != hash(&row.text)
 }
 
-/// The text of the file. One that is no text is set aside, byte for byte, and counts as none; one
-/// that is too long is refused and left alone.
+/// The text of the file. A file that is not UTF-8 is moved aside unchanged and counts as missing; one that is
+/// too large is refused and left alone.
 fn read(path: &Path) -> Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -108,28 +109,28 @@ fn read(path: &Path) -> Result<Option<String>> {
         let detail = format!("{} has more than {MAX_NOTES_BYTES} bytes", path.display());
         return Err(ServiceError::conflict(detail)
             .bounded(MAX_NOTES_BYTES, size.max(bytes.len() as u64))
-            .hint("shorten the file; until then it is neither read nor written"));
+            .hint("shorten the file; until then bethink neither reads nor updates it"));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(text)),
         Err(_) => {
             let aside = set_aside(path).map_err(|error| unwritable(path, &error))?;
-            tracing::warn!(notes = %path.display(), aside = %aside.display(), "notes that are not UTF-8 were set aside");
+            tracing::warn!(notes = %path.display(), aside = %aside.display(), "moved notes that are not UTF-8 aside");
             Ok(None)
         }
     }
 }
 
-/// A person's own text leaves room for the daemon's lines, or nothing is written.
+/// Nothing is written if a person's text leaves no room for the daemon's lines.
 pub(crate) fn check_size(actual: u64) -> Result<()> {
     if actual <= MAX_NOTES_BYTES {
         return Ok(());
     }
     let detail =
-        format!("with the newest lines the notes would have more than {MAX_NOTES_BYTES} bytes");
+        format!("with the new lines the notes would have more than {MAX_NOTES_BYTES} bytes");
     Err(ServiceError::conflict(detail)
         .bounded(MAX_NOTES_BYTES, actual)
-        .hint("shorten what was written by hand; until then the notes stay as they are"))
+        .hint("shorten the lines that were written by hand; until then the notes are not updated"))
 }
 
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
@@ -142,10 +143,10 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("too many files were set aside"))
+    Err(io::Error::other("too many files were moved aside already"))
 }
 
-/// Whole or not at all, also over a loss of power.
+/// Writes atomically, even if power is lost.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
@@ -159,7 +160,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
-    let detail = format!("we could not read {}: {error}", path.display());
+    let detail = format!("could not read {}: {error}", path.display());
     ServiceError::conflict(detail).hint("check the file and its permissions")
 }
 
@@ -168,22 +169,23 @@ fn unwritable(path: &Path, error: &io::Error) -> ServiceError {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::StorageFull,
         _ => ErrorKind::ReadOnly,
     };
-    let detail = format!("we could not write {}: {error}", path.display());
-    ServiceError::new(kind, detail).hint("check the space and the permissions of bethink's home")
+    let detail = format!("could not write {}: {error}", path.display());
+    ServiceError::new(kind, detail)
+        .hint("check the free space and the permissions of bethink's home directory")
 }
 
 pub(crate) fn hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-/// Of the whole hash so much tells two texts apart.
+/// Enough of the hash to tell two texts apart.
 const ETAG_CHARS: usize = 32;
 
 pub(crate) fn etag(text: &str) -> String {
     format!("\"{}\"", &hash(text)[..ETAG_CHARS])
 }
 
-/// Does an `If-Match` name this tag? `*` names any.
+/// Whether an `If-Match` header matches this tag; `*` matches any.
 pub(crate) fn matches(if_match: &str, etag: &str) -> bool {
     if_match.split(',').map(str::trim).any(|tag| tag == "*" || tag == etag)
 }

@@ -1,9 +1,9 @@
-//! Notes: kept beside the work, in a file that a person may edit at any time.
+//! Notes of sessions, updated in the background, in a file that a person may edit at any time.
 //!
-//! An update is leased work, begun when it is quiet: facts → draft → merge with the file → row → file. The row is
-//! committed first. It tells what the file is to hold and what it held before, so that a daemon killed between the two
-//! knows its own unwritten lines from a person's. Owns the file, its row, and when an update is due; leaves what notes
-//! say and how they are merged to `session-memory`, and the session itself to the sessions' service.
+//! An update is a job that starts when the session is idle: facts → draft → merge with the file → row → file.
+//! The row is committed first, with the file's new and old text, so that a daemon killed between the two can
+//! tell its own unwritten lines from a person's. Owns the file, its row, and when an update is due; leaves what
+//! notes say and how they are merged to `session-memory`, and the session itself to `sessions`.
 
 mod by_model;
 mod files;

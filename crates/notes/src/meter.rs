@@ -1,4 +1,4 @@
-//! How far a session has grown since its notes were written, counted as its messages come.
+//! Counts how far a session has grown since its notes were written.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -15,7 +15,7 @@ pub(crate) struct Meter(Mutex<Counted>);
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) growth: Growth,
-    /// Newest message that is counted, or that notes cover.
+    /// The newest message that is counted or that the notes cover.
     through: Seq,
 }
 
@@ -26,8 +26,8 @@ impl Meter {
         locked(&self.0)
     }
 
-    /// Begins anew where the notes stand. Without notes, what lies before the view is taken at the size
-    /// that its compaction found.
+    /// Restarts from the notes. Without notes, messages before the view count as many tokens as their
+    /// compaction measured.
     pub(crate) fn begin(&self, notes: Option<&NotesRecord>, compaction: Option<&CompactionRecord>) {
         let mut counted = self.counted();
         *counted = match (notes, compaction) {
@@ -43,7 +43,7 @@ impl Meter {
         };
     }
 
-    /// Reads history on, after what is counted.
+    /// Counts the messages that are not counted yet.
     pub(crate) fn observe(&self, history: &[HistoryEntry]) {
         let mut counted = self.counted();
         let known = history.partition_point(|entry| entry.message.seq <= counted.through);
@@ -53,7 +53,7 @@ impl Meter {
         }
     }
 
-    /// The tokens of history, where notes are due.
+    /// The tokens of history, if an update is due.
     pub(crate) fn due(&self, limits: &GateLimits) -> Option<u64> {
         let counted = self.counted();
         counted.growth.is_due(limits).then(|| counted.growth.tokens())

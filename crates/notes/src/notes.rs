@@ -20,12 +20,12 @@ pub struct NotesFile {
     pub etag: String,
     /// Newest message that the daemon's own lines cover; 0 before the first update.
     pub through: u64,
-    /// What of a person's template or instruction is broken.
+    /// Errors in a person's template or instruction.
     pub faults: Vec<String>,
 }
 
 impl NotesService {
-    /// The file as it stands; the bare template before anything was noted.
+    /// The file's text, or the empty template before the first update.
     pub async fn notes(&self, id: SessionId) -> Result<NotesFile> {
         self.cx.store().session(id).await?;
         let outline = self.outline().await;
@@ -35,7 +35,7 @@ impl NotesService {
         Ok(NotesFile { etag: files::etag(&text), text, through, faults: outline.faults })
     }
 
-    /// A person's own text. It counts as an edit of the file: later updates respect it.
+    /// Replaces the notes with a person's text. Later updates respect it like any edit of the file.
     pub async fn put_notes(
         &self,
         id: SessionId,
@@ -44,7 +44,7 @@ impl NotesService {
     ) -> Result<NotesFile> {
         let actual = text.len() as u64;
         if actual > MAX_NOTES_BYTES {
-            let detail = format!("notes have at most {MAX_NOTES_BYTES} bytes");
+            let detail = format!("notes may have at most {MAX_NOTES_BYTES} bytes");
             return Err(
                 ServiceError::new(ErrorKind::TooLarge, detail).bounded(MAX_NOTES_BYTES, actual)
             );
@@ -56,9 +56,9 @@ impl NotesService {
             let standing = self.standing(id).await?;
             let etag = files::etag(&standing.shown(&template));
             if if_match.is_some_and(|wanted| !files::matches(&wanted, &etag)) {
-                let detail = "the notes have changed since they were read";
+                let detail = "the notes were changed after they were read";
                 return Err(ServiceError::new(ErrorKind::Stale, detail)
-                    .hint("read them again, bring the two together, and put the result"));
+                    .hint("read them again, combine both versions, and write the result"));
             }
             self.write_notes_file(id, text).await?;
         }
@@ -67,7 +67,7 @@ impl NotesService {
         self.notes(id).await
     }
 
-    /// Brings the notes up to date now, whatever the gate says.
+    /// Updates the notes now, even if no update is due.
     pub async fn update_notes(&self, id: SessionId) -> Result<api::NotesUpdate> {
         let session = self.cx.store().session(id).await?;
         if session.last_seq == Seq::ZERO {
@@ -83,8 +83,8 @@ impl NotesService {
         })
     }
 
-    /// A fork begins with a copy. Where it goes on from an earlier message than the notes cover, it
-    /// gets what a person wrote, and the rest is noted anew.
+    /// Copies the notes to a fork. If the fork starts before the last message that the notes cover, it only
+    /// gets a person's lines, and the rest is written again.
     pub(crate) async fn copy_notes(&self, from: SessionId, to: SessionId, at: Seq) -> Result<()> {
         let standing = self.standing_at_rest(from).await?;
         let last = standing.written();
@@ -105,8 +105,7 @@ impl NotesService {
         self.write_notes_file(to, text).await
     }
 
-    /// What a prompt may be given of them, and a compaction may put in place of messages: the notes within the
-    /// window's budget; `None` if nothing was noted.
+    /// The notes for a prompt or a compaction, within the window's budget; `None` if they are empty.
     pub async fn notes_now(&self, session: &SessionRecord) -> Result<Option<NotesSummary>> {
         let outline = self.outline().await;
         let standing = self.standing_at_rest(session.id).await?;

@@ -1,5 +1,5 @@
-//! A person's own template and instruction, read anew for each update; a broken one is reported and
-//! the default used.
+//! A person's own template and instruction, read for each update. If one is invalid, it is reported and the
+//! default is used.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,12 +40,12 @@ impl NotesService {
         outline
     }
 
-    /// Reads a person's configuration of the notes, so that what is broken in it is told before the first update.
+    /// Reads a person's configuration, so that errors in it are reported before the first update.
     pub async fn read_outline(&self) {
         self.outline().await;
     }
 
-    /// What of a person's configuration of the notes is broken, as it was read last.
+    /// Errors in a person's configuration, as last read.
     pub fn faults(&self) -> Vec<String> {
         locked(&self.inner.faults).clone()
     }
@@ -54,13 +54,13 @@ impl NotesService {
     fn remember_faults(&self, faults: &[String]) {
         let mut known = locked(&self.inner.faults);
         for fault in faults.iter().filter(|fault| !known.contains(fault)) {
-            tracing::warn!(%fault, "the default is used for notes");
+            tracing::warn!(%fault, "using the default for notes");
         }
         *known = faults.to_vec();
     }
 }
 
-/// A person's file, and whether it has to be there: one that is named has to.
+/// A person's file, and whether it must exist: a configured one must.
 type OwnFile = (PathBuf, bool);
 
 fn outline_of(template: &OwnFile, prompt: &OwnFile) -> Outline {
@@ -70,7 +70,7 @@ fn outline_of(template: &OwnFile, prompt: &OwnFile) -> Outline {
     Outline { template, instruction, faults }
 }
 
-/// What a person's file says, or the default.
+/// A person's file, or the default.
 fn own<T: Default>(
     (path, must_exist): &OwnFile,
     most: usize,
@@ -88,7 +88,7 @@ fn own<T: Default>(
     })
 }
 
-/// At most one byte more than is allowed: enough to see that there is more.
+/// Reads at most one byte more than is allowed, which is enough to notice that the file is too large.
 fn read(path: &Path, most: usize, must_exist: bool) -> io::Result<Option<Vec<u8>>> {
     use io::Read;
     let file = match std::fs::File::open(path) {

@@ -1,5 +1,5 @@
-//! The part that notes have in sessions: when an update is due, what they add to prompts, and what goes where a
-//! session goes.
+//! How notes take part in sessions: when an update is due, what they add to prompts, and what is copied or
+//! removed with a session.
 
 use bethink_compactor::SessionNotes as NotesSummary;
 use bethink_session_memory::GateLimits;
@@ -16,7 +16,7 @@ use crate::service::NotesService;
 use crate::update::NOTES;
 
 impl NotesService {
-    /// Counts what came, and asks for an update where one is due.
+    /// Counts new messages, and enqueues an update if one is due.
     pub fn observe(&self, event: &SessionEvent<'_>) {
         match event {
             SessionEvent::TakenIn { handle, loaded } => {
@@ -30,8 +30,7 @@ impl NotesService {
         }
     }
 
-    /// Leaves an update to the worker if one is due. Neither waits nor fails: the next message of the
-    /// assistant asks again.
+    /// Enqueues an update if one is due. Neither waits nor fails: the next assistant message checks again.
     fn ask_notes_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let settings = &self.cx.settings().session_memory;
@@ -50,7 +49,7 @@ impl NotesService {
             let payload = json!({ "session": id.0, "through": through, "tokens": tokens });
             let jobs = notes.cx.jobs();
             if let Err(error) = jobs.enqueue_background(NOTES, Some(id), &payload).await {
-                tracing::warn!(session = %id, reason = %error.detail, "notes could not be asked for");
+                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue an update of the notes");
                 notes.inner.flights.leave(id);
             }
             jobs.wake();

@@ -1,4 +1,4 @@
-//! Notes back in a prompt: once, at the tail, when a session is taken up again.
+//! Adds notes to a prompt once, at the end, when a session is resumed.
 
 use bethink_compactor::SummaryLevel;
 use bethink_context::Attachment;
@@ -9,12 +9,12 @@ use bethink_transcript::{Seq, SessionId, UnixMicros};
 
 use crate::service::NotesService;
 
-/// What an attachment of notes is called among the others.
+/// The kind of an attachment with notes.
 const WHAT: &str = "notes";
 
 impl NotesService {
-    /// Notes to be attached to the next prompt: those of the parent of a session that begins without
-    /// history, or the session's own when it was left so long that the provider's cache is cold.
+    /// Notes to attach to the next prompt: those of the parent if the session begins without history, or the
+    /// session's own if it was idle so long that the provider's cache is cold.
     pub(crate) async fn notes_to_bring_back(
         &self,
         loaded: &LoadedSession,
@@ -32,7 +32,7 @@ impl NotesService {
         if let Some(parent) = parent_to_go_on_from(loaded).filter(|id| !is_attached(id))
             && let Some(parent) = if_found(self.cx.store().session(parent).await)?
         {
-            return self.attachment(&parent, session.last_seq, "the session before").await;
+            return self.attachment(&parent, session.last_seq, "the previous session").await;
         }
         let idle = self.cx.settings().context.microcompact_idle_minutes;
         let idle = i64::try_from(idle).unwrap_or(i64::MAX).saturating_mul(60_000_000);
@@ -42,7 +42,7 @@ impl NotesService {
             return Ok(None);
         }
         let own = self.attachment(session, session.last_seq, "this session").await?;
-        // The same notes need not stand there twice.
+        // Do not attach the same notes twice.
         Ok(own.filter(|new| !known.iter().any(|old| old.text == new.text)))
     }
 
@@ -54,8 +54,8 @@ impl NotesService {
     ) -> Result<Option<Attachment>> {
         let Some(notes) = self.notes_now(of).await? else { return Ok(None) };
         let text = format!(
-            "<system-reminder>Notes of {whose}, kept through message {} (`bethink notes show \
-             --session {}`). What was said since comes before them.\n\n{}\n</system-reminder>",
+            "<system-reminder>Notes of {whose}, up to date through message {} (`bethink notes show \
+             --session {}`). Messages since then come before this reminder.\n\n{}\n</system-reminder>",
             notes.through,
             of.id,
             notes.text.trim_end()
@@ -64,13 +64,13 @@ impl NotesService {
     }
 }
 
-/// The parent of a session that was begun anew from it. A fork has its parent's history and notes.
+/// The parent, if the session was restarted from it. A fork has its parent's history and notes.
 fn parent_to_go_on_from(loaded: &LoadedSession) -> Option<SessionId> {
     let begins = loaded.state.decisions.boundary.is_none();
     loaded.session.parent.filter(|_| begins && loaded.session.forked_at.is_none())
 }
 
-/// The boundary's summary is made of the notes already.
+/// Whether the boundary's summary was made from the notes.
 fn summarised_by_notes(loaded: &LoadedSession) -> bool {
     let level = SummaryLevel::SessionMemory.as_str();
     loaded.last_compaction.as_ref().is_some_and(|compaction| compaction.level == level)

@@ -21,7 +21,7 @@ pub(crate) struct NotesState {
     pub(crate) flights: Flights,
     /// One writer at a time: the worker, or a person over HTTP.
     pub(crate) writing: tokio::sync::Mutex<()>,
-    /// What of a person's configuration is broken, as it was found last.
+    /// Errors in a person's configuration, as last read.
     pub(crate) faults: Mutex<Vec<String>>,
 }
 

@@ -169,7 +169,7 @@ async fn a_session_that_goes_on_from_another_gets_its_notes_once() {
     for _ in 0..2 {
         let body = notes.sessions.prompt(child, api::ContextRequest::default()).await.unwrap();
         let body = String::from_utf8(body.to_vec()).unwrap();
-        assert_eq!(body.matches("Notes of the session before").count(), 1, "{body}");
+        assert_eq!(body.matches("Notes of the previous session").count(), 1, "{body}");
         assert!(body.contains("mend the tide gauge"), "{body}");
     }
     notes.cx.stop().await;

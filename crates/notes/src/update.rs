@@ -19,7 +19,7 @@ use crate::service::NotesService;
 
 pub(crate) const NOTES: &str = "notes";
 
-/// A person may save the file while it is merged; then it is merged again.
+/// Attempts to merge: if a person saves the file meanwhile, it is merged again.
 const MERGES: usize = 4;
 
 impl NotesService {
@@ -36,14 +36,14 @@ impl NotesService {
             Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "bytes": 0 })),
             Err(error) => {
                 metrics::counter!("bethink_notes_failed_total").increment(1);
-                tracing::warn!(session = %id, reason = %error.detail, "no notes; tried again at the next gate");
+                tracing::warn!(session = %id, reason = %error.detail, "could not update the notes; trying again when the next update is due");
                 Err(error)
             }
         }
     }
 
-    /// Brings the notes up to date: through the newest message, and at least through `asked` with the
-    /// tokens of history that it had.
+    /// Updates the notes through the newest message, and at least through `asked` with the tokens that the
+    /// history had then.
     pub(crate) async fn update(
         &self,
         id: SessionId,
@@ -52,12 +52,12 @@ impl NotesService {
         let session = self.cx.store().session(id).await?;
         let handle = self.sessions.handle(id).await?;
         let outline = self.outline().await;
-        // First of all: nothing is held while a model thinks.
+        // First, because no lock may be held while a model is asked.
         let edited = self.edit_by_model(&session, &handle, &outline).await?;
         let meter = handle.feature::<Meter>();
         let (through, tokens, at_hand) = match handle.glance() {
             Some((through, messages)) => (through, meter.counted().growth.tokens(), messages),
-            // Somebody works with the session, who may be waiting for these notes.
+            // The session is in use, perhaps by someone who waits for these notes.
             None => {
                 let (through, tokens) =
                     asked.unwrap_or((session.last_seq, meter.counted().growth.tokens()));
@@ -68,7 +68,7 @@ impl NotesService {
         let template = outline.template.clone();
         let (title, dir) = (session.title.clone(), session.project_dir.clone());
         let titled = session.titled;
-        // The lock goes along: who needs the facts next waits for these few milliseconds.
+        // The lock is kept: the next user of the facts waits for these few milliseconds.
         let write = move || {
             let request = NotesRequest {
                 facts: &facts,
@@ -119,7 +119,7 @@ impl NotesService {
                 strategy: strategy.to_owned(),
                 updated_at: self.cx.now(),
             };
-            // It could not be read again.
+            // Otherwise the file could not be read again.
             files::check_size(row.text.len() as u64)?;
             let found = self.read_notes_file(id).await?.as_deref().map_or_else(String::new, hash);
             if found != replaced {
@@ -129,7 +129,7 @@ impl NotesService {
             self.write_notes_file(id, row.text.clone()).await?;
             return Ok(row);
         }
-        Err(ServiceError::conflict("the notes were changed each time they were merged"))
+        Err(ServiceError::conflict("the notes were changed during every attempt to merge them"))
     }
 }
 
@@ -157,14 +157,14 @@ impl JobHandler for NotesService {
     }
 }
 
-/// A draft, the newest message that it speaks of, and who wrote it.
+/// A draft, the newest message that it covers, and its strategy.
 struct Drawn {
     draft: NotesDraft,
     through: Seq,
     strategy: &'static str,
 }
 
-/// The model's where it can be used, the embedded one otherwise.
+/// The model's draft if it is usable, the embedded one otherwise.
 fn write(
     request: &NotesRequest<'_>,
     edited: Option<&(ModelWriter, Seq)>,
@@ -174,7 +174,7 @@ fn write(
             Ok(draft) => {
                 return Ok(Drawn { draft, through: *through, strategy: writer.strategy() });
             }
-            Err(error) => tracing::warn!(%error, "the notes are embedded"),
+            Err(error) => tracing::warn!(%error, "writing the notes with the built-in strategy"),
         }
     }
     let draft = EmbeddedWriter.write(request)?;

@@ -9,18 +9,18 @@ use bethink_service::locked;
 use bethink_transcript::{SessionId, UnixMicros};
 use tokio::sync::watch;
 
-/// A compaction waits for an update at most so long (specification, section 4).
+/// How long a compaction waits for an update (specification, section 4).
 const PATIENCE: Duration = Duration::from_secs(15);
-/// One that was begun longer ago hangs, and is not waited for at all.
+/// An update that began longer ago than this hangs, and is not waited for.
 const STALE_MICROS: i64 = 60_000_000;
 
-/// Sessions whose notes are asked for or being written.
+/// Sessions with an update that is enqueued or under way.
 #[derive(Debug, Default)]
 pub(crate) struct Flights(Mutex<HashMap<SessionId, Flight>>);
 
 #[derive(Debug, Default)]
 struct Flight {
-    /// `None` while it waits to be begun.
+    /// `None` before it begins.
     begun: Option<UnixMicros>,
     /// Closed at the end.
     end: watch::Sender<()>,
@@ -46,7 +46,7 @@ impl Flights {
         locked(&self.0).remove(&id);
     }
 
-    /// The end of an update that is worth waiting for.
+    /// Signals the end of an update that is worth waiting for.
     fn end(&self, id: SessionId, now: UnixMicros) -> Option<watch::Receiver<()>> {
         let flights = locked(&self.0);
         let flight = flights.get(&id)?;
@@ -54,13 +54,13 @@ impl Flights {
         fresh.then(|| flight.end.subscribe())
     }
 
-    /// Waits for an update that is under way, and not for long.
+    /// Waits briefly for an update that is under way.
     pub(crate) async fn wait(&self, id: SessionId, now: UnixMicros) {
         let Some(mut end) = self.end(id, now) else { return };
         metrics::counter!("bethink_notes_waits_total").increment(1);
-        // The sender goes when the update ends, however it ends.
+        // The sender is dropped when the update ends, in any way.
         if tokio::time::timeout(PATIENCE, end.changed()).await.is_err() {
-            tracing::warn!(session = %id, "notes were not done in time; the compaction goes on without");
+            tracing::warn!(session = %id, "the notes were not ready in time; compacting without them");
         }
     }
 }

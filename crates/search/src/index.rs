@@ -47,7 +47,7 @@ impl SearchService {
         let search = self.clone();
         self.cx.spawn(async move {
             if let Err(refusal) = search.index_later(&[session]).await {
-                tracing::debug!(%session, reason = %refusal.detail, "the index is left to a search");
+                tracing::debug!(%session, reason = %refusal.detail, "could not index new messages; the next search will do it");
                 locked(&search.queue).remove(&session);
             }
             search.cx.jobs().wake();
@@ -162,7 +162,7 @@ fn entries(before: Option<StoredMessage>, stretch: Vec<StoredMessage>) -> Vec<(S
             }
             Err(refusal) => {
                 // It stays in the history; only a search passes it by.
-                tracing::warn!(%seq, reason = %refusal.detail, "a message could not be indexed");
+                tracing::warn!(%seq, reason = %refusal.detail, "could not index a message");
                 entries.push((seq, Terms::default()));
             }
         }

@@ -236,11 +236,11 @@ fn limit_of(request: &api::SearchQuery) -> Result<usize> {
     if q.len() > MAX_QUERY {
         return Err(ServiceError::invalid("q", format!("at most {MAX_QUERY} bytes"))
             .bounded(MAX_QUERY as u64, q.len() as u64)
-            .hint("the rarest words of it are enough"));
+            .hint("its rarest words are enough"));
     }
     if q.trim().is_empty() {
         return Err(ServiceError::invalid("q", "what to search for")
-            .hint("ask a question, or name some words that were used"));
+            .hint("ask a question, or use words from the conversation"));
     }
     match request.limit.unwrap_or(HITS) {
         n @ 1..=MAX_HITS => Ok(n),

@@ -1,32 +1,32 @@
-//! Work beside the requests: what blocks, and what nobody waits for, on a thread of low priority.
+//! Work outside the request threads: blocking work, and background work on a thread of low priority.
 
 use crate::{Result, ServiceError};
 
-/// Runs `work` beside appends and prompts, with what they leave of the processor.
+/// Runs `work` with low priority, so that appends and prompts go first.
 pub async fn at_low_priority<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
     let (done, answer) = tokio::sync::oneshot::channel();
-    // A thread of its own: a lowered priority cannot be raised again.
+    // A new thread, because a lowered priority cannot be raised again.
     std::thread::Builder::new()
         .name("background".to_owned())
         .spawn(move || {
             lower_thread_priority();
-            // Whoever asked may be gone.
+            // The caller may be gone.
             drop(done.send(work()));
         })
         .map_err(ServiceError::internal)?;
-    answer.await.map_err(|_| ServiceError::internal("the work ended before its answer"))
+    answer.await.map_err(|_| ServiceError::internal("the work ended without a result"))
 }
 
-/// Runs `work` that waits for a disk, or computes for a while, beside the threads of requests.
+/// Runs `work` that waits for a disk or computes for a while, outside the request threads.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(ServiceError::internal)?
 }
 
-/// Linux keeps priorities by thread; elsewhere this would slow the whole daemon.
+/// Linux has priorities per thread; elsewhere this would slow the whole daemon.
 #[cfg(target_os = "linux")]
 fn lower_thread_priority() {
     const NICE: i32 = 10;

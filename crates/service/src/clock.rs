@@ -1,8 +1,8 @@
-//! The clock, injected: tests hand in their own.
+//! The clock, injected so that tests can use their own.
 
 use bethink_transcript::UnixMicros;
 
-/// Tells the time. Boot chooses which clock.
+/// A clock, chosen at boot.
 pub trait Clock: Send + Sync + std::fmt::Debug {
     fn now(&self) -> UnixMicros;
 }
@@ -17,12 +17,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// RFC 3339 of a stored time.
+/// A stored time in RFC 3339.
 pub fn rfc3339(at: UnixMicros) -> String {
     jiff::Timestamp::from_microsecond(at.0).map_or_else(|_| String::new(), |t| t.to_string())
 }
 
-/// A stored time of RFC 3339.
+/// Parses an RFC 3339 time.
 pub fn parse_rfc3339(text: &str) -> Option<UnixMicros> {
     text.parse::<jiff::Timestamp>().ok().map(|t| UnixMicros(t.as_microsecond()))
 }

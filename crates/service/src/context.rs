@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, Result, ServiceError};
 use crate::hub::EventHub;
 use crate::jobs::JobQueue;
 
-/// What all services share; clones are of one daemon.
+/// What all services share. Clones share the same state.
 #[derive(Clone)]
 pub struct ServiceContext {
     shared: Arc<ContextInner>,
@@ -28,7 +28,7 @@ struct ContextInner {
     hub: EventHub,
     jobs: JobQueue,
     tracker: TaskTracker,
-    /// No model is asked any more.
+    /// Cancelled when no model may be asked any more.
     closing: CancellationToken,
     stop: CancellationToken,
 }
@@ -78,7 +78,7 @@ impl ServiceContext {
         &self.shared.jobs
     }
 
-    /// Cancelled when no model is to be asked any more: whoever waits for one goes on without.
+    /// Cancelled when no model may be asked any more: whoever waits for one continues without it.
     pub fn closing(&self) -> &CancellationToken {
         &self.shared.closing
     }
@@ -88,7 +88,7 @@ impl ServiceContext {
         &self.shared.stop
     }
 
-    /// Runs beside the requests; shutdown waits for it. A caller that goes away does not end it.
+    /// Spawns a task that shutdown waits for, and that continues if the caller goes away.
     pub fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -96,7 +96,7 @@ impl ServiceContext {
         self.shared.tracker.spawn(work)
     }
 
-    /// Ends what runs beside the requests, and waits for it.
+    /// Stops the spawned tasks, and waits for them.
     pub async fn stop(&self) {
         self.shared.closing.cancel();
         self.shared.stop.cancel();
@@ -104,15 +104,15 @@ impl ServiceContext {
         self.shared.tracker.wait().await;
     }
 
-    /// The answer that was given under this key, if there was one.
+    /// The response that was sent for this key, if any.
     pub async fn kept_answer(&self, key: &Receipt) -> Result<Option<String>> {
         match self.store().receipt(key.key.clone()).await? {
             None => Ok(None),
             Some(kept) if kept.fingerprint == key.fingerprint => Ok(Some(kept.answer)),
             Some(_) => {
-                let detail = "this Idempotency-Key came with another request";
+                let detail = "this Idempotency-Key was already used for a different request";
                 Err(ServiceError::new(ErrorKind::KeyReused, detail)
-                    .hint("use a new key for a new request"))
+                    .hint("use a new key for each request"))
             }
         }
     }

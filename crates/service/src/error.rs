@@ -1,4 +1,4 @@
-//! Why a service could not do what it was asked, in terms a caller can act on.
+//! Errors of services, in terms that a caller can act on.
 
 use std::fmt;
 
@@ -7,41 +7,41 @@ use serde::Serialize;
 
 pub type Result<T> = std::result::Result<T, ServiceError>;
 
-/// The kinds of error; the server chooses a status for each, in one place.
+/// The kinds of error. The server maps each to a status, in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The request breaks a rule; `field` says where.
     Invalid,
     NotFound,
-    /// Another state of things than the request assumes.
+    /// The state differs from what the request assumes.
     Conflict,
-    /// An `If-Match` that no longer holds.
+    /// The `If-Match` header no longer matches.
     Stale,
-    /// The same `Idempotency-Key` came with another request.
+    /// The `Idempotency-Key` was already used for a different request.
     KeyReused,
     TooLarge,
-    /// The window is full of what no reduction may touch.
+    /// The context window is full of content that cannot be reduced.
     ContextOverflow,
-    /// Nothing to compact, or no compaction would help.
+    /// There is nothing to compact, or no compaction would help.
     NotCompactable,
     StorageFull,
     ReadOnly,
     ShuttingDown,
-    /// Another machine did not answer, or not to us.
+    /// Another machine did not respond, or refused access.
     Unreachable,
-    /// A fault of ours.
+    /// An internal error.
     Internal,
 }
 
-/// The stable word for it.
+/// The stable name of the kind.
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
 }
 
-/// What failed, where, what is allowed, and what to do.
+/// What failed, where, which limit applies, and what to do.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{detail}")]
 pub struct ServiceError {
@@ -81,7 +81,7 @@ impl ServiceError {
         Self::new(ErrorKind::Conflict, detail)
     }
 
-    /// A fault of ours: the cause is logged, the caller learns that it is not theirs.
+    /// An internal error: the cause is logged, and the caller only learns that it is not their fault.
     pub fn internal(cause: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Internal, cause.to_string())
     }
@@ -98,18 +98,18 @@ impl ServiceError {
     }
 }
 
-/// What a store answered to a write that came with an `Idempotency-Key`.
+/// The error of a store for a write with an `Idempotency-Key`.
 pub fn key_reused(error: bethink_store::StoreError) -> ServiceError {
     match error {
         bethink_store::StoreError::Conflict(detail) => {
             ServiceError::new(ErrorKind::KeyReused, detail)
-                .hint("use a new Idempotency-Key for a new request")
+                .hint("use a new Idempotency-Key for each request")
         }
         other => other.into(),
     }
 }
 
-/// What a store answered; `None` where it is not there, or not any more.
+/// The store's answer, or `None` if the record does not exist.
 pub fn if_found<T>(answer: bethink_store::StoreResult<T>) -> Result<Option<T>> {
     match answer {
         Err(bethink_store::StoreError::NotFound { .. }) => Ok(None),
@@ -124,10 +124,10 @@ impl From<bethink_store::StoreError> for ServiceError {
         match error {
             E::NotFound { .. } => Self::new(ErrorKind::NotFound, detail),
             E::Conflict(_) => Self::new(ErrorKind::Conflict, detail),
-            E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads go on")
-                .hint("free some space; writes work again at once"),
+            E::Full => Self::new(ErrorKind::StorageFull, "the disk is full; reads still work")
+                .hint("free some space; writes then work again"),
             E::ReadOnly(_) => Self::new(ErrorKind::ReadOnly, detail)
-                .hint("check the permissions of bethink's home"),
+                .hint("check the permissions of bethink's home directory"),
             E::Closed => Self::new(ErrorKind::ShuttingDown, "the daemon is stopping"),
             E::Damaged(_) | E::Newer { .. } | E::Failed(_) => {
                 Self::new(ErrorKind::Internal, detail)

@@ -1,4 +1,4 @@
-//! What happens, as those who follow it are told. The set is closed: clients know every kind.
+//! Events as followers receive them. The set is closed: clients know every kind.
 
 use bethink_api as api;
 use bethink_transcript::{CompactionId, Seq};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// One thing that happened, with the data of its kind.
+/// One event, with the data of its kind.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Event {
@@ -16,7 +16,7 @@ pub enum Event {
         id: String,
         role: &'static str,
     },
-    /// A prompt was handed out; tokens of the window that it fills.
+    /// A prompt was handed out, with the tokens of the window that it fills.
     Context {
         tokens: u64,
         level: api::FillLevel,
@@ -76,7 +76,7 @@ pub enum Event {
         strategy: api::Strategy,
         memories: Vec<RecalledTopic>,
     },
-    /// A step of a call of a model.
+    /// A step of a model call.
     Model {
         purpose: &'static str,
         model: String,
@@ -100,7 +100,7 @@ pub enum Event {
     Session {
         change: &'static str,
     },
-    /// A reader missed more than is kept: it reads again what it shows.
+    /// The reader missed more than is kept, so it must reload what it shows.
     Reset {},
 }
 
@@ -112,7 +112,7 @@ pub struct RecalledTopic {
     pub why: api::RecallWhy,
 }
 
-/// On the way to a model's answer.
+/// A step on the way to a model's answer.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum ModelStep {
@@ -130,7 +130,7 @@ pub enum ModelStep {
         message: String,
         attempt: u32,
     },
-    /// It is tried again.
+    /// The request is retried.
     Again {
         change: &'static str,
         wait_ms: u64,
@@ -148,14 +148,14 @@ pub enum ModelStep {
         tool: String,
         reason: String,
     },
-    /// What it answered could not be used.
+    /// The answer could not be used.
     Refused {
         message: String,
     },
 }
 
 impl Event {
-    /// The name by which streams carry it.
+    /// The event's name in streams.
     pub fn kind(&self) -> &'static str {
         match self {
             Event::Message { .. } => "message",
@@ -176,7 +176,7 @@ impl Event {
         }
     }
 
-    /// Its data, an object.
+    /// Its data, a JSON object.
     pub(crate) fn data(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
             Ok(Value::Object(data)) => data,

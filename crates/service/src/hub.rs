@@ -1,8 +1,9 @@
-//! The event hub: what happens, told to those who follow one session or all of them.
+//! The event hub: publishes events to followers of one session or of all sessions.
 //!
-//! An id of a session's stream is `<boot>-<number>-<seq>`; one of the stream of all is `<boot>-all-<number>`, numbered
-//! from 1. Missed events come from a ring of the newest. Past the ring, a session's reader is told from history (by
-//! the sessions' service), and a reader of all is told to read again what it shows.
+//! An id in a session's stream is `<boot>-<number>-<seq>`; in the stream of all sessions it is
+//! `<boot>-all-<number>`, numbered from 1. Missed events come from a ring of the newest. Past the ring, a
+//! session's reader gets them from history (through the sessions service), and a reader of all sessions is told
+//! to reload.
 
 mod all;
 
@@ -18,9 +19,9 @@ use crate::locked;
 
 pub use all::AllEvents;
 
-/// Events kept for those who come back.
+/// Events kept for readers that reconnect.
 const RING: usize = 256;
-/// Sessions whose events are kept; the one that was quiet longest goes first.
+/// Sessions whose events are kept; the one that was idle longest is dropped first.
 const TOPICS: usize = 256;
 
 /// One server-sent event.
@@ -40,17 +41,17 @@ impl StreamEvent {
     }
 }
 
-/// The live events of one session, and what of the missed ones the ring still had.
+/// The live events of one session, and the missed ones that the ring still had.
 #[derive(Debug)]
 pub struct SessionSubscription {
     pub missed: VecDeque<StreamEvent>,
     pub live: broadcast::Receiver<StreamEvent>,
-    /// The ring had not all that was missed.
+    /// The ring did not have all missed events.
     pub behind: bool,
     pub stop: CancellationToken,
 }
 
-/// Numbered events: each is sent to those who listen, and the newest are kept for those who come back.
+/// Numbered events: each is sent to current readers, and the newest are kept for readers that reconnect.
 #[derive(Debug)]
 struct Ring {
     /// Number of the next event.
@@ -72,11 +73,11 @@ impl Ring {
         if self.kept.len() > self.most {
             self.kept.pop_front();
         }
-        // Nobody listening is no error.
+        // It is not an error if nobody listens.
         drop(self.live.send(event));
     }
 
-    /// What came after an event; `None` where not all of it is kept.
+    /// The events after `last`; `None` if not all of them are kept.
     fn after(&self, last: u64) -> Option<VecDeque<StreamEvent>> {
         let oldest = self.kept.front().map_or(self.next, |(number, _)| *number);
         let newer = self.kept.iter().filter(|(number, _)| *number > last);
@@ -106,14 +107,14 @@ impl EventHub {
         Self { boot, topics: Mutex::default(), all, stop }
     }
 
-    /// Tells those who follow the session, and those who follow all. `seq` is the newest message that the event
-    /// speaks of; zero where it speaks of none.
+    /// Publishes to followers of the session and of all sessions. `seq` is the newest message of the event, or
+    /// zero.
     pub fn publish(&self, session: SessionId, seq: Seq, event: &Event) {
         self.announce(Some(session), event);
         self.publish_in_session(session, seq, event);
     }
 
-    /// Tells those who follow the session alone: what concerns several sessions is announced once.
+    /// Publishes only to followers of the session: an event about several sessions is announced once.
     pub fn publish_in_session(&self, session: SessionId, seq: Seq, event: &Event) {
         let mut topics = locked(&self.topics);
         topic(&mut topics, session)

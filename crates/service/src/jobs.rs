@@ -1,4 +1,4 @@
-//! The queue of work after the answer: rows in the store, leased and done one at a time.
+//! The job queue: rows in the store, leased and run one at a time, after the response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,13 +15,13 @@ use crate::clock::{Clock, rfc3339};
 use crate::error::{Result, ServiceError};
 use crate::page::page_limit;
 
-/// Where services leave work; the runner takes it up.
+/// Where services enqueue jobs for the runner.
 #[derive(Debug)]
 pub struct JobQueue {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     wake: Notify,
-    /// Appends since the start: while it grows, the daemon is busy.
+    /// Appends since the start: the daemon is busy while it grows.
     activity: AtomicU64,
 }
 
@@ -34,13 +34,13 @@ impl JobQueue {
         Ok(shown(&self.store.job(id).await?))
     }
 
-    /// The newest jobs, at most so many, whoever wanted them.
+    /// The newest jobs, at most `limit`.
     pub async fn jobs(&self, limit: Option<usize>) -> Result<api::Jobs> {
         let jobs = self.store.jobs(page_limit(limit)?).await?;
         Ok(api::Jobs { jobs: jobs.iter().map(shown).collect() })
     }
 
-    /// Work that somebody asked for; the worker begins at once.
+    /// Enqueues a requested job; the worker starts at once.
     pub async fn enqueue(
         &self,
         id: JobId,
@@ -53,7 +53,7 @@ impl JobQueue {
         self.job(id).await
     }
 
-    /// Work that nobody waits for, which lets all other work go first. The caller wakes the worker.
+    /// Enqueues a background job, which lets all other jobs go first. The caller wakes the worker.
     pub async fn enqueue_background(
         &self,
         kind: &str,
@@ -77,7 +77,7 @@ impl JobQueue {
         NewJob { id, kind, session, payload, background, created_at: self.clock.now() }
     }
 
-    /// Wakes the worker: there is something to do.
+    /// Wakes the worker.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
@@ -86,7 +86,7 @@ impl JobQueue {
         self.wake.notified().await;
     }
 
-    /// An append happened: background work waits until there was none for a while.
+    /// Records an append: background jobs wait until there was none for a while.
     pub fn note_activity(&self) {
         self.activity.fetch_add(1, Ordering::Relaxed);
     }
@@ -107,7 +107,7 @@ pub fn job_payload<T: DeserializeOwned>(job: &JobRecord) -> Result<T> {
 /// The session that a job is about.
 pub fn job_session(job: &JobRecord) -> Result<SessionId> {
     let id = job_payload::<Value>(job)?["session"].as_str().and_then(|id| id.parse().ok());
-    id.map(SessionId).ok_or_else(|| ServiceError::internal("a job without a session"))
+    id.map(SessionId).ok_or_else(|| ServiceError::internal("the job has no session"))
 }
 
 fn shown(job: &JobRecord) -> api::Job {

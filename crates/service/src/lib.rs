@@ -1,8 +1,8 @@
-//! What every service is given: settings, the clock, the store, the event hub, and the queue of background jobs.
+//! What every service receives: settings, the clock, the store, the event hub, and the job queue.
 //!
-//! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate knows no
-//! service: a job is known by the [`JobHandler`] that was registered for its kind, and what happened by the closed
-//! set [`Event`].
+//! A service owns its state, its jobs and its tables, and acts through a [`ServiceContext`]. This crate knows
+//! no service: jobs are known by the [`JobHandler`] that was registered for their kind, and events by the
+//! closed set [`Event`].
 //!
 //! Reading order: [`context`] → [`error`] → [`event`] → [`hub`] → [`jobs`] → [`runner`] → [`background`].
 

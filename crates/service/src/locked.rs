@@ -1,8 +1,8 @@
-//! Locks of plain data.
+//! Locks for plain data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks data that no panic leaves half changed.
+/// Locks data that a panic cannot leave half changed.
 pub fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

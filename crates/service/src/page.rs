@@ -1,13 +1,13 @@
-//! How much of a list one answer holds.
+//! How many entries a page of a list has.
 
 use crate::{Result, ServiceError};
 
 /// Entries of a list when the client names no limit.
 const PAGE: usize = 100;
-/// At most so many.
+/// The largest page.
 pub const MAX_PAGE: usize = 1_000;
 
-/// The limit that a client asked for, within bounds.
+/// The requested limit, within bounds.
 pub fn page_limit(limit: Option<usize>) -> Result<usize> {
     match limit.unwrap_or(PAGE) {
         n @ 1..=MAX_PAGE => Ok(n),

@@ -1,7 +1,7 @@
-//! The job runner: one worker that takes leased rows, and knows no kind of job by name.
+//! The job runner: one worker that leases rows and knows no kind of job by name.
 //!
-//! Each kind registers its [`JobHandler`]. A job is resumed after a crash, so its handler may run again from the
-//! beginning.
+//! Each kind registers its [`JobHandler`]. A job is resumed after a crash, so its handler may run again from
+//! the start.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -17,53 +17,53 @@ use crate::context::ServiceContext;
 use crate::error::Result;
 use crate::event::Event;
 
-/// Work of a daemon that holds the home's lock; whoever holds the lock next takes it over.
+/// The owner of all leases: the daemon that holds the home's lock. The next holder takes them over.
 const OWNER: &str = "home";
-/// Without a heartbeat for so long, the work is someone else's. A batch of an import takes milliseconds; a minute is
-/// for a disk that hangs.
+/// After this long without a heartbeat, a lease may be taken over. A batch of an import takes milliseconds; a
+/// minute allows for a disk that hangs.
 const LEASE_MICROS: i64 = 60_000_000;
-/// Far below the lease, so that a late one does no harm.
+/// Far below the lease, so that a late heartbeat does no harm.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Leased so often without an end, a job takes the daemon down with it and is given up.
+/// A job that was leased this often without an end seems to crash the daemon, and is given up.
 const MAX_ATTEMPTS: u64 = 5;
-/// Background work begins when nothing was appended for so long: a client that imports file after file asks for the
-/// next one sooner, and so does an agent in the midst of its work.
+/// Background jobs start after this long without an append: a client that imports file after file sends the
+/// next one sooner, and so does an agent at work.
 const QUIET: Duration = Duration::from_millis(200);
-/// It begins after so many waits in any case (5 s), so that a daemon that is never idle gets to it.
+/// They start after this many waits in any case (5 s), so that a daemon that is never idle gets to them.
 const MAX_WAITS: usize = 25;
 
-/// How a run of a job ends: its result as JSON, or what a person is told.
+/// The result of a job as JSON, or an error for a person.
 pub type JobOutput<'a> = Pin<Box<dyn Future<Output = Result<Value>> + Send + 'a>>;
 
 /// When a job may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobStart {
     AtOnce,
-    /// When nothing was appended for a moment.
+    /// When nothing was appended for a while.
     WhenIdle,
 }
 
 /// What runs the jobs of one kind.
 pub trait JobHandler: Send + Sync + std::fmt::Debug + 'static {
-    /// The name under which its jobs are leased.
+    /// The kind of its jobs.
     fn kind(&self) -> &'static str;
 
     fn start(&self) -> JobStart {
         JobStart::AtOnce
     }
 
-    /// It waits for a model, and holds up no other job meanwhile.
+    /// Whether it waits for a model: then it must not block other jobs.
     fn waits_for_model(&self) -> bool {
         false
     }
 
     fn run<'a>(&'a self, job: &'a JobRecord, runner: &'a JobRunner) -> JobOutput<'a>;
 
-    /// A run beside the others ended, or the daemon stopped it.
+    /// Called when a concurrent run ended or the daemon stopped it.
     fn left(&self, _job: &JobRecord) {}
 }
 
-/// The worker. Clones are of one.
+/// The worker. Clones share it.
 #[derive(Clone, Debug)]
 pub struct JobRunner {
     cx: ServiceContext,
@@ -76,12 +76,12 @@ impl JobRunner {
         Self { cx, handlers: Arc::new(handlers) }
     }
 
-    /// Hands unfinished work back, so that the next daemon need not wait for a lease to run out.
+    /// Releases unfinished jobs, so that the next daemon need not wait until leases expire.
     pub async fn release(&self) -> std::result::Result<(), bethink_store::StoreError> {
         self.cx.store().release(OWNER.to_owned()).await
     }
 
-    /// Works until the daemon stops. Wakes when there is something to do, and only then.
+    /// Runs jobs until the daemon stops. Only wakes when there is a job.
     pub async fn work(self) {
         let stopped = self.cx.stopping().clone().cancelled_owned();
         tokio::select! {
@@ -108,14 +108,14 @@ impl JobRunner {
                 Ok(None) => self.cx.jobs().woken().await,
                 Err(error) => {
                     tracing::warn!(%error, "could not lease a job");
-                    // Whatever is wrong with the store, the next request for work tries again.
+                    // The store failed; the next enqueued job tries again.
                     self.cx.jobs().woken().await;
                 }
             }
         }
     }
 
-    /// Work that waits for a model holds up no other.
+    /// Runs a job that waits for a model concurrently, so that it does not block others.
     fn run_beside(&self, handler: Arc<dyn JobHandler>, job: JobRecord) {
         let runner = self.clone();
         self.cx.spawn(async move {
@@ -123,7 +123,7 @@ impl JobRunner {
             let closing = runner.cx.closing().clone();
             tokio::select! {
                 biased;
-                // Taken up again by the next daemon, with its model.
+                // The next daemon resumes it.
                 () = closing.cancelled() => {}
                 () = runner.run(job) => {}
                 () = runner.keep_lease(id) => {}
@@ -132,18 +132,18 @@ impl JobRunner {
         });
     }
 
-    /// Never ends while the work is ours.
+    /// Renews the lease; only returns when it is lost.
     async fn keep_lease(&self, id: JobId) {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
             if let Err(error) = self.heartbeat(id, Progress::default()).await {
-                tracing::warn!(job = %id, %error, "a job was given up: its lease is gone");
+                tracing::warn!(job = %id, %error, "gave up a job: its lease is gone");
                 return;
             }
         }
     }
 
-    /// Extends the lease of a job that runs, and notes its progress.
+    /// Extends the lease of a running job, and records its progress.
     pub async fn heartbeat(&self, job: JobId, progress: Progress) -> Result<()> {
         Ok(self.cx.store().heartbeat(job, self.lease(), progress).await?)
     }
@@ -159,16 +159,16 @@ impl JobRunner {
         }
     }
 
-    /// Runs what somebody waits for: background work lets it go first, between its own steps.
+    /// Runs requested jobs first; background jobs call this between their steps.
     pub async fn run_foreground_jobs(&self) {
         let foreground = || Lease { background: false, ..self.lease() };
-        // What is wrong with the store will stop the work that calls, too.
+        // If the store fails, the calling job fails too.
         while let Ok(Some(job)) = self.cx.store().lease(foreground()).await {
             self.run_within(job).await;
         }
     }
 
-    /// A job within a job: a future of known size.
+    /// Runs a job within a job; boxed, so that the future has a known size.
     fn run_within(&self, job: JobRecord) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(self.run(job))
     }
@@ -188,7 +188,10 @@ impl JobRunner {
                 Err(error) => JobOutcome::Failed(error.detail),
             }
         } else {
-            JobOutcome::Failed(format!("this bethink has no work of kind {:?}", job.kind))
+            JobOutcome::Failed(format!(
+                "this version of bethink does not know jobs of kind {:?}",
+                job.kind
+            ))
         };
         let state = match outcome {
             JobOutcome::Done(_) => JobState::Done,
@@ -196,7 +199,7 @@ impl JobRunner {
         };
         let (owner, now) = (OWNER.to_owned(), self.cx.now());
         if let Err(error) = self.cx.store().finish(job.id, owner, outcome, now).await {
-            tracing::error!(job = %job.id, %error, "could not write the end of a job; it will run again");
+            tracing::error!(job = %job.id, %error, "could not record the end of a job; it will run again");
         }
         let event = Event::Job { id: job.id.0, kind: job.kind, state };
         match job.session {

@@ -6,13 +6,13 @@ use bethink_transcript::{Message, MessageMeta};
 
 use crate::{Result, ServiceError};
 
-/// Messages read from the store at a time, so that a long session is not held twice.
+/// Messages per batch, so that a long session is not in memory twice.
 pub const READ_BATCH: usize = 500;
 
-/// A message as the store keeps it, parsed.
+/// Parses a stored message.
 pub fn parse_stored(stored: StoredMessage) -> Result<Message> {
     let meta = MessageMeta { seq: stored.seq, id: stored.id, created_at: stored.created_at };
     let source = if stored.recorded { MessageSource::Provider } else { MessageSource::Client };
     Message::parse(meta, stored.raw, source)
-        .map_err(|e| ServiceError::internal(format!("message {} is not readable: {e}", stored.seq)))
+        .map_err(|e| ServiceError::internal(format!("could not read message {}: {e}", stored.seq)))
 }

@@ -207,7 +207,7 @@ impl Cutter<'_> {
     }
 
     fn note(&self, lines: usize) -> String {
-        format!("{LEFT_OUT}{lines} lines; the whole is in {})", self.whole_at)
+        format!("{LEFT_OUT}{lines} lines; the full text is in {})", self.whole_at)
     }
 }
 

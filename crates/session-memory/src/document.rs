@@ -1,4 +1,4 @@
-//! A Markdown file as sections, read leniently: any text is a document, and none is an error.
+//! A Markdown file as sections, read leniently: any text is a valid document.
 
 use bethink_transcript::text::{closed_fences, heading_level};
 
@@ -7,36 +7,35 @@ use bethink_transcript::text::{closed_fences, heading_level};
 pub struct Document {
     pub preamble: Vec<String>,
     pub parts: Vec<NotesSection>,
-    /// The file ends its lines as Windows does.
+    /// The file has Windows line ends.
     pub crlf: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotesSection {
-    /// Without its marks.
+    /// The text without the `#` marks.
     pub heading: String,
-    /// The heading's line as it stood in the file; empty for a heading that is to be made.
+    /// The heading's line as it was in the file; empty for a new heading.
     pub raw: String,
     pub lines: Vec<String>,
 }
 
 impl Document {
-    /// Sections begin at headings of at most `level` marks; deeper ones are lines like others. Headings
-    /// within fenced code are code, unless a fence is never closed: then it is a slip, and the headings
-    /// count.
+    /// Sections begin at headings of at most `level` marks; deeper headings are ordinary lines. Headings
+    /// inside fenced code are code, unless the fence is never closed: then it is a mistake, and they count.
     pub fn parse(text: &str, level: usize) -> Self {
         Self::parse_with(text, level, &|_| false)
     }
 
-    /// As [`Self::parse`]; a heading that is `known` counts wherever it stands: two stray fences must
-    /// not swallow the sections between them.
+    /// As [`Self::parse`], but a `known` heading counts even inside a fence: two stray fences must not
+    /// hide the sections between them.
     pub fn parse_with(text: &str, level: usize, known: &dyn Fn(&str) -> bool) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        // Some editors end lines with a carriage return alone.
+        // Some editors end lines with only a carriage return.
         let end = if text.contains('\n') { '\n' } else { '\r' };
         let lines: Vec<&str> =
             text.split(end).map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
-        // Blank lines alone say nothing of how a person ends theirs.
+        // Blank lines say nothing about the line ends that a person uses.
         let written = lines.iter().filter(|line| !line.trim().is_empty()).count();
         let crlf = written > 0 && text.matches("\r\n").count() * 2 > lines.len();
         let fences = closed_fences(&lines);
@@ -57,7 +56,7 @@ impl Document {
         document
     }
 
-    /// The document as a file: a blank line between its parts, new headings at `level`.
+    /// The document as text: blank lines between parts, new headings at `level`.
     pub fn render(&self, level: usize) -> String {
         let marks = "#".repeat(level.max(1));
         let mut blocks = Vec::with_capacity(self.parts.len() + 1);
@@ -87,13 +86,13 @@ pub(crate) fn trimmed(lines: &[String]) -> &[String] {
     lines.get(start..end).unwrap_or_default()
 }
 
-/// The same heading in the eyes of a person.
+/// Whether a person would read both as the same heading: case and spacing are ignored.
 pub(crate) fn same_heading(a: &str, b: &str) -> bool {
     folded(a).eq(folded(b))
 }
 
-/// Letter by letter: a file of thousands of headings is compared with each of the template's and with
-/// each row that was written.
+/// An iterator rather than a string, because thousands of headings are compared with each heading of the
+/// template and with each written row.
 fn folded(text: &str) -> impl Iterator<Item = char> {
     text.split_whitespace().flat_map(|word| word.chars().flat_map(char::to_lowercase).chain([' ']))
 }

@@ -28,7 +28,7 @@ pub struct NotesRequest<'a> {
 
 /// Why there are no new notes. The old ones stay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the strategy {strategy} wrote no notes: {reason}")]
+#[error("the {strategy} strategy wrote no notes: {reason}")]
 pub struct WriterError {
     pub strategy: &'static str,
     pub reason: String,

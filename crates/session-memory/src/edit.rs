@@ -1,7 +1,7 @@
-//! Edits of the notes by a model: a text in memory, changed piece by piece under rules.
+//! A model's edits of the notes: it changes a copy in memory, piece by piece, under rules.
 //!
-//! Nothing here touches the file. What the model leaves is taken apart by [`crate::model`] and merged, so
-//! that a wrong edit costs a line of notes at most. Refusals are told to the model, which may try again.
+//! Nothing here touches the file. [`crate::model`] splits the edited copy into rows and merges them, so a
+//! wrong edit costs at most a line of notes. The model sees why an edit was refused, and may try again.
 
 mod blocks;
 
@@ -16,29 +16,29 @@ use crate::written::WrittenNotes;
 pub use bethink_transcript::edit_tool::{EditCall, EditShape};
 pub use blocks::text_edits;
 
-/// Edits of one update: ten sections want a few each; the rest is a loop.
+/// Most edits of one update: ten sections need a few each, more is a loop.
 pub const MAX_EDITS: usize = 200;
-/// Bytes that edits may add to the notes altogether: four times the largest notes, at four bytes a token.
+/// Most bytes that edits may add to the notes in total: four times the largest notes, at four bytes a token.
 pub const MAX_ADDED_BYTES: usize = 192 * 1024;
-/// A model sees the notes up to so many times their budget, so that it shortens them itself.
+/// A model is shown notes of up to this many times their budget, so that it shortens them itself.
 const SHOWN_TIMES_BUDGET: u64 = 4;
-/// Characters of a text that an error repeats.
+/// Most characters of a text that an error quotes.
 const QUOTED_CHARS: usize = 120;
 
-/// The notes while a model edits them.
+/// The copy of the notes that a model edits.
 #[derive(Clone, Debug)]
 pub struct NotesEdit {
     pub path: String,
     template: Template,
-    /// As the model was given them.
+    /// The notes that the model was given.
     pub before: String,
     pub text: String,
     pub edits: usize,
 }
 
 impl NotesEdit {
-    /// The notes as a model gets them: every heading is there, lines end with `\n`, and what is far over
-    /// the budget is cut. `file` is what stands on disk, `last` what the daemon knows of it.
+    /// The notes for a model: every heading is present, lines end with `\n`, and what is far over the
+    /// budget is cut. `file` is the text on disk, `last` what the daemon knows about it.
     pub fn open(
         path: &str,
         template: &Template,
@@ -62,18 +62,18 @@ impl NotesEdit {
         }
     }
 
-    /// Exactly the notes, spelt as they were named to the model. Another spelling of the same place is
-    /// denied too: to understand paths is how one escapes.
+    /// Allows only the path that the model was given. Other spellings of it are denied too, because
+    /// interpreting paths is how escapes happen.
     pub fn permits(&self, path: &str) -> Result<(), String> {
         if path == self.path {
             return Ok(());
         }
         let given: String = path.chars().take(QUOTED_CHARS).collect();
-        Err(format!("only the notes may be edited, as {:?}; the call names {given:?}", self.path))
+        Err(format!("only the notes at {:?} may be edited, not {given:?}", self.path))
     }
 
-    /// Puts `new` in place of `old`, which stands there once, or of each with `replace_all`. The answer is
-    /// for the model; an error says why the text is as it was.
+    /// Replaces `old`, which must occur once, with `new`, or each occurrence with `replace_all`. The result
+    /// is for the model; an error says why the notes are unchanged.
     pub fn apply(
         &mut self,
         path: &str,
@@ -83,36 +83,38 @@ impl NotesEdit {
     ) -> Result<String, String> {
         self.permits(path)?;
         if self.edits >= MAX_EDITS {
-            return Err(format!("{MAX_EDITS} edits were made; no more are taken in this update"));
+            return Err(format!(
+                "the limit of {MAX_EDITS} edits per update is reached; no more are accepted"
+            ));
         }
         let (old, new) = (old.replace("\r\n", "\n"), plain(new));
         let refused = |why: &str| Err(why.to_owned());
         if old.is_empty() {
             return refused(
-                "the old text is empty; give text that stands in the notes, such as the line in italics below a heading",
+                "the old text is empty; use text that is in the notes, such as the line in italics below a heading",
             );
         }
         if old == new {
-            return refused("the old text and the new one are the same");
+            return refused("the old text and the new text are the same");
         }
         let count = self.text.matches(&old).count();
         if count == 0 {
             return refused(
-                "the old text does not stand in the notes; it must be there letter by letter, spaces and line ends too",
+                "the old text is not in the notes; it must match character for character, spaces and line ends included",
             );
         }
         if count > 1 && !replace_all {
             return Err(format!(
-                "the old text stands in the notes {count} times; give more of what is around it"
+                "the old text occurs {count} times in the notes; include more of the text around it"
             ));
         }
-        // Known before it is made: a short text that stands there often can ask for gigabytes.
+        // Checked before the text is built: replacing a short text that occurs often could need gigabytes.
         let grown = new.len().saturating_sub(old.len()).saturating_mul(count);
         let actual = self.text.len().saturating_add(grown);
         let limit = self.before.len() + MAX_ADDED_BYTES;
         if actual > limit {
             return Err(format!(
-                "the notes would have {actual} bytes, {limit} are allowed; write less"
+                "the notes would have {actual} bytes; at most {limit} are allowed, so write less"
             ));
         }
         let edited = self.text.replace(&old, &new);
@@ -123,7 +125,7 @@ impl NotesEdit {
         Ok(format!("The notes were changed in {places}."))
     }
 
-    /// Headings and the template's own lines stand as before.
+    /// Checks that headings and the template's own lines are unchanged.
     fn keeps_frame(&self, edited: &str) -> Result<(), String> {
         let (was, is) = (self.frame(&self.before), self.frame(edited));
         let quoted = |line: &String| line.chars().take(QUOTED_CHARS).collect::<String>();
@@ -134,11 +136,11 @@ impl NotesEdit {
             (was_there, Some(added)) if was_there.is_none() || is.len() > was.len() => {
                 let line = quoted(added);
                 Err(format!(
-                    "no heading may be added; write {line:?} as a line of a section that is there"
+                    "a heading cannot be added; write {line:?} as a line of an existing section"
                 ))
             }
             (changed, _) => Err(format!(
-                "{:?} must stay as it is and where it is: headings and the lines in italics are not changed",
+                "{:?} must stay unchanged and in place: headings and the lines in italics cannot be changed",
                 changed.map(quoted).unwrap_or_default()
             )),
         }

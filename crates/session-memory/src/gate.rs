@@ -1,16 +1,16 @@
-//! When notes are due: history has grown enough, and there is a pause or enough was done.
+//! When notes are due: history has grown enough, and there is a pause or enough work was done.
 //!
 //! Growth is measured in estimated tokens of history and not of the prompt: history never shrinks, so
 //! a compaction does not stall the notes.
 
 use bethink_transcript::{AssistantMessageId, Message, Role};
 
-/// What has to come together for an update (specification, section 6).
+/// When an update is due (specification, section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GateLimits {
     pub first: u64,
     pub growth: u64,
-    /// Tool calls since the last update, unless the last assistant turn made none.
+    /// Tool calls since the last update; not required if the last assistant turn made none.
     pub tool_calls: u64,
 }
 
@@ -19,17 +19,17 @@ impl GateLimits {
     /// Fewer updates, for strategies that cost money.
     pub const FRUGAL: Self = Self { first: 30_000, growth: 20_000, tool_calls: 3 };
 
-    /// The limits of a profile; the default ones for a name that is not known.
+    /// The limits of a profile; the default ones for an unknown name.
     pub fn of_profile(name: &str) -> Self {
         if name == "frugal" { Self::FRUGAL } else { Self::DEFAULT }
     }
 }
 
-/// How far a history has grown, and where it stood at the last update of its notes.
+/// How far a history has grown, in total and since the last update of its notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     tokens: u64,
-    /// Tokens of history at the last update; none before the first.
+    /// Tokens of history at the last update; `None` before the first.
     noted: Option<u64>,
     calls_since: u64,
     last_turn: Option<AssistantMessageId>,
@@ -37,7 +37,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// A history of which `tokens` were noted, or, where nothing was, which is known to have so many.
+    /// A history of `tokens` tokens, which the notes cover if `noted`.
     pub fn from(tokens: u64, noted: bool) -> Self {
         Self { tokens, noted: noted.then_some(tokens), ..Self::default() }
     }
@@ -67,8 +67,8 @@ impl Growth {
         grown && (self.calls_since >= limits.tool_calls || !self.last_turn_called)
     }
 
-    /// Notes were written when history had `tokens`. What came while they were written counts for the
-    /// next update.
+    /// Records that notes were written when history had `tokens`. Messages that arrived meanwhile count
+    /// for the next update.
     pub fn noted(&mut self, tokens: u64) {
         self.noted = Some(tokens);
         self.calls_since = 0;

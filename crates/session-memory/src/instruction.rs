@@ -1,4 +1,4 @@
-//! What a model is told that writes notes: the default instruction, or a person's own, filled in.
+//! The prompt for a model that writes notes: the default instruction, or a person's own, filled in.
 
 use bethink_tokens::text_tokens;
 use bethink_transcript::edit_tool::EditShape;
@@ -6,7 +6,7 @@ use bethink_transcript::edit_tool::EditShape;
 use crate::budget::NotesBudget;
 use crate::template::{OutlineFault, Template};
 
-/// Largest instruction that is taken, in bytes; it is sent with every update.
+/// Largest accepted instruction, in bytes: it is sent with every update.
 pub const MAX_INSTRUCTION_BYTES: usize = 64 * 1024;
 
 const NOTES: &str = "currentNotes";
@@ -32,18 +32,18 @@ impl NotesInstruction {
             let (name, known): (String, _) =
                 (name.chars().take(60).collect(), VARIABLES.join(", "));
             return Err(OutlineFault(format!(
-                "there is no variable {name:?}; variables are {known}"
+                "unknown variable {name:?}; the variables are {known}"
             )));
         }
         if !names.contains(&NOTES) {
             return Err(OutlineFault(format!(
-                "{{{{{NOTES}}}}} is missing; without the notes a model can't bring them up to date"
+                "{{{{{NOTES}}}}} is missing; without the notes a model cannot update them"
             )));
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// The prompt of one update, with a reminder of what is over its budget and how to edit last.
+    /// The prompt of one update. It ends with what is over its budget and how to edit.
     pub fn render(
         &self,
         template: &Template,
@@ -61,7 +61,7 @@ impl NotesInstruction {
         let mut text = String::new();
         for (before, name) in pieces(&self.0) {
             text.push_str(before);
-            // One pass: what is filled in is never looked through for variables.
+            // One pass, so that variables in the filled-in text are not replaced.
             let value = VARIABLES.iter().zip(values).find(|(known, _)| Some(**known) == name);
             text.push_str(value.map_or("", |(_, value)| value));
         }
@@ -71,17 +71,17 @@ impl NotesInstruction {
     }
 }
 
-/// How a model changes the notes. A fork repeats its session's tools, so it depends on the client.
+/// How a model changes the notes: a fork repeats its session's tools, which depend on the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditWay<'a> {
     Tool(&'a EditShape),
-    /// As text, see [`crate::text_edits`]; the session has no such tool.
+    /// As text, see [`crate::text_edits`]: the session has no tool for it.
     Blocks,
 }
 
 const EMPTY_SECTION: &str = "\
-To write in a section that has no lines yet, take the line in italics below its heading as the old text, \
-and repeat it at the beginning of the new one.";
+To write in a section that has no lines yet, use the line in italics below its heading as the old text, \
+and repeat that line at the beginning of the new text.";
 
 const BLOCKS: &str = include_str!("instruction_blocks.md");
 
@@ -98,11 +98,11 @@ fn by_tool(shape: &EditShape, path: &str) -> String {
     let command = if shape.has_command { "`command` `str_replace`, " } else { "" };
     let EditShape { tool, path: file, old, new, .. } = shape;
     format!(
-        "How to change the notes: call `{tool}` with {command}`{file}` exactly `{path}`, `{old}` text that \
-         stands in the notes once and no more, letter by letter, and `{new}` what is to stand in its place. \
-         Make all edits in one answer, as several calls; each is made in what the ones before it left. No \
-         other tool and no other file is allowed, every other call is refused, and the notes need not be \
-         read again: they stand above as they are. When the edits are made, stop."
+        "How to change the notes: call `{tool}` with {command}`{file}` set to exactly `{path}`, `{old}` to text \
+         that occurs exactly once in the notes, character for character, and `{new}` to the text to replace it \
+         with. Make all edits in one answer, as several calls; each edit applies to the result of the edits \
+         before it. Use no other tool and no other file: every other call is refused. Do not read the notes \
+         again: they are shown above as they are. Stop when the edits are made."
     )
 }
 
@@ -134,13 +134,13 @@ fn reminders(sizes: &[(String, u64)], total: u64, budget: &NotesBudget) -> Strin
     let mut text = String::new();
     if total > budget.total {
         text.push_str(&format!(
-            "\nThe notes have {total} tokens, {} are allowed. Shorten them now: the Worklog and the \
-             results first, Current State and Errors & Corrections last.\n",
+            "\nThe notes have {total} tokens; at most {} are allowed. Shorten them now: start with the Worklog \
+             and the results, and shorten Current State and Errors & Corrections last.\n",
             budget.total
         ));
     }
     if !over.is_empty() {
-        text.push_str(&format!("\nThese sections must be shortened: {}.\n", over.join(", ")));
+        text.push_str(&format!("\nShorten these sections: {}.\n", over.join(", ")));
     }
     text
 }
@@ -211,7 +211,7 @@ mod tests {
         );
         let tokens = text_tokens("- alive\n");
         assert!(text.contains(&format!("\n- Current State: {tokens} of 2000\n")), "{text}");
-        assert!(!text.contains("must be shortened"), "{text}");
+        assert!(!text.contains("Shorten these sections"), "{text}");
     }
 
     #[test]
@@ -219,6 +219,8 @@ mod tests {
         let notes = format!("# Worklog\n{}\n# Learnings\nx\n", "word ".repeat(12_000));
         let text = render(&NotesInstruction::default(), &notes);
         assert!(text.contains("12000 are allowed"), "{text}");
-        assert!(text.contains("must be shortened: Worklog (") && !text.contains(", Learnings ("));
+        assert!(
+            text.contains("Shorten these sections: Worklog (") && !text.contains(", Learnings (")
+        );
     }
 }

@@ -1,11 +1,10 @@
-//! Three texts become one: what the daemon wrote last, what the file is now, what would be written.
+//! A three-way merge of what the daemon wrote last, the file as it is now, and the new draft.
 //!
-//! A line of the file that the daemon did not write is a person's and stays where it is: in its
-//! section, after the line that it followed. A line of the daemon's that is gone from the file was
-//! removed by a person; its row is remembered and never written again, however it would be worded. A
-//! line that a person changed is both. A file that was emptied, or that holds prose without a single
-//! heading of the template, was begun anew rather than pruned: nothing counts as removed, and the prose
-//! stays at the top.
+//! A line that the daemon did not write is a person's and keeps its place: in its section, after the line
+//! that it followed. If one of the daemon's lines is gone, a person removed it; its row is remembered and
+//! never written again, in any wording. A line that a person changed is both. If the file is empty, or has
+//! prose without any heading of the template, the person started over: nothing counts as removed, and the
+//! prose stays at the top.
 
 mod overlay;
 
@@ -16,17 +15,17 @@ use crate::template::Template;
 use crate::written::{RowId, TEMPLATE_KEY, WrittenNotes, WrittenRow};
 use overlay::Overlay;
 
-/// Removed rows that are remembered; the oldest go beyond it. Rows speak of a window of history, so
-/// what was removed long ago is not written again anyway.
+/// How many removed rows are remembered; older ones are dropped. Rows cover a window of history, so a row
+/// that was removed long ago would not be written again anyway.
 const MAX_REMOVED: usize = 5_000;
-/// The file as it is to be written, and what to know of it next time.
+/// The new text of the file, and what to remember for the next merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Updated {
     pub text: String,
     pub written: WrittenNotes,
 }
 
-/// Writes `draft` into `file`, within the budget.
+/// Merges `draft` into `file`, within the budget.
 pub fn update(
     template: &Template,
     draft: NotesDraft,
@@ -42,7 +41,7 @@ pub fn update(
     weave(template, &draft, &overlay)
 }
 
-/// The draft with the template's own lines before each section's rows.
+/// Adds the template's own lines before each section's rows.
 fn described(template: &Template, draft: NotesDraft) -> NotesDraft {
     let mut drafted = draft.sections.into_iter();
     let sections = template.sections.iter().map(|section| {

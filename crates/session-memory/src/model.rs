@@ -1,9 +1,9 @@
-//! Notes by a model: the document that it left, taken apart into rows.
+//! Notes by a model: splits the edited document into rows.
 //!
-//! The model edits a copy ([`crate::edit`]); the file is merged with these rows like with those of any
-//! strategy, so that a person's lines stay and removed ones stay away whatever the model did. Nothing it
-//! leaves is an error of form: headings are the template's, what stands outside of them goes to the section
-//! before it, and a section that it dropped keeps its rows.
+//! The model edits a copy ([`crate::edit`]). The rows are merged with the file as those of any strategy, so
+//! whatever the model did, a person's lines stay and removed ones do not come back. No form is an error:
+//! headings are the template's, lines under other headings go to the section before them, and a section
+//! that the model dropped keeps its rows.
 
 mod lines;
 
@@ -21,21 +21,21 @@ use crate::template::{SectionKind, Template, TemplateSection};
 use crate::written::WrittenNotes;
 use lines::{NotesLine, readable};
 
-/// By which its notes are known.
+/// Name of this strategy.
 pub const STRATEGY: &str = "model";
-/// Notes that are so many times over their budget were not written by the instruction.
+/// Notes of more than this many times the budget show that the model ignored the instruction.
 const TIMES_BUDGET: u64 = 4;
-/// Weight of the title, as the embedded strategy has it: it is never shortened.
+/// Weight of the title, as in the embedded strategy: it is never shortened.
 const TITLE_WEIGHT: u32 = 1_000;
 
-/// Writes what a model left.
+/// Writes the notes that a model edited.
 #[derive(Clone, Debug)]
 pub struct ModelWriter {
-    /// The notes as they were given to the model.
+    /// The notes that the model was given.
     pub before: String,
-    /// As it left them.
+    /// The notes as the model left them.
     pub edited: String,
-    /// What the daemon knew of the file when the model was given it.
+    /// What the daemon knew about the file when the model was given it.
     pub last: WrittenNotes,
     pub budget: NotesBudget,
 }
@@ -50,10 +50,12 @@ impl NotesWriter for ModelWriter {
         let limit = self.budget.total.saturating_mul(TIMES_BUDGET);
         let tokens: u64 = draft.sections.iter().map(|s| size(&s.rows)).sum();
         if tokens > limit {
-            return Err(refused(format!("its notes have {tokens} tokens, {limit} are taken")));
+            return Err(refused(format!(
+                "its notes have {tokens} tokens; at most {limit} are accepted"
+            )));
         }
         if draft.sections.iter().all(|section| section.rows.is_empty()) {
-            return Err(refused("it left nothing in them".to_owned()));
+            return Err(refused("its notes are empty".to_owned()));
         }
         if let Some(title) = request.title {
             let titles = draft.sections.iter_mut().filter(|s| s.kind == Some(SectionKind::Title));

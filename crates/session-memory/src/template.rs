@@ -4,9 +4,9 @@ use bethink_transcript::text::{closed_fences, heading_level};
 
 use crate::document::{Document, NotesSection, same_heading, trimmed};
 
-/// Largest template that is taken, in bytes: headings and a line about each fit a hundred times.
+/// Largest accepted template, in bytes: enough for a hundred headings with a line about each.
 pub const MAX_TEMPLATE_BYTES: usize = 64 * 1024;
-/// Most sections of a template: more are no outline.
+/// Most sections of a template: with more it would no longer be an outline.
 pub const MAX_SECTIONS: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ pub enum SectionKind {
 /// The default outline (specification, section 6): headings, and what belongs below each.
 const DEFAULT: &str = include_str!("template.md");
 
-/// Words by which a heading is understood; the first kind that fits counts.
+/// Words that identify a heading's kind; the first kind that matches counts.
 const WORDS: [(SectionKind, &[&str]); 10] = [
     (SectionKind::Title, &["title"]),
     (SectionKind::CurrentState, &["state", "status", "current", "now"]),
@@ -43,7 +43,7 @@ const WORDS: [(SectionKind, &[&str]); 10] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pub sections: Vec<TemplateSection>,
-    /// Marks of a section's heading.
+    /// Number of `#` marks of a section heading.
     pub level: usize,
 }
 
@@ -52,7 +52,7 @@ pub struct TemplateSection {
     pub heading: String,
     /// Lines below the heading that say what belongs there.
     pub description: Vec<String>,
-    /// `None`: a section of a person's own, left to the person or a model.
+    /// `None` for a person's own section, which is left to the person or a model.
     pub kind: Option<SectionKind>,
 }
 
@@ -62,11 +62,13 @@ pub struct TemplateSection {
 pub struct OutlineFault(pub(crate) String);
 
 impl OutlineFault {
-    /// The text of a person's file, which is at most `limit` bytes long; `what` is what it should be.
+    /// The text of a person's file of at most `limit` bytes; `what` names the file in errors.
     pub(crate) fn check<'a>(what: &str, bytes: &'a [u8], limit: usize) -> Result<&'a str, Self> {
         let actual = bytes.len();
         if actual > limit {
-            return Err(Self(format!("the {what} has {actual} bytes, {limit} are allowed")));
+            return Err(Self(format!(
+                "the {what} has {actual} bytes; at most {limit} are allowed"
+            )));
         }
         std::str::from_utf8(bytes).map_err(|error| {
             let at = error.valid_up_to();
@@ -88,13 +90,14 @@ impl Template {
         let document = Document::parse(text, level);
         let actual = document.parts.len();
         if actual > MAX_SECTIONS {
-            let fault = format!("the template has {actual} sections, {MAX_SECTIONS} are allowed");
+            let fault =
+                format!("the template has {actual} sections; at most {MAX_SECTIONS} are allowed");
             return Err(OutlineFault(fault));
         }
         Ok(Self::of(document, level))
     }
 
-    /// The first section of a kind is the one that is written.
+    /// Only the first section of each kind is written.
     fn of(document: Document, level: usize) -> Self {
         let mut taken = Vec::new();
         let sections = document.parts.into_iter().map(|part| {
@@ -106,12 +109,12 @@ impl Template {
         Self { sections: sections.collect(), level }
     }
 
-    /// A file of notes by its sections: a heading of the template counts wherever it stands.
+    /// Splits notes into sections: a heading of the template counts wherever it occurs.
     pub(crate) fn read(&self, notes: &str) -> Document {
         Document::parse_with(notes, self.level, &|heading| self.place(heading).is_some())
     }
 
-    /// The file before anything was noted.
+    /// The notes before anything is written in them.
     pub fn bare(&self) -> String {
         let parts = self.sections.iter().map(|section| NotesSection {
             heading: section.heading.clone(),
@@ -121,7 +124,7 @@ impl Template {
         Document { parts: parts.collect(), ..Document::default() }.render(self.level)
     }
 
-    /// Nothing was noted in `text` yet: it has no line that the template does not have.
+    /// Whether nothing is written in `text` yet: each of its lines is from the template.
     pub fn is_bare(&self, text: &str) -> bool {
         let document = Document::parse(text, self.level);
         let own = |line: &String| {
@@ -138,7 +141,7 @@ impl Template {
     }
 }
 
-/// Level of the sections: that of the highest heading. Checks every heading's name.
+/// The level of the sections, which is that of the highest heading. Checks every heading's name.
 fn outline(text: &str) -> Result<usize, OutlineFault> {
     let lines: Vec<&str> = text.lines().collect();
     let fences = closed_fences(&lines);
@@ -216,8 +219,8 @@ mod tests {
         check(b"# A\n#  \n", "line 2 is a heading without a name");
         check(b"# A\n# B\n#  a  \n", "line 3 repeats the heading");
         check(b"# A\xff\n", "offset 3 is not UTF-8");
-        check(&b"# A\n".repeat(20_000), "80000 bytes, 65536 are allowed");
+        check(&b"# A\n".repeat(20_000), "80000 bytes; at most 65536 are allowed");
         let many: String = (0..60).map(|n| format!("# s{n}\n")).collect();
-        check(many.as_bytes(), "60 sections, 50 are allowed");
+        check(many.as_bytes(), "60 sections; at most 50 are allowed");
     }
 }

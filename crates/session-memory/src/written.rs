@@ -1,11 +1,11 @@
-//! What the daemon remembers of notes that it wrote.
+//! What the daemon remembers about the notes that it wrote.
 
 use serde::{Deserialize, Serialize};
 
-/// Begins the key of a line of the template.
+/// First character of the key of a template line.
 pub(crate) const TEMPLATE_KEY: char = '~';
 
-/// What the daemon knows of a file that it wrote: kept beside it, for the next merge.
+/// What the daemon knows about a file that it wrote, kept next to it for the next merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WrittenNotes {

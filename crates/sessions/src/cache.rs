@@ -1,4 +1,4 @@
-//! The provider's prompt cache, watched message by message: a break is told once, with its cause.
+//! Watches the provider's prompt cache message by message; each cache miss is reported once, with its cause.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -8,8 +8,8 @@ use bethink_context::cache::{CacheDrop, CacheWatch};
 use bethink_service::{locked, rfc3339};
 use bethink_transcript::Seq;
 
-/// The watch of a session, shared by its handle and its loaded state: it outlives a state that is loaded anew
-/// because the session's model was changed.
+/// The cache watch of a session, shared by its handle and its loaded state: it outlives a state that is
+/// reloaded because the session's model was changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cache(Arc<Mutex<CacheWatch>>);
 
@@ -23,7 +23,7 @@ impl Cache {
         api::CacheReport { breaks: watch.breaks(), last: watch.last_fall().map(cache_fall_out) }
     }
 
-    /// What was told before `first` is only compared with: nobody waits to hear of it.
+    /// Messages before `first` are only compared with: nobody is waiting for reports about them.
     pub(crate) fn begin(&self, history: &History, first: Seq, model: &str) {
         let mut watch = self.watch();
         if watch.has_begun() {

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::service::{SessionEvent, SessionService};
 
-/// Longest title and tag, in bytes; they stand in lists.
+/// Longest title and tag, in bytes; both are shown in lists.
 const MAX_TITLE: usize = 1_000;
 const MAX_TAGS: usize = 100;
 const MAX_PATH: usize = 4_096;
@@ -44,7 +44,7 @@ impl SessionService {
         Ok(session_out(&created.session))
     }
 
-    /// A session that is to be made, with the settings' model.
+    /// A new session with the model from the settings.
     pub fn new_session(&self, id: SessionId, project_dir: String) -> Result<NewSession> {
         self.session_with(id, project_dir, &self.model_or_default(None)?)
     }
@@ -119,7 +119,7 @@ impl SessionService {
         Ok(())
     }
 
-    /// What services keep beside a session goes before the session does.
+    /// Removes what services keep for a session, before the session itself.
     pub(crate) async fn remove_companions(&self, id: SessionId) -> Result<()> {
         for contributor in self.contributors() {
             contributor.removed(id).await?;
@@ -134,7 +134,7 @@ impl SessionService {
         Ok(api::Projects { projects })
     }
 
-    /// The model given, with the settings' figures where it has none; its window is checked.
+    /// The given model, with missing figures taken from the settings; its window is checked.
     pub fn model_or_default(&self, model: Option<api::ModelSpec>) -> Result<api::ModelSpec> {
         let settings = &self.cx.settings().context;
         let model = model.unwrap_or_else(|| unnamed_model(settings.window));
@@ -156,12 +156,12 @@ impl SessionService {
             let limit = model.context_window.clamp(MIN_WINDOW, MAX_WINDOW);
             ServiceError::invalid("model.context_window", too_small.to_string())
                 .bounded(limit, model.context_window)
-                .hint("half of a window is reserved for output; less leaves no room for a summary and one round")
+                .hint("half of a context window is reserved for output; a smaller one has no room for a summary and one turn")
         })
     }
 }
 
-/// The id of a sidechain's session: the same for the same session and key.
+/// The id of a sidechain's session, always the same for one session and key.
 pub fn sidechain_session(session: SessionId, key: &str) -> SessionId {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.0.as_bytes());

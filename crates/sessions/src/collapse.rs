@@ -31,7 +31,7 @@ use crate::service::{SessionEvent, SessionService};
 pub use stage::CollapseJob;
 
 impl SessionService {
-    /// What the session's spans offer to a prompt; `None` while collapse is off.
+    /// The spans that a prompt may collapse; `None` while collapse is off.
     pub(crate) fn collapse_policy<'a>(
         &self,
         write: &'a dyn Fn(Stretch) -> Option<StagedSpan>,
@@ -41,8 +41,8 @@ impl SessionService {
         is_on.then(|| CollapsePolicy { staged: staged(loaded), write })
     }
 
-    /// Commits all that is staged: the provider says that the prompt is too long. `false` when that
-    /// changes nothing.
+    /// Commits all staged spans, because the provider says that the prompt is too long. `false` if that changes
+    /// nothing.
     pub(crate) async fn drain(&self, loaded: &mut LoadedSession) -> Result<bool> {
         let estimated = loaded.estimated();
         let tokens = loaded.state.learner.calibration().apply(estimated);
@@ -57,12 +57,12 @@ impl SessionService {
         for record in &records {
             state.decisions.apply(record, &state.history);
         }
-        // The list is news again: the calls that showed it may have left the view.
+        // Show the list again: the calls that showed it may have left the view.
         state.todos.changed = !state.todos.items.is_empty();
         Ok(true)
     }
 
-    /// One transaction: the spans, and all decisions of the turn that shows them.
+    /// Stores the spans and all decisions of the turn that shows them, in one transaction.
     pub(crate) async fn keep_collapsed(
         &self,
         loaded: &mut LoadedSession,
@@ -100,7 +100,7 @@ impl SessionService {
     }
 }
 
-/// A span with its text, written at once; `None` where a text would not be shorter.
+/// A span with its text, written at once; `None` if the text would not be shorter.
 pub(crate) fn write_now(state: &SessionState, stretch: Stretch) -> Option<StagedSpan> {
     let id = CollapseId(Uuid::now_v7());
     let text = write_span(&request(state, id, stretch)).ok()?;
@@ -130,7 +130,7 @@ fn row_of(loaded: &LoadedSession, staged: &StagedSpan, now: UnixMicros) -> Colla
     }
 }
 
-/// What of a session is prepared and not shown.
+/// The spans that are staged but not shown yet.
 fn staged(loaded: &LoadedSession) -> Vec<StagedSpan> {
     let open = loaded.spans.iter().filter(|row| row.committed.is_none());
     open.map(|row| StagedSpan {
@@ -147,7 +147,7 @@ fn staged(loaded: &LoadedSession) -> Vec<StagedSpan> {
     .collect()
 }
 
-/// What a text is written from: the stretch, and some of what follows it.
+/// The stretch to summarize, and some of what follows it.
 fn request(state: &SessionState, id: CollapseId, stretch: Stretch) -> SpanRequest {
     let entries = state.history.from(stretch.first);
     let (within, after) =
@@ -155,7 +155,7 @@ fn request(state: &SessionState, id: CollapseId, stretch: Stretch) -> SpanReques
     let messages = |entries: &[bethink_context::HistoryEntry]| -> Vec<Arc<Message>> {
         entries.iter().map(|entry| Arc::clone(&entry.message)).collect()
     };
-    // Three bytes an estimated token.
+    // An estimated token is three bytes.
     let bytes = stretch.tokens * TEXT_PERCENT / 100 * 3;
     SpanRequest {
         id,

@@ -19,16 +19,16 @@ use crate::decisions::new_decision;
 use crate::record::{Proved, all_out, compacted_entry, compaction_event, compaction_out, proved};
 use crate::service::SessionService;
 
-/// What a compaction is asked to be.
+/// A request for a compaction.
 #[derive(Clone, Debug)]
 pub(crate) struct CompactionRequest {
     pub(crate) trigger: Trigger,
     pub(crate) focus: Option<String>,
     pub(crate) level: Option<SummaryLevel>,
     pub(crate) summary_tokens: Option<u64>,
-    /// Boundary of the view that was too large; another one since then is answer enough.
+    /// Boundary of the view that was too large; if there is another boundary since, nothing more is done.
     pub(crate) seen: Option<String>,
-    /// The provider refused the prompt as too long, and named these figures.
+    /// Figures from the provider's error, if it refused the prompt as too long.
     pub(crate) refused: Option<Figures>,
 }
 
@@ -41,7 +41,7 @@ impl CompactionRequest {
         self.level.is_none_or(|wanted| wanted == level)
     }
 
-    /// Focus instructions and a size of its own need a summary that is written anew.
+    /// Notes cannot serve if focus instructions or a size are given: then the summary must be written.
     pub(crate) fn takes_notes(&self) -> bool {
         let plain = self.focus.is_none() && self.summary_tokens.is_none();
         self.level == Some(SummaryLevel::SessionMemory) || (self.level.is_none() && plain)
@@ -59,7 +59,7 @@ impl SessionService {
         compaction_out(&Box::pin(self.compact_handle(&handle, request)).await?)
     }
 
-    /// Oldest first. The one in force is judged by what came since.
+    /// All compactions, oldest first. The one in force is judged by the messages since.
     pub async fn compactions(&self, id: SessionId) -> Result<api::Compactions> {
         self.cx.store().session(id).await?;
         let all = self.cx.store().compactions(id).await?;
@@ -74,7 +74,7 @@ impl SessionService {
         Ok(tokio::task::block_in_place(|| proved(&loaded, &facts)))
     }
 
-    /// Writes a compaction down: its entry in the log, and the row that lists are made from, in one transaction.
+    /// Stores a compaction in one transaction: its entry in the log, and the row for lists.
     pub(crate) async fn add_compaction(&self, compaction: CompactionRecord) -> Result<()> {
         let entry = compacted_entry(&compaction)?;
         let (made_after, created_at) = (compaction.made_after, compaction.created_at);
@@ -82,7 +82,7 @@ impl SessionService {
         Ok(self.cx.store().add_compaction(compaction, with).await?)
     }
 
-    /// Ignores the record from now on; the messages behind it are in view again.
+    /// Ignores the record from now on, so that the messages behind it are in view again.
     pub async fn undo(&self, id: SessionId, compaction: CompactionId) -> Result<api::Compaction> {
         let handle = self.handle(id).await?;
         let (session, now) = (self.cx.store().session(id).await?, self.cx.now());
@@ -95,7 +95,7 @@ impl SessionService {
         compaction_out(&undone)
     }
 
-    /// The messages behind a summary: all, those a line of it points at, or those that match.
+    /// The messages behind a summary: all, those that one of its lines refers to, or those that match a query.
     pub async fn expand(
         &self,
         id: SessionId,
@@ -106,7 +106,7 @@ impl SessionService {
     ) -> Result<api::Expanded> {
         let all = self.cx.store().compactions(id).await?;
         let Some(found) = all.iter().find(|c| c.id == compaction) else {
-            return Err(ServiceError::not_found(format!("there is no compaction {compaction}")));
+            return Err(ServiceError::not_found(format!("compaction {compaction} not found")));
         };
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }

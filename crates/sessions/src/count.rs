@@ -7,27 +7,28 @@ use bethink_transcript::SessionId;
 use crate::service::SessionService;
 
 impl SessionService {
-    /// Counts the prompt as the session's last request and all that came since, by the model that the
-    /// settings name or the session's own.
+    /// Counts the prompt (the session's last request and all messages since) with the model from the settings,
+    /// or the session's own.
     pub async fn count(&self, id: SessionId) -> Result<api::PromptCount> {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
         loaded.require_messages("append the user's first message, then count")?;
         let conflict = |detail: &str| ServiceError::conflict(detail);
         let name = self.models.model_named("", &loaded.state.model.name).ok_or_else(|| {
-            conflict("no model is configured that could count")
-                .hint("set provider in [model]; the report's own figures need none")
+            conflict("no model is configured that can count tokens")
+                .hint("set `provider` in [model]; the report's own figures need no model")
         })?;
         let calibration = loaded.state.learner.calibration();
         let request = loaded.prefix()?.alone(name.clone());
         drop(loaded);
         let estimated = calibration.apply(bethink_models::request_tokens(&request));
         let counted = self.models.count(&request).await;
-        let counted =
-            counted.map_err(|error| conflict(&format!("the provider did not count: {error}")))?;
+        let counted = counted.map_err(|error| {
+            conflict(&format!("the provider could not count the tokens: {error}"))
+        })?;
         let tokens = counted.ok_or_else(|| {
-            conflict("the provider offers no count of tokens")
-                .hint("the report's figures are estimates that learn from reported usage")
+            conflict("the provider does not count tokens")
+                .hint("use the report's figures: they are estimates that are corrected from reported usage")
         })?;
         Ok(api::PromptCount { tokens, estimated, model: name })
     }

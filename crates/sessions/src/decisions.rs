@@ -1,4 +1,4 @@
-//! What makes a session's prompts differ from its history: on its way to the store and back, and as clients see it.
+//! Decisions that make prompts differ from the history: stored, loaded, and shown to clients.
 
 use bethink_api as api;
 use bethink_context::{Attachment, Decision};
@@ -10,13 +10,14 @@ use bethink_transcript::{Seq, SessionId, UnixMicros};
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// Told of a session; of one with more, the newest.
+/// Most decisions that are listed for a session; the newest ones if there are more.
 const MOST: usize = 5_000;
-/// Messages named for one decision.
+/// Most messages that are listed for one decision.
 const MOST_SEQS: usize = 1_000;
 
 impl SessionService {
-    /// Oldest first. What was merely shown, and collapsed spans, which have a list of their own, are left out.
+    /// Oldest first. Results that were only shown are left out, and so are collapsed spans, which have their
+    /// own list.
     pub async fn decisions(&self, id: SessionId) -> Result<api::DecisionList> {
         self.cx.store().session(id).await?;
         let records = self.cx.store().decisions(id).await?;
@@ -92,17 +93,17 @@ pub(crate) fn new_decision(
     Ok(NewDecision { kind: record.kind().to_owned(), data, made_after, created_at })
 }
 
-/// An entry that can't be read is an error that names it: without it a prompt would have other bytes than those that
-/// were sent.
+/// An unreadable entry is an error that names it: without it, a prompt would not have the bytes that were sent
+/// before.
 pub(crate) fn read_decision(record: &store::DecisionRecord) -> Result<Decision> {
     let read = serde_json::from_str(&record.data).map_err(|error| {
         let detail =
             format!("could not read decision {} ({}): {error}", record.id, record.kind);
         ServiceError::internal(detail)
-            .hint("a newer bethink may have written it; start that one, or fork the session from an earlier message")
+            .hint("a newer version of bethink may have written it; start that version, or fork the session from an earlier message")
     })?;
     Ok(match read {
-        // One that was migrated was not counted yet.
+        // A migrated entry has no token count yet.
         Decision::Compacted(mut compacted) if compacted.boundary.tokens == 0 => {
             compacted.boundary.tokens = text_tokens(&compacted.boundary.summary);
             Decision::Compacted(compacted)

@@ -1,7 +1,7 @@
-//! Events of a session, with resume: what a ring has lost is told again from history.
+//! Events of a session, with resume: events that the ring no longer has are replayed from history.
 //!
-//! An id is `<boot>-<number>-<seq>`: within one run of the daemon missed events come from the hub's ring; after a
-//! restart, past the ring, or for a reader that is too slow, messages and compactions after `seq` are told again.
+//! An id is `<boot>-<number>-<seq>`. Within one run of the daemon, missed events come from the hub's ring.
+//! After a restart, past the ring, or for a slow reader, messages and compactions after `seq` are replayed.
 
 use std::collections::VecDeque;
 
@@ -23,15 +23,15 @@ pub struct SessionEvents {
     missed: VecDeque<StreamEvent>,
     live: broadcast::Receiver<StreamEvent>,
     stop: CancellationToken,
-    /// Newest message that was told.
+    /// The newest message that was sent.
     told: Seq,
-    /// What came after `told` is told from history first.
+    /// Messages after `told` must be replayed from history first.
     behind: bool,
 }
 
 impl SessionEvents {
-    /// `None` when the daemon stops or the session is deleted. A reader who was away too long, or is
-    /// too slow, is told from history what it missed.
+    /// `None` when the daemon stops or the session is deleted. For a reader that was away too long or is too
+    /// slow, missed events are replayed from history.
     pub async fn next(&mut self) -> Option<StreamEvent> {
         loop {
             if let Some(event) = self.missed.pop_front() {
@@ -47,7 +47,7 @@ impl SessionEvents {
                 event = self.live.recv() => event,
             };
             match event {
-                // Told from history already.
+                // Already replayed from history.
                 Ok(event) if event.kind == "message" && seq_of(&event) <= self.told => {}
                 Ok(event) => self.missed.push_back(event),
                 Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
@@ -56,7 +56,7 @@ impl SessionEvents {
         }
     }
 
-    /// Puts the next stretch of history, and the compactions in it, in line; whether there is more.
+    /// Queues the next part of history and its compactions; returns whether there is more.
     async fn retell(&mut self) -> bool {
         let range = SeqRange { after: Some(self.told), limit: READ_BATCH, ..SeqRange::all() };
         let store = self.sessions.cx.store();
@@ -75,7 +75,7 @@ impl SessionEvents {
             let here = here.filter_map(|compaction| match compaction_event(compaction) {
                 Ok(event) => Some(event),
                 Err(error) => {
-                    tracing::warn!(reason = %error.detail, "a compaction is left out of the events");
+                    tracing::warn!(reason = %error.detail, "could not publish a compaction's event");
                     None
                 }
             });
@@ -85,12 +85,12 @@ impl SessionEvents {
     }
 }
 
-/// The message that an event's id speaks of.
+/// The message in an event's id.
 fn seq_of(event: &StreamEvent) -> Seq {
     last_id(&event.id).map_or(Seq::ZERO, |(_, seq)| seq)
 }
 
-/// Boot and number, and the newest message that the event speaks of.
+/// Boot and number, and the newest message of the event.
 fn last_id(text: &str) -> Option<((i64, u64), Seq)> {
     let (boot, rest) = text.split_once('-')?;
     let (number, seq) = rest.split_once('-')?;
@@ -107,8 +107,8 @@ impl SessionService {
         let last = match last_event_id.as_deref() {
             None | Some("") => None,
             Some(text) => Some(last_id(text).ok_or_else(|| {
-                ServiceError::invalid("Last-Event-ID", "not an id that this daemon hands out")
-                    .hint("leave the header out to hear only what is new")
+                ServiceError::invalid("Last-Event-ID", "not an event id from this stream")
+                    .hint("omit the header to receive only new events")
             })?),
         };
         let newest = last.map(|(newest, _)| newest);

@@ -1,8 +1,7 @@
-//! Facts of a session, under a lock of their own: neither an append nor a prompt waits for them.
+//! Facts of a session, under their own lock: neither an append nor a prompt waits for them.
 //!
-//! Whoever needs them reads them on from history, from messages that are in memory anyway or else from
-//! the store, a stretch at a time. They belong to history and not to a view: no compaction and no undo
-//! changes them.
+//! They are extended on demand from messages in memory, or else from the store, in batches. Facts belong to the
+//! history, not to a view: no compaction and no undo changes them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,8 +15,8 @@ use crate::handle::{FactsGuard, SessionHandle};
 use crate::service::SessionService;
 
 impl SessionService {
-    /// The facts of a session through message `through` at least; `at_hand` are messages that need not
-    /// be read again, without gaps, oldest first.
+    /// The facts of a session, at least through message `through`. `at_hand` are consecutive messages in
+    /// memory, oldest first, that need not be read again.
     pub async fn facts_through(
         &self,
         handle: &SessionHandle,
@@ -33,7 +32,7 @@ impl SessionService {
         Ok(facts)
     }
 
-    /// Reads on in the store, to the message before `end`.
+    /// Reads messages from the store, up to the one before `end`.
     async fn read_stored(&self, handle: &SessionHandle, facts: &mut Facts, end: Seq) -> Result<()> {
         while facts.through.next() < end {
             let after = Some(facts.through);
@@ -51,8 +50,7 @@ impl SessionService {
     }
 }
 
-/// Reads messages on a thread that may compute. A caller that goes away meanwhile leaves facts that
-/// begin anew.
+/// Processes messages on a thread for computations. If the caller is dropped meanwhile, the facts start over.
 async fn observe(facts: &mut Facts, messages: Vec<Arc<Message>>) -> Result<()> {
     let through = facts.through;
     if messages.last().is_none_or(|message| message.seq <= through) {

@@ -1,4 +1,4 @@
-//! Forks: a session that goes on from a message of another one.
+//! Forks: sessions that continue from a message of another session.
 
 use bethink_api as api;
 use bethink_service::{
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::catalog::check_labels;
 use crate::service::SessionService;
 
-/// Kind of the job that removes half a fork.
+/// Kind of the job that removes incomplete forks.
 const FORK_CHECK: &str = "fork_check";
 
 impl SessionService {
@@ -25,7 +25,7 @@ impl SessionService {
         check_labels(request.title.as_deref(), &[])?;
         let at = request.at_seq.map_or(parent.last_seq, Seq);
         if at > parent.last_seq || at == Seq::ZERO && parent.last_seq > Seq::ZERO {
-            let detail = format!("messages are 1 to {}", parent.last_seq);
+            let detail = format!("the session has messages 1 to {}", parent.last_seq);
             return Err(ServiceError::invalid("at_seq", detail).bounded(parent.last_seq.0, at.0));
         }
         let title = request.title.or_else(|| parent.title.as_ref().map(|t| format!("{t} (fork)")));
@@ -38,8 +38,7 @@ impl SessionService {
             ..NewSession::new(SessionId(Uuid::now_v7()), dir, model, self.cx.now())
         };
         let copying = self.inner.forks.read().await;
-        // Asked for before there is anything: if the daemon is killed on the way, the next one removes
-        // what is half a fork.
+        // Enqueued first: if the daemon is killed on the way, the next one removes the incomplete fork.
         let check = json!({ "session": new.id.0 });
         self.cx.jobs().enqueue(new_job_id(), FORK_CHECK, None, &check).await?;
         let fork = self.cx.store().create_session(new, None).await?.session.id;
@@ -62,10 +61,10 @@ impl SessionService {
         self.session(fork).await
     }
 
-    /// Sees to it that a fork is whole or gone. Messages are copied last, so they tell which.
+    /// Removes the fork if it is incomplete. Messages are copied last, so they show whether it is complete.
     async fn run_fork_check(&self, job: &JobRecord) -> Result<Value> {
         let session = job_session(job)?;
-        // Forks that are being made now are waited for.
+        // Wait for forks that are being made.
         drop(self.inner.forks.write().await);
         let Some(found) = if_found(self.cx.store().session(session).await)? else {
             return Ok(json!({ "whole": false }));
@@ -104,7 +103,7 @@ impl SessionService {
         Ok(())
     }
 
-    /// The fork starts with the parent's compactions and decisions, as far as they lie before `at`.
+    /// The fork starts with the parent's compactions and decisions that come before `at`.
     async fn copy_view(
         &self,
         from: SessionId,
@@ -149,7 +148,7 @@ impl SessionService {
     }
 }
 
-/// Removes half a fork that a killed daemon left.
+/// Removes the incomplete fork that a killed daemon left.
 #[derive(Debug)]
 pub struct ForkCheckJob(pub SessionService);
 

@@ -1,7 +1,7 @@
 //! A session's place in memory, and exclusive use of its state.
 //!
-//! A handle has an inbox beside its state: an append puts what was committed there and never waits for a prompt or a
-//! compaction that is being made; whoever locks the state takes the inbox in first.
+//! A handle has an inbox next to its state: an append puts committed messages there and never waits for a
+//! prompt or a compaction. Whoever locks the state first takes in the inbox.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -18,15 +18,15 @@ use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 use crate::cache::Cache;
 use crate::loaded::LoadedSession;
 
-/// Tokens by which a session that was let go grows before an append loads it again, so that notes, dreams and spans are
-/// asked for as of one in memory: notes wait for as many.
+/// How many tokens an evicted session may grow before an append loads it again, so that notes, dreams and spans
+/// are still triggered. Notes wait for as many.
 const UNSEEN_TOKENS: u64 = 5_000;
-/// Sessions whose handle is held: a few hundred bytes each beside those in memory.
+/// Most handles that are kept: a few hundred bytes for each session that is not in memory.
 const MOST_HANDLES: usize = 4_096;
 
 /// What a service keeps for a session while it is in memory.
 pub trait SessionFeature: Any + Send + Sync {
-    /// Bytes held, near enough to budget by; overridden where it holds texts.
+    /// Approximate size in bytes, for the memory budget; overridden by features that hold texts.
     fn weight(&self) -> usize {
         size_of_val(self)
     }
@@ -38,14 +38,14 @@ impl<T: SessionFeature> SessionFeature for Mutex<T> {
     }
 }
 
-/// What an append to a session that was let go needs for its answer.
+/// What an append to an evicted session needs for its response.
 #[derive(Clone, Debug)]
 pub(crate) struct EvictedSession {
     pub(crate) model: String,
     pub(crate) thresholds: WindowThresholds,
     /// Estimated tokens of the whole prompt.
     pub(crate) tokens: u64,
-    /// Tokens since it was let go.
+    /// Tokens since it was evicted.
     grown: u64,
 }
 
@@ -68,13 +68,13 @@ pub struct SessionHandle {
     pub(crate) cache: Cache,
     /// Tokens of history when staging of spans was last asked for.
     pub(crate) staging: AtomicU64,
-    /// Held while a compaction is made, a model's waiting included: one at a time. Taken before the
+    /// Held during a compaction, including the wait for a model, so there is one at a time. Taken before the
     /// session's own lock.
     pub(crate) compacting: AsyncMutex<()>,
     features: Mutex<Features>,
     pub(crate) inbox: Mutex<Vec<Arc<Message>>>,
     pub(crate) state: Arc<AsyncMutex<Option<LoadedSession>>>,
-    /// What the last answer said of the window, for answers that can't wait.
+    /// The context level of the last response, for responses that cannot wait.
     level: Mutex<ContextLevel>,
     evicted: Mutex<Option<EvictedSession>>,
     weight: AtomicUsize,
@@ -100,8 +100,8 @@ impl SessionHandle {
         }
     }
 
-    /// What a feature keeps for this session while it is in memory. The type is the feature's own, so that no
-    /// service sees another's; it begins as its default.
+    /// A feature's state for this session while it is in memory, initially the default. The type is private to
+    /// the feature, so no other service sees it.
     pub fn feature<T: SessionFeature + Default>(&self) -> Arc<T> {
         let mut features = locked(&self.features);
         let kept = features.0.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(T::default()));
@@ -111,7 +111,7 @@ impl SessionHandle {
         kept.downcast().unwrap_or_default()
     }
 
-    /// Bytes held: messages, those that wait to be taken in, facts, and what features keep.
+    /// Size in bytes: messages, messages in the inbox, facts, and features.
     pub(crate) fn weight(&self) -> usize {
         let features = locked(&self.features);
         let features: usize = features.0.values().map(|feature| feature.weight()).sum();
@@ -136,14 +136,14 @@ impl SessionHandle {
         locked(&self.level).clone()
     }
 
-    /// The newest message and the messages in memory, if nobody works with the state.
+    /// The newest message and the messages in memory, if the state is not locked.
     pub fn glance(&self) -> Option<(Seq, Vec<Arc<Message>>)> {
         let guard = self.state.try_lock().ok()?;
         let loaded = guard.as_ref()?;
         Some((loaded.session.last_seq, loaded.messages()))
     }
 
-    /// Forgets the state; the next use loads it anew.
+    /// Drops the state; the next use loads it again.
     pub async fn unload(&self) {
         *self.state.lock().await = None;
         self.forget_evicted();
@@ -154,8 +154,8 @@ impl SessionHandle {
         *locked(&self.evicted) = None;
     }
 
-    /// A session that was let go and has these messages, too; `None` when it is time to load it. Called with the state
-    /// locked, so that nobody loads it meanwhile: whoever does reads these messages from the store.
+    /// Adds messages to an evicted session; `None` when it is time to load it. Called with the state locked, so
+    /// nobody loads it meanwhile: a later load reads these messages from the store.
     pub(crate) fn grow(&self, fresh: &[Arc<Message>]) -> Option<EvictedSession> {
         let mut evicted = locked(&self.evicted);
         let known = evicted.as_mut()?;
@@ -169,8 +169,7 @@ impl SessionHandle {
         Some(known.clone())
     }
 
-    /// The handle without what it holds of a session that nobody uses. What is small enough stays: the level, and what
-    /// was seen of the provider's cache.
+    /// The handle without the state of an unused session. Small parts stay: the level and the cache watch.
     fn without_state(&self) -> Self {
         let known = self.state.try_lock().ok().and_then(|state| {
             let loaded = state.as_ref()?;
@@ -195,8 +194,8 @@ fn tokens_of(messages: &[Arc<Message>]) -> u64 {
     messages.iter().map(|m| HistoryEntry::new(Arc::clone(m)).tokens()).sum()
 }
 
-/// Exclusive use of a session's facts. Taken after the session's own lock, never before it: who holds
-/// this one waits for nothing but the store.
+/// Exclusive use of a session's facts. Taken after the session's own lock, never before it: the holder waits
+/// for nothing but the store.
 pub type FactsGuard = OwnedMutexGuard<Facts>;
 
 /// Exclusive use of a loaded session.
@@ -240,11 +239,11 @@ impl Registry {
         locked(&self.handles).values().map(|handle| handle.weight()).sum()
     }
 
-    /// Lets the longest unused sessions go until the rest fits `budget` bytes.
+    /// Evicts the longest unused sessions until the rest fits in `budget` bytes.
     pub(crate) fn trim(&self, budget: usize) {
         let mut handles = locked(&self.handles);
         let mut all: usize = handles.values().map(|handle| handle.weight()).sum();
-        // One that is in use is referred to from outside the table too.
+        // A handle in use has references outside the table.
         let is_idle = |handle: &Arc<SessionHandle>| Arc::strong_count(handle) == 1;
         let touched = |handle: &Arc<SessionHandle>| handle.touched.load(Ordering::Relaxed);
         while all > budget {

@@ -16,7 +16,7 @@ use crate::service::SessionService;
 
 /// Todos in one list.
 const MAX_TODOS: usize = 1_000;
-/// Bytes of `PUT …/state/{kind}`.
+/// Largest body of `PUT …/state/{kind}`, in bytes.
 const MAX_STATE_BYTES: usize = 8 * 1024 * 1024;
 
 /// All kinds together, as stored.
@@ -37,7 +37,7 @@ impl KeptState {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    /// What could be restored, files and the plan's text left out: they are on disk.
+    /// What can be restored, except files and the plan's text, which are on disk.
     pub(crate) fn restorable(&self) -> Restorable {
         let pairs = |list: &api::Instructions| {
             list.instructions.iter().map(|i| (i.name.clone(), i.text.clone())).collect()
@@ -84,7 +84,7 @@ fn tool_name(json: &str) -> String {
 impl SessionService {
     pub async fn put_state(&self, id: SessionId, kind: StateKind, body: Bytes) -> Result<Bytes> {
         if body.len() > MAX_STATE_BYTES {
-            let detail = format!("state of one kind has at most {MAX_STATE_BYTES} bytes");
+            let detail = format!("state of one kind may have at most {MAX_STATE_BYTES} bytes");
             return Err(ServiceError::new(ErrorKind::TooLarge, detail)
                 .bounded(MAX_STATE_BYTES as u64, body.len() as u64));
         }
@@ -129,7 +129,7 @@ impl SessionService {
         let mut seen = std::collections::HashSet::new();
         for (i, todo) in todos.todos.iter().enumerate() {
             if todo.content.trim().is_empty() {
-                let detail = "a todo says what to do; it may not be empty";
+                let detail = "a todo must not be empty";
                 return Err(ServiceError::invalid(format!("todos[{i}].content"), detail));
             }
             if !todo.id.is_empty() && !seen.insert(todo.id.as_str()) {
@@ -152,8 +152,8 @@ impl SessionService {
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|e| {
-        ServiceError::invalid("body", format!("the state is not of its kind: {e}"))
-            .hint("see /openapi.json for the shape of each kind")
+        ServiceError::invalid("body", format!("the state does not match its kind: {e}"))
+            .hint("see `/openapi.json` for the schema of each kind")
     })
 }
 

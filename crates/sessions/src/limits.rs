@@ -6,7 +6,7 @@ use bethink_context::StageLimits;
 use bethink_context::budget::BudgetLimits;
 use bethink_context::microcompact::MicrocompactLimits;
 
-/// What the stages and compactions of all sessions are held to.
+/// Limits of the stages and compactions, for all sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionLimits {
     pub(crate) stages: StageLimits,

@@ -55,7 +55,7 @@ impl SessionService {
             handle.forget_evicted();
         }
         let mut loaded = OwnedMutexGuard::try_map(state, Option::as_mut)
-            .map_err(|_| ServiceError::internal("the session was not loaded"))?;
+            .map_err(|_| ServiceError::internal("could not load the session"))?;
         let new = std::mem::take(&mut *locked(&handle.inbox));
         if let Some(first) = new.iter().map(|message| message.seq).min() {
             handle.cache.begin(&loaded.state.history, first, &loaded.state.model.name);
@@ -65,7 +65,7 @@ impl SessionService {
             loaded.take_in(message);
         }
         if !loaded.ahead.is_empty() {
-            // A neighbour's append is committed and its task has not come round to deliver it.
+            // A concurrent append may be committed but not delivered yet.
             let range = SeqRange { after: Some(loaded.session.last_seq), ..SeqRange::all() };
             for stored in self.cx.store().messages(handle.id, range).await? {
                 loaded.take_in(Arc::new(parse_stored(stored)?));
@@ -76,7 +76,7 @@ impl SessionService {
         Ok(loaded)
     }
 
-    /// Looks at messages that have just arrived, in order.
+    /// Watches newly arrived messages, in order.
     pub(crate) fn watch_cache(&self, handle: &SessionHandle, model: &str, new: &[Arc<Message>]) {
         let minutes = self.cx.settings().context.cache_ttl_minutes;
         let ttl = i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(MINUTE_MICROS);
@@ -149,7 +149,7 @@ impl SessionService {
         Ok(loaded)
     }
 
-    /// Reads history after `after`, in batches, so that a long session is not held twice.
+    /// Reads history after `after` in batches, so that a long session is not in memory twice.
     async fn take_history(&self, loaded: &mut LoadedSession, mut after: Seq) -> Result<()> {
         (loaded.session.last_seq, loaded.state.last_seq) = (after, after);
         loop {
@@ -165,7 +165,7 @@ impl SessionService {
         }
     }
 
-    /// All that was decided in a session, oldest first.
+    /// All decisions of a session, oldest first.
     async fn decision_log(&self, id: SessionId) -> Result<Vec<Decision>> {
         let records = self.cx.store().decisions(id).await?;
         records.iter().map(read_decision).collect()

@@ -13,13 +13,13 @@ use bethink_transcript::{Message, Seq};
 use crate::cache::Cache;
 use crate::prefix::{SentRequest, SessionPrefix};
 
-/// Steps that were taken for a prompt that the provider refused.
+/// Recovery steps taken for a prompt that the provider refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovering {
-    /// Newest message when the first of them was taken; a newer answer begins anew.
+    /// Newest message when the first step was taken; a newer answer resets the steps.
     pub(crate) after: Seq,
     pub(crate) taken: Vec<RecoveryStep>,
-    /// Newest message of the prompt that is asked again unchanged, and how often that was advised.
+    /// Newest message of a prompt that is retried unchanged, and how often a retry was advised.
     pub(crate) repeated: (Seq, u32),
 }
 
@@ -31,16 +31,16 @@ pub struct LoadedSession {
     /// The newest compaction was undone.
     pub undone: bool,
     pub last_compaction: Option<CompactionRecord>,
-    /// Spans of the session that have a text; none are looked up while collapse is off.
+    /// Spans of the session that have a text; empty while collapse is off.
     pub(crate) spans: Vec<CollapseRecord>,
     pub(crate) breakers: Breakers,
     /// Estimated tokens of the messages in view.
     pub(crate) view_tokens: u64,
     /// Estimated tokens of all messages taken in since it was loaded.
     pub(crate) grown: u64,
-    /// What the last request held beside the messages.
+    /// The parts of the last request other than messages.
     pub(crate) sent: Option<SentRequest>,
-    /// What was done about the provider's refusal of the last prompt.
+    /// Steps taken after the provider refused the last prompt.
     pub(crate) recovering: Recovering,
     pub(crate) cache: Cache,
     pub(crate) ahead: BTreeMap<Seq, Arc<Message>>,
@@ -71,8 +71,8 @@ impl LoadedSession {
         state.history.push(entry);
     }
 
-    /// What a request held beside its messages that was not made here: it counts, and is what a fork of the session
-    /// asks with.
+    /// Records the parts of a request that was made elsewhere: they count towards the window, and a fork of the
+    /// session sends them too.
     pub fn note_request(&mut self, fixed: FixedTokens, sent: SentRequest) {
         self.state.fixed = fixed;
         self.sent = Some(sent);
@@ -91,7 +91,7 @@ impl LoadedSession {
         self.state.history.weight() + self.sent.as_ref().map_or(0, SentRequest::weight)
     }
 
-    /// The prompt as it stands, to be asked about.
+    /// The current prompt, as a prefix for requests of our own.
     pub fn prefix(&self) -> Result<SessionPrefix> {
         SessionPrefix::new(&self.state, self.sent.as_ref())
     }

@@ -22,7 +22,7 @@ use crate::handle::SessionHandle;
 use crate::service::{SessionEvent, SessionService};
 
 impl SessionService {
-    /// Durable and searchable when answered; all of the request or nothing.
+    /// Durable and searchable once the response is sent. Stores the whole request or nothing.
     pub async fn append(
         &self,
         id: SessionId,
@@ -35,8 +35,8 @@ impl SessionService {
         Ok(self.cx.spawn(work).await.map_err(ServiceError::internal)??.0)
     }
 
-    /// Messages that another service read, with the place of each and whether it is new there. `recorded`: they are as
-    /// their provider wrote them, so that several may be one answer.
+    /// Stores messages that another service read; returns the place of each and whether it is new. `recorded`:
+    /// they are as their provider wrote them, so several may belong to one answer.
     pub async fn record(
         &self,
         session: SessionId,
@@ -53,7 +53,7 @@ impl SessionService {
         Append { session, messages, receipt: None, at: self.cx.now() }
     }
 
-    /// On a task of its own: a client that hangs up takes nothing back, and what is stored is also told and shown.
+    /// Runs as its own task: if the client disconnects, stored messages are still published.
     async fn store_and_tell(
         self,
         append: Append,
@@ -76,7 +76,7 @@ impl SessionService {
         let handle = self.inner.registry.open(id);
         self.tell(&SessionEvent::Appended { handle: &handle, new: &fresh, by_client });
         handle.deliver(fresh.iter().cloned());
-        // The first to send them may not have come so far yet; what is there already is passed by.
+        // The first sender may not have delivered them yet; messages that are already there are skipped.
         let again = stored.places.iter().filter(|(_, new)| !new || stored.repeated);
         let again: Vec<Seq> = again.map(|(seq, _)| *seq).collect();
         if let (Some(first), Some(last)) = (again.iter().min(), again.iter().max()) {
@@ -94,13 +94,12 @@ impl SessionService {
             context: self.level_after_append(&handle, &fresh).await,
         };
         drop(handle);
-        // A client that only appends asks for no prompt, and the budget holds for it, too.
+        // A client that only appends never requests a prompt, but the memory budget applies to it too.
         self.trim();
         Ok((answer, stored.places))
     }
 
-    /// How full the window is, without waiting for a prompt that is being made, and without loading a session that was
-    /// let go.
+    /// How full the window is, without waiting for a prompt and without loading an evicted session.
     async fn level_after_append(
         &self,
         handle: &Arc<SessionHandle>,
@@ -130,7 +129,7 @@ impl SessionService {
         });
     }
 
-    /// The messages of a request, in one pass over its body. What is wrong is looked for when something is.
+    /// The messages of a request, in one pass over its body. Detailed errors are only computed on failure.
     fn read_messages(&self, body: &Bytes, now: UnixMicros) -> Result<Vec<Message>> {
         let limits = &self.cx.settings().daemon;
         let depth = usize::try_from(limits.max_depth).unwrap_or(usize::MAX);
@@ -156,7 +155,7 @@ impl SessionService {
             #[serde(borrow)]
             messages: Vec<&'a RawValue>,
         }
-        /// Of these two, a message that says one twice is told to be none.
+        /// A duplicate of one of these two keys makes the message invalid.
         #[derive(Deserialize)]
         #[allow(dead_code, reason = "what is read is whether it can be")]
         struct MessageEnvelope {
@@ -175,15 +174,18 @@ impl SessionService {
             return ServiceError::invalid("messages", "at least one message");
         }
         if count > most {
-            return ServiceError::invalid("messages", format!("at most {most} messages a request"))
-                .bounded(most, count);
+            return ServiceError::invalid(
+                "messages",
+                format!("at most {most} messages per request"),
+            )
+            .bounded(most, count);
         }
         for (i, raw) in request.messages.iter().enumerate() {
             let raw = body.slice_ref(raw.get().as_bytes());
             let wrong = match serde_json::from_slice::<MessageEnvelope>(&raw) {
                 Err(_) => Some(ParseError {
                     field: String::new(),
-                    problem: "a message is an object with `role` and `content`".to_owned(),
+                    problem: "a message must be an object with `role` and `content`".to_owned(),
                 }),
                 Ok(_) => {
                     MessageObject::whole(&raw).and_then(|message| message_of(message, now)).err()
@@ -194,7 +196,7 @@ impl SessionService {
                 return ServiceError::invalid(format!("messages[{i}]{dot}{field}"), problem);
             }
         }
-        ServiceError::invalid("body", "the body is not UTF-8, or nested too deep")
+        ServiceError::invalid("body", "the body is not UTF-8, or is nested too deeply")
     }
 
     /// Raw history, untouched.
@@ -211,7 +213,7 @@ impl SessionService {
             after: after_seq.map(Seq),
             before: before_seq.map(Seq),
             limit,
-            // Reading backwards from a place, the nearest come first.
+            // When reading backwards, the nearest messages come first.
             newest: after_seq.is_none() && before_seq.is_some(),
         };
         let stored = self.cx.store().messages(id, range).await?;
@@ -223,7 +225,7 @@ impl SessionService {
     }
 }
 
-/// One message of an append: its id and time are the client's where it gives them.
+/// One message of an append, with the client's id and time if given.
 fn message_of(
     message: MessageObject<'_>,
     now: UnixMicros,
@@ -286,7 +288,7 @@ mod tests {
             (
                 r#"{"messages":[{"id":"a","id":"a","role":"user","content":"x"}]}"#,
                 "messages[0]",
-                "a message is an object with `role` and `content`",
+                "a message must be an object with `role` and `content`",
             ),
             (
                 r#"{"messages":[{"role":"user","role":"user","content":"x"}]}"#,

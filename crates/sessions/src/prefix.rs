@@ -1,5 +1,5 @@
-//! A session's own prompt, to be asked about: the bytes of its last request, what came since, and an
-//! instruction as the last words.
+//! A session's own prompt as a prefix: the bytes of its last request, the messages since, and an instruction at
+//! the end.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use bethink_transcript::{
 };
 use bytes::Bytes;
 
-/// What of the session's last request is not in its history.
+/// The parts of the session's last request that are not in its history.
 #[derive(Clone, Debug)]
 pub struct SentRequest {
     /// JSON, breakpoints included.
     pub system: Bytes,
     pub tools: Bytes,
-    /// Where the breakpoints of its messages stood. They stay there: a fork reads the cache that the
-    /// session wrote, and writes none of its own.
+    /// The breakpoints of its messages. They stay there: a fork reads the cache that the session wrote, and
+    /// writes none of its own.
     pub marks: Vec<CacheMark>,
 }
 
@@ -36,12 +36,12 @@ impl SentRequest {
     }
 }
 
-/// The session's prompt as it stands.
+/// The session's current prompt.
 #[derive(Clone, Debug)]
 pub struct SessionPrefix {
-    /// The model that the session talks to.
+    /// The session's model.
     own_model: String,
-    /// The newest message in it.
+    /// The newest message in the prompt.
     pub through: Seq,
     pub tools: Bytes,
     system: Bytes,
@@ -51,15 +51,15 @@ pub struct SessionPrefix {
     room: u64,
 }
 
-/// The smallest answer that is worth asking for.
+/// The smallest answer worth requesting.
 const LEAST_OUTPUT: u64 = 1_024;
 
 impl SessionPrefix {
-    /// As the next prompt would be, but for breakpoints.
+    /// The same as the next prompt, except for breakpoints.
     pub(crate) fn new(state: &SessionState, sent: Option<&SentRequest>) -> Result<Self> {
         let shown = view(&state.history, &state.decisions, state.view_options());
         let prompt = ValidPrompt::check(shown.messages).map_err(|faults| {
-            ServiceError::internal(format!("the view broke a rule: {faults:?}"))
+            ServiceError::internal(format!("the view is not a valid prompt: {faults:?}"))
         })?;
         let sent = sent.cloned().unwrap_or_default();
         let tools = if sent.tools.as_ref() == b"[]" { used_tools(&prompt) } else { sent.tools };
@@ -86,17 +86,18 @@ impl SessionPrefix {
         ModelRequest { model, system, tools, prompt, marks, max_tokens: LEAST_OUTPUT }
     }
 
-    /// Asks `model`, with `instruction` as the prompt's last words.
+    /// A request to `model` with `instruction` at the end of the prompt.
     pub fn request(self, model: String, instruction: &str, most: u64) -> Result<ModelRequest> {
         let same = model == self.own_model;
         let mut messages = self.prompt.messages().to_vec();
         if !same {
-            // Another model can't read what this one thought.
+            // Another model cannot read this model's thinking.
             messages = without_thinking(messages);
         }
         append(&mut messages, instruction);
-        let prompt = ValidPrompt::check(messages)
-            .map_err(|faults| ServiceError::internal(format!("a fork broke a rule: {faults:?}")))?;
+        let prompt = ValidPrompt::check(messages).map_err(|faults| {
+            ServiceError::internal(format!("the prompt of a fork is not valid: {faults:?}"))
+        })?;
         let room = self.room.saturating_sub(u64::from(text_tokens(instruction)));
         Ok(ModelRequest {
             model,
@@ -109,7 +110,8 @@ impl SessionPrefix {
     }
 }
 
-/// After a user message it stands in that message: roles alternate, and the bytes before it stay.
+/// If the last message is the user's, the instruction is added to it: roles must alternate, and the bytes
+/// before it stay.
 fn append(messages: &mut Vec<PromptMessage>, instruction: &str) {
     let after = Seq(u64::MAX);
     match messages.last_mut() {
@@ -132,8 +134,8 @@ fn without_thinking(mut messages: Vec<PromptMessage>) -> Vec<PromptMessage> {
     messages
 }
 
-/// A provider wants a definition for each tool that a prompt calls, and no client has told us any: the
-/// names stand for them.
+/// Providers require a definition for each tool that a prompt calls. No client has given us any, so these
+/// contain only the names.
 fn used_tools(prompt: &ValidPrompt) -> Bytes {
     let blocks = prompt.messages().iter().flat_map(|message| &message.blocks);
     let names: BTreeSet<&str> = blocks

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// The part of a stored compaction that only views and people need.
+/// The part of a stored compaction that is not in columns of its own.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Detail {
@@ -28,17 +28,17 @@ pub(crate) struct Detail {
     pub(crate) names: u64,
     pub(crate) kept_names: u64,
     pub(crate) lost: Vec<String>,
-    /// How the compaction before this one proved, which is known when this one is made.
+    /// How well the previous compaction worked, which is known when this one is made.
     pub(crate) proved: Option<Proved>,
     pub(crate) warning: Option<String>,
-    /// Levels that were tried first, and why they were not taken.
+    /// Levels that were tried first, and why they were not used.
     pub(crate) refused: Vec<String>,
-    /// The list as it stood, for a restart.
+    /// The todo list at that time, for a restart.
     pub(crate) todos: Vec<api::Todo>,
-    /// Appended again with the boundary, so that they stand near the end of what is exported.
+    /// Repeated with the boundary, so that it is near the end of exports.
     pub(crate) title: Option<String>,
     pub(crate) tags: Vec<String>,
-    /// Tokens that the provider counted beyond the prompt, as far as was known.
+    /// Tokens that the provider counted beyond the prompt, if known.
     pub(crate) unseen: u64,
 }
 
@@ -98,7 +98,7 @@ impl SessionService {
         })
     }
 
-    /// Writes down a compaction as its recorder made it; its summary is the message at `summary_seq`.
+    /// Stores a compaction that the client made; its summary is the message at `summary_seq`.
     pub async fn add_recorded_compaction(
         &self,
         session: SessionId,
@@ -144,22 +144,22 @@ fn warning(
     fidelity::warning(&outcome.fidelity, before.map(|c| c.fidelity), hindsight, pressure)
 }
 
-/// An entry that can't be read is an error that names it: a default would change bytes that were already sent.
+/// An unreadable entry is an error that names it: a default would change bytes that were already sent.
 pub(crate) fn detail_of(compaction: &CompactionRecord) -> Result<Detail> {
     let read = serde_json::from_str(&compaction.detail);
     if compaction.undone_at.is_some() && read.is_err() {
-        // No prompt is made from it any more.
+        // No prompt uses it any more.
         return Ok(Detail::default());
     }
     read.map_err(|error| {
         let (id, session) = (compaction.id, compaction.session);
         let detail = format!("could not read compaction {id} of session {session}: {error}");
         ServiceError::internal(detail)
-            .hint("a newer bethink may have written it; start that one, or undo this compaction")
+            .hint("a newer version of bethink may have written it; start that version, or undo this compaction")
     })
 }
 
-/// As reports name it.
+/// The last compaction, for reports.
 pub(crate) fn last_compaction(compaction: &CompactionRecord) -> Result<api::LastCompaction> {
     Ok(api::LastCompaction {
         id: compaction.id.to_string(),
@@ -239,14 +239,15 @@ pub(crate) fn compaction_out(compaction: &CompactionRecord) -> Result<api::Compa
     })
 }
 
-/// Each attempt has its reason; the same one four times tells no more than once.
+/// Removes repeated reasons of several attempts.
 pub(crate) fn told_once(mut reasons: Vec<String>) -> Vec<String> {
     let mut told = std::collections::HashSet::new();
     reasons.retain(|reason| told.insert(reason.clone()));
     reasons
 }
 
-/// All of a session's, oldest first, each with how it proved; `newest` tells it of the one in force.
+/// All compactions of a session, oldest first, each with how well it worked; `newest` is how well the one in
+/// force works.
 pub(crate) fn all_out(
     compactions: &[CompactionRecord],
     newest: Option<Proved>,
@@ -271,7 +272,7 @@ fn hindsight_out(hindsight: &Fidelity) -> api::Hindsight {
     api::Hindsight { score, names, kept, lost }
 }
 
-/// How the compaction in force proved so far.
+/// How well the compaction in force has worked so far.
 pub(crate) fn proved(loaded: &LoadedSession, facts: &Facts) -> Option<Proved> {
     let compaction = loaded.state.decisions.boundary.as_ref()?.id.clone();
     let hindsight = fidelity::look_back(&loaded.state.history, &loaded.state.decisions, facts)?;

@@ -1,5 +1,5 @@
-//! A provider refused a prompt that we made: the error is classified, and the one thing that can help is
-//! done, once. What was done already for the same prompt is never done again (specification, section 4).
+//! After a provider refused a prompt: classifies the error and takes the one step that can help. A step is
+//! never repeated for the same prompt (specification, section 4).
 //!
 //! Reading order: `said` (what the client tells of the refusal) → here.
 
@@ -23,7 +23,7 @@ use crate::loaded::{LoadedSession, Recovering};
 use crate::service::SessionService;
 use said::shorter_answer;
 
-/// What was done, and how it is told.
+/// A step, and its description.
 type Step = (RecoveryStep, String);
 
 impl SessionService {
@@ -34,7 +34,7 @@ impl SessionService {
     ) -> Result<api::Recovered> {
         let error = said::read(&request)?;
         let handle = self.handle(id).await?;
-        let hint = "append what was sent, then tell what the provider said";
+        let hint = "append the messages that were sent, then report the provider's error";
         self.lock(&handle).await?.require_messages(hint)?;
         let mut told = api::Recovered {
             class: error.class.as_str().to_owned(),
@@ -61,7 +61,7 @@ impl SessionService {
         Ok(told)
     }
 
-    /// The step that was taken, and its detail; figures that come with it are put into `told`.
+    /// Takes a step and returns it with its detail; figures are added to `told`.
     async fn take_step(
         &self,
         handle: &Arc<SessionHandle>,
@@ -70,7 +70,7 @@ impl SessionService {
         told: &mut api::Recovered,
     ) -> Result<Step> {
         if request.heard {
-            let detail = format!("part of the answer was shown already; it broke off: {error}");
+            let detail = format!("the answer was interrupted after part of it was shown: {error}");
             return nothing(detail);
         }
         match error.class {
@@ -78,19 +78,19 @@ impl SessionService {
             ErrorClass::OutputOverflow => self.shorten_answer(handle, request, error, told).await,
             ErrorClass::MediaTooLarge | ErrorClass::RequestTooLarge => {
                 if self.strip(handle, Stripped::Media, RecoveryStep::StripMedia).await? {
-                    let detail = "images and documents are left out".to_owned();
+                    let detail = "leaving images and documents out".to_owned();
                     return Ok((RecoveryStep::StripMedia, detail));
                 }
                 if error.class == ErrorClass::RequestTooLarge {
                     return self.make_room(handle, error, told).await;
                 }
-                nothing("there are no images or documents left to leave out")
+                nothing("no images or documents remain to leave out")
             }
             ErrorClass::ThinkingBound => {
                 if !self.strip(handle, Stripped::Thinking, RecoveryStep::StripThinking).await? {
-                    return nothing("no thinking is left that could be left out");
+                    return nothing("no thinking remains to leave out");
                 }
-                let detail = "thinking is left out of what was edited".to_owned();
+                let detail = "leaving thinking out of edited messages".to_owned();
                 Ok((RecoveryStep::StripThinking, detail))
             }
             class if class.retry() == Retry::Same => {
@@ -100,11 +100,11 @@ impl SessionService {
                 };
                 Ok(wait(attempt, error, told))
             }
-            _ => nothing(format!("asking again can't help: {error}")),
+            _ => nothing(format!("retrying cannot help: {error}")),
         }
     }
 
-    /// A lower limit of output where that makes room, a shorter prompt otherwise.
+    /// Lowers the output limit if that makes enough room, otherwise shortens the prompt.
     async fn shorten_answer(
         &self,
         handle: &Arc<SessionHandle>,
@@ -118,14 +118,14 @@ impl SessionService {
                 Ok((RecoveryStep::ShrinkOutput, format!("an answer of {fits} tokens fits")))
             }
             _ => match (error.figures.input, error.figures.limit) {
-                // A limit of the answer alone: a shorter prompt changes nothing.
+                // The limit is on the answer only, so a shorter prompt would not help.
                 (None, Some(most)) => nothing(format!("max_tokens must be {most} or less")),
                 _ => self.make_room(handle, error, told).await,
             },
         }
     }
 
-    /// Staged collapses first, then one compaction that knows by how much it was too long.
+    /// Staged collapses first, then one compaction that is told by how much the prompt was too long.
     async fn make_room(
         &self,
         handle: &Arc<SessionHandle>,
@@ -134,16 +134,16 @@ impl SessionService {
     ) -> Result<Step> {
         if let Some(limit) = error.figures.limit.filter(|limit| *limit < MIN_WINDOW) {
             let detail = format!(
-                "the provider takes {limit} tokens, and a session needs {MIN_WINDOW}: load the model with a larger context, or choose another"
+                "the provider accepts {limit} tokens, but a session needs {MIN_WINDOW}: load the model with a larger context window, or choose another model"
             );
             return nothing(detail);
         }
         let mut loaded = self.lock(handle).await?;
         if self.drain(&mut loaded).await? {
-            return Ok((RecoveryStep::Collapse, "spans that were staged are collapsed".to_owned()));
+            return Ok((RecoveryStep::Collapse, "collapsed the staged spans".to_owned()));
         }
         if !loaded.take(RecoveryStep::Compact) {
-            let detail = "it was compacted already and is still too long: shorten system or tools, or give the session a larger window";
+            let detail = "the prompt is still too long after a compaction: shorten the system prompt or the tools, or give the session a larger context window";
             return nothing(detail);
         }
         drop(loaded);
@@ -158,15 +158,15 @@ impl SessionService {
                 let window = self.lock(handle).await?.state.model.context_window;
                 let smaller = error.figures.limit.filter(|limit| *limit < window);
                 let advice = smaller.map_or_else(String::new, |limit| {
-                    format!("; the provider takes {limit} tokens, and the session is told {window}: set its model.context_window to {limit}")
+                    format!("; the provider accepts {limit} tokens, but the session is set to {window}: set its model.context_window to {limit}")
                 });
                 let detail = format!("compacted from {before} to {after} tokens{advice}");
                 Ok((RecoveryStep::Compact, detail))
             }
             Err(refusal) if refusal.kind == ErrorKind::NotCompactable => {
-                nothing(format!("no compaction helps: {}", refusal.detail))
+                nothing(format!("a compaction cannot help: {}", refusal.detail))
             }
-            // Not the prompt's fault: it may be tried again.
+            // Not the prompt's fault, so it may be retried.
             Err(refusal) => {
                 let recovering = &mut self.lock(handle).await?.recovering;
                 recovering.taken.retain(|step| *step != RecoveryStep::Compact);
@@ -175,8 +175,8 @@ impl SessionService {
         }
     }
 
-    /// Leaves a kind of block out of all that was said until now; `false` if that was done before, or if
-    /// the prompt shows none.
+    /// Leaves one kind of block out of all messages so far; `false` if that was already done, or if the prompt
+    /// has none.
     async fn strip(
         &self,
         handle: &Arc<SessionHandle>,
@@ -203,7 +203,7 @@ fn nothing(detail: impl Into<String>) -> Result<Step> {
 }
 
 impl LoadedSession {
-    /// Notes a step; `false` if it was taken for this prompt before.
+    /// Records a step; `false` if it was already taken for this prompt.
     fn take(&mut self, step: RecoveryStep) -> bool {
         let answered = self.newest_answer();
         if self.recovering.after < answered {
@@ -225,7 +225,7 @@ impl LoadedSession {
         answers.next().map_or(Seq::ZERO, |entry| entry.message.seq)
     }
 
-    /// Tries of the prompt as it stands, for clients that don't count them.
+    /// Counts the retries of an unchanged prompt, for clients that do not.
     fn repeats(&mut self) -> u32 {
         let newest = self.session.last_seq;
         let (of, tries) = self.recovering.repeated;
@@ -234,8 +234,9 @@ impl LoadedSession {
         tries
     }
 
-    /// The message from which on something is left out. Thinking goes from the first edit on, since what was
-    /// thought before it is still bound to what stands there; without any after an edit, the edit is not to blame.
+    /// The first message from which blocks are left out. Thinking is removed from the first edit on, because
+    /// earlier thinking is still bound to unchanged text; if no thinking follows an edit, the edit is not to
+    /// blame.
     fn first_to_strip(&self, what: Stripped) -> Option<Seq> {
         let shown = view(&self.state.history, &self.state.decisions, self.state.view_options());
         let is_it = |block: &&PromptBlock| match what {
@@ -250,7 +251,7 @@ impl LoadedSession {
     }
 }
 
-/// The same request once more, after a wait; not for ever.
+/// Retry the same request after a wait, up to a limit.
 fn wait(attempt: u32, error: &ModelError, told: &mut api::Recovered) -> Step {
     if let Some(wait) = backoff(attempt.saturating_sub(1), error.retry_after) {
         told.wait_ms = u64::try_from(wait.as_millis()).ok();
@@ -258,9 +259,9 @@ fn wait(attempt: u32, error: &ModelError, told: &mut api::Recovered) -> Step {
     }
     let detail = match error.retry_after.filter(|asked| *asked > LONGEST_ASKED_WAIT) {
         Some(asked) => {
-            format!("the provider wants to be left alone for {} s: {error}", asked.as_secs())
+            format!("the provider asks to wait {} s: {error}", asked.as_secs())
         }
-        None => format!("{attempt} tries failed: {error}"),
+        None => format!("{attempt} attempts failed: {error}"),
     };
     (RecoveryStep::None, detail)
 }

@@ -1,4 +1,4 @@
-//! What a prompt is asked for with.
+//! The parts of a request for a prompt.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use bethink_service::{Result, ServiceError};
 use crate::handle::SessionHandle;
 use crate::loaded::LoadedSession;
 
-/// What the client gave of a call beside the messages.
+/// The client's parts of a call other than messages.
 #[derive(Debug)]
 pub struct ClientParts {
     pub parts: Vec<api::SystemPart>,
     /// JSON array.
     pub tools: String,
-    /// Files that the session works on, as far as its messages do not tell.
+    /// Files that the session works on and its messages do not mention.
     pub touched: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl ClientParts {
     }
 }
 
-/// What a request for a prompt says of the work itself, instead of the session.
+/// What the user is working on, if a request says so itself instead of the session.
 #[derive(Clone, Debug, Default)]
 pub struct RecallQuery {
     pub query: Option<String>,
@@ -50,18 +50,18 @@ impl RecallQuery {
     }
 }
 
-/// At which point of a turn contributions are asked for.
+/// The point of a turn at which contributions are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// A prompt begins. `reminds`: todos and notes are brought to the model's mind.
+    /// A prompt begins. `reminds`: remind the model of todos and notes.
     Begin { reminds: bool },
-    /// The prompt is only looked at: system parts are wanted, and nothing is told.
+    /// The prompt is only inspected: collect system parts, but no reminders.
     Look,
-    /// The session was compacted within the turn: what the summary took away comes back.
+    /// The session was compacted within the turn: restore what the summary removed.
     Compacted,
 }
 
-/// A prompt that is asked for, as contributors see it.
+/// A request for a prompt, as contributors see it.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptRequest<'a> {
     pub handle: &'a Arc<SessionHandle>,

@@ -18,7 +18,7 @@ use crate::limits::SessionLimits;
 use crate::loaded::LoadedSession;
 use crate::request::PromptRequest;
 
-/// What happens in a session, told at once to the services that take part. Listeners neither wait nor fail.
+/// What happens in a session. Listeners are called at once, and neither wait nor fail.
 #[derive(Debug)]
 pub enum SessionEvent<'a> {
     /// Messages were committed. The state may not have them yet.
@@ -27,12 +27,12 @@ pub enum SessionEvent<'a> {
         new: &'a [Arc<Message>],
         by_client: bool,
     },
-    /// The state has all messages; the notes of the session are read on from here.
+    /// The state has all messages; the notes continue from here.
     TakenIn {
         handle: &'a Arc<SessionHandle>,
         loaded: &'a LoadedSession,
     },
-    /// An append ended, and the state was at hand.
+    /// An append ended while the state was in memory.
     Settled {
         handle: &'a Arc<SessionHandle>,
         loaded: &'a LoadedSession,
@@ -42,7 +42,7 @@ pub enum SessionEvent<'a> {
         handle: &'a Arc<SessionHandle>,
         loaded: &'a LoadedSession,
     },
-    /// Something was decided: prompts differ from history in another way than before.
+    /// A decision was made, so prompts now differ from the history in another way.
     Decided {
         session: SessionId,
     },
@@ -51,7 +51,7 @@ pub enum SessionEvent<'a> {
     },
 }
 
-/// A future that a port answers with.
+/// The future that a port returns.
 pub type Contributed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// What one service adds to a prompt.
@@ -59,7 +59,7 @@ pub type Contributed<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a
 pub struct Contribution {
     pub system: ProjectTexts,
     pub reminders: Vec<Attachment>,
-    /// Run once the prompt's decisions are durable; a prompt that is dropped has told nothing.
+    /// Runs once the prompt's decisions are durable; it does not run for a dropped prompt.
     pub once_kept: Option<Box<dyn FnOnce() + Send>>,
 }
 
@@ -69,31 +69,30 @@ impl Debug for Contribution {
     }
 }
 
-/// A service that takes part in sessions: it adds to prompts, and keeps something beside a session that goes where the
-/// session goes.
+/// A service that takes part in sessions: it adds to prompts, and keeps data that is deleted with the session.
 pub trait Contributor: Send + Sync + Debug + 'static {
-    /// What it adds to the prompt that is asked for.
+    /// What it adds to the requested prompt.
     fn contribute<'a>(&'a self, _: PromptRequest<'a>) -> Contributed<'a, Contribution> {
         Box::pin(async { Ok(Contribution::default()) })
     }
 
-    /// What a compaction may put in place of messages, if this service keeps such a thing. Waits for an update under
-    /// way.
+    /// A text that a compaction may use in place of messages, if this service has one. Waits for an update that
+    /// is under way.
     fn summary<'a>(&'a self, _: &'a SessionRecord) -> Contributed<'a, Option<SessionNotes>> {
         Box::pin(async { Ok(None) })
     }
 
-    /// An update that a summary would wait for ends.
+    /// Waits until an update that a summary depends on has ended.
     fn settle(&self, _session: SessionId) -> Contributed<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// A session was loaded, with nothing known of it.
+    /// A session was loaded; the service knows nothing about it yet.
     fn loaded<'a>(&'a self, _: &'a SessionHandle, _: &'a LoadedSession) -> Contributed<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// A fork begins with what its parent has up to message `at`.
+    /// Copies the parent's data up to message `at` to a fork.
     fn forked(&self, _from: SessionId, _to: SessionId, _at: Seq) -> Contributed<'_, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -142,7 +141,7 @@ impl SessionService {
     /// order.
     pub fn connect(&self, contributors: Vec<Arc<dyn Contributor>>, listeners: Vec<Listener>) {
         if self.inner.contributors.set(contributors).is_err() {
-            tracing::error!("contributors were connected twice; the first ones stay");
+            tracing::error!("contributors were connected twice; keeping the first ones");
         }
         listeners.into_iter().for_each(|listener| self.listen(listener));
     }
@@ -165,7 +164,7 @@ impl SessionService {
         &self.cx
     }
 
-    /// Lets sessions go that are not in use, until the rest fits the budget.
+    /// Evicts unused sessions until the rest fits the budget.
     pub fn trim(&self) {
         let budget = self.cx.settings().daemon.hot_bytes;
         self.inner.registry.trim(usize::try_from(budget).unwrap_or(usize::MAX));

@@ -1,5 +1,5 @@
-//! A turn in a session: contributions are gathered, [`bethink_context::turn`] makes the prompt, and what it decided is
-//! durable before anybody gets it.
+//! A turn in a session: collects contributions, lets [`bethink_context::turn`] make the prompt, and stores its
+//! decisions before anyone gets it.
 
 use std::sync::Arc;
 
@@ -24,14 +24,14 @@ use crate::prefix::SentRequest;
 use crate::request::{ClientParts, Inject, Moment, PromptRequest, RecallQuery};
 use crate::service::{Contribution, SessionEvent, SessionService};
 
-/// What is asked of a turn.
+/// A request for a turn.
 #[derive(Debug)]
 pub struct TurnRequest<'a> {
     pub client: &'a ClientParts,
     pub inject: Inject,
     pub recall: RecallQuery,
     pub may_compact: bool,
-    /// Todos and notes are brought to the model's mind.
+    /// Remind the model of todos and notes.
     pub reminds: bool,
 }
 
@@ -43,10 +43,10 @@ pub struct ReadyPrompt {
     pub around: SystemAndTools,
 }
 
-/// What contributors do once the decisions are durable.
+/// Callbacks of contributors for when the decisions are durable.
 type OnceKept = Vec<Box<dyn FnOnce() + Send>>;
 
-/// System, tools and reminders as contributors gave them.
+/// System parts, tools and reminders from contributors.
 struct GatheredParts {
     around: SystemAndTools,
     reminders: Vec<Attachment>,
@@ -63,7 +63,7 @@ impl SessionService {
         let inject = request.inject.unwrap_or_default();
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
-        loaded.require_messages("append the user's first message, then ask for the context")?;
+        loaded.require_messages("append the user's first message, then request the prompt")?;
         let recall = RecallQuery::new(request.query, request.recent_tools);
         let asked = TurnRequest { client: &client, inject, recall, may_compact, reminds: true };
         let ReadyPrompt { mut loaded, turn, around } = self.ready(&handle, loaded, asked).await?;
@@ -96,7 +96,7 @@ impl SessionService {
             let inputs = self.inputs(&loaded, &around, reminders, asked.reminds);
             turn(&loaded.state, TurnInputs { collapse, ..inputs }, self.cx.now())
         };
-        // Texts of spans that nobody prepared are written within the turn.
+        // Spans that were not staged get their texts within the turn.
         let turn = match self.cx.settings().context.collapse {
             true => tokio::task::block_in_place(make),
             false => make(),
@@ -153,7 +153,7 @@ impl SessionService {
         Ok(GatheredParts { around, reminders, once_kept })
     }
 
-    /// System and tools alone, as a prompt that begins now would have them.
+    /// Only the system parts and tools of a prompt that would begin now.
     pub async fn around(
         &self,
         handle: &Arc<SessionHandle>,
@@ -167,7 +167,7 @@ impl SessionService {
         Ok(gathered.around)
     }
 
-    /// What every turn of this session is made with. Collapse is off.
+    /// The inputs of every turn of this session, with collapse off.
     fn inputs<'a>(
         &'a self,
         loaded: &LoadedSession,
@@ -188,7 +188,7 @@ impl SessionService {
         }
     }
 
-    /// Notes what goes out, and tells who waits for it.
+    /// Records the prompt that is handed out, and publishes it.
     pub fn handed_out(
         &self,
         handle: &Arc<SessionHandle>,
@@ -222,8 +222,8 @@ impl SessionService {
         report
     }
 
-    /// The prompt of the session with `new` messages behind those that are stored, but for what would be said at its
-    /// tail, and the state that it was made from. Keeps nothing.
+    /// The prompt of the session with `new` messages after the stored ones, without reminders at the end, and
+    /// the state that it was made from. Stores nothing.
     pub fn foresee_with(
         &self,
         loaded: &LoadedSession,
@@ -247,20 +247,21 @@ impl SessionService {
         let wish = policy::decide(tokens, &due, &loaded.breakers, limits, loaded.undone);
         let busy = wish == Policy::Compact && handle.compacting.try_lock().is_err();
         if busy && tokens < loaded.state.thresholds.blocking {
-            // It may be waiting for a model; this prompt still fits.
+            // The compaction may be waiting for a model, and this prompt still fits.
             return Policy::Held(
-                "a compaction is being made; this prompt goes on without".to_owned(),
+                "a compaction is under way; this prompt does without it".to_owned(),
             );
         }
         wish
     }
 
-    /// Where compaction comes in.
+    /// The thresholds at which this session compacts.
     pub(crate) fn compacts_at(&self, thresholds: &WindowThresholds) -> WindowThresholds {
         compacts_at(thresholds, self.cx.settings().context.collapse)
     }
 
-    /// Compacts and goes on in the same turn. The session is not held meanwhile: a model may be writing.
+    /// Compacts and continues the same turn. The session is not locked meanwhile, because a model may be
+    /// writing.
     async fn compact_in_turn(
         &self,
         handle: &Arc<SessionHandle>,
@@ -292,13 +293,13 @@ impl SessionService {
                 turn.report.notices.extend(warning);
             }
             Err(refusal) => {
-                turn.report.notices.push(format!("no compaction: {}", refusal.detail));
+                turn.report.notices.push(format!("could not compact: {}", refusal.detail));
             }
         }
         Ok((loaded, turn, around, once_kept))
     }
 
-    /// Diagnostics alone; changes nothing.
+    /// Diagnostics only; changes nothing.
     pub async fn report(&self, id: SessionId) -> Result<api::ContextReport> {
         let handle = self.handle(id).await?;
         let loaded = self.lock(&handle).await?;
@@ -311,7 +312,7 @@ impl SessionService {
         let inputs = TurnInputs { collapse, ..self.inputs(&loaded, &around, Vec::new(), true) };
         let mut report =
             turn(&loaded.state, inputs, self.cx.now()).map_err(ServiceError::internal)?.report;
-        // Nothing is known of the next call's system and tools; they are taken to stay.
+        // The next call's system and tools are unknown; assume that they do not change.
         if report.changed_by.as_deref().is_some_and(|by| by == "system" || by == "tools") {
             report.changed_by = None;
         }
@@ -362,8 +363,8 @@ impl SessionService {
         }
         let new = new_decisions(loaded, records, now)?;
         if records.iter().all(|record| matches!(record, Decision::Shown { .. })) {
-            // The watermark need not be waited for: the same history decides the same again, and the
-            // session's next append is committed after it.
+            // Do not wait for the watermark: the same history leads to the same decisions, and the session's
+            // next append is committed after it.
             let store = self.cx.store_handle();
             self.cx.spawn(async move {
                 if let Err(error) = store.add_decisions(id, new).await {
@@ -392,13 +393,13 @@ fn compaction_stage(before: u64, loaded: &LoadedSession, done: bool) -> api::Sta
     }
 }
 
-/// System and tools as a request holds them that places no breakpoints of its own.
+/// System and tools as in a request that sets no breakpoints.
 pub fn sent_request(around: &SystemAndTools) -> SentRequest {
     let system = Bytes::from(system_json(&around.system));
     SentRequest { system, tools: Bytes::from(around.tools.clone()), marks: Vec::new() }
 }
 
-/// Nothing may be left out any more, and it still does not fit: what fills the window is named.
+/// The prompt does not fit although nothing more can be left out; the error names its largest parts.
 fn overflow(report: &api::ContextReport) -> ServiceError {
     let parts = &report.parts;
     let mut largest = [
@@ -418,7 +419,7 @@ fn overflow(report: &api::ContextReport) -> ServiceError {
         .map(|(name, t)| format!("{name} {t}"))
         .collect();
     let detail = format!(
-        "the prompt has {} tokens; at most {} can be sent. What fills the window: {}",
+        "the prompt has {} tokens, but at most {} can be sent; largest parts: {}",
         report.tokens,
         report.thresholds.blocking,
         fills.join(", ")
@@ -427,11 +428,11 @@ fn overflow(report: &api::ContextReport) -> ServiceError {
         context: Some(Box::new(report.clone())),
         ..ServiceError::new(ErrorKind::ContextOverflow, detail)
             .bounded(report.thresholds.blocking, report.tokens)
-            .hint("shorten system or tools, compact, or give the session a larger window")
+            .hint("shorten the system prompt or the tools, compact, or give the session a larger context window")
     }
 }
 
-/// The answer, of bytes that exist already.
+/// Joins the response from existing bytes.
 fn join(
     system: &[u8],
     messages: &[u8],

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 pub use bethink_api::MemoryAuthor;
 use bethink_transcript::{Seq, SessionId, UnixMicros};
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::error::StoreFuture;
 
@@ -126,10 +127,12 @@ pub struct RefusedStatement {
 }
 
 /// The last consolidation of a project's memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LastDream {
-    /// When it was asked for.
+    /// When it was requested; set back if it fails. Jobs of earlier versions call it `last`.
+    #[serde(rename = "last")]
     pub at: Option<UnixMicros>,
-    /// The id that its versions are noted under.
+    /// The note of the versions that it wrote.
     pub id: Option<String>,
 }

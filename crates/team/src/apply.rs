@@ -1,5 +1,5 @@
-//! Carries a plan out in the directory, and says what the next commit holds. What may not be shared is left
-//! out of both.
+//! Carries out a plan in the directory, and determines the content of the next commit. Files that may not be
+//! shared are left out of both.
 
 use bethink_api::{self as api, BlockedWay};
 use bethink_memdir::{Scope, index};
@@ -12,18 +12,18 @@ use crate::round::{AppliedPlan, SyncRound, blocked, unfit};
 use crate::service::TeamService;
 
 enum SkippedStep {
-    /// The file changed meanwhile: look again.
+    /// The file changed meanwhile, so it must be read again.
     Moved,
     Blocked(api::TeamBlocked),
-    /// What concerns all files, and not one.
+    /// An error that concerns all files.
     Failed(ServiceError),
 }
 
 type StepOutcome = std::result::Result<(), SkippedStep>;
 
 impl TeamService {
-    /// Topics first, since the index names what became of them. Whether all was as it was looked at; if not,
-    /// it has to be looked at again.
+    /// Topics first, because the index lists them. Returns whether all files were as read; if not, they must be
+    /// read again.
     pub(crate) async fn apply_plan(
         &self,
         round: &SyncRound<'_>,
@@ -62,7 +62,7 @@ impl TeamService {
         }
     }
 
-    /// Whether the file was as it was looked at.
+    /// Returns whether the file was as read.
     async fn try_step(
         &self,
         round: &SyncRound<'_>,
@@ -122,7 +122,7 @@ impl TeamService {
                 }
             }
             FileChange::Apart { theirs, ours, aside } => {
-                // Ours is safe under its other name before theirs takes its place.
+                // Save ours under its other name before theirs replaces it.
                 self.put_here(round, &aside, Some(&ours)).await?;
                 self.put_here(round, &file, Some(&theirs)).await?;
                 report.conflicts.push(api::TeamConflict {
@@ -138,7 +138,8 @@ impl TeamService {
         Ok(())
     }
 
-    /// Why a step may not be done: what comes is looked at before it is here, what goes before it is there.
+    /// Why a step is not allowed: incoming text is checked before it is written here, outgoing text before it
+    /// is pushed.
     async fn unfit_step(
         &self,
         round: &SyncRound<'_>,
@@ -157,8 +158,8 @@ impl TeamService {
         unfit(file, outgoing).map(|reasons| blocked(file, BlockedWay::Here, reasons, None))
     }
 
-    /// Over what was read, and nothing else. The index is brought in as a file of its own: no line is added
-    /// that is in nobody's.
+    /// Writes only over the text that was read. The index is synced as its own file: no line is added that
+    /// nobody wrote.
     async fn put_here(
         &self,
         round: &SyncRound<'_>,
@@ -176,7 +177,7 @@ impl TeamService {
         let write = MemoryWrite { scope: Scope::Team, file: file.clone(), text, wish, author };
         match self.memories.write_memory(round.project, write).await {
             Ok(_) => Ok(()),
-            // Only a lost race tells both versions.
+            // Only a lost race has both versions.
             Err(error) if error.versions.is_some() => Err(SkippedStep::Moved),
             Err(error) => Err(match error.kind {
                 ErrorKind::StorageFull
@@ -188,7 +189,7 @@ impl TeamService {
         }
     }
 
-    /// Who made the remote's tip.
+    /// The author of the remote's tip.
     async fn made_by(&self, round: &SyncRound<'_>) -> Option<String> {
         let tip = round.tips.theirs.as_ref()?;
         let author = round.repo.author(tip).await.ok().filter(|author| !author.is_empty());
@@ -196,7 +197,7 @@ impl TeamService {
     }
 }
 
-/// The index with a line for each other version, so that somebody sees that there are two.
+/// Adds an index line for each conflicting version, so that people notice it.
 fn with_asides(
     round: &SyncRound<'_>,
     step: Option<PlanStep>,
@@ -211,7 +212,7 @@ fn with_asides(
     let mut text = String::from_utf8(planned?.to_vec()).ok()?;
     for (file, aside) in asides {
         if let DirectoryFile::Topic(name) = aside {
-            let says = format!("another version of {file}: make them one, and remove this");
+            let says = format!("another version of {file}: merge the two, then remove this one");
             text = index::add(&text, name, name.as_str(), &says);
         }
     }

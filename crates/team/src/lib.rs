@@ -1,13 +1,13 @@
-//! Memory that several people share: a git repository, or a folder that is synced by other means.
+//! Memory that several people share, through a git repository or a folder that is synchronized by other means.
 //!
-//! Owns one sync at a time for a team directory: fetch, compare, write here, commit, check again, push. Git is asked
-//! for commits and given contents; the files themselves are read and written by `bethink-memories`, by compare-and-swap
-//! with their versions kept. What comes in is checked before it enters the directory, what goes out before it leaves,
-//! and no history is ever rewritten. Leaves proposals, and what an agent may write, to `bethink-memories`, and running
-//! git to `bethink-git`.
+//! Owns the sync of a team directory, one at a time: fetch, compare, write here, commit, check again, push. Git
+//! only reads commits and stores content; the files themselves are read and written by `bethink-memories`, by
+//! compare-and-swap and with versions. Incoming text is checked before it enters the directory, outgoing text
+//! before it leaves, and history is never rewritten. Leaves proposals, and what an agent may write, to
+//! `bethink-memories`, and running git to `bethink-git`.
 //!
-//! The road not taken: `git pull` in the directory, which lets a repository's hooks, filters and links have
-//! a say, puts markers of conflicts into prompts, and checks a secret out before anybody looked at it.
+//! Rejected alternative: `git pull` in the directory. It would run a repository's hooks and filters, follow its
+//! links, put conflict markers into prompts, and check out a secret before it is scanned.
 //!
 //! Reading order: [`service`] → [`errors`] → [`place`] → [`plan`] → [`look`] → [`round`] → [`sync`] → [`apply`] →
 //! [`share`] → [`status`].

@@ -1,4 +1,4 @@
-//! Reads the three sides: what is here, what the remote has, and what both come from.
+//! Reads the three sides of a merge: ours, the remote's, and their common base.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,27 +14,27 @@ use crate::errors::git_error;
 use crate::plan::Side;
 use crate::service::TeamService;
 
-/// A commit's memory files, and the others, which are carried along unread.
+/// A commit's memory files, and its other files, which are kept unread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TeamTree {
     pub(crate) files: Side,
     pub(crate) blobs: BTreeMap<DirectoryFile, Oid>,
     pub(crate) others: BTreeMap<String, TreeEntry>,
-    /// Those that have the name of a memory and are none, and why.
+    /// Files that are named like a memory but are not one, and why.
     pub(crate) withheld: BTreeMap<DirectoryFile, &'static str>,
 }
 
-/// What is here, with the hashes to compare with when it is written.
+/// The local files, with the hashes that writes are compared with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TeamFiles {
     pub(crate) files: Side,
     pub(crate) hashes: BTreeMap<DirectoryFile, Hash>,
-    /// Files that could not be read, and why: they take no part.
+    /// Files that could not be read, and why: they are left out.
     pub(crate) unread: BTreeMap<DirectoryFile, String>,
 }
 
-/// Of a commit; nothing where there is none. Links, submodules, names that are no topics' and what is too
-/// large are others.
+/// The tree of a commit, empty if there is none. Links, submodules, invalid topic names and files that are too
+/// large are not memories.
 pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> {
     let Some(commit) = commit else { return Ok(TeamTree::default()) };
     let entries = repo.tree(commit).await.map_err(git_error)?;
@@ -44,7 +44,7 @@ pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> 
         if let Ok(file) = DirectoryFile::parse(&entry.path)
             && file.path() == entry.path
         {
-            // Two names of which some file system makes one: only the first is taken.
+            // Two names that are the same on some file systems: only the first is used.
             let Some(why) =
                 unusable(&entry, folded.insert(bethink_memdir::name::fold(&entry.path)))
             else {
@@ -64,9 +64,9 @@ pub(crate) async fn tree(repo: &Repo, commit: Option<&Oid>) -> Result<TeamTree> 
 
 fn unusable(entry: &TreeEntry, first: bool) -> Option<&'static str> {
     match () {
-        () if !entry.is_file() => Some("it is a link, and no file"),
-        () if entry.size > MAX_MEMORY_BYTES => Some("it is larger than a memory may be"),
-        () if !first => Some("another file's name differs from its name in case alone"),
+        () if !entry.is_file() => Some("it is a link, not a file"),
+        () if entry.size > MAX_MEMORY_BYTES => Some("it is larger than a memory is allowed to be"),
+        () if !first => Some("another file's name differs from its name only in case"),
         () => None,
     }
 }
@@ -77,9 +77,9 @@ impl TeamService {
         directory.doubt();
         let snapshot = self.memories.snapshot(directory).await?;
         if let Some(fault) = &snapshot.fault {
-            // What can't be looked at must not be taken for removed.
+            // An unreadable directory must not be mistaken for an empty one.
             return Err(ServiceError::conflict(fault.clone())
-                .hint("`bethink doctor` tells what is wrong with the team directory"));
+                .hint("`bethink doctor` shows what is wrong with the team directory"));
         }
         let topics = snapshot.topics.keys().cloned().map(DirectoryFile::Topic);
         let mut here = TeamFiles::default();
@@ -101,7 +101,7 @@ impl TeamService {
         Ok(here)
     }
 
-    /// What both come from: a commit, but for the files that were left out when it was made.
+    /// The common base: a commit, except for files that were left out when it was made.
     pub(crate) async fn team_base(
         &self,
         project: &MemoryProject,
@@ -114,7 +114,7 @@ impl TeamService {
             base.files.remove(&file);
             base.blobs.remove(&file);
             let Some(oid) = kept.blob.and_then(|blob| blob.parse::<Oid>().ok()) else { continue };
-            // A blob that is gone was in a history that is gone: then nothing is common.
+            // A missing blob was part of a rewritten history, so there is no common base.
             let blob = repo.blobs(std::slice::from_ref(&oid), MAX_MEMORY_BYTES).await;
             if let Some(Some(bytes)) = blob.ok().and_then(|mut blobs| blobs.pop()) {
                 base.files.insert(file.clone(), bytes.into());
@@ -124,7 +124,7 @@ impl TeamService {
         Ok(base)
     }
 
-    /// Files that were left out keep what they come from; all others come from the new commit.
+    /// Files that were left out keep their base; all others get the new commit as base.
     pub(crate) async fn keep_bases(
         &self,
         project: &MemoryProject,

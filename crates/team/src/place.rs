@@ -1,4 +1,4 @@
-//! Where a team's memory lies, and with which repository it is shared.
+//! Where a team's memory is, and with which repository it is shared.
 
 use std::fs::{self, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
@@ -17,14 +17,14 @@ use rustix::fs::OFlags;
 use crate::errors::git_error;
 use crate::service::TeamService;
 
-/// The setting of a repository that says where it is shared.
+/// The git setting with the remote's address.
 const ORIGIN: &str = "remote.origin.url";
-/// How long another daemon's sync of the same directory is waited for, and how often it is looked for.
+/// How long to wait for another daemon's sync of the same directory, and how often to check.
 const LOCK_WITHIN: Duration = Duration::from_secs(20);
 const LOCK_EVERY: Duration = Duration::from_millis(100);
 
 impl TeamService {
-    /// Says where the team's memory lies, makes a repository of it where it is to be one, and syncs.
+    /// Sets where the team's memory is, creates a repository if requested, and syncs.
     pub async fn team_init(&self, request: api::TeamInit) -> Result<api::TeamSync> {
         let project = match &request.dir {
             Some(dir) => self.move_team(&request.project_dir, dir).await?,
@@ -53,7 +53,7 @@ impl TeamService {
         self.team_sync(&request.project_dir, false).await
     }
 
-    /// Another directory for this project's team memory, kept for the next start.
+    /// Moves this project's team memory to another directory, also for later starts.
     async fn move_team(&self, project_dir: &str, dir: &str) -> Result<Arc<MemoryProject>> {
         let path = Path::new(dir);
         if !path.is_absolute()
@@ -62,7 +62,7 @@ impl TeamService {
         {
             let detail = format!("{dir:?} is not an absolute path without \"..\"");
             return Err(
-                ServiceError::invalid("dir", detail).hint("give the whole path of the folder")
+                ServiceError::invalid("dir", detail).hint("use the full path of the folder")
             );
         }
         if path.exists() && !path.is_dir() {
@@ -79,15 +79,16 @@ impl TeamService {
         blocking(move || directory.root(true).map(drop)).await
     }
 
-    /// Written as git itself would, so that `git pull` by hand works, too.
+    /// Writes the same settings as git, so that `git pull` works by hand.
     async fn set_remote(&self, project: &MemoryProject, remote: &Remote) -> Result<()> {
         let repo = self.team_repo(project)?;
         let own = repo.own_setting(ORIGIN).await.map_err(git_error)?;
         match own {
             Some(own) if own == remote.as_str() => return Ok(()),
             Some(own) => {
-                let detail = format!("the team directory is shared with {own} already");
-                let hint = "`git remote set-url origin …` in the team directory changes that";
+                let detail = format!("the team directory is already shared with {own}");
+                let hint =
+                    "to change that, run `git remote set-url origin …` in the team directory";
                 return Err(ServiceError::conflict(detail).hint(hint));
             }
             None => {}
@@ -109,41 +110,41 @@ impl TeamService {
         Git::new(std::env::vars_os(), GitLimits { remote, ..GitLimits::default() })
     }
 
-    /// The repository of a project's team directory, which has to be one.
+    /// The repository of a project's team directory; an error if it is not one.
     pub(crate) fn team_repo(&self, project: &MemoryProject) -> Result<Repo> {
         let view = self.team_view(project);
         let dir = &project.directory(Scope::Team).dir;
         Repo::open(&self.team_git(), dir, &view).map_err(git_error)
     }
 
-    /// Where git looks at the repository from: in our home, one for each project.
+    /// Git's working directory for the repository: in our home, one per project.
     fn team_view(&self, project: &MemoryProject) -> PathBuf {
         PathBuf::from(&self.cx.settings().home).join("team").join(&project.key)
     }
 
-    /// What the repository is shared with, checked as what was typed would be.
+    /// The repository's remote, validated like one that a person entered.
     pub(crate) async fn team_remote(&self, repo: &Repo) -> Result<Option<Remote>> {
         let own = repo.own_setting(ORIGIN).await.map_err(git_error)?;
         own.as_deref().map(checked).transpose()
     }
 }
 
-/// An address without a secret in it: it stands in a file that is copied and shown.
+/// Rejects an address with a secret, because it is stored in a file that may be copied and shown.
 fn checked(remote: &str) -> Result<Remote> {
     if let Err(error) = bethink_secrets::gate("", remote) {
-        let detail = format!("the remote's address may not be kept: {error}");
+        let detail = format!("could not store the remote's address: {error}");
         return Err(ServiceError::invalid("remote", detail)
-            .hint("leave it out: git asks the person's credential helper or ssh key"));
+            .hint("leave the secret out: git uses your credential helper or SSH key"));
     }
     Remote::parse(remote).map_err(|error| ServiceError::invalid("remote", error.to_string()))
 }
 
-/// One sync of a directory at a time, of all daemons that share it. The system lets go of the lock when its
-/// holder ends, however it ends, so that none is ever stale.
+/// Allows one sync of a directory at a time, among all daemons that share it. The system releases the lock when
+/// its holder exits, so it is never stale.
 pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
     let failed = |error: std::io::Error| {
         ServiceError::conflict(format!("could not lock {}: {error}", path.display()))
-            .hint("is the team directory writable?")
+            .hint("check that the team directory is writable")
     };
     let nofollow = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
     let mut options = fs::OpenOptions::new();
@@ -155,8 +156,9 @@ pub(crate) async fn lock(path: &Path) -> Result<fs::File> {
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) if began.elapsed() >= LOCK_WITHIN => {
-                let detail = "another daemon syncs the same team directory";
-                return Err(ServiceError::conflict(detail).hint("sync again when it is done"));
+                let detail = "another daemon is syncing the same team directory";
+                return Err(ServiceError::conflict(detail)
+                    .hint("run `bethink team sync` again when it is done"));
             }
             Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_EVERY).await,
         }

@@ -1,7 +1,7 @@
-//! What becomes of each file when two sides have changed a directory. Pure: contents in, contents out.
+//! Decides what happens to each file when both sides have changed a directory. Pure: contents in, contents out.
 //!
-//! Nothing is lost: what both changed is kept twice, and an edit wins over a deletion. What the remote has
-//! keeps the name, whoever merges, so that all sides come to the same files.
+//! Nothing is lost: if both changed a file, both versions are kept, and an edit wins over a deletion. The
+//! remote's version keeps the name, whoever merges, so that all sides end with the same files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use bethink_memdir_fs::DirectoryFile;
 
 /// Hexadecimal digits of a version's hash in the name of its file.
 const DIGITS: usize = 8;
-/// Bytes of a topic's name that are kept in the name of its other version.
+/// Most bytes of a topic's name that are kept in the name of its other version.
 const MOST_STEM: usize = 150;
 
 pub(crate) type Side = BTreeMap<DirectoryFile, Arc<[u8]>>;
 
-/// What a file is to hold; `None` is no file.
+/// The new content of a file; `None` if it is removed.
 pub(crate) type Content = Option<Arc<[u8]>>;
 
-/// One file on which a side differs from what both come from.
+/// A file on which a side differs from the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlanStep {
     pub(crate) file: DirectoryFile,
@@ -28,17 +28,17 @@ pub(crate) struct PlanStep {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileChange {
-    /// Theirs comes here.
+    /// Write theirs here.
     In(Content),
-    /// Ours goes there.
+    /// Send ours.
     Out(Content),
-    /// Both get this.
+    /// Write this on both sides.
     Merged(Arc<[u8]>),
     /// Theirs keeps the name, ours gets another.
     Apart { theirs: Arc<[u8]>, ours: Arc<[u8]>, aside: DirectoryFile },
 }
 
-/// Only what has to change anywhere.
+/// Plans only the files that must change somewhere.
 pub(crate) fn plan(base: &Side, ours: &Side, theirs: &Side) -> Vec<PlanStep> {
     let files: BTreeSet<&DirectoryFile> =
         base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
@@ -71,7 +71,7 @@ fn decide(
     }
 }
 
-/// Both sides changed it, and differently.
+/// Both sides changed the file, differently.
 fn both(
     file: &DirectoryFile,
     base: Option<&Arc<[u8]>>,
@@ -87,7 +87,7 @@ fn both(
     FileChange::Apart { theirs: theirs.clone(), ours: ours.clone(), aside: aside(file, ours) }
 }
 
-/// `fog.conflict-1a2b3c4d`: the same version has the same name, wherever and however often it is made.
+/// `fog.conflict-1a2b3c4d`: the same version always gets the same name.
 fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     let mut digits = Hash::of(ours).to_string();
     digits.truncate(DIGITS);
@@ -96,7 +96,7 @@ fn aside(file: &DirectoryFile, ours: &[u8]) -> DirectoryFile {
     let name = format!("{}.conflict-{digits}", &stem[..stem.floor_char_boundary(MOST_STEM)]);
     match Name::parse(&name).or_else(|_| Name::parse(&format!("conflict-{digits}"))) {
         Ok(name) => DirectoryFile::Topic(name),
-        // Never: such a name has letters and a dash alone.
+        // Cannot happen: the name has only letters and a dash.
         Err(_) => file.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! What one round of a sync found out, and what it did.
+//! What one round of a sync found, and what it did.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::look::{TeamFiles, TeamTree};
 use crate::plan::Content;
 
 pub(crate) struct BranchTips {
-    /// Of the branch here, which a person may have moved by hand.
+    /// The local branch's tip, which a person may have moved by hand.
     pub(crate) head: Option<Oid>,
     pub(crate) theirs: Option<Oid>,
     pub(crate) seen: Option<Oid>,
-    /// From which commit both come.
+    /// The common base commit.
     pub(crate) base: Option<Oid>,
-    /// A rewritten history was taken on: what was here before is no part of it.
+    /// A rewritten history was accepted; the old local history is not part of it.
     pub(crate) rewritten: bool,
 }
 
@@ -35,11 +35,11 @@ pub(crate) struct SyncRound<'a> {
 pub(crate) struct AppliedPlan {
     /// Files that changed here.
     pub(crate) pulled: BTreeSet<DirectoryFile>,
-    /// Files on which the remote's tip is to change.
+    /// Files that the remote's tip must change.
     pub(crate) out: BTreeMap<DirectoryFile, Content>,
-    /// The same, as they are reported.
+    /// The same, for the report.
     pub(crate) pushed: BTreeSet<DirectoryFile>,
-    /// Files that were neither taken nor sent, and still come from what they came from.
+    /// Files that were neither pulled nor pushed, and keep their base.
     pub(crate) left_out: BTreeSet<DirectoryFile>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn blocked(
     api::TeamBlocked { file: file.to_string(), way, reasons, by }
 }
 
-/// What lies here and may not be shared as it is, or can't be.
+/// Local files that may not be shared as they are, or cannot be.
 pub(crate) fn blocked_here(here: &TeamFiles) -> Vec<api::TeamBlocked> {
     let unfit = here.files.iter().filter_map(|(file, bytes)| {
         unfit(file, Some(bytes)).map(|reasons| blocked(file, BlockedWay::Here, reasons, None))

@@ -3,7 +3,7 @@
 use bethink_memories::MemoryService;
 use bethink_service::ServiceContext;
 
-/// A project's team memory, brought together with its remote. Clones share it.
+/// Syncs a project's team memory with its remote. Clones share it.
 #[derive(Clone, Debug)]
 pub struct TeamService {
     pub(crate) cx: ServiceContext,

@@ -1,4 +1,4 @@
-//! Makes the commit and pushes it, after all that it brings was looked at.
+//! Makes the commit and pushes it, after everything in it was checked.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::look::{TeamTree, tree};
 use crate::round::{AppliedPlan, SyncRound};
 use crate::service::TeamService;
 
-/// Commits made by hand that one sync looks through before it pushes them.
+/// Most commits made by hand that one sync checks before it pushes them.
 const MOST_COMMITS: usize = 500;
-/// Names that a commit's first line holds.
+/// Most file names in a commit's first line.
 const MOST_NAMED: usize = 3;
 
 pub(crate) enum ShareOutcome {
-    /// What the branch is to be; `None` where nobody has anything yet.
+    /// The branch's new tip; `None` if neither side has anything yet.
     Done(Option<Oid>),
-    /// Somebody else pushed meanwhile.
+    /// Someone else pushed in the meantime.
     Behind,
-    /// What is here was brought up to date; pushing is for a person to allow.
+    /// The local side is up to date, but a person must allow the push.
     Held,
 }
 
@@ -52,8 +52,8 @@ impl TeamService {
         }
     }
 
-    /// Whether commits that were made by hand would carry a secret out, even one that a later commit took
-    /// away: history keeps it.
+    /// Whether commits made by hand would publish a secret, even one that a later commit removed: history keeps
+    /// it.
     async fn history_leaks(
         &self,
         round: &SyncRound<'_>,
@@ -64,8 +64,8 @@ impl TeamService {
         let repo = round.repo;
         let brought = repo.brought(head, tips.theirs.as_ref(), MOST_COMMITS).await;
         let Some(brought) = brought.map_err(git_error)? else {
-            let detail = format!("there are more than {MOST_COMMITS} commits that are not pushed");
-            return Err(ServiceError::conflict(detail).hint("push them by hand first"));
+            let detail = format!("there are more than {MOST_COMMITS} unpushed commits");
+            return Err(ServiceError::conflict(detail).hint("push them with git first"));
         };
         let files: Vec<_> = brought.into_iter().filter(|(_, entry)| entry.is_file()).collect();
         let oids: Vec<Oid> = files.iter().map(|(_, entry)| entry.oid.clone()).collect();
@@ -74,7 +74,7 @@ impl TeamService {
         for ((commit, TreeEntry { path: file, .. }), blob) in files.into_iter().zip(blobs) {
             let text = blob.unwrap_or_default();
             let gate = bethink_secrets::gate(&file, &String::from_utf8_lossy(&text));
-            // What a reader does not see does no harm in the past; a key does.
+            // Invisible characters in the past do no harm; a key does.
             let Some(error) = gate.err().filter(|error| !error.findings.is_empty()) else {
                 continue;
             };
@@ -84,12 +84,12 @@ impl TeamService {
             report.blocked.push(api::TeamBlocked { file, way, reasons, by });
         }
         if leaks {
-            report.notes.push("nothing was pushed: take the secret out of the commits (`git reset --soft` to before them), and replace it, since it may have been read".to_owned());
+            report.notes.push("nothing was pushed: remove the secret from the commits (`git reset --soft` to before them), and replace it, because it may have been read".to_owned());
         }
         Ok(leaks)
     }
 
-    /// What the branch is to be: a tip that is there, or a new commit upon one or both.
+    /// The branch's new tip: an existing one, or a new commit on top of one or both.
     async fn next_commit(
         &self,
         round: &SyncRound<'_>,
@@ -119,7 +119,7 @@ impl TeamService {
         repo.commit(&commit).await.map(Some).map_err(git_error)
     }
 
-    /// Whose tree the new tree is, with changes, first.
+    /// The new commit's parents; its tree is the first one's with changes.
     async fn parents(&self, round: &SyncRound<'_>) -> Result<Vec<Oid>> {
         let (repo, tips) = (round.repo, &round.tips);
         let (head, theirs) = match (&tips.head, &tips.theirs) {
@@ -133,13 +133,13 @@ impl TeamService {
         if repo.is_ancestor(theirs, head).await.map_err(git_error)? {
             return Ok(vec![head.clone()]);
         }
-        // Commits by hand that are not pushed yet: the new one comes after both.
+        // There are unpushed commits made by hand, so the new commit has both parents.
         Ok(vec![theirs.clone(), head.clone()])
     }
 }
 
-/// Of two histories, files that are no memory and that commits by hand changed here: they go along, unless
-/// the remote has changed them, too.
+/// When two histories are merged: other files than memories that commits by hand changed here are kept, unless
+/// the remote has changed them too.
 fn carried(round: &SyncRound<'_>, head: &TeamTree, parents: usize) -> Vec<(String, TreeChange)> {
     if parents < 2 {
         return Vec::new();
@@ -161,7 +161,7 @@ fn message(pushed: &BTreeSet<DirectoryFile>, theirs: Option<&Oid>, parents: usiz
     let names: Vec<String> = pushed.iter().take(MOST_NAMED).map(ToString::to_string).collect();
     let more = pushed.len().saturating_sub(MOST_NAMED);
     let what = match (names.is_empty(), more) {
-        (true, _) => "what was committed by hand".to_owned(),
+        (true, _) => "commits made by hand".to_owned(),
         (false, 0) => names.join(", "),
         (false, more) => format!("{} and {more} more", names.join(", ")),
     };

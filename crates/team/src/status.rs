@@ -1,4 +1,4 @@
-//! How a project's team memory stands, without changing anything.
+//! The state of a project's team memory, without changing anything.
 
 use bethink_api as api;
 use bethink_api::TeamMemoryKind;
@@ -14,7 +14,7 @@ use crate::round::blocked_here;
 use crate::service::TeamService;
 
 impl TeamService {
-    /// `ask` also asks the remote whether it answers.
+    /// With `ask`, also checks whether the remote responds.
     pub async fn team_status(&self, project_dir: &str, ask: bool) -> Result<api::TeamStatus> {
         let project = self.memories.project(project_dir).await?;
         let directory = project.directory(Scope::Team);

@@ -1,5 +1,5 @@
-//! One sync: fetch, look, merge, write here, commit, look again, push; from the start where somebody was
-//! faster.
+//! One sync: fetch, compare, merge, write here, commit, check, push. It starts over if someone else pushed
+//! first.
 
 use std::collections::BTreeSet;
 
@@ -18,15 +18,15 @@ use crate::round::{AppliedPlan, BranchTips, SyncRound, blocked_here};
 use crate::service::TeamService;
 use crate::share::ShareOutcome;
 
-/// Rounds before others are left to be faster: each costs one fetch.
+/// Most rounds before giving up because others push first; each costs one fetch.
 const MOST_ROUNDS: usize = 8;
-/// Files of writes that are under way, as this house names them.
+/// Temporary files of writes that are under way.
 const DRAFTS: &str = ".bethink-*";
-/// The remote's tip that was last made one with what is here.
+/// The remote's tip that was last merged with the local side.
 pub(crate) const SEEN: &str = "refs/bethink/seen";
 
 impl TeamService {
-    /// Brings a project's team memory and its remote together.
+    /// Syncs a project's team memory with its remote.
     pub async fn team_sync(
         &self,
         project_dir: &str,
@@ -49,11 +49,11 @@ impl TeamService {
                 return Ok(report);
             }
         }
-        let detail = format!("somebody else was faster {MOST_ROUNDS} times in a row");
-        Err(ServiceError::conflict(detail).hint("nothing was lost; sync again"))
+        let detail = format!("someone else pushed first {MOST_ROUNDS} times in a row");
+        Err(ServiceError::conflict(detail).hint("nothing was lost; run `bethink team sync` again"))
     }
 
-    /// Whether it is done.
+    /// One round; returns whether the sync is complete.
     async fn sync_round(
         &self,
         project: &MemoryProject,
@@ -96,7 +96,7 @@ impl TeamService {
         }
     }
 
-    /// The branch here is what both sides have now.
+    /// Sets the local branch to the merged state.
     async fn settle_sync(
         &self,
         round: &SyncRound<'_>,
@@ -114,26 +114,26 @@ impl TeamService {
         if shared && tips.seen.as_ref() != Some(&tip) {
             repo.set_ref(SEEN, &tip, tips.seen.as_ref()).await.map_err(git_error)?;
         }
-        // Only `git status` by hand looks at it; what is shared does not depend on it.
+        // Only `git status` by hand uses the index; sharing does not depend on it.
         if let Err(error) = repo.reset_index(&tip).await {
-            tracing::warn!(%error, "the index of the team directory was not written");
+            tracing::warn!(%error, "could not write the index of the team directory");
         }
         Ok(())
     }
 
-    /// A folder that others sync: what lies there is looked at, and told.
+    /// A folder that other programs synchronize: its files are only checked and reported.
     async fn sync_folder(&self, project: &MemoryProject) -> Result<api::TeamSync> {
         let here = self.team_here(project).await?;
         let mut report = api::TeamSync { blocked: blocked_here(&here), ..api::TeamSync::default() };
         let copies = here.files.keys().filter(|file| is_copy(file));
-        report.notes.extend(
-            copies.map(|file| format!("{file} is another version, made by what syncs the folder")),
-        );
+        report.notes.extend(copies.map(|file| {
+            format!("{file} is another version, made by the program that synchronizes the folder")
+        }));
         Ok(report)
     }
 }
 
-/// As the common services name a second version of a file.
+/// Whether the name is one that common sync services give a second version of a file.
 fn is_copy(file: &DirectoryFile) -> bool {
     let path = file.path().to_lowercase();
     [".sync-conflict-", "conflicted copy", ".conflict-"].iter().any(|mark| path.contains(mark))
@@ -167,17 +167,17 @@ fn rewrite(seen: Option<&Oid>, theirs: Option<&Oid>) -> ServiceError {
     let seen = seen.map_or("", Oid::short);
     let detail = match theirs {
         Some(theirs) => format!(
-            "the remote's history was rewritten: it had {seen}, which {} does not come from",
+            "the remote's history was rewritten: it was at {seen} before, which is not an ancestor of {}",
             theirs.short()
         ),
-        None => format!("the remote's branch is gone: it had {seen}"),
+        None => format!("the remote's branch was deleted: it was at {seen} before"),
     };
     ServiceError::conflict(format!("{detail}; nothing was pulled or pushed")).hint(
-        "ask who did that; `bethink team sync --accept-rewrite` takes the new history on, and what was changed here since stays",
+        "find out who did that; `bethink team sync --accept-rewrite` adopts the new history and keeps your local changes",
     )
 }
 
-/// A directory that was emptied, or is not what it was, must not empty everybody's.
+/// A directory that was emptied or replaced must not empty everyone else's.
 fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let common = round.base.files.len();
     if common < 2 || !round.here.files.is_empty() {
@@ -186,7 +186,7 @@ fn gone_at_once(round: &SyncRound<'_>) -> Result<()> {
     let detail =
         format!("all {common} files of the team directory are gone; nothing was pulled or pushed");
     Err(ServiceError::conflict(detail).hint(
-        "`git checkout .` in the team directory brings them back; remove topics with `bethink memory rm`",
+        "run `git checkout .` in the team directory to restore them; remove topics with `bethink memory rm`",
     ))
 }
 

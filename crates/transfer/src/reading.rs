@@ -53,7 +53,7 @@ pub(crate) fn read_file(
     send: &mpsc::Sender<ImportChunk>,
 ) -> Result<ReadFile> {
     let cannot = |e: std::io::Error| {
-        ServiceError::invalid("path", format!("we could not read {}: {e}", path.display()))
+        ServiceError::invalid("path", format!("could not read {}: {e}", path.display()))
     };
     let mut file = std::fs::File::open(path).map_err(cannot)?;
     let total = file.metadata().map_err(cannot)?.len();
@@ -72,7 +72,7 @@ pub(crate) fn read_file(
         let cwd = reader.facts().cwd.clone();
         if !collector.send(send, cwd, read, total) {
             // The writer gave up; its reason is the one to tell.
-            return Err(ServiceError::internal("the import was given up"));
+            return Err(ServiceError::internal("the import was cancelled"));
         }
     }
     let facts = reader.finish(|line| collector.line(line));

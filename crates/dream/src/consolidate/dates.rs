@@ -15,8 +15,8 @@ use crate::text::is_code;
 pub(super) fn tell_dates(bench: &mut DreamBench) {
     for name in bench.names() {
         let Some(text) = bench.pages().get(&name).and_then(with_dates) else { continue };
-        let why = "a day in words is true for a day";
-        bench.write(&name, text, "days in words got their dates", why);
+        let why = "words such as \"yesterday\" are only right for a day";
+        bench.write(&name, text, "added dates after relative days", why);
     }
 }
 

@@ -13,9 +13,9 @@ pub(super) fn mend(bench: &mut DreamBench) {
         let text = header::write(&page.header, page.body());
         let reads = header::read(&text);
         if own && reads.header.faults.is_empty() && reads.body.trim() == page.body().trim() {
-            bench.write(&name, text, "front matter written anew", &fault);
+            bench.write(&name, text, "rewrote the front matter", &fault);
         } else {
-            bench.note(format!("{}: {fault}; left for you to mend", name.file()));
+            bench.note(format!("{}: {fault}; left for you to fix", name.file()));
         }
     }
 }

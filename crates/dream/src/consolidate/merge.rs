@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bethink_memdir::header::HeaderChange;
-use bethink_memdir::{DirectoryFile, Name, Source};
+use bethink_memdir::{Name, Source};
 use jiff::civil::Date;
 
 use super::timeline::{LEARNT, Meant};
@@ -33,7 +33,7 @@ pub(super) fn merge(bench: &mut DreamBench) {
             }
             MergeVerdict::Told => {
                 let text = format!(
-                    "{} and {} say much the same; left for you to merge",
+                    "{} and {} say much the same; merging them is left to you",
                     one.file(),
                     other.file()
                 );
@@ -174,15 +174,15 @@ fn join(bench: &mut DreamBench, kept: &Name, goes: &Name) {
     };
     if into.is_own() {
         let text = joined(&into, &from);
-        let what = format!("takes over {}", goes.file());
+        let what = format!("took over the content of {}", goes.file());
         bench.write(kept, text, &what, "both say the same");
     }
-    let why = format!("all that it says stands in {}", kept.file());
+    let why = format!("{} says everything that it says", kept.file());
     bench.remove(goes, &format!("merged into {}", kept.file()), &why);
     let stands = bench.pages().get(kept).map(|page| said(page.body())).unwrap_or_default();
     for sentence in sentences(from.body()).into_iter().filter(|s| !stands.contains(&s.normal)) {
         let text = &from.body()[sentence.range];
-        bench.dropped(DirectoryFile::Topic(goes.clone()), text, "what bethink wrote around it");
+        bench.dropped(goes.file(), text, "text that bethink wrote around it");
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use bethink_memdir::DirectoryFile;
 use bethink_statement::words;
 
 use crate::bench::{DreamBench, quoted};
@@ -21,14 +20,14 @@ pub(super) fn drop_repeated(bench: &mut DreamBench) {
         let lines: Vec<String> = twice.iter().map(|range| body[range.clone()].to_owned()).collect();
         let text = page.with_body(&without(body, &twice));
         let what = match lines.as_slice() {
-            [line] => format!("a line that stands twice: {}", quoted(line)),
-            lines => format!("{} lines that stand twice", lines.len()),
+            [line] => format!("removed a repeated line: {}", quoted(line)),
+            lines => format!("removed {} repeated lines", lines.len()),
         };
-        let why = "the same line stands above, under the same heading";
+        let why = "the same line is above, under the same heading";
         bench.write(&name, text, &what, why);
         for line in lines {
-            let why = "it stands above, letter by letter";
-            bench.dropped(DirectoryFile::Topic(name.clone()), line.trim(), why);
+            let why = "the identical text is above";
+            bench.dropped(name.file(), line.trim(), why);
         }
     }
 }

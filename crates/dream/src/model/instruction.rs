@@ -1,4 +1,4 @@
-//! What a model is told that consolidates a memory, and the files as it gets them.
+//! The prompt for a model that consolidates a memory directory, with the files as it gets them.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use bethink_memdir::{DirectoryFile, header};
 
 use crate::limits::{MODEL_ADDS_BYTES, MODEL_FILE_BYTES, MODEL_SHOWN_BYTES};
 
-/// The system part: the same for every dream, so that a provider's cache holds it.
+/// The system part: the same for every dream, so that it stays in the provider's prompt cache.
 pub const INSTRUCTION: &str = include_str!("instruction.md").trim_ascii_end();
 
-/// The files for a model, and which of them it was shown.
+/// The prompt for a model, and which files it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DreamQuestion {
     pub text: String,
-    /// Nothing but these may be written over.
+    /// Only these files may be overwritten.
     pub shown: Vec<DirectoryFile>,
 }
 
-/// Files of a copy, those of the daemon's own first, as many as there is room for.
+/// As many files of the copy as fit, the daemon's own first.
 pub fn question(
     copy: &BTreeMap<DirectoryFile, String>,
     is_own: impl Fn(&DirectoryFile) -> bool,
@@ -43,20 +43,20 @@ pub fn question(
     }
     let others = others(copy, &shown);
     let text = format!(
-        "Today is {day}. The memory has {} files; these {} are here whole. Write at most {MODEL_ADDS_BYTES} bytes \
-         more than there are.\n\n{files}{others}",
+        "Today is {day}. The memory has {} files; {} of them are shown in full below. Your edits may add at most \
+         {MODEL_ADDS_BYTES} bytes in total.\n\n{files}{others}",
         copy.keys().filter(|file| **file != DirectoryFile::Index).count(),
         shown.len(),
     );
     DreamQuestion { text, shown }
 }
 
-/// A file can't end its own block, or begin another.
+/// So that a file cannot close its own block or open another.
 fn guarded(text: &str) -> String {
     text.replace("</memory", "<\\/memory").replace("<memory", "<\\memory")
 }
 
-/// By name and description, so that a model does not make them anew.
+/// The other files by name and description, so that a model does not create them again.
 fn others(copy: &BTreeMap<DirectoryFile, String>, shown: &[DirectoryFile]) -> String {
     const ROWS: usize = 200;
     let row = |(file, text): (&DirectoryFile, &String)| {
@@ -67,7 +67,11 @@ fn others(copy: &BTreeMap<DirectoryFile, String>, shown: &[DirectoryFile]) -> St
     let hidden =
         copy.iter().filter(|(file, _)| **file != DirectoryFile::Index && !shown.contains(file));
     let rows: String = hidden.take(ROWS).map(row).collect();
-    if rows.is_empty() { rows } else { format!("Not shown, and not to be written:\n\n{rows}") }
+    if rows.is_empty() {
+        rows
+    } else {
+        format!("Other files, which are not shown and which you must not write:\n\n{rows}")
+    }
 }
 
 #[cfg(test)]
@@ -94,8 +98,8 @@ mod tests {
         assert_eq!(asked.shown, [file("b"), file("a")]);
         assert_eq!(asked.text.matches("<memory file=").count(), 2);
         assert_eq!(asked.text.matches("</memory>").count(), 2);
-        assert!(asked.text.contains("3 files; these 2 are here whole"));
-        assert!(asked.text.contains("Not shown, and not to be written:\n\n- big.md: "));
+        assert!(asked.text.contains("3 files; 2 of them are shown in full below"));
+        assert!(asked.text.contains("you must not write:\n\n- big.md: "));
         assert!(!asked.text.contains("MEMORY.md"));
     }
 

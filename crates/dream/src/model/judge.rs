@@ -77,25 +77,24 @@ fn one(
 ) -> Result<Option<TopicEdit>, String> {
     let folder = name.as_str().split('/').next().unwrap_or_default();
     if bench.scope == Scope::Private && folder.eq_ignore_ascii_case(bethink_memdir::name::TEAM) {
-        return Err("is the team's; a private dream does not reach it".to_owned());
+        return Err("belongs to the team; a private dream cannot change it".to_owned());
     }
     if bench.unread.contains(name) {
-        return Err("is there and can't be read, so it is not written over".to_owned());
+        return Err("exists but cannot be read, so it is not overwritten".to_owned());
     }
     let Some(page) = bench.pages().get(name) else { return Ok(Some(fresh(edited, name, text)?)) };
     if page.text == text {
         return Ok(None);
     }
     if page.put_back {
-        return Err("was put back by a person, and stays".to_owned());
+        return Err("was restored by a person, so it must not be changed".to_owned());
     }
     if let Some(into) = merged_into(text) {
         return merged(bench, after, page, name, into).map(Some);
     }
     if header::read(text).body.trim().is_empty() {
-        return Err(
-            "would be emptied; a topic goes only by being merged into another one".to_owned()
-        );
+        return Err("would be emptied; a topic may only be removed by merging it into another one"
+            .to_owned());
     }
     if let Some(sentence) = lost(page, |sentence| after.holds(sentence, page.is_own())).first() {
         return Err(format!("loses {:?}", quoted(sentence)));
@@ -105,10 +104,10 @@ fn one(
 
 fn fresh(edited: &EditedCopy, name: &Name, text: &str) -> Result<TopicEdit, String> {
     if text.len() > MODEL_ADDS_BYTES {
-        return Err(format!("has {} bytes, {MODEL_ADDS_BYTES} are allowed", text.len()));
+        return Err(format!("has {} bytes; at most {MODEL_ADDS_BYTES} are allowed", text.len()));
     }
     if header::read(text).body.trim().is_empty() {
-        return Err("would be new and empty".to_owned());
+        return Err("would create an empty topic".to_owned());
     }
     let text = header::with(text, &[HeaderChange::Source(&edited.source)])
         .map_err(|error| error.to_string())?;
@@ -145,16 +144,16 @@ fn merged(
     into: Name,
 ) -> Result<TopicEdit, String> {
     if into == *name {
-        return Err("can't be merged into itself".to_owned());
+        return Err("cannot be merged into itself".to_owned());
     }
     let Some(target) = after.topics.get(&into) else {
-        return Err(format!("would be merged into {}, which is not there", into.file()));
+        return Err(format!("would be merged into {}, which does not exist", into.file()));
     };
     if crate::links::linked(bench).contains(name) {
-        return Err("is linked by another topic, and stays".to_owned());
+        return Err("is linked from another topic, so it must not be removed".to_owned());
     }
     match lost(page, |sentence| target.holds(sentence, page.is_own())).first() {
-        Some(sentence) => Err(format!("{} does not hold {:?}", into.file(), quoted(sentence))),
+        Some(sentence) => Err(format!("{} does not contain {:?}", into.file(), quoted(sentence))),
         None => Ok(TopicEdit::Merge { name: name.clone(), into }),
     }
 }
@@ -252,7 +251,7 @@ fn settle(bench: &DreamBench, edits: &mut Vec<TopicEdit>, refused: &mut Vec<Refu
         };
         let whole = lost(page, holds).is_empty();
         if !whole {
-            refused.push(edit.refused("needs another edit, which was left out"));
+            refused.push(edit.refused("depends on another edit, which was refused"));
         }
         whole
     });
@@ -276,7 +275,7 @@ fn too_much(bench: &DreamBench, edits: &[TopicEdit]) -> Option<String> {
     let written: usize = edits.iter().map(|edit| growth(bench, edit)).sum();
     if written > MODEL_ADDS_BYTES {
         return Some(format!(
-            "the edits add {written} bytes together, {MODEL_ADDS_BYTES} are allowed"
+            "together the edits add {written} bytes; at most {MODEL_ADDS_BYTES} are allowed"
         ));
     }
     let after = Pool::of(bench, &as_edited(edits));
@@ -286,7 +285,7 @@ fn too_much(bench: &DreamBench, edits: &[TopicEdit]) -> Option<String> {
         gone += lost(page, |sentence| after.holds(sentence, false)).len();
     }
     (gone > MODEL_REWORDS && gone * 100 > all * MODEL_REWORDS_PERCENT).then(|| {
-        format!("the edits reword {gone} of {all} sentences together, {MODEL_REWORDS_PERCENT} in a hundred are allowed")
+        format!("together the edits reword {gone} of {all} sentences; at most {MODEL_REWORDS_PERCENT}% are allowed")
     })
 }
 

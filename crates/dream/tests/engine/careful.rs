@@ -79,7 +79,7 @@ fn a_persons_file_that_resembles_another_is_told() {
     let other = hand("other", "For installs in the frontend folder use pnpm.\n");
     let (plan, after) = dreamt(&with(None, vec![one, other]));
     assert_eq!(names(&after), ["one", "other"]);
-    assert!(plan.notes.iter().any(|note| note.text.contains("left for you to merge")));
+    assert!(plan.notes.iter().any(|note| note.text.contains("merging them is left to you")));
 }
 
 /// A statement that stands twice in private topics is merged; the same one in a team's topic is none of its business.
@@ -94,7 +94,7 @@ fn private_and_team_never_meet() {
     let beside = dream(&directory);
     let touched = |file: &str| file.starts_with("team/");
     assert!(!beside.changes.iter().any(|change| touched(&change.file.path())));
-    assert!(!beside.steps.iter().any(|step| touched(&step.file.path())));
+    assert!(!beside.steps.iter().any(|step| touched(&step.file)));
     assert_eq!(beside.changes.len(), alone.changes.len(), "and nothing else changes for it");
 }
 

@@ -54,7 +54,7 @@ fn two_topics_are_merged_by_a_model() {
 fn nothing_goes_without_being_merged() {
     check_refused(&two(), &[("friday", "")], "would be emptied");
     check_refused(&two(), &[("friday", "---\nname: x\n---\n")], "would be emptied");
-    check_refused(&two(), &[("friday", "Merged into berlin")], "berlin.md does not hold");
+    check_refused(&two(), &[("friday", "Merged into berlin")], "berlin.md does not contain");
     check_refused(&two(), &[("friday", "Merged into friday")], "into itself");
     check_refused(&two(), &[("friday", "Merged into nowhere")], "not there");
     check_refused(
@@ -105,7 +105,7 @@ fn the_team_and_what_cannot_be_read_are_out_of_reach() {
     let mut directory = two();
     directory.topics[0].put_back = true;
     let more = format!("{}\nMore.\n", text(&directory, "berlin"));
-    check_refused(&directory, &[("berlin", &more)], "put back by a person");
+    check_refused(&directory, &[("berlin", &more)], "restored by a person");
     let mut directory = two();
     directory.unread = vec![name("big")];
     check_refused(&directory, &[("big", "Ours.")], "can't be read");

@@ -18,7 +18,7 @@ fn what_no_topic_holds_is_gathered() {
     let after = apply(&directory, &gathered);
     assert_eq!(names(&after), ["tabs", "tabs-2"]);
     let new = gathered.steps.iter().filter(|step| step.phase == Phase::Gather);
-    assert_eq!(new.map(|step| step.file.path()).collect::<Vec<_>>(), ["tabs-2.md"]);
+    assert_eq!(new.map(|step| step.file.as_str()).collect::<Vec<_>>(), ["tabs-2.md"]);
     assert!(after.index.unwrap().contains("(tabs-2.md)"));
 }
 
@@ -139,12 +139,12 @@ fn broken_front_matter_of_ours_is_written_anew() {
     let (plan, after) = dreamt(&with(None, vec![topic.clone()]));
     assert!(bethink_memdir::header::read(text(&after, "deploy")).header.faults.is_empty());
     assert!(text(&after, "deploy").contains("session: s1"));
-    assert!(plan.steps.iter().any(|step| step.what == "front matter written anew"));
+    assert!(plan.steps.iter().any(|step| step.what == "rewrote the front matter"));
     // Not where a line would be lost.
     topic.text = topic.text.replace("---\nname", "---\nmood: good\nname");
     let (plan, after) = dreamt(&with(None, vec![topic.clone()]));
     assert_eq!(text(&after, "deploy"), topic.text);
-    assert!(plan.notes.iter().any(|note| note.text.contains("left for you to mend")));
+    assert!(plan.notes.iter().any(|note| note.text.contains("left for you to fix")));
 }
 
 #[test]

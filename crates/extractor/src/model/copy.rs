@@ -1,4 +1,4 @@
-//! The memory as an agent gets it: a copy that it reads and writes, under rules.
+//! The copy of the memory that an agent reads and writes, and the rules for writes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,16 +12,16 @@ use crate::same::Meaning;
 
 mod search;
 
-/// Topics that one extraction changes at most: a conversation teaches a few things.
+/// Most topics that one extraction may change: a conversation teaches a few things.
 pub const MAX_TOPICS: usize = 12;
-/// Bytes of a topic: four times what a recalled memory shows, so that nothing is written to be cut.
+/// Largest topic, in bytes: four times what a recalled memory shows.
 pub const MAX_TOPIC_BYTES: usize = 16 * 1024;
-/// Characters of a description: a line of the index is reported above 200, its link and title included.
+/// Longest description, in characters: lint reports index lines above 200, link and title included.
 const DESCRIPTION_CHARS: usize = 180;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct CopiedTopic {
-    /// As the agent was given it; `None`: new.
+    /// The text that the agent was given; `None` for a new topic.
     before: Option<String>,
     now: String,
 }
@@ -41,43 +41,45 @@ pub struct MemoryCopy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     pub name: Name,
-    /// What the agent had before it; `None`: nothing.
+    /// Hash of the text that the agent was given; `None` for a new topic.
     pub over: Option<Hash>,
     pub text: String,
 }
 
-/// Why a write was not taken. The copy is as it was.
+/// Why a write was refused. The copy is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedWrite {
-    #[error("there is no such file")]
+    #[error("file not found")]
     Missing,
-    #[error("the old text is empty, or equal to the new one")]
+    #[error("the old text is empty, or the same as the new text")]
     NothingToDo,
-    #[error("the old text does not stand there; it must be there letter by letter")]
+    #[error("the old text is not in the file; it must match character for character")]
     NotFound,
-    #[error("the old text stands there {0} times; give more of what is around it")]
+    #[error("the old text occurs {0} times in the file; include more of the text around it")]
     Repeated(usize),
-    #[error("{actual} bytes; a topic has at most {MAX_TOPIC_BYTES}: one fact, and why")]
+    #[error(
+        "the topic would have {actual} bytes, more than {MAX_TOPIC_BYTES}; write one fact and its reason"
+    )]
     TooBig { actual: usize },
-    #[error("{MAX_TOPICS} topics were written; no more are taken this time")]
+    #[error("the limit of {MAX_TOPICS} topics is reached; no more are accepted this time")]
     TooMany,
     #[error(
-        "a topic begins with front matter that has a description of at most {DESCRIPTION_CHARS} characters on one line"
+        "a topic must begin with front matter that has a one-line description of at most {DESCRIPTION_CHARS} characters"
     )]
     NoDescription,
     #[error("the type must be user, feedback, project or reference")]
     NoKind,
-    #[error("a topic is not emptied here; leave it as it is")]
+    #[error("a topic cannot be emptied here; leave its content as it is")]
     Emptied,
-    #[error("it holds what must not be kept: {0}; say where it is kept instead")]
+    #[error("the text contains a secret: {0}; say where the secret is kept instead")]
     Secret(String),
-    #[error("it holds characters that are not seen: {0}")]
+    #[error("the text contains invisible characters: {0}")]
     Hidden(String),
-    #[error("a person removed this: {0:?}; leave it out")]
+    #[error("a person removed this statement: {0:?}; leave it out")]
     Unwanted(String),
-    #[error("only topics are written")]
+    #[error("only topics can be written")]
     NoTopic,
-    #[error("another topic is named {0:?}, which some systems take for the same; write that one")]
+    #[error("the existing topic {0:?} has the same name on some systems; write that one instead")]
     Twin(String),
 }
 
@@ -122,7 +124,7 @@ impl MemoryCopy {
         Ok(format!("{} was {told}.", name.file()))
     }
 
-    /// Puts `new` in place of `old`, which stands there once, or of each with `all`.
+    /// Replaces `old`, which must occur once, with `new`, or each occurrence with `all`.
     pub fn edit(
         &mut self,
         spot: &MemorySpot,
@@ -139,7 +141,7 @@ impl MemoryCopy {
             count if count > 1 && !all => return Err(RefusedWrite::Repeated(count)),
             count => count,
         };
-        // Known before it is made: a short text that stands there often can ask for gigabytes.
+        // Checked before the text is built: replacing a short text that occurs often could need gigabytes.
         let actual = text.len().saturating_add(new.len().saturating_mul(count));
         if actual > 2 * MAX_TOPIC_BYTES {
             return Err(RefusedWrite::TooBig { actual });
@@ -148,12 +150,12 @@ impl MemoryCopy {
         self.write(spot, &text)
     }
 
-    /// Private topics that differ from what the agent was given, stamped with where they were learnt.
+    /// Private topics that differ from what the agent was given, with their source added.
     pub fn changed(&self, source: &Source) -> Vec<Changed> {
         self.stamped(source, |spot| matches!(spot, MemorySpot::Topic(_)))
     }
 
-    /// The same of what it would have the team know.
+    /// The same for topics that the agent proposes to the team.
     pub fn proposed(&self, source: &Source) -> Vec<Changed> {
         self.stamped(source, |spot| matches!(spot, MemorySpot::TeamTopic(_)))
     }
@@ -165,14 +167,14 @@ impl MemoryCopy {
             Some(Changed {
                 name: spot.topic()?.clone(),
                 over: file.before.as_ref().map(|text| Hash::of(text.as_bytes())),
-                // Front matter that no key can be put into stays as a person wrote it.
+                // Front matter that no key can be added to stays as a person wrote it.
                 text: header::with(&file.now, &changes).unwrap_or_else(|_| file.now.clone()),
             })
         });
         stamped.collect()
     }
 
-    /// Name, type and description of each topic, a line each; those first that share words with `about`.
+    /// One line per topic with name, type and description; topics that share words with `about` come first.
     pub fn manifest(&self, most: usize, about: &Meaning) -> String {
         let row = |(spot, entry): (&MemorySpot, &CopiedTopic)| {
             let topic = header::read(&entry.now);
@@ -189,7 +191,7 @@ impl MemoryCopy {
                 Reverse(Meaning::of(row).words.intersection(&about.words).count())
             });
             rows.truncate(most);
-            rows.push(format!("- and {left} more: list the directory"));
+            rows.push(format!("- and {left} more: list the directory to see them"));
         }
         rows.join("\n")
     }

@@ -1,4 +1,4 @@
-//! What a forked agent is told: to learn from the conversation, and how its memories are written.
+//! The prompt of an extraction: what to learn from the conversation, and how to write memories.
 
 use super::shape::Toolset;
 use super::table::Table;
@@ -6,12 +6,12 @@ use super::table::Table;
 /// Rows of the manifest (specification, section 7).
 pub const MANIFEST_ROWS: usize = 200;
 
-/// The last words of an extraction's prompt.
+/// The end of an extraction's prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct ExtractionInstruction<'a> {
     pub table: &'a Table,
     pub tools: &'a Toolset,
-    /// Rows of what is known, see [`super::MemoryCopy::manifest`].
+    /// One row per known topic, see [`super::MemoryCopy::manifest`].
     pub manifest: &'a str,
     /// Messages of the user since the last extraction.
     pub new_messages: usize,
@@ -26,34 +26,29 @@ impl ExtractionInstruction<'_> {
     pub fn text(&self) -> String {
         let Table { dir, proposals } = self.table;
         let known = if self.manifest.is_empty() {
-            "Nothing is known yet.".to_owned()
+            "There are no topics yet.".to_owned()
         } else {
-            format!(
-                "What is known already:\n\n<memory-manifest>\n{}\n</memory-manifest>",
-                self.manifest
-            )
+            format!("Existing topics:\n\n<memory-manifest>\n{}\n</memory-manifest>", self.manifest)
         };
         let newest = match self.new_messages {
             0 => String::new(),
-            1 => {
-                "The newest message of the user is new; the ones before it were looked at already. "
-                    .to_owned()
-            }
+            1 => "The user's last message is new; earlier ones have already been processed. "
+                .to_owned(),
             count => {
                 format!(
-                    "The newest {count} messages of the user are new; those before them were looked at already. "
+                    "The user's last {count} messages are new; earlier ones have already been processed. "
                 )
             }
         };
         let team = if *proposals {
             format!(
-                " What the whole team should know goes to {dir}/team/; it is a proposal that a person decides on."
+                " Write what the whole team should know to {dir}/team/: each topic there is a proposal, and a person decides on it."
             )
         } else {
             String::new()
         };
         format!(
-            "{WHAT}\n\n{newest}Today is {}. The memory is {dir}.{team}\n\n{known}\n\n{FORM}\n\n{}\n",
+            "{WHAT}\n\n{newest}Today is {}. The memory directory is {dir}.{team}\n\n{known}\n\n{FORM}\n\n{}\n",
             self.day,
             self.way()
         )
@@ -63,16 +58,16 @@ impl ExtractionInstruction<'_> {
         let dir = &self.table.dir;
         let Some((tool, path, text)) = self.tools.writer() else {
             return format!(
-                "How to write: no tool can be called now; every call is refused. Answer with whole topics in this form, one \
-                 after the other, or with one sentence that nothing was taught:\n\n<memory file=\"short-name.md\">\n---\n…\n\
-                 </memory>\n\nEach is written to {dir}."
+                "How to write: you cannot call a tool now; every call is refused. Answer with whole topics in this form, one \
+                 after the other, or say in one sentence that nothing was taught:\n\n<memory file=\"short-name.md\">\n---\n…\n\
+                 </memory>\n\nEach topic is written to {dir}."
             );
         };
         format!(
-            "How to write: call `{}` with `{path}` the whole path, such as `{dir}/short-name.md`, and `{text}` the whole topic. \
-             First read the topics that you may have to change, all in one answer, then write all in one answer; there are few \
-             turns. Only these may be called, and only on files in {dir}: {}. Every other call is refused, and so is each \
-             command but a listing. When all is written, stop.",
+            "How to write: call `{}` with the full path in `{path}`, such as `{dir}/short-name.md`, and the whole topic in \
+             `{text}`. Batch your calls: read every topic you may have to change in one response, then make every write in the \
+             next; you only get a few turns. You may call only these tools, and only on files in {dir}: {}. Every other call is \
+             refused, and so is every command that does more than list files. Stop when everything is written.",
             tool.name,
             self.tools.names().join(", "),
         )

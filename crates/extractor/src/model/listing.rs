@@ -17,7 +17,7 @@ const MOST_CHARS: usize = 2_000;
 /// `ls [-flags] [DIR]` or `find DIR [-type f] [-name PATTERN] [-maxdepth N]`.
 pub fn parse(command: &str) -> Result<Listing, String> {
     let why = || {
-        "no command is run here but `ls DIR` and `find DIR -name PATTERN`, without anything else"
+        "only the commands `ls DIR` and `find DIR -name PATTERN` are allowed here, with nothing added"
             .to_owned()
     };
     if command.chars().count() > MOST_CHARS {

@@ -100,7 +100,7 @@ impl ClientTool {
             return Ok(FileCall::Edit { path, old, new, all: replace_all });
         }
         let input: Map<String, Value> = serde_json::from_str(input)
-            .map_err(|error| format!("the arguments are no JSON: {error}"))?;
+            .map_err(|error| format!("the arguments are not valid JSON: {error}"))?;
         let text = |name: &str| match input.get(name) {
             Some(Value::String(text)) => Ok(text.clone()),
             Some(_) => Err(format!("the argument {name:?} must be a string")),
@@ -280,6 +280,6 @@ mod tests {
             ask(r#"{"file_path":3,"content":""}"#),
             "the argument \"file_path\" must be a string"
         );
-        assert!(ask("[]").contains("no JSON"));
+        assert!(ask("[]").contains("not valid JSON"));
     }
 }

@@ -24,12 +24,8 @@ pub enum MemorySpot {
 impl MemorySpot {
     /// `path` within `dir`, which is absolute and without a `/` at its end.
     pub fn parse(dir: &str, path: &str) -> Result<Self, String> {
-        let outside = || {
-            format!(
-                "only files in {dir} may be named, by their whole path; the call names {:?}",
-                shown(path)
-            )
-        };
+        let outside =
+            || format!("only full paths of files in {dir} are allowed, not {:?}", shown(path));
         let path = path.strip_suffix('/').unwrap_or(path);
         if path == dir {
             return Ok(MemorySpot::Directory);
@@ -38,7 +34,7 @@ impl MemorySpot {
         let inner = inner.ok_or_else(outside)?;
         if !inner.chars().all(is_plain) {
             return Err(format!(
-                "a name has letters, digits, -, _ and . only; the call names {:?}",
+                "a file name may only contain letters, digits, `-`, `_` and `.`, not {:?}",
                 shown(path)
             ));
         }
@@ -86,7 +82,10 @@ fn file(
         return Ok(index);
     }
     if !inner.ends_with(".md") {
-        return Err(format!("{:?} is no memory: a topic's file ends with .md", shown(inner)));
+        return Err(format!(
+            "{:?} is not a memory file: the name of a topic's file must end with .md",
+            shown(inner)
+        ));
     }
     Name::parse(inner).map(topic).map_err(|bad| bad.to_string())
 }

@@ -47,7 +47,8 @@ impl Table {
             FileCall::List { path } => Allowed::List { below: self.below(path)?, pattern: None },
             FileCall::Shell { command } => {
                 let Listing { path, pattern } = listing::parse(&command)?;
-                let path = path.ok_or_else(|| format!("name the directory: `ls {}`", self.dir))?;
+                let path =
+                    path.ok_or_else(|| format!("the directory is missing; use `ls {}`", self.dir))?;
                 let pattern = pattern.map(|name| format!("**/{name}"));
                 Allowed::List { below: self.below(Some(path))?, pattern }
             }
@@ -57,7 +58,7 @@ impl Table {
     fn readable(&self, path: &str) -> Result<MemorySpot, String> {
         match MemorySpot::parse(&self.dir, path)? {
             MemorySpot::Directory | MemorySpot::TeamDirectory => {
-                Err("it is a directory: list it, or read one of its files".to_owned())
+                Err("the path is a directory: list it, or read one of its files".to_owned())
             }
             spot => Ok(spot),
         }
@@ -68,20 +69,20 @@ impl Table {
             spot @ MemorySpot::Topic(_) => Ok(spot),
             spot @ MemorySpot::TeamTopic(_) if self.proposals => Ok(spot),
             MemorySpot::Index | MemorySpot::TeamIndex => Err(
-                "the index is brought up to date by itself, from each topic's description; write the topic".to_owned(),
+                "the index is updated automatically from the topics' descriptions; write the topic instead".to_owned(),
             ),
-            MemorySpot::TeamTopic(_) => Err(format!("nothing is written for a team here; write a topic in {}", self.dir)),
-            MemorySpot::Directory | MemorySpot::TeamDirectory => Err("it is a directory: name a topic's file".to_owned()),
+            MemorySpot::TeamTopic(_) => Err(format!("team memory cannot be written here; write the topic in {} instead", self.dir)),
+            MemorySpot::Directory | MemorySpot::TeamDirectory => Err("the path is a directory: name a topic's file".to_owned()),
         }
     }
 
-    /// Without a path a client means the directory that it works in, which is not ours to look through.
+    /// Without a path, a client means its working directory, which must not be searched here.
     fn below(&self, path: Option<String>) -> Result<MemorySpot, String> {
-        let path = path.ok_or_else(|| format!("name the path: {}", self.dir))?;
+        let path = path.ok_or_else(|| format!("the path is missing; use {}", self.dir))?;
         MemorySpot::parse(&self.dir, &path)
     }
 
-    /// A pattern of names, relative to a place or from the directory on.
+    /// The pattern relative to the memory directory; it may not lead outside.
     fn within(&self, pattern: &str) -> Result<String, String> {
         let relative =
             pattern.strip_prefix(&self.dir).map_or(pattern, |rest| rest.trim_start_matches('/'));
@@ -89,7 +90,7 @@ impl Table {
             !relative.starts_with(['/', '~']) && relative.split('/').all(|part| part != "..");
         is_inside
             .then(|| relative.to_owned())
-            .ok_or_else(|| format!("the pattern leads out of {}", self.dir))
+            .ok_or_else(|| format!("the pattern leads outside {}", self.dir))
     }
 }
 

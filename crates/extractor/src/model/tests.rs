@@ -222,9 +222,9 @@ fn the_instruction_names_tools_and_what_is_known() {
         "call `Write` with `file_path`",
         "- fog.md [project]: fog is exponential",
         "- plans/rain.md [project]: rain is exponential",
-        "- and 1 more: list the directory",
+        "- and 1 more: list the directory to see them",
         "Read, Write, Edit, Grep, Glob, LS, Bash",
-        "The newest 2 messages",
+        "The user's last 2 messages",
         "Today is 2026-11-22",
         DIR,
     ] {
@@ -234,7 +234,7 @@ fn the_instruction_names_tools_and_what_is_known() {
     let none = Toolset::default();
     let told = ExtractionInstruction { tools: &none, ..instruction }.text();
     assert!(
-        told.contains("<memory file=\"short-name.md\">") && told.contains("no tool can be called"),
+        told.contains("<memory file=\"short-name.md\">") && told.contains("you cannot call a tool"),
         "{told}"
     );
 }

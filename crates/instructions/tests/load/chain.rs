@@ -103,7 +103,7 @@ fn equal_texts_count_once_wherever_they_lie() {
         ("/p/CLAUDE.local.md", "another"),
     ])
     .check(&["/p/CLAUDE.md", "/p/CLAUDE.local.md"], &["/p/.claude/CLAUDE.md same_text"]);
-    assert_eq!(found.skipped[0].why(), "holds the same text as /p/CLAUDE.md");
+    assert_eq!(found.skipped[0].why(), "has the same text as /p/CLAUDE.md");
 }
 
 #[test]

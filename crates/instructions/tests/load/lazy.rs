@@ -15,7 +15,7 @@ fn rule() -> Map {
 #[test]
 fn a_rule_loads_when_a_matching_file_is_touched() {
     let found = rule().check(&["/p/CLAUDE.md"], &["/p/.claude/rules/api.md waiting"]);
-    assert_eq!(found.skipped[0].why(), "loads when a file is touched that matches src/api/**");
+    assert_eq!(found.skipped[0].why(), "loads when a file that matches src/api/** is touched");
     rule().touch("/p/src/b.ts").check(&["/p/CLAUDE.md"], &["/p/.claude/rules/api.md waiting"]);
     let found = rule()
         .touch("/p/README.md")

@@ -38,15 +38,15 @@ pub fn with(text: &str, changes: &[HeaderChange<'_>]) -> Result<String, Unchange
         change.put(&mut expected);
     }
     let after = read(&out);
-    // Nothing else may have come to say something else; a fault may have gone.
+    // No other key may have changed; a fault may be gone.
     expected.faults.retain(|fault| after.header.faults.contains(fault));
     if after.header != expected || after.body != before.body {
-        return Err(unchangeable("it is not written one key a line"));
+        return Err(unchangeable("it does not have one key per line"));
     }
     Ok(out)
 }
 
-/// A new header before a text that has none, behind the mark of its encoding.
+/// Adds a new header to a text that has none, after a byte order mark.
 fn fresh(text: &str, changes: &[HeaderChange<'_>]) -> String {
     let mut header = Header::default();
     changes.iter().for_each(|change| change.put(&mut header));
@@ -58,9 +58,9 @@ fn fresh(text: &str, changes: &[HeaderChange<'_>]) -> String {
 }
 
 fn one(text: &str, change: &HeaderChange<'_>) -> Result<String, Unchangeable> {
-    let block = block::find(text).ok_or_else(|| unchangeable("it can't be found"))?;
+    let block = block::find(text).ok_or_else(|| unchangeable("it was not found"))?;
     if !block.ended {
-        return Err(unchangeable("it has no end, a line `---`"));
+        return Err(unchangeable("it does not end with a line `---`"));
     }
     let rows = rows(text, &block);
     let (range, new) = match find(text, &rows, change.names()) {
@@ -85,7 +85,7 @@ impl HeaderChange<'_> {
         }
     }
 
-    /// As it will be read.
+    /// Sets the value in a header, as it would be read.
     fn put(&self, header: &mut Header) {
         match *self {
             HeaderChange::Name(text) => header.name = one_line(text),

@@ -48,19 +48,19 @@ fn first_bytes(text: &str) -> &str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexWarning {
     #[error(
-        "line {line} of MEMORY.md has {chars} characters, more than {LINE_CHARS}: keep the line short and the detail in \
+        "line {line} of MEMORY.md has {chars} characters, more than {LINE_CHARS}: shorten the line, and move details to \
          the topic"
     )]
     LongLine { line: usize, chars: usize },
     #[error(
-        "MEMORY.md has {lines} lines, {} more than the {INDEX_LINES} that prompts show: what follows line \
-         {INDEX_LINES} is not seen",
+        "MEMORY.md has {lines} lines, {} more than the {INDEX_LINES} that prompts show: lines after line \
+         {INDEX_LINES} are left out",
         .lines - INDEX_LINES
     )]
     TooManyLines { lines: usize },
     #[error(
-        "MEMORY.md has {bytes} bytes, {} more than the {INDEX_BYTES} that prompts show: line {unseen_from} and what \
-         follows it is not seen",
+        "MEMORY.md has {bytes} bytes, {} more than the {INDEX_BYTES} that prompts show: line {unseen_from} and all \
+         lines after it are left out",
         .bytes - INDEX_BYTES
     )]
     TooManyBytes { bytes: usize, unseen_from: usize },

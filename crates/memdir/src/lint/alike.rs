@@ -1,40 +1,40 @@
-//! Topics that say the same twice, by their descriptions or by nine of ten words.
+//! Topics that duplicate each other: the same description, or nine of ten words in common.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bethink_statement::{StatementWord, likeness, words};
 
-use super::finding::{LintFinding, Severity};
+use super::finding::{MemoryFinding, Severity, finding};
 use super::known::KnownTopics;
 
-/// Share of words that two topics have in common, of those that either has.
+/// Least share of words that near-duplicates have in common, of all words in either.
 const ALIKE: f64 = 0.9;
-/// Distinct words; fewer are alike by chance.
+/// Least number of distinct words; shorter topics are alike by chance.
 const LEAST_WORDS: usize = 20;
-/// Pieces of a signature, and hashes of each: 1 − (1 − 0.9⁴)⁸ of the pairs at the threshold are found.
+/// Bands of a signature, and hashes in each: 1 − (1 − 0.9⁴)⁸ of the pairs at the threshold are found.
 const BANDS: usize = 8;
 const ROWS: usize = 4;
 
-pub(super) fn lint(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
+pub(super) fn lint(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
     let mut told = HashSet::new();
     for (at, first) in same_words(known) {
         told.insert(at);
-        out.push(finding(known, at, first, "says nearly the same as"));
+        out.push(duplicate(known, at, first, "says nearly the same as"));
     }
     for (at, first) in same_description(known) {
         if told.insert(at) {
-            out.push(finding(known, at, first, "has the same description as"));
+            out.push(duplicate(known, at, first, "has the same description as"));
         }
     }
 }
 
-fn finding(known: &KnownTopics<'_>, at: usize, first: usize, what: &str) -> LintFinding {
+fn duplicate(known: &KnownTopics<'_>, at: usize, first: usize, what: &str) -> MemoryFinding {
     let file = |at: usize| known.topics[at].0.file();
-    let (what, help) = (format!("{what} {}", file(first)), "merge the two into one");
-    LintFinding::new(Severity::Warning, "near-duplicate", file(at), what, help)
+    let (what, help) = (format!("{what} {}", file(first)), "merge the two");
+    finding(Severity::Warning, "near-duplicate", file(at), what, help)
 }
 
-/// Each topic with the first that is described so.
+/// Each topic with the first that has the same description.
 fn same_description(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut out = Vec::new();
@@ -48,11 +48,11 @@ fn same_description(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     out
 }
 
-/// Each topic with an earlier one of nearly the same words.
+/// Each topic with an earlier one that has nearly the same words.
 ///
-/// Only topics that agree in a band of their signatures are compared: of two with nine tenths in common one
-/// pair of 5,000 is missed, and of the pairs with little in common next to none is looked at. Comparing
-/// topics that share a rare word is exact, but where no word is rare it compares every pair.
+/// Only topics that agree in a band of their signatures are compared: this misses one in 5,000 pairs with
+/// nine tenths in common, and skips nearly all pairs with little in common. Comparing topics that share a
+/// rare word would be exact, but compares every pair if no word is rare.
 fn same_words(known: &KnownTopics<'_>) -> Vec<(usize, usize)> {
     let sets = word_sets(known);
     let mut seen: HashMap<(usize, [u64; ROWS]), Vec<usize>> = HashMap::new();

@@ -1,10 +1,10 @@
-//! What is looked at, and what is found there.
+//! The input of a lint, and how a finding is made.
 
-pub use bethink_api::Severity;
+pub use bethink_api::{MemoryFinding, Severity};
 
 use crate::name::{Name, Scope};
 
-/// A directory as it was read.
+/// The content of a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Directory<'a> {
     pub scope: Scope,
@@ -19,42 +19,28 @@ pub struct TopicFile<'a> {
     pub text: &'a str,
 }
 
-/// An entry that looks like a memory and can't be read as one.
+/// An entry that looks like a memory but cannot be read as one.
 #[derive(Clone, Copy, Debug)]
 pub struct StrangeFile<'a> {
-    /// Within the directory.
+    /// Relative to the directory.
     pub path: &'a str,
-    /// Goes on from the path: `is no regular file`.
+    /// Continues the path: `is no regular file`.
     pub why: &'a str,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LintFinding {
-    pub severity: Severity,
-    /// Stable, for programs: `dead-link`.
-    pub rule: &'static str,
-    /// Within the directory.
-    pub file: String,
-    /// From 1.
-    pub line: Option<usize>,
-    pub what: String,
-    pub help: String,
+/// A finding about a whole file.
+pub(super) fn finding(
+    severity: Severity,
+    rule: &str,
+    file: impl Into<String>,
+    what: impl Into<String>,
+    help: &str,
+) -> MemoryFinding {
+    let (rule, help) = (rule.to_owned(), help.to_owned());
+    MemoryFinding { severity, rule, file: file.into(), line: None, what: what.into(), help }
 }
 
-impl LintFinding {
-    /// Of a whole file.
-    pub(super) fn new(
-        severity: Severity,
-        rule: &'static str,
-        file: impl Into<String>,
-        what: impl Into<String>,
-        help: &str,
-    ) -> Self {
-        let (file, what, help) = (file.into(), what.into(), help.to_owned());
-        Self { severity, rule, file, line: None, what, help }
-    }
-
-    pub(super) fn at(self, line: usize) -> Self {
-        Self { line: Some(line), ..self }
-    }
+/// A finding about one line of a file.
+pub(super) fn at(line: usize, finding: MemoryFinding) -> MemoryFinding {
+    MemoryFinding { line: Some(line as u64), ..finding }
 }

@@ -2,13 +2,17 @@
 
 use std::collections::HashSet;
 
-use super::finding::{Directory, LintFinding, Severity};
+use super::finding::{Directory, MemoryFinding, Severity, at, finding};
 use super::known::{KnownTopics, LinkTarget};
 use crate::index::{IndexLine, IndexWarning, LINE_CHARS, Link, is_teams, lines, warnings};
 use crate::name::{INDEX, Name, Scope};
 use crate::unseen;
 
-pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
+pub(super) fn lint(
+    directory: &Directory<'_>,
+    known: &KnownTopics<'_>,
+    out: &mut Vec<MemoryFinding>,
+) {
     let Some(text) = directory.index else {
         if !known.topics.is_empty() {
             out.push(missing(known.topics.len()));
@@ -35,14 +39,14 @@ pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut
     if reached.is_empty() && !known.topics.is_empty() {
         out.push(nowhere(known.topics.len()));
     } else {
-        let missing = (0..known.topics.len()).filter(|at| !reached.contains(at));
-        out.extend(missing.map(|at| unlisted(known.topics[at].0)));
+        let missing = (0..known.topics.len()).filter(|topic| !reached.contains(topic));
+        out.extend(missing.map(|topic| unlisted(known.topics[topic].0)));
     }
     out.extend(hidden(INDEX, text));
 }
 
-/// Characters that nobody sees: the first of them, and how many.
-pub(super) fn hidden(file: &str, text: &str) -> Option<LintFinding> {
+/// The first invisible character, and how many follow.
+pub(super) fn hidden(file: &str, text: &str) -> Option<MemoryFinding> {
     let found = unseen::find(text);
     let first = found.first()?;
     let more = match found.len() {
@@ -50,58 +54,59 @@ pub(super) fn hidden(file: &str, text: &str) -> Option<LintFinding> {
         count => format!(", and {} more such characters follow", count - 1),
     };
     let what = format!("has {} (U+{:04X}){more}", first.name(), first.code as u32);
-    let help = "find out who wrote it, and remove it; models are shown the text without it";
-    Some(LintFinding::new(Severity::Error, "unseen-character", file, what, help).at(first.line))
+    let help = "find out who wrote it, and remove it; models see the text without it";
+    Some(at(first.line, finding(Severity::Error, "unseen-character", file, what, help)))
 }
 
-fn missing(topics: usize) -> LintFinding {
-    let what = format!("there is no MEMORY.md, and {topics} topics that it should name");
-    LintFinding::new(Severity::Error, "no-index", INDEX, what, "run `bethink memory rebuild`")
+fn missing(topics: usize) -> MemoryFinding {
+    let what = format!("MEMORY.md is missing; it should list {topics} topics");
+    finding(Severity::Error, "no-index", INDEX, what, "run `bethink memory rebuild`")
 }
 
-fn nowhere(topics: usize) -> LintFinding {
-    let what = format!("links none of the {topics} topics");
-    let help = "run `bethink memory rebuild`, which keeps its prose";
-    LintFinding::new(Severity::Error, "index-links-nowhere", INDEX, what, help)
+fn nowhere(topics: usize) -> MemoryFinding {
+    let what = format!("links to none of the {topics} topics");
+    let help = "run `bethink memory rebuild`, which keeps other text in the file";
+    finding(Severity::Error, "index-links-nowhere", INDEX, what, help)
 }
 
-fn too_much(warning: IndexWarning) -> LintFinding {
+fn too_much(warning: IndexWarning) -> MemoryFinding {
     let told = warning.to_string();
     let what = told.strip_prefix("MEMORY.md ").unwrap_or(&told);
     match warning {
         IndexWarning::LongLine { line, chars } => {
             let what = format!("has {chars} characters, more than {LINE_CHARS}");
-            let help = "keep the line short, and the detail in the topic";
-            LintFinding::new(Severity::Note, "long-line", INDEX, what, help).at(line)
+            let help = "shorten the line, and move details to the topic";
+            at(line, finding(Severity::Note, "long-line", INDEX, what, help))
         }
         IndexWarning::TooManyLines { .. } => {
-            let help = "put the entries that matter first, and merge topics that belong together";
-            LintFinding::new(Severity::Warning, "too-many-lines", INDEX, what, help)
+            let help =
+                "put the most important entries first, and merge topics that belong together";
+            finding(Severity::Warning, "too-many-lines", INDEX, what, help)
         }
         IndexWarning::TooManyBytes { .. } => {
             let help = "shorten the lines, or merge topics that belong together";
-            LintFinding::new(Severity::Warning, "too-many-bytes", INDEX, what, help)
+            finding(Severity::Warning, "too-many-bytes", INDEX, what, help)
         }
     }
 }
 
-/// A link into the team's directory is the team's matter.
-fn dead(scope: Scope, line: &IndexLine<'_>, link: &Link) -> Option<LintFinding> {
+/// Links into the team's directory are checked with the team's memory.
+fn dead(scope: Scope, line: &IndexLine<'_>, link: &Link) -> Option<MemoryFinding> {
     let name = link.topic().filter(|name| scope == Scope::Team || !is_teams(name))?;
-    let what = format!("links {}, which is not there", name.file());
-    let help = "mend the link, or run `bethink memory rebuild` to drop the line";
-    Some(LintFinding::new(Severity::Warning, "dead-link", INDEX, what, help).at(line.number))
+    let what = format!("links to {}, which does not exist", name.file());
+    let help = "fix the link, or run `bethink memory rebuild` to drop the line";
+    Some(at(line.number, finding(Severity::Warning, "dead-link", INDEX, what, help)))
 }
 
-fn nearly(line: &IndexLine<'_>, link: &Link, name: &Name) -> LintFinding {
+fn nearly(line: &IndexLine<'_>, link: &Link, name: &Name) -> MemoryFinding {
     let linked = link.topic().map(Name::file).unwrap_or_default();
-    let what = format!("links {linked}, and the file is called {}", name.file());
-    let help = "write the link as the file is called: not every system finds it otherwise";
-    LintFinding::new(Severity::Warning, "misspelt-link", INDEX, what, help).at(line.number)
+    let what = format!("links to {linked}, but the file is named {}", name.file());
+    let help = "use the file's exact name in the link: some systems cannot find the file otherwise";
+    at(line.number, finding(Severity::Warning, "misspelt-link", INDEX, what, help))
 }
 
-fn unlisted(name: &Name) -> LintFinding {
-    let what = "is not in MEMORY.md, so a prompt does not tell of it";
+fn unlisted(name: &Name) -> MemoryFinding {
+    let what = "is not in MEMORY.md, so prompts do not mention it";
     let help = "add a line for it, or run `bethink memory rebuild`";
-    LintFinding::new(Severity::Warning, "not-in-index", name.file(), what, help)
+    finding(Severity::Warning, "not-in-index", name.file(), what, help)
 }

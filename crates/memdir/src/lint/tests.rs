@@ -17,7 +17,7 @@ fn found(index: Option<&str>, topics: &[(&str, &str)]) -> Vec<String> {
         .collect()
 }
 
-fn findings(scope: Scope, index: Option<&str>, topics: &[(&str, &str)]) -> Vec<LintFinding> {
+fn findings(scope: Scope, index: Option<&str>, topics: &[(&str, &str)]) -> Vec<MemoryFinding> {
     let names: Vec<Name> = topics.iter().map(|(name, _)| Name::parse(name).unwrap()).collect();
     let files: Vec<TopicFile<'_>> =
         names.iter().zip(topics).map(|(name, (_, text))| TopicFile { name, text }).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::finding::{Directory, LintFinding, Severity};
+use super::finding::{Directory, MemoryFinding, Severity, at, finding};
 use super::index::hidden;
 use super::known::{KnownTopics, LinkTarget};
 use crate::header::TopicText;
@@ -12,7 +12,11 @@ use crate::name::{Name, Scope};
 /// Links of one topic that are named; a page of dead ones is one finding too many.
 const MOST_LINKS: usize = 3;
 
-pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
+pub(super) fn lint(
+    directory: &Directory<'_>,
+    known: &KnownTopics<'_>,
+    out: &mut Vec<MemoryFinding>,
+) {
     for entry in &known.topics {
         let (name, text, topic) = entry;
         out.extend(hidden(&name.file(), text));
@@ -21,7 +25,7 @@ pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut
             continue;
         }
         if topic.body.trim().is_empty() {
-            out.push(empty(name, "has front matter and nothing else"));
+            out.push(empty(name, "has only front matter"));
         }
         header(name, topic, out);
         wikilinks(directory.scope, known, entry, out);
@@ -29,33 +33,32 @@ pub(super) fn lint(directory: &Directory<'_>, known: &KnownTopics<'_>, out: &mut
     twins(known, out);
 }
 
-fn empty(name: &Name, what: &str) -> LintFinding {
-    let help = "write what is to be remembered, or remove the file";
-    LintFinding::new(Severity::Warning, "empty", name.file(), what, help)
+fn empty(name: &Name, what: &str) -> MemoryFinding {
+    let help = "write what to remember, or remove the file";
+    finding(Severity::Warning, "empty", name.file(), what, help)
 }
 
-fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<LintFinding>) {
+fn header(name: &Name, topic: &TopicText<'_>, out: &mut Vec<MemoryFinding>) {
     let header = &topic.header;
     let is_of_type = |fault: &String| fault.contains("no type of memory");
     for fault in &header.faults {
         let (rule, help) = match is_of_type(fault) {
-            true => ("unknown-type", "mend `type:` in its front matter"),
-            false => (
-                "broken-header",
-                "mend it by hand; most often a value holds a colon and wants quotes",
-            ),
+            true => ("unknown-type", "fix `type:` in its front matter"),
+            false => {
+                ("broken-header", "fix it by hand; often a value contains a colon and needs quotes")
+            }
         };
-        out.push(LintFinding::new(Severity::Warning, rule, name.file(), fault, help));
+        out.push(finding(Severity::Warning, rule, name.file(), fault, help));
     }
     if header.description.is_none() {
         let (rule, what) = ("no-description", "has no description");
-        let help = "add `description:` to its front matter, one line on when it matters: recall \
-                    chooses by it";
-        out.push(LintFinding::new(Severity::Warning, rule, name.file(), what, help));
+        let help = "add a one-line `description:` of when it matters to its front matter: recall \
+                    uses it to choose topics";
+        out.push(finding(Severity::Warning, rule, name.file(), what, help));
     }
     if header.kind.is_none() && !header.faults.iter().any(is_of_type) {
         let help = "add `type:` to its front matter: user, feedback, project or reference";
-        out.push(LintFinding::new(Severity::Note, "no-type", name.file(), "has no type", help));
+        out.push(finding(Severity::Note, "no-type", name.file(), "has no type", help));
     }
 }
 
@@ -63,7 +66,7 @@ fn wikilinks(
     scope: Scope,
     known: &KnownTopics<'_>,
     (name, text, topic): &(&Name, &str, TopicText<'_>),
-    out: &mut Vec<LintFinding>,
+    out: &mut Vec<MemoryFinding>,
 ) {
     let lines_before = text[..text.len() - topic.body.len()].matches('\n').count();
     let dead = |link: &Link| {
@@ -75,30 +78,30 @@ fn wikilinks(
         lines.iter().flat_map(|line| line.links.iter().map(move |link| (line.number, link)));
     let found = links.filter(|(_, link)| dead(link)).take(MOST_LINKS);
     out.extend(found.map(|(line, link)| {
-        let what = format!("links [[{}]], and no topic is called so", link.title);
-        let help = "mend the link, or write that topic";
-        let finding = LintFinding::new(Severity::Note, "dead-wikilink", name.file(), what, help);
-        finding.at(lines_before + line)
+        let what = format!("links to [[{}]], but there is no such topic", link.title);
+        let help = "fix the link, or write that topic";
+        let finding = finding(Severity::Note, "dead-wikilink", name.file(), what, help);
+        at(lines_before + line, finding)
     }));
 }
 
-/// `[[ -f x ]]` is a shell's, and no link.
+/// Shell syntax such as `[[ -f x ]]` is not a link.
 fn is_plain(link: &Link) -> bool {
     let name = link.topic().map(Name::as_str).unwrap_or_default();
     name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ' '))
         && name.starts_with(char::is_alphanumeric)
 }
 
-/// Names that some system takes for one.
-fn twins(known: &KnownTopics<'_>, out: &mut Vec<LintFinding>) {
+/// Names that are the same on some systems.
+fn twins(known: &KnownTopics<'_>, out: &mut Vec<MemoryFinding>) {
     let mut seen: HashMap<String, &Name> = HashMap::new();
     for (name, _, _) in &known.topics {
         let Some(first) = seen.get(&name.folded()) else {
             seen.insert(name.folded(), name);
             continue;
         };
-        let what = format!("is called as {} to systems that fold names", first.file());
-        let help = "merge the two, or rename one: a copy to such a system loses one of them";
-        out.push(LintFinding::new(Severity::Error, "twin-name", name.file(), what, help));
+        let what = format!("has the same name as {} on systems that fold names", first.file());
+        let help = "merge the two, or rename one: copying them to such a system loses one";
+        out.push(finding(Severity::Error, "twin-name", name.file(), what, help));
     }
 }

@@ -1,13 +1,13 @@
-//! Text of a file made fit to stand between tags.
+//! Makes the text of a file safe to put between tags.
 
 use std::borrow::Cow;
 
 use crate::unseen;
 
-/// Tags that our texts stand in; prefixes of one another are one.
+/// The tags that we put around texts. A prefix also covers longer tags, such as `memory-index`.
 const TAGS: [&str; 3] = ["system-reminder", "memory", "instructions"];
 
-/// Without what nobody sees, and with none of our tags: `</memory>` reads `&lt;/memory>`.
+/// The text without invisible characters and with our tags escaped: `</memory>` becomes `&lt;/memory>`.
 pub fn guarded(text: &str) -> Cow<'_, str> {
     match unseen::strip(text) {
         Cow::Borrowed(text) => defused(text),
@@ -15,7 +15,7 @@ pub fn guarded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same on one line, such as a name.
+/// The same on one line, for example for a name.
 pub(super) fn guarded_line(text: &str) -> String {
     guarded(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -39,7 +39,7 @@ fn defused(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a tag of ours follows, in any case and with any slashes and spaces before it.
+/// Whether one of our tags follows, in any case and with any slashes and spaces before it.
 fn is_ours(rest: &str) -> bool {
     let name =
         rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '/' | '／' | '\\'));

@@ -1,21 +1,21 @@
-//! What changed in the index since a prompt showed it.
+//! Changes to the index since a prompt showed it.
 
 use super::guard::guarded_line;
 use crate::index::shown;
 
-/// Lines that are told; when more changed, the file says it better.
+/// Most changed lines that are listed; beyond that, the file itself is the better source.
 const MOST_LINES: usize = 20;
 
-/// For the tail of a conversation whose prompt shows `before`. Both are texts of MEMORY.md, private and the
-/// team's. `None` where a reader would see no difference.
+/// A reminder for a conversation whose prompt shows `before`. Both arguments are texts of MEMORY.md, private
+/// and the team's. `None` if a reader would see no difference.
 pub fn index_news(before: &[String; 2], now: &[String; 2]) -> Option<String> {
     let mut rows = Vec::new();
     for (scope, before, now) in [("private", &before[0], &now[0]), ("team", &before[1], &now[1])] {
         let (old, new) = (lines(before), lines(now));
         let gone = old.iter().filter(|line| !new.contains(line));
-        rows.extend(gone.map(|line| format!("- gone ({scope}): {line}")));
+        rows.extend(gone.map(|line| format!("- removed ({scope}): {line}")));
         let come = new.iter().filter(|line| !old.contains(line));
-        rows.extend(come.map(|line| format!("- new ({scope}): {line}")));
+        rows.extend(come.map(|line| format!("- added ({scope}): {line}")));
     }
     if rows.is_empty() {
         return None;
@@ -23,15 +23,15 @@ pub fn index_news(before: &[String; 2], now: &[String; 2]) -> Option<String> {
     let more = rows.len().saturating_sub(MOST_LINES);
     rows.truncate(MOST_LINES);
     if more > 0 {
-        rows.push(format!("- and {more} lines more: read MEMORY.md"));
+        rows.push(format!("- and {more} more lines: read MEMORY.md"));
     }
     let rows = rows.join("\n");
     Some(format!(
-        "<system-reminder>\nThe memory index changed since it was shown in the system prompt:\n{rows}\n</system-reminder>"
+        "<system-reminder>\nThe memory index has changed since the system prompt showed it:\n{rows}\n</system-reminder>"
     ))
 }
 
-/// As they are shown, without bullets, blank lines and headings; the cap on an index bounds the comparing.
+/// The lines that a prompt shows, without bullets, blank lines and headings; the index's size limit bounds the work.
 fn lines(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for line in shown(text).content.lines() {

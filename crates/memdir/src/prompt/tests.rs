@@ -70,7 +70,7 @@ fn a_long_memory_is_cut_at_a_line() {
         excerpt("---\nname: a\n---\n\nbody\n"),
         Excerpt { content: "body", truncated: false }
     );
-    assert!(told(&lines, 0).contains("the whole of it is in /home/ada/memory/fog.md"));
+    assert!(told(&lines, 0).contains("the whole memory is in /home/ada/memory/fog.md"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Looking at a directory again, where something changed in it.
+//! Reads the changed parts of a directory again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -26,7 +26,7 @@ impl MemoryDirectory {
         };
         held.root = root.map_err(|error| unusable(&error))?.map(Arc::new);
         if held.root.is_some() {
-            // What was not there when it was first watched is now.
+            // The directory may exist now although it did not when it was first watched.
             self.watcher.add(&self.dir, self.scope, self.follow, &self.woken);
             self.woken.put_back(Dirty::Everything);
         }
@@ -74,7 +74,7 @@ impl MemoryDirectory {
         let changes = changed(seen, &listing);
         for file in changes.read.iter().chain(&changes.gone) {
             match self.look_at(root, file, seen) {
-                // Swapped since it was listed: the next look names it.
+                // It was replaced since it was listed; the next read reports it.
                 Err(FileError::Strange { .. }) => self.forget(file, seen),
                 done => done?,
             }
@@ -85,7 +85,7 @@ impl MemoryDirectory {
         Ok(())
     }
 
-    /// What is no memory, or was none, is found by looking at everything.
+    /// Only a full read finds entries that are not, or were not, memories.
     fn look_at_some(
         &self,
         root: &MemoryRoot,

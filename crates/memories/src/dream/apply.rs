@@ -1,4 +1,4 @@
-//! A plan made true, file by file.
+//! Applies a plan, file by file.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct AppliedPlan {
 }
 
 impl MemoryService {
-    /// Topics first; the index is then planned anew, because each topic that comes or goes brings its line along.
+    /// Topics first; then the index is planned again, because each added or removed topic changes its line.
     pub(super) async fn apply_dream(
         &self,
         project: &MemoryProject,
@@ -31,8 +31,8 @@ impl MemoryService {
         for change in &plan.changes {
             let DirectoryFile::Topic(name) = &change.file else { continue };
             if change.after.is_none() && !applied.left.is_empty() {
-                // What would be removed may have been meant for the file that was left.
-                let why = "another file was left alone, so nothing is removed".to_owned();
+                // The removed text may have been moved to the file that was left alone.
+                let why = "nothing is removed, because another file was left alone".to_owned();
                 applied.left.push(api::DreamLeft { file: name.file(), why });
                 continue;
             }
@@ -59,7 +59,7 @@ impl MemoryService {
         Ok(())
     }
 
-    /// One file, if it still holds what the plan was made for.
+    /// Changes one file, if it still has the text that the plan was made for.
     async fn change_in_dream(
         &self,
         project: &MemoryProject,

@@ -1,4 +1,4 @@
-//! A directory's files as an engine takes them: texts, and which of them nobody but the daemon wrote.
+//! The files of a directory as input for the engine: their texts, and which of them only the daemon wrote.
 
 use std::sync::Arc;
 
@@ -14,11 +14,12 @@ use crate::directory::MemoryDirectory;
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// Bytes of all topics together: a hundred thousand notes of a usual size. More is not held in memory at once.
+/// Most bytes of all topics together: a hundred thousand notes of usual size. More is not held in memory at
+/// once.
 const MOST_BYTES: usize = 256 << 20;
-/// Versions of one file that are looked through; one with more was written by many.
+/// Most versions of one file that are checked; a file with more has had many writers.
 const VERSIONS: usize = 200;
-/// Who writes for the daemon. What others wrote, or a person put back, is a person's.
+/// Authors that are the daemon itself. Files that others wrote or a person restored belong to a person.
 const OURS: [MemoryAuthor; 2] = [MemoryAuthor::Extraction, MemoryAuthor::Dream];
 
 struct ReadDirectory {
@@ -54,7 +55,7 @@ impl MemoryService {
         Ok(DreamDirectory { scope: directory.scope, index, index_put_back, topics, unread })
     }
 
-    /// Who wrote a file that holds this now.
+    /// Who wrote the file's current text.
     async fn past_of(
         &self,
         directory: &MemoryDirectory,
@@ -74,9 +75,9 @@ impl MemoryService {
 }
 
 struct Past {
-    /// Every version is the daemon's, and the newest is what stands there.
+    /// The daemon wrote every version, and the newest is the current text.
     all_ours: bool,
-    /// A person put the newest back, and it stands there.
+    /// A person restored the newest version, and it is the current text.
     put_back: bool,
 }
 
@@ -99,7 +100,7 @@ fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
         };
         bytes += content.bytes.len();
         if bytes > MOST_BYTES {
-            let detail = "the memory is too large to be consolidated at once";
+            let detail = "the memory is too large to consolidate at once";
             return Err(ServiceError::new(ErrorKind::TooLarge, detail)
                 .bounded(MOST_BYTES as u64, bytes as u64));
         }
@@ -111,8 +112,9 @@ fn read(root: &MemoryRoot) -> Result<ReadDirectory> {
             }
             (Err(_), DirectoryFile::Topic(name)) => read.unread.push(name),
             (Err(_), DirectoryFile::Index) => {
-                return Err(ServiceError::conflict("MEMORY.md is not UTF-8")
-                    .hint("mend or remove the file"));
+                return Err(
+                    ServiceError::conflict("MEMORY.md is not UTF-8").hint("fix or remove the file")
+                );
             }
         }
     }

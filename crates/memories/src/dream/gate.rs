@@ -1,4 +1,4 @@
-//! When to dream: asked after each message of the assistant, cheapest question first.
+//! When to dream: checked after each assistant message, the cheapest check first.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -7,7 +7,6 @@ use bethink_service::{Result, blocking, locked};
 use bethink_sessions::{LoadedSession, SessionHandle};
 use bethink_store::{LastDream, PageRequest, SessionFilter};
 use bethink_transcript::{Role, SessionId, UnixMicros};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::place::ProjectPlace;
@@ -16,37 +15,26 @@ use crate::service::MemoryService;
 pub(super) const DREAM: &str = "dream";
 
 const HOUR_MICROS: i64 = 3_600_000_000;
-/// Sessions are looked through at most so often (specification, section 7).
+/// Least time between two checks of a project's sessions (specification, section 7).
 const LOOK_MICROS: i64 = 600_000_000;
-/// Sessions of one look; who has touched more has touched enough.
+/// Most pages of sessions that one check reads; more sessions than that are enough in any case.
 const PAGES: usize = 10;
 const PAGE: usize = 100;
 
-/// What is remembered of a project's dreams.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct DreamState {
-    /// Microseconds. A dream that is to come counts from when it was asked for, and is taken back if it fails.
-    #[serde(default)]
-    pub(super) last: Option<i64>,
-    /// Under which the last dream's versions are noted.
-    #[serde(default)]
-    pub(super) id: Option<String>,
-}
-
-/// How far a project has come on its way to a dream.
+/// Whether the time for the next dream has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
     TooSoon(UnixMicros),
-    /// The sessions touched since are worth counting.
+    /// Enough time has passed: count the sessions touched since.
     Count,
 }
 
-/// The gate of time, which costs nothing.
-pub(super) fn gate(last: Option<i64>, hours: u64, now: UnixMicros) -> Gate {
+/// Checks the time, which is free.
+pub(super) fn gate(last: Option<UnixMicros>, hours: u64, now: UnixMicros) -> Gate {
     let wait = i64::try_from(hours).unwrap_or(i64::MAX).saturating_mul(HOUR_MICROS);
     match last {
-        // A clock that was set back is not waited for.
-        Some(last) if last <= now.0 && now.0 - last < wait => {
+        // If the clock was set back, do not wait for it.
+        Some(UnixMicros(last)) if last <= now.0 && now.0 - last < wait => {
             Gate::TooSoon(UnixMicros(last.saturating_add(wait)))
         }
         _ => Gate::Count,
@@ -54,8 +42,7 @@ pub(super) fn gate(last: Option<i64>, hours: u64, now: UnixMicros) -> Gate {
 }
 
 impl MemoryService {
-    /// Leaves a dream to the worker if one is due. Neither waits nor fails: the next message of the assistant
-    /// asks again.
+    /// Enqueues a dream if one is due. Neither waits nor fails: the next assistant message checks again.
     pub(crate) fn ask_dream_gate(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
@@ -73,28 +60,27 @@ impl MemoryService {
         let (memories, id, dir) = (self.clone(), handle.id, dir.clone());
         self.cx.spawn(async move {
             if let Err(error) = memories.dream_if_due(id, &dir).await {
-                tracing::warn!(session = %id, reason = %error.detail, "a dream could not be asked for");
+                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue a dream");
             }
         });
     }
 
     pub(super) async fn dream_if_due(&self, session: SessionId, dir: &str) -> Result<bool> {
         let project = self.project(dir).await?;
-        let (state, now) = (self.dream_state(&project.key).await?, self.cx.now());
+        let (last, now) = (self.last_dream(&project.key).await?, self.cx.now());
         let settings = &self.cx.settings().memory;
-        if let Gate::TooSoon(until) = gate(state.last, settings.dream_hours, now) {
+        if let Gate::TooSoon(until) = gate(last.at, settings.dream_hours, now) {
             locked(&self.inner.dream_looks).insert(dir.to_owned(), until);
             return Ok(false);
         }
-        let since = UnixMicros(state.last.unwrap_or_default());
+        let since = last.at.unwrap_or_default();
         let wanted = usize::try_from(settings.dream_sessions).unwrap_or(usize::MAX);
         if self.touched_since(&project.key, Some(session), since, wanted).await?.len() < wanted {
             return Ok(false);
         }
-        // Counted from now, so that nobody else asks for it.
-        let asked = DreamState { last: Some(now.0), ..state.clone() };
-        self.keep_dream_state(&project.key, &asked).await?;
-        let payload = json!({ "project_dir": dir, "session": session.0, "before": state });
+        // Counts from now, so that no other session enqueues it too.
+        self.put_last_dream(&project.key, LastDream { at: Some(now), ..last.clone() }).await?;
+        let payload = json!({ "project_dir": dir, "session": session.0, "before": last });
         self.cx.jobs().enqueue_background(DREAM, Some(session), &payload).await?;
         self.cx.jobs().wake();
         Ok(true)
@@ -130,7 +116,7 @@ impl MemoryService {
         Ok(touched)
     }
 
-    /// Adds the project of each directory, without making it one in use.
+    /// Adds the project key of each directory, without opening the project.
     async fn know_projects(
         &self,
         dirs: HashSet<String>,
@@ -145,13 +131,11 @@ impl MemoryService {
         Ok(())
     }
 
-    pub(super) async fn dream_state(&self, project: &str) -> Result<DreamState> {
-        let last = self.cx.store().last_dream(project.to_owned()).await?.unwrap_or_default();
-        Ok(DreamState { last: last.at.map(|at| at.0), id: last.id })
+    pub(super) async fn last_dream(&self, project: &str) -> Result<LastDream> {
+        Ok(self.cx.store().last_dream(project.to_owned()).await?.unwrap_or_default())
     }
 
-    pub(super) async fn keep_dream_state(&self, project: &str, state: &DreamState) -> Result<()> {
-        let last = LastDream { at: state.last.map(UnixMicros), id: state.id.clone() };
+    pub(super) async fn put_last_dream(&self, project: &str, last: LastDream) -> Result<()> {
         Ok(self.cx.store().put_last_dream(project.to_owned(), last).await?)
     }
 }

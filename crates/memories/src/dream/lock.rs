@@ -1,4 +1,4 @@
-//! Alone in a directory, also among daemons of other homes and machines that share it.
+//! The consolidation lock of a directory, which also works between daemons of other homes and machines.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use bethink_service::{Result, ServiceError, blocking, rfc3339};
 use crate::refused::refused;
 use crate::service::MemoryService;
 
-/// Without a sign of life for so long, the directory is someone else's (specification, section 7).
+/// After this long without a sign of life, the lock may be taken over (specification, section 7).
 pub(super) const STALE: Duration = Duration::from_secs(3_600);
-/// Far below that, so that one that comes late is no harm.
+/// Far below that, so that a late heartbeat does no harm.
 const BEAT: Duration = Duration::from_secs(60);
-/// Somebody looks at the lock for microseconds.
+/// Another process holds the lock file open for microseconds.
 const UNLOCK_WAIT: Duration = Duration::from_millis(5);
 const UNLOCK_TRIES: usize = 200;
 
 impl MemoryService {
-    /// Does `work` while nobody else works through the directory; breaks it off when another takes over.
+    /// Runs `work` under the lock; stops it if another daemon takes over.
     pub(super) async fn alone_in<T>(
         &self,
         root: Arc<MemoryRoot>,
@@ -45,21 +45,22 @@ impl MemoryService {
                 if let Some(Holder { owner: holder, .. }) = after {
                     tracing::warn!(
                         holder,
-                        "who dreamt of this memory was not heard of for an hour"
+                        "took over the consolidation lock: its holder has been silent for an hour"
                     );
                 }
                 Ok(())
             }
             Locked::Held(holder) => {
                 let heard = rfc3339(holder.heard);
-                let detail =
-                    format!("another daemon consolidates this memory, last heard of {heard}");
-                Err(ServiceError::conflict(detail).hint("try again when it is done"))
+                let detail = format!(
+                    "another daemon is consolidating this memory (last sign of life: {heard})"
+                );
+                Err(ServiceError::conflict(detail).hint("try again later"))
             }
         }
     }
 
-    /// Never ends while the directory is ours.
+    /// Renews the lock; only returns when it is lost.
     async fn keep_memory_locked(&self, root: &Arc<MemoryRoot>, name: &str) -> ServiceError {
         loop {
             tokio::time::sleep(BEAT).await;
@@ -68,7 +69,7 @@ impl MemoryService {
             match kept.await {
                 Ok(true) => {}
                 Ok(false) => {
-                    return ServiceError::conflict("another daemon took the memory directory over");
+                    return ServiceError::conflict("another daemon took over the memory directory");
                 }
                 Err(error) => return error,
             }
@@ -83,10 +84,10 @@ impl MemoryService {
             }
             tokio::time::sleep(UNLOCK_WAIT).await;
         }
-        Err(ServiceError::conflict("others keep looking at the lock"))
+        Err(ServiceError::conflict("could not take the consolidation lock: it is busy"))
     }
 
-    /// By what others know this home's daemon: the same after a crash, so that it goes on at once.
+    /// The name of this home's daemon in locks: the same after a crash, so that it can continue at once.
     async fn dreamer(&self) -> Result<String> {
         let candidate = format!("bethink-{}", uuid::Uuid::new_v4().simple());
         Ok(self.cx.store().lock_name(candidate).await?)

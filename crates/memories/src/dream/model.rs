@@ -1,4 +1,4 @@
-//! A dream by a model: it is shown a copy and answers with files; what loses something is left out.
+//! A dream by a model: it sees a copy and answers with files; edits that lose something are refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ use bethink_transcript::SessionId;
 use crate::service::MemoryService;
 use crate::standalone::standalone_request;
 
-/// How the directory is named to the model's answers; no file system has it.
+/// The directory's name in the model's answers; no file system has it.
 const DIR: &str = "/memory";
-/// As a result names it.
+/// The strategy's name in results.
 pub(super) const STRATEGY: Strategy = Strategy::Model;
 
-/// A plan that a model had a part in, and what of its edits was left out.
+/// A plan with a model's edits, and the edits that were refused.
 pub(super) struct Dreamt {
     pub(super) plan: DreamPlan,
     pub(super) refused: Vec<String>,
 }
 
 impl MemoryService {
-    /// `None` where no model is asked, or none answered: the embedded plan goes on.
+    /// `None` if no model was asked or none answered: then the embedded plan is used.
     pub(super) async fn dream_by_model(
         &self,
         directory: &Arc<DreamDirectory>,
@@ -38,7 +38,7 @@ impl MemoryService {
     ) -> Option<Dreamt> {
         let model = self.models.model_for(Purpose::Dream, "")?;
         if let Some(reason) = self.models.model_rests(session, Purpose::Dream) {
-            tracing::info!(%reason, "the dream is embedded");
+            tracing::info!(%reason, "consolidating with the built-in strategy");
             return None;
         }
         let copy = copy(directory, plan);
@@ -46,7 +46,7 @@ impl MemoryService {
         let day = rfc3339(self.cx.now());
         let asked = question(&copy, own, day.get(..10).unwrap_or_default());
         if asked.shown.len() < 2 {
-            // One file alone is in order when the rules are done with it.
+            // A single file needs no model after the rules.
             return None;
         }
         let most = self.cx.settings().model.max_output;
@@ -66,7 +66,7 @@ impl MemoryService {
         let edited = EditedCopy { files, source };
         let judged = at_low_priority(move || rewritten(&texts, &[], now, &edited)).await;
         let rewriting = judged.ok()?;
-        // A model that is right to leave things alone said something that could be used.
+        // A model that rightly changes nothing did its job.
         self.models.judged(session, purpose, !wrote || rewriting.taken > 0);
         refused.extend(rewriting.refused.iter().map(ToString::to_string));
         for reason in &refused {
@@ -78,12 +78,12 @@ impl MemoryService {
 
 fn is_own(directory: &DreamDirectory, file: &DirectoryFile) -> bool {
     let DirectoryFile::Topic(name) = file else { return false };
-    // What the plan makes anew is the daemon's.
+    // New files of the plan belong to the daemon.
     directory.topics.iter().find(|topic| topic.name == *name).is_none_or(|topic| topic.untouched)
 }
 
-/// Files of an answer, under the rules of every memory that a model writes: a topic's form and size, no secrets,
-/// nothing that is not seen.
+/// Files of an answer, under the rules for all memories that a model writes: form, size, no secrets, no
+/// invisible characters.
 fn written(
     copy: &BTreeMap<DirectoryFile, String>,
     asked: &DreamQuestion,
@@ -109,7 +109,7 @@ fn written(
         let MemorySpot::Topic(name) = &spot else { continue };
         let file = DirectoryFile::Topic(name.clone());
         if copy.contains_key(&file) && !asked.shown.contains(&file) {
-            refused.push(format!("{file}: was not shown, and is not written over"));
+            refused.push(format!("{file}: was not shown to the model, so it is not overwritten"));
             continue;
         }
         match desk.write(&spot, &text) {
@@ -159,10 +159,14 @@ mod tests {
         check(&block("MEMORY.md", &other), &[], "the index");
         check(&block("team/a.md", &other), &[], "team");
         check(&block("../a.md", &other), &[], "..");
-        check(&block("/etc/passwd", &other), &[], "only files in");
+        check(&block("/etc/passwd", &other), &[], "only full paths of files in");
         check(&block("a.md", "no front matter"), &[], "front matter");
-        check(&block("a.md", &format!("{TOPIC}{}", "w ".repeat(20_000))), &[], "at most");
-        check(&block("a.md", &format!("{TOPIC}ghp_{}", "a1B2".repeat(9))), &[], "must not be kept");
-        check(&block("a.md", &format!("{TOPIC}\u{202e}x")), &[], "not seen");
+        check(&block("a.md", &format!("{TOPIC}{}", "w ".repeat(20_000))), &[], "more than");
+        check(
+            &block("a.md", &format!("{TOPIC}ghp_{}", "a1B2".repeat(9))),
+            &[],
+            "contains a secret",
+        );
+        check(&block("a.md", &format!("{TOPIC}\u{202e}x")), &[], "invisible");
     }
 }

@@ -1,4 +1,4 @@
-//! One dream, from the wish to the result.
+//! One dream, from the request to the result.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use bethink_service::{
     JobHandler, JobOutput, JobRunner, Result, ServiceError, at_low_priority, blocking, job_payload,
     locked, new_job_id,
 };
-use bethink_store::JobRecord;
-use bethink_transcript::{SessionId, UnixMicros};
+use bethink_store::{JobRecord, LastDream};
+use bethink_transcript::SessionId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::gate::{DREAM, DreamState};
+use super::gate::DREAM;
 use super::model::STRATEGY;
 use crate::memory_write::Author;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Bytes of a diff that a result carries; who wants more looks at the files.
+/// Longest diff in a result, in bytes; for more, see the files.
 const DIFF_BYTES: usize = 1 << 20;
 
-/// Sessions that a dream looks through for what nobody wrote down yet, newest first.
+/// Most sessions that a dream checks for unwritten lessons, newest first.
 const MOST_SESSIONS: usize = 50;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,18 +36,19 @@ struct DreamRequest {
     undo: bool,
     #[serde(default)]
     session: Option<SessionId>,
-    /// What was remembered before the dream was asked for; `None` where a person asked.
+    /// The last dream before this one was enqueued; `None` if a person requested it.
     #[serde(default)]
-    before: Option<DreamState>,
+    before: Option<LastDream>,
 }
 
 impl MemoryService {
     pub async fn dream(&self, request: api::DreamRequest) -> Result<api::Job> {
         if request.dry_run && request.undo {
-            let detail = "an undo is shown by the history of each file, and has no dry run";
+            let detail =
+                "undo has no dry run; `bethink memory history NAME` shows each file's versions";
             return Err(ServiceError::invalid("dry_run", detail));
         }
-        // Refuses a directory that is none before there is a job.
+        // Refuse an invalid directory before there is a job.
         self.project(&request.project_dir).await?;
         let api::DreamRequest { project_dir, dry_run, undo } = request;
         let wish = json!({ "project_dir": project_dir, "dry_run": dry_run, "undo": undo });
@@ -64,8 +65,8 @@ impl MemoryService {
             Ok(result) => serde_json::to_value(result).map_err(ServiceError::internal),
             Err(error) => {
                 if let Some(before) = &wish.before {
-                    // As if it had not been asked for: the next gate tries again.
-                    self.keep_dream_state(&project.key, before).await?;
+                    // As if it had not been enqueued: the next check tries again.
+                    self.put_last_dream(&project.key, before.clone()).await?;
                     locked(&self.inner.dream_looks).remove(&wish.project_dir);
                 }
                 Err(error)
@@ -80,8 +81,8 @@ impl MemoryService {
         id: &str,
     ) -> Result<api::DreamResult> {
         let _one = project.turns.dreaming.try_lock().map_err(|_| {
-            ServiceError::conflict("this memory is being consolidated just now")
-                .hint("try again when it is done")
+            ServiceError::conflict("this memory is already being consolidated")
+                .hint("try again later")
         })?;
         let directory = project.directory(Scope::Private);
         let mut result = api::DreamResult {
@@ -94,7 +95,7 @@ impl MemoryService {
         };
         let held = Arc::clone(directory);
         let root = blocking(move || held.root(false)).await?;
-        // No memory yet: nothing is made for a dream.
+        // A dream does not create a memory directory.
         let Some(root) = root else { return Ok(result) };
         if wish.dry_run {
             let plan = self.plan_dream(project, &root, wish, &mut result).await?;
@@ -135,17 +136,17 @@ impl MemoryService {
         Ok(dreamt.plan)
     }
 
-    /// What the sessions since the last dream taught and nobody wrote down yet.
+    /// Lessons of the sessions since the last dream that are not written down yet.
     async fn gathered(
         &self,
         project: &MemoryProject,
         wish: &DreamRequest,
     ) -> Result<Vec<TaughtTopic>> {
         let last = match &wish.before {
-            Some(before) => before.last,
-            None => self.dream_state(&project.key).await?.last,
+            Some(before) => before.at,
+            None => self.last_dream(&project.key).await?.at,
         };
-        let since = UnixMicros(last.unwrap_or_default());
+        let since = last.unwrap_or_default();
         let sessions = self.touched_since(&project.key, None, since, MOST_SESSIONS).await?;
         let taught = self.unwritten_lessons(project, sessions).await?;
         let named = |(name, text): (String, String)| {
@@ -162,40 +163,27 @@ impl MemoryService {
         dreamer: &Author,
         result: &mut api::DreamResult,
     ) -> Result<()> {
-        let mut state = self.dream_state(&project.key).await?;
+        let mut last = self.last_dream(&project.key).await?;
         if !plan.is_empty() {
-            // Before the first file, so that what a killed dream did can be undone, too.
-            state.id = Some(dreamer.note.clone());
-            self.keep_dream_state(&project.key, &state).await?;
+            // Before the first file, so that an interrupted dream can be undone too.
+            last.id = Some(dreamer.note.clone());
+            self.put_last_dream(&project.key, last.clone()).await?;
             let applied = self.apply_dream(project, root, plan, dreamer).await?;
             (result.applied, result.left_alone) = (applied.files, applied.left);
         }
-        state.last = Some(self.cx.now().0);
-        self.keep_dream_state(&project.key, &state).await
+        last.at = Some(self.cx.now());
+        self.put_last_dream(&project.key, last).await
     }
 }
 
 fn tell(plan: &DreamPlan, result: &mut api::DreamResult) {
-    let steps = plan.steps.iter().map(|step| api::DreamStep {
-        phase: step.phase,
-        file: step.file.path(),
-        what: step.what.clone(),
-        why: step.why.clone(),
-    });
-    let notes =
-        plan.notes.iter().map(|note| api::DreamNote { phase: note.phase, text: note.text.clone() });
-    let dropped = plan.dropped.iter().map(|dropped| api::DreamDropped {
-        file: dropped.file.path(),
-        text: dropped.text.clone(),
-        why: dropped.why.clone(),
-    });
-    result.steps = steps.collect();
-    result.notes = notes.collect();
-    result.dropped = dropped.collect();
+    result.steps.clone_from(&plan.steps);
+    result.notes.clone_from(&plan.notes);
+    result.dropped.clone_from(&plan.dropped);
     result.diff = diff(plan);
     if result.diff.len() > DIFF_BYTES {
         result.diff.truncate(result.diff.floor_char_boundary(DIFF_BYTES));
-        result.diff.push_str("\n(the diff goes on)\n");
+        result.diff.push_str("\n(the rest of the diff is left out)\n");
     }
 }
 

@@ -10,10 +10,11 @@ use bethink_config::Settings;
 use bethink_dream::{DreamPlan, plan};
 use bethink_memdir::{Name, Scope};
 use bethink_memdir_fs::{DirectoryFile, Follow, Locked, MemoryRoot};
+use bethink_store::LastDream;
 use bethink_transcript::{SessionId, UnixMicros};
 use serde_json::json;
 
-use super::gate::{DreamState, Gate, gate};
+use super::gate::{Gate, gate};
 use super::lock::STALE;
 use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
@@ -110,8 +111,8 @@ impl Home {
         SessionId(self.memories.sessions.create_session(request, None).await.unwrap().id)
     }
 
-    async fn state(&self) -> DreamState {
-        self.memories.dream_state(&self.project.key).await.unwrap()
+    async fn state(&self) -> LastDream {
+        self.memories.last_dream(&self.project.key).await.unwrap()
     }
 }
 
@@ -126,9 +127,12 @@ fn the_gate_of_time() {
         // A clock that was set back.
         (Some(9 * day), day, Gate::Count),
     ] {
-        assert_eq!(gate(last, 24, UnixMicros(now)), expect, "{last:?} {now}");
+        assert_eq!(gate(last.map(UnixMicros), 24, UnixMicros(now)), expect, "{last:?} {now}");
     }
-    assert_eq!(gate(Some(0), u64::MAX, UnixMicros(day)), Gate::TooSoon(UnixMicros(i64::MAX)));
+    assert_eq!(
+        gate(Some(UnixMicros(0)), u64::MAX, UnixMicros(day)),
+        Gate::TooSoon(UnixMicros(i64::MAX))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -148,8 +152,8 @@ async fn a_dream_is_due_after_a_day_and_five_other_sessions() {
     home.session(&home.dir).await;
     let now = memories.cx.now().0;
     for (hours_ago, due) in [(23, false), (25, false)] {
-        let state = DreamState { last: Some(now - hours_ago * HOUR), ..DreamState::default() };
-        memories.keep_dream_state(&project.key, &state).await.unwrap();
+        let state = LastDream { at: Some(UnixMicros(now - hours_ago * HOUR)), id: None };
+        memories.put_last_dream(&project.key, state).await.unwrap();
         let others = hours_ago == 25;
         assert_eq!(
             memories.dream_if_due(own, &home.dir).await.unwrap(),
@@ -157,7 +161,7 @@ async fn a_dream_is_due_after_a_day_and_five_other_sessions() {
             "{hours_ago}"
         );
     }
-    assert!(home.state().await.last.unwrap() >= now, "counted from now on");
+    assert!(home.state().await.at.unwrap().0 >= now, "counted from now on");
     assert!(!memories.dream_if_due(own, &home.dir).await.unwrap(), "asked for once");
     memories.cx.stop().await;
 }
@@ -190,7 +194,7 @@ async fn a_dream_is_shown_made_and_taken_back() {
     let shown = home.dream(true, false).await.unwrap();
     assert!(shown.diff.contains("--- a/two.md\n+++ /dev/null\n"), "{}", shown.diff);
     assert!(shown.applied.is_empty() && home.text("two.md").is_some());
-    assert_eq!(home.state().await, DreamState::default(), "a look is no dream");
+    assert_eq!(home.state().await, LastDream::default(), "a look is no dream");
     let made = home.dream(false, false).await.unwrap();
     assert_eq!((made.diff, made.steps.len()), (shown.diff, shown.steps.len()));
     assert_eq!(made.applied, ["one.md", "two.md"]);
@@ -206,7 +210,7 @@ async fn a_dream_is_shown_made_and_taken_back() {
     assert!(!home.text("one.md").unwrap().contains(TOO));
     // What a person put back is a person's.
     assert!(home.dream(false, false).await.unwrap().applied.is_empty());
-    assert!(home.dream(false, true).await.unwrap_err().contains("no dream changed anything"));
+    assert!(home.dream(false, true).await.unwrap_err().contains("no dream to undo"));
     home.memories.cx.stop().await;
 }
 
@@ -255,7 +259,7 @@ async fn one_daemon_at_a_time_dreams_of_a_directory() {
     let free = Locked::Ours { after: None };
     assert_eq!(root.lock("another daemon", stale, STALE).unwrap(), free);
     let refused = home.dream(false, false).await.unwrap_err();
-    assert!(refused.contains("another daemon consolidates this memory"), "{refused}");
+    assert!(refused.contains("another daemon is consolidating this memory"), "{refused}");
     assert!(home.text("two.md").is_some() && root.keep_lock("another daemon", stale).unwrap());
     // A look needs nobody's leave.
     assert!(home.dream(true, false).await.is_ok());
@@ -310,7 +314,7 @@ async fn a_dream_that_fails_counts_as_none() {
     );
     assert!(home.memories.dream_if_due(own, &home.dir).await.unwrap());
     let rolled_back = async {
-        while home.state().await.last.is_some() {
+        while home.state().await.at.is_some() {
             tokio::task::yield_now().await;
         }
     };

@@ -1,4 +1,4 @@
-//! The last dream taken back, as far as nobody changed its files since.
+//! Undoes the last dream, except for files that were changed since.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use bethink_api as api;
 use bethink_memdir::{Hash, Scope};
 use bethink_memdir_fs::DirectoryFile;
 use bethink_service::{ErrorKind, Result, ServiceError};
-use bethink_store::{MemoryVersionFilter, VersionRecord};
+use bethink_store::{LastDream, MemoryVersionFilter, VersionRecord};
 
 use crate::directory::MemoryDirectory;
 use crate::memory_write::{Author, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Versions of a directory that are looked through for those of its last dream.
+/// Most versions of a directory that are searched for those of its last dream.
 const VERSIONS: usize = 5_000;
 
 impl MemoryService {
@@ -23,16 +23,15 @@ impl MemoryService {
         project: &MemoryProject,
         result: &mut api::DreamResult,
     ) -> Result<()> {
-        let mut state = self.dream_state(&project.key).await?;
+        let last = self.last_dream(&project.key).await?;
         let directory = project.directory(Scope::Private);
-        let nothing =
-            || ServiceError::not_found("no dream changed anything here that could be taken back");
-        let id = state.id.clone().ok_or_else(nothing)?;
+        let nothing = || ServiceError::not_found("there is no dream to undo here");
+        let id = last.id.clone().ok_or_else(nothing)?;
         let files = self.dreamt_files(directory, &id).await?;
         if files.is_empty() {
             return Err(nothing());
         }
-        // The index last: each topic that comes back brings its line along.
+        // The index last, because each restored topic changes its line.
         let (index, topics): (Vec<_>, Vec<_>) =
             files.into_iter().partition(|(path, _)| *path == DirectoryFile::Index.path());
         for (file, oldest) in topics.into_iter().chain(index) {
@@ -41,9 +40,8 @@ impl MemoryService {
                 Some(why) => result.left_alone.push(api::DreamLeft { file, why }),
             }
         }
-        state.id = None;
-        state.last = Some(self.cx.now().0);
-        self.keep_dream_state(&project.key, &state).await
+        let last = LastDream { at: Some(self.cx.now()), id: None };
+        self.put_last_dream(&project.key, last).await
     }
 
     /// Files that the dream changed, each with the number of its first version by the dream.
@@ -57,7 +55,7 @@ impl MemoryService {
         Ok(dreamt.map(|version| (version.file, version.number)).collect())
     }
 
-    /// Why it was left, if it was.
+    /// Undoes one file; returns why it was left alone, if it was.
     async fn undo_file(
         &self,
         project: &MemoryProject,
@@ -70,7 +68,9 @@ impl MemoryService {
         let note = format!("before {id}");
         let newest = self.newest_version(directory, path, None).await?;
         let ours = newest.filter(|version| version.note == id || version.note == note);
-        let Some(newest) = ours else { return Ok(Some("it was changed since".to_owned())) };
+        let Some(newest) = ours else {
+            return Ok(Some("it was changed after the dream".to_owned()));
+        };
         let text = self.memory_text_before(directory, path, oldest).await?;
         let wish = newest.hash.parse::<Hash>().ok().into();
         let author = Author { by: api::MemoryAuthor::Restore, session: None, note };
@@ -95,7 +95,7 @@ impl MemoryService {
         Ok(self.cx.store().memory_versions(filter).await?.into_iter().next())
     }
 
-    /// What the file held before a version; `None`: there was no file.
+    /// The file's text before a version; `None` if there was no file.
     async fn memory_text_before(
         &self,
         directory: &MemoryDirectory,

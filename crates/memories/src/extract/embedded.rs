@@ -11,7 +11,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// What the statements teach. On most turns nothing, and then no file is looked at.
+    /// What the statements teach. Most turns teach nothing, and then no file is read.
     pub(super) async fn learn_by_rules(
         &self,
         project: &MemoryProject,

@@ -1,4 +1,5 @@
-//! "Forget what that session taught": its lines go, what others wrote stays, and versions make it undone.
+//! "Forget what that session taught": removes its lines, keeps what others wrote, and can be undone from
+//! versions.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +17,10 @@ use crate::memory_write::{Author, Expected, MemoryWrite};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Versions of one session, or of one file, that are looked at.
+/// Most versions of one session, or of one file, that are checked.
 const VERSIONS: usize = 2_000;
 
-/// One topic and what is to become of it.
+/// One topic, and how to change it.
 struct ForgetRequest {
     name: Name,
     hash: Hash,
@@ -41,7 +42,7 @@ impl MemoryService {
         Ok(api::Forgotten { dry_run: request.dry_run, session_id: request.session_id, files })
     }
 
-    /// Topics in which something of the session stands.
+    /// Topics with text from the session.
     async fn taught_by(
         &self,
         project: &MemoryProject,
@@ -52,7 +53,7 @@ impl MemoryService {
         let versions = self.cx.store().memory_versions(filter).await?;
         let learnt =
             versions.iter().filter(|version| version.author == api::MemoryAuthor::Extraction);
-        // The index is no topic, and has no name of one.
+        // The index is not a topic, so its name does not parse.
         let names = learnt.filter_map(|version| Name::parse(&version.file).ok());
         let names: BTreeSet<Name> = names.collect();
         let mut wanted = Vec::new();
@@ -110,7 +111,7 @@ impl MemoryService {
             ForgetOutcome::Removed { lines } => (None, lines),
             ForgetOutcome::Cut { text, lines, .. } => (Some(text.clone()), lines),
         };
-        // First, so that what is cut is not learnt again by an extraction that comes between.
+        // First, so that a concurrent extraction does not learn the removed text again.
         for line in lines {
             self.refuse_statement(project, line).await?;
         }
@@ -118,8 +119,9 @@ impl MemoryService {
         let author = Author { note: format!("forgot session {id}"), ..Author::person() };
         let write = MemoryWrite { scope: Scope::Private, file, text, wish, author };
         self.write_memory(project, write).await.map(drop).map_err(|error| {
-            let detail = format!("{}; what was forgotten before it stays forgotten", error.detail);
-            ServiceError { detail, ..error }.hint("ask again: it goes on with what is left")
+            let detail =
+                format!("{}; topics that were already forgotten stay forgotten", error.detail);
+            ServiceError { detail, ..error }.hint("try again: it continues with the rest")
         })
     }
 }

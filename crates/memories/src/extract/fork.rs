@@ -20,7 +20,7 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// `None` where no model is asked, or none answered: the rules go on.
+    /// `None` if no model was asked or none answered: then the rules are used.
     pub(super) async fn learn_by_model(
         &self,
         session: &SessionRecord,
@@ -32,7 +32,7 @@ impl MemoryService {
             return Ok(None);
         };
         if let Some(reason) = self.models.model_rests(session.id, Purpose::Extraction) {
-            tracing::info!(session = %session.id, %reason, "the extraction is embedded");
+            tracing::info!(session = %session.id, %reason, "extracting with the built-in strategy");
             return Ok(None);
         }
         let desk = Arc::new(self.desk(project).await?);
@@ -87,7 +87,7 @@ impl MemoryService {
         Ok(is_good.then_some(learnt))
     }
 
-    /// The memory as it stands, and the table of what may be done with it.
+    /// A copy of the current memory, and the rules for what may be done with it.
     async fn desk(&self, project: &MemoryProject) -> Result<ExtractionDesk> {
         let known = self.known_topics(project).await?;
         let refused = self.unwanted(project, &known).await?;
@@ -99,7 +99,7 @@ impl MemoryService {
         let team = self.snapshot(project.directory(Scope::Team)).await?.index_text();
         let copy = MemoryCopy::new(topics(Scope::Private), index, refused);
         let dir = project.directory(Scope::Private).dir.display().to_string();
-        // A directory that is there says that a team is.
+        // If the team directory exists, there is a team.
         let proposals = project.directory(Scope::Team).dir.is_dir();
         let table = Table { dir, proposals };
         Ok(ExtractionDesk::new(table, copy.with_team(topics(Scope::Team), team)))
@@ -115,7 +115,7 @@ impl MemoryService {
     }
 }
 
-/// A model that ended without a word and without a memory did not do what it was asked.
+/// A model that wrote neither text nor a memory did not do its task.
 fn is_good(finished: &Finished, learnt: &ExtractionPlan) -> bool {
     !learnt.writes.is_empty()
         || !learnt.proposals.is_empty()

@@ -1,4 +1,4 @@
-//! When to look: after an append that ends a turn. Neither waits nor fails.
+//! When to extract: after an append that ends a turn. Neither waits nor fails.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,28 +10,28 @@ use crate::service::MemoryService;
 
 pub(super) const EXTRACT: &str = "extract";
 
-/// Whether a session's extraction is asked for and not begun yet. One that is under way looks no further than
-/// the turn that it began with, so another may wait behind it.
+/// Whether a session's extraction is enqueued and has not begun. One under way only covers the turn that it
+/// began with, so another one may wait.
 #[derive(Debug, Default)]
 struct Extracting(AtomicBool);
 
 impl SessionFeature for Extracting {}
 
-/// The assistant said its last word of a turn: nothing is called any more.
+/// Whether the assistant's turn is over: the message has no tool call.
 pub(super) fn ends_turn(message: &Message) -> bool {
     message.role == Role::Assistant && message.tool_uses().next().is_none()
 }
 
 impl MemoryService {
-    /// Leaves an extraction to the worker where a turn ended. What is lost in a crash is asked for at the end of the
-    /// next turn: the session's mark has not moved.
+    /// Enqueues an extraction if a turn has ended. If it is lost in a crash, the end of the next turn enqueues
+    /// it: the session's mark has not moved.
     pub(crate) fn ask_extraction_gate(&self, handle: &SessionHandle, newest: Option<&Message>) {
         if newest.is_some_and(ends_turn) {
             self.ask_for_extraction(handle);
         }
     }
 
-    /// Leaves an extraction to the worker: a turn ended, or nothing will follow.
+    /// Enqueues an extraction: a turn has ended, or the session is over.
     pub fn ask_for_extraction(&self, handle: &SessionHandle) {
         let asked = || handle.feature::<Extracting>().0.swap(true, Ordering::Relaxed);
         if self.cx.settings().memory.extraction == "off" || asked() {
@@ -42,7 +42,7 @@ impl MemoryService {
             let payload = json!({ "session": id.0 });
             let asked = memories.cx.jobs().enqueue_background(EXTRACT, Some(id), &payload).await;
             if let Err(error) = asked {
-                tracing::warn!(session = %id, reason = %error.detail, "no extraction could be asked for");
+                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue an extraction");
                 memories.extraction_begun(id);
             }
             memories.cx.jobs().wake();

@@ -1,4 +1,4 @@
-//! What an extraction looks at: the user's statements since the last one, of turns that have ended.
+//! The input of an extraction: the user's statements since the last one, from turns that have ended.
 
 use bethink_extractor::wrote_memory;
 use bethink_facts::{Facts, RecordedStatement, SaidKind};
@@ -9,25 +9,25 @@ use bethink_transcript::{BlockKind, Message, Role, Seq};
 use super::gate;
 use crate::service::MemoryService;
 
-/// Messages before the first that is looked at, for the question that a statement answers.
+/// Messages to read before the first one, for the question that a statement answers.
 const BEFORE: u64 = 3;
 
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) said: Vec<RecordedStatement>,
     pub(super) first: Seq,
-    /// The end of the newest turn that was looked at.
+    /// The end of the newest turn that was read.
     pub(super) through: Seq,
-    /// Statements of turns in which the agent wrote memory itself; they are passed over.
+    /// Number of statements from turns in which the agent wrote memory itself; they are skipped.
     pub(super) by_agent: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Since {
-    /// After what was looked at before; nothing that was copied in.
+    /// After the last extraction; without copied messages.
     #[default]
     Mark,
-    /// A person asks for all of it.
+    /// All messages, as a person requested.
     Beginning,
 }
 
@@ -46,7 +46,7 @@ impl MemoryService {
                 mark.or(session.forked_at).unwrap_or(Seq::ZERO)
             }
         };
-        // What a transcript brings as it grows was said now, though it came in a file.
+        // Messages from a growing transcript were said just now, although they come from a file.
         let is_live = self.cx.store().has_transcript(session.id).await?;
         let mut listener = TurnListener { dir, start, since, ..TurnListener::default() };
         let mut after = Seq(start.0.saturating_sub(BEFORE));
@@ -77,7 +77,7 @@ struct TurnListener<'a> {
     turn: Vec<Message>,
     /// Statements before this one belong to turns that are over.
     settled: usize,
-    /// Statements of ours in the turn that is being read.
+    /// Statements in the turn that is being read.
     own: Vec<RecordedStatement>,
     heard: Heard,
 }
@@ -101,7 +101,8 @@ impl TurnListener<'_> {
         }
     }
 
-    /// The assistant had its last word: what was said before it is the turn's.
+    /// The assistant's turn is over. Its statements count in `by_agent` if the agent wrote memory itself, and
+    /// are added to `said` otherwise.
     fn settle(&mut self, seq: Seq) {
         self.heard.through = seq;
         let own = std::mem::take(&mut self.own);
@@ -113,7 +114,7 @@ impl TurnListener<'_> {
     }
 }
 
-/// The user says something, rather than that a tool answers.
+/// Whether the message is from the user, not a tool result.
 fn begins_turn(message: &Message) -> bool {
     let mut blocks = message.blocks.iter();
     message.role == Role::User && blocks.any(|block| matches!(block.kind, BlockKind::Text))

@@ -1,4 +1,4 @@
-//! What is in the memory already, and what a person took out of it.
+//! The existing topics, and what a person removed from them.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::directory::MemoryDirectory;
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// Versions that are looked through for what was taken out, newest first.
+/// Most versions that are searched for removed statements, newest first.
 const VERSIONS: usize = 4_000;
 
 impl MemoryService {
-    /// Topics of both scopes, as they stand on disk. One that can't be read is passed over.
+    /// The topics of both scopes on disk. Unreadable ones are skipped.
     pub(super) async fn known_topics(&self, project: &MemoryProject) -> Result<Vec<KnownTopic>> {
         let mut known = Vec::new();
         for scope in Scope::ALL {
@@ -31,7 +31,7 @@ impl MemoryService {
                     }
                     Ok(None) => {}
                     Err(error) => {
-                        tracing::debug!(topic = %name, reason = %error.detail, "not read");
+                        tracing::debug!(topic = %name, reason = %error.detail, "could not read a topic");
                     }
                 }
             }
@@ -39,7 +39,7 @@ impl MemoryService {
         Ok(known)
     }
 
-    /// Statements that are not learnt again.
+    /// Statements that must not be learned again.
     pub(super) async fn unwanted(
         &self,
         project: &MemoryProject,
@@ -58,7 +58,7 @@ impl MemoryService {
         Ok(found)
     }
 
-    /// For good: in other words it is refused, too.
+    /// Refuses a statement for good, in any wording.
     pub(super) async fn refuse_statement(
         &self,
         project: &MemoryProject,
@@ -73,7 +73,7 @@ impl MemoryService {
         Ok(self.cx.store().refuse_statement(project.key.clone(), refused, self.cx.now()).await?)
     }
 
-    /// All versions of each topic that an extraction wrote, oldest first, and what stands there now.
+    /// All versions of each topic that an extraction wrote, oldest first, and the current text.
     async fn histories(
         &self,
         directory: &MemoryDirectory,

@@ -1,4 +1,4 @@
-//! A plan: texts to be written, kept before the first of them is.
+//! A plan: texts to write, stored before the first one is written.
 
 use bethink_api as api;
 use bethink_api::MemoryOutcome;
@@ -16,7 +16,7 @@ use crate::service::MemoryService;
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     pub(super) done: Vec<api::LearntMemory>,
-    /// Somebody else wrote there meanwhile.
+    /// Writes that lost against a concurrent change.
     pub(super) lost: Vec<PlannedWrite>,
 }
 
@@ -38,13 +38,13 @@ pub(super) fn learnt(
     }
 }
 
-/// What a write does if all is as it was when it was planned.
+/// The outcome of a write if nothing changed since it was planned.
 pub(super) fn planned(write: &PlannedWrite) -> MemoryOutcome {
     if write.over.is_some() { MemoryOutcome::Changed } else { MemoryOutcome::Created }
 }
 
 impl MemoryService {
-    /// Writes what is not written yet. Never over somebody else's text.
+    /// Writes what is not written yet, but never over someone else's text.
     pub(super) async fn carry_out(
         &self,
         project: &MemoryProject,
@@ -62,12 +62,12 @@ impl MemoryService {
                     carried.done.push(learnt(write, Scope::Private, outcome));
                 }
                 Err(error) => match error.kind {
-                    // Tried again: nothing is wrong with the text.
+                    // Nothing is wrong with the text, so it is tried again.
                     ErrorKind::StorageFull | ErrorKind::ReadOnly | ErrorKind::ShuttingDown => {
                         return Err(error);
                     }
                     _ => {
-                        tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "a memory was not written");
+                        tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "could not write a memory");
                         carried.lost.push(write.clone());
                     }
                 },
@@ -76,10 +76,10 @@ impl MemoryService {
         for write in &plan.proposals {
             match self.propose_learnt(project, write).await {
                 Ok(true) => carried.done.push(learnt(write, Scope::Team, MemoryOutcome::Proposed)),
-                // It waits already, is there, or was rejected.
+                // It is already proposed, shared or rejected.
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "nothing was proposed");
+                    tracing::info!(session = %id, topic = %write.name, reason = %error.detail, "could not propose a memory");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! One extraction: at the end of a turn, or because a person asks.
+//! One extraction: at the end of a turn, or on request.
 
 use bethink_api as api;
 use bethink_api::MemoryOutcome;
@@ -28,7 +28,7 @@ impl MemoryService {
             Err(error) if error.kind == ErrorKind::NotFound => Ok(json!({ "memories": 0 })),
             Err(error) => {
                 metrics::counter!("bethink_extractions_failed_total").increment(1);
-                tracing::warn!(session = %id, reason = %error.detail, "nothing was extracted; tried again after the next turn");
+                tracing::warn!(session = %id, reason = %error.detail, "could not extract memories; trying again after the next turn");
                 Err(error)
             }
         }
@@ -43,8 +43,8 @@ impl MemoryService {
         self.extract(id, since, request.dry_run).await
     }
 
-    /// Names and texts of the topics that these sessions taught and nobody wrote down yet, by rules; nothing where
-    /// learning is turned off.
+    /// Names and texts of topics that these sessions taught and nobody wrote down yet, found by rules; empty if
+    /// extraction is off.
     pub(crate) async fn unwritten_lessons(
         &self,
         project: &MemoryProject,
@@ -99,7 +99,7 @@ impl MemoryService {
         Ok(out)
     }
 
-    /// By the model where it is asked and answers, by rules otherwise; what was found beside it is put into `out`.
+    /// By the model if it is asked and answers, by rules otherwise; other findings are added to `out`.
     async fn learn(
         &self,
         session: &SessionRecord,
@@ -126,7 +126,7 @@ impl MemoryService {
         Ok(plan)
     }
 
-    /// Keeps the plan, carries it out, and moves the mark.
+    /// Stores the plan, carries it out, and moves the mark.
     async fn write_down(
         &self,
         project: &MemoryProject,
@@ -143,7 +143,7 @@ impl MemoryService {
         let mut carried = self.carry_out(project, id, plan).await?;
         let by_rules = carried.lost.iter().any(|write| write.sentence.is_some());
         if by_rules {
-            // Read again, once: it may stand there now, or want another name.
+            // Once more, on the new state: it may be written there by now, or need another name.
             let again = self.learn_by_rules(project, id, heard.said.clone()).await?;
             let plan =
                 ExtractionPlan { writes: writes(&again), proposals: Vec::new(), ..plan.clone() };
@@ -155,18 +155,18 @@ impl MemoryService {
         Ok(carried.done)
     }
 
-    /// A plan that a daemon before this one did not come to the end of.
+    /// Completes a plan that an earlier daemon did not finish.
     async fn finish_what_was_begun(&self, project: &MemoryProject, id: SessionId) -> Result<()> {
         let Some(plan) = self.cx.store().extraction_plan(id).await? else { return Ok(()) };
         self.carry_out(project, id, &plan).await?;
-        // The end of a plan and the mark's move are one step, so that nothing is planned twice.
+        // Finishing a plan and moving the mark are one step, so that nothing is planned twice.
         Ok(self.cx.store().finish_extraction(id, plan.through).await?)
     }
 
-    /// What is to be forgotten is for a person to say: a sentence may mean one topic or ten.
+    /// Only reported: a person decides what to forget, because a sentence may mean one topic or ten.
     fn tell_what_to_forget(&self, id: SessionId, forget: &[String]) {
         for words in forget {
-            let hint = "`bethink memory ls` lists what is known, `bethink memory rm` removes it";
+            let hint = "`bethink memory ls` lists memories, `bethink memory rm` removes one";
             let event = Event::ForgetAsked {
                 outcome: "asked_to_forget",
                 by: "extraction",
@@ -192,7 +192,7 @@ fn would_be(plan: &ExtractionPlan) -> Vec<api::LearntMemory> {
 fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {
     let told = found.dropped.iter().map(|(seq, statement, why)| api::DroppedStatement {
         seq: seq.0,
-        // A secret is not repeated, not even to who said it.
+        // Do not repeat a secret, not even to the person who said it.
         statement: match why {
             DropReason::Gate(No::Secret) => String::new(),
             _ => statement.clone(),
@@ -204,17 +204,17 @@ fn dropped(found: &Extraction) -> Vec<api::DroppedStatement> {
 
 fn reason(why: DropReason) -> &'static str {
     match why {
-        DropReason::Known => "it is known",
-        DropReason::Refused => "a person took it out",
-        DropReason::TooMany => "too many at once",
-        DropReason::Gate(No::Secret) => "it holds a secret",
-        DropReason::Gate(No::Hidden) => "it holds characters that are not seen",
+        DropReason::Known => "already known",
+        DropReason::Refused => "a person removed it before",
+        DropReason::TooMany => "too many statements at once",
+        DropReason::Gate(No::Secret) => "it contains a secret",
+        DropReason::Gate(No::Hidden) => "it contains invisible characters",
         DropReason::Gate(No::TooLong) => "it is too long",
-        DropReason::Gate(_) => "it teaches nothing that lasts",
+        DropReason::Gate(_) => "it teaches nothing lasting",
     }
 }
 
-/// Looks through a session when a turn has ended and it is quiet.
+/// Extracts from a session when a turn has ended and the session is idle.
 #[derive(Debug)]
 pub struct ExtractJob(pub MemoryService);
 

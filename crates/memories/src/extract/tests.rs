@@ -149,7 +149,10 @@ async fn what_a_person_took_out_is_not_learnt_again() {
     remove(&memories, "use-pnpm-installs").await;
     say(&memories, id, &[json!("Please always use pnpm for installs."), json!("Yes.")]).await;
     let done = extract(&memories, id).await;
-    assert_eq!((done.memories.len(), done.dropped[0].reason.as_str()), (0, "a person took it out"));
+    assert_eq!(
+        (done.memories.len(), done.dropped[0].reason.as_str()),
+        (0, "a person removed it before")
+    );
     // In an editor, unseen by the memories.
     let other = "Never push to main without asking.";
     say(&memories, id, &[json!(other), json!("Yes.")]).await;
@@ -159,7 +162,10 @@ async fn what_a_person_took_out_is_not_learnt_again() {
     let again = "Don't ever push to main without asking me.";
     say(&memories, next, &[json!(again), json!("Yes.")]).await;
     let done = extract(&memories, next).await;
-    assert_eq!((done.memories.len(), done.dropped[0].reason.as_str()), (0, "a person took it out"));
+    assert_eq!(
+        (done.memories.len(), done.dropped[0].reason.as_str()),
+        (0, "a person removed it before")
+    );
     // Who asks for it changed their mind.
     say(&memories, next, &[json!("Remember: use pnpm for installs."), json!("Yes.")]).await;
     assert_eq!(extract(&memories, next).await.memories.len(), 1);

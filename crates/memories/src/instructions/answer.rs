@@ -1,4 +1,4 @@
-//! The chain explained to people: what was loaded and why, what was not, and what to do about it.
+//! Explains the chain to people: what was loaded and why, what was not, and what to do about it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use super::standing::{self, ReadInstructions};
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Everything that counts for a working directory, read anew. `touched` are files as a session would
-    /// touch them.
+    /// Everything that applies to a working directory, read again. `touched` are files as a session would touch
+    /// them.
     pub async fn instructions(
         &self,
         project_dir: &str,

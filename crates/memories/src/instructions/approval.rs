@@ -1,6 +1,6 @@
 //! Files that a person allowed a project to load, by their real paths.
 //!
-//! They are kept in the daemon's own store: nothing that lies in a project can approve anything.
+//! They are kept in the daemon's store, so that nothing in a project can approve anything.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,41 +13,45 @@ use bethink_service::{Result, ServiceError, blocking};
 use super::disk::RealDisk;
 use crate::service::MemoryService;
 
-/// Approvals of one project; each is a person's own doing.
+/// Most approvals of one project; a person makes each of them.
 const MOST_APPROVED: usize = 1_000;
 
 impl MemoryService {
-    /// What a project may load beside its own files.
+    /// Files outside the project that it may load.
     pub(super) async fn approved(&self, project: &str) -> Result<Arc<BTreeSet<PathBuf>>> {
         let approved = self.cx.store().import_approvals(project.to_owned()).await?;
         Ok(Arc::new(approved.into_iter().map(PathBuf::from).collect()))
     }
 
-    /// Lets a project load a file that lies outside of it or looks like a secret.
+    /// Lets a project load a file that is outside it or looks like a secret.
     pub async fn approve_import(&self, asked: api::ApproveImport) -> Result<api::ImportApproval> {
         let project = self.project(&asked.project_dir).await?;
         let path = absolute(Path::new(&asked.project_dir), Path::new(&asked.path));
         let now = self.cx.now();
         let look = blocking(move || Ok(RealDisk::new(now).look(&path))).await?;
         let look = look.map_err(|error| {
-            ServiceError::invalid("path", format!("{}: {error}", asked.path))
-                .hint("name a file that is there; bethink instructions lists those that wait")
+            ServiceError::invalid("path", format!("{}: {error}", asked.path)).hint(
+                "name an existing file; `bethink instructions` lists those that wait for approval",
+            )
         })?;
         if look.node != FileType::File {
-            let detail = format!("{} is no regular file; only those are loaded", asked.path);
+            let detail =
+                format!("{} is not a regular file; only regular files are loaded", asked.path);
             return Err(ServiceError::invalid("path", detail));
         }
         let real = utf8(&look.real)?;
         let approved = self.approved(&project.key).await?;
         if approved.len() >= MOST_APPROVED && !approved.contains(&look.real) {
-            let detail = format!("the project has {MOST_APPROVED} approved files");
-            return Err(ServiceError::conflict(detail).hint("revoke some first"));
+            let detail = format!(
+                "the project already has {MOST_APPROVED} approved files, which is the most"
+            );
+            return Err(ServiceError::conflict(detail).hint("revoke an approval first"));
         }
         self.cx.store().approve_import(project.key.clone(), real.clone(), now).await?;
         Ok(api::ImportApproval { path: real, approved: true })
     }
 
-    /// Takes an approval back; the file may be gone by now.
+    /// Revokes an approval; the file need not exist any more.
     pub async fn revoke_import(&self, asked: api::ApproveImport) -> Result<api::ImportApproval> {
         let project = self.project(&asked.project_dir).await?;
         let path = absolute(Path::new(&asked.project_dir), Path::new(&asked.path));
@@ -64,9 +68,9 @@ impl MemoryService {
         match gone {
             Some(path) => Ok(api::ImportApproval { path, approved: false }),
             None => {
-                let detail = format!("{} was not approved for this project", asked.path);
+                let detail = format!("{} is not approved for this project", asked.path);
                 Err(ServiceError::not_found(detail)
-                    .hint("bethink instructions lists what is approved"))
+                    .hint("`bethink instructions` lists what is approved"))
             }
         }
     }
@@ -74,6 +78,6 @@ impl MemoryService {
 
 fn utf8(path: &Path) -> Result<String> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        ServiceError::invalid("path", "the file's real path is not UTF-8 and cannot be kept")
+        ServiceError::invalid("path", "the file's real path is not UTF-8, so it cannot be stored")
     })
 }

@@ -1,4 +1,4 @@
-//! The disk as instructions are read from it, with a note of every path that was looked at.
+//! Reads instruction files from disk, and records every path that was checked.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ use bethink_instructions::{Disk, FileLook, FileType};
 use bethink_transcript::UnixMicros;
 use rustix::fs::OFlags;
 
-/// A file that was written so shortly before it was read may be written again within the same tick of its
-/// file system's clock, which is two seconds on the coarsest ones.
+/// A file this young may be written again within the same tick of its file system's clock, which is two seconds
+/// on the coarsest ones.
 const YOUNG_MICROS: i64 = 2_000_000;
 
-/// What a path led to; `None` where nothing was.
+/// The state of the file at a path; `None` if there was none.
 type Stamp = Option<(u64, u64, u64, i64, i64)>;
 
-/// Every path that a loading looked at, those that were not there included.
+/// Every path that was checked while loading, including missing ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stamps {
     paths: BTreeMap<PathBuf, Stamp>,
@@ -26,7 +26,7 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    /// Taken before the path is read, so that a change meanwhile is seen next time.
+    /// Called before the path is read, so that a concurrent change is noticed next time.
     pub(super) fn take(&mut self, path: &Path, now: UnixMicros) {
         if self.paths.contains_key(path) {
             return;
@@ -85,17 +85,17 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, real: &Path, most: u64) -> io::Result<Vec<u8>> {
-        // Whatever has been put there since: no link is followed, and a pipe without a writer does not hold us.
+        // Whatever is there by now: do not follow links, and do not block on a pipe without a writer.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(real)?;
         if !file.metadata()?.is_file() || fs::canonicalize(real)? != real {
-            return Err(io::Error::other("it changed while it was read"));
+            return Err(io::Error::other("it changed while it was being read"));
         }
         let mut bytes = Vec::new();
         file.take(most + 1).read_to_end(&mut bytes)?;
         match bytes.len() as u64 > most {
-            true => Err(io::Error::other("it grew while it was read")),
+            true => Err(io::Error::other("it grew while it was being read")),
             false => Ok(bytes),
         }
     }
@@ -104,7 +104,7 @@ impl Disk for RealDisk {
         self.take(dir);
         let mut names = Vec::new();
         for entry in fs::read_dir(dir)?.take(most) {
-            // No instruction file has a name that is no text.
+            // An instruction file's name is always valid UTF-8.
             names.extend(entry?.file_name().into_string());
         }
         Ok(names)

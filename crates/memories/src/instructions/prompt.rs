@@ -1,4 +1,4 @@
-//! Instructions in a session's prompts: the chain in the project part, the rest at the tail.
+//! Instructions in a session's prompts: the chain in the project part, the rest at the end.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -17,12 +17,12 @@ use super::standing::{self, InstructionsShown};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for a disk that does not answer, such as a mount that is gone: hundreds of files
-/// are read in much less.
+/// How long a prompt waits for a disk that does not respond, such as a mount that is gone: reading hundreds of
+/// files takes much less.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl MemoryService {
-    /// The chain for the system's project part. A file that the client sent itself is not said twice.
+    /// The chain for the project part of the system prompt, without files that the client sent itself.
     async fn instructions_part(
         &self,
         loaded: &LoadedSession,
@@ -45,7 +45,8 @@ impl MemoryService {
         Ok(render::part(&own))
     }
 
-    /// What touched files brought in and the prompt does not show yet, as last read for the project part.
+    /// Files that apply because of touched files and that the prompt does not show yet, as last read for the
+    /// project part.
     fn instruction_news(&self, loaded: &LoadedSession, handle: &SessionHandle) -> Vec<Attachment> {
         let last = loaded.state.history.entries().last();
         let Some(last) = last.filter(|entry| entry.message.role == Role::User) else {
@@ -93,14 +94,14 @@ impl MemoryService {
                 return Err(ServiceError::internal(error));
             }
             Err(_) => {
-                tracing::warn!(session = %loaded.session.id, "instruction files are not answering");
+                tracing::warn!(session = %loaded.session.id, "could not read instruction files in time");
             }
         }
         Ok(locked(&kept).found().unwrap_or_default())
     }
 }
 
-/// Instruction files: the chain in the project part of the system prompt, what touched files bring in at the tail.
+/// Instruction files: the chain in the project part of the system prompt, files for touched files at the end.
 #[derive(Debug)]
 pub struct InstructionContributor(pub MemoryService);
 
@@ -122,13 +123,13 @@ impl Contributor for InstructionContributor {
                 }
                 Moment::Begin { reminds: false } | Moment::Look => Vec::new(),
             };
-            // Nothing is told beyond what the prompt's decisions keep themselves.
+            // The prompt's decisions already record what was shown.
             Ok(Contribution { system, reminders, once_kept: None })
         })
     }
 }
 
-/// The newest attachment of that file says what the file says now.
+/// Whether the newest attachment of that file shows its current text.
 fn is_shown(loaded: &LoadedSession, file: &LoadedInstruction) -> bool {
     let name = file.path.display().to_string();
     let mut shown = loaded.state.decisions.attachments().iter().rev();

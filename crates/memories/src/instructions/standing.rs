@@ -1,4 +1,4 @@
-//! What a session's prompts know of instructions since the last compaction.
+//! The instructions that a session's prompts have shown since the last compaction.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use super::disk::{RealDisk, Stamps};
 pub(super) struct InstructionsShown {
     /// The compaction that the prompts begin at.
     boundary: Option<String>,
-    /// Messages up to here were looked through for paths.
+    /// Messages up to here were searched for paths.
     through: Seq,
     touched: Vec<PathBuf>,
     known: HashSet<PathBuf>,
@@ -28,7 +28,7 @@ pub(super) struct InstructionsShown {
     reading: bool,
 }
 
-/// What was read, and under which circumstances it still holds.
+/// Instructions as read, and what they depend on.
 #[derive(Clone, Debug)]
 pub(super) struct ReadInstructions {
     pub(super) found: Arc<InstructionSet>,
@@ -59,7 +59,7 @@ pub(super) fn read(
 }
 
 impl ReadInstructions {
-    /// Nothing that it depends on has changed; blocks on the disk for a look at each file.
+    /// Whether nothing that it depends on has changed; blocks on the disk to check each file.
     pub(super) fn holds(&self, touched: usize, approved: &Arc<BTreeSet<PathBuf>>) -> bool {
         self.touched == touched && self.approved == *approved && self.stamps.hold()
     }
@@ -74,8 +74,8 @@ impl SessionFeature for InstructionsShown {
 }
 
 impl InstructionsShown {
-    /// What to read for the next prompt: the touched paths, and what was read last. `None` while the disk
-    /// still owes an earlier answer.
+    /// What to read for the next prompt: the touched paths, and what was read last. `None` while an earlier
+    /// read is still running.
     pub(super) fn begin(
         &mut self,
         loaded: &LoadedSession,
@@ -88,7 +88,7 @@ impl InstructionsShown {
         Some((self.touched.clone(), self.read.clone()))
     }
 
-    /// `None`: the reading came to no end; the next prompt tries again.
+    /// `None`: the read did not finish; the next prompt tries again.
     pub(super) fn end(&mut self, read: Option<ReadInstructions>) {
         self.reading = false;
         self.read = read.or(self.read.take());
@@ -99,13 +99,13 @@ impl InstructionsShown {
         self.read.as_ref().map(|read| Arc::clone(&read.found))
     }
 
-    /// Takes in the newest messages' paths. A new boundary forgets what was touched and read.
+    /// Adds the paths of the newest messages. A new boundary clears touched paths and instructions.
     fn follow(&mut self, loaded: &LoadedSession, asked: &[String]) {
         let boundary = loaded.state.decisions.boundary.as_ref();
         let id = boundary.map(|boundary| boundary.id.clone());
         if self.boundary != id {
             let through = boundary.map_or(Seq::ZERO, |boundary| boundary.made_after);
-            // What the disk still owes was asked for before; it is asked anew once it has answered.
+            // A read that is still running belongs to the old state; it is started again when it ends.
             let reading = self.reading;
             *self = Self { boundary: id, through, reading, ..Self::default() };
         }

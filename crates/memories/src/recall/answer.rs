@@ -1,4 +1,4 @@
-//! Recall for whoever asks for it, outside of a prompt.
+//! Recall on request, outside prompts.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
 impl MemoryService {
-    /// Memories that help with something; none where nothing fits. Here a model is waited for.
+    /// Memories that are relevant to a question, possibly none. Waits for a model.
     pub async fn recall(&self, request: api::RecallRequest) -> Result<api::RecallAnswer> {
         let query = request.query.trim().to_owned();
         if query.is_empty() {
             return Err(ServiceError::invalid("query", "is empty")
-                .hint("say what you want to do, or some words of what you look for"));
+                .hint("say what you want to do, or use words of what you are looking for"));
         }
         let project = self.project(&request.project_dir).await?;
         let limit = request.limit.map_or(MOST, |limit| usize::try_from(limit).unwrap_or(MOST));
@@ -50,8 +50,8 @@ impl MemoryService {
         Ok(api::RecallAnswer { memories, searched, strategy })
     }
 
-    /// Memories for a prompt that stands elsewhere, each with its name and as a prompt says it. No model is asked:
-    /// a person waits. `told` are those that stand there already.
+    /// Memories for a prompt of another program, each with its name and as a prompt shows it. No model is
+    /// asked, because a person is waiting. `told` are those already shown.
     pub async fn recall_for_hook(
         &self,
         dir: &str,
@@ -74,7 +74,7 @@ impl MemoryService {
         Ok(texts)
     }
 
-    /// `None` where the file has gone meanwhile.
+    /// `None` if the file is gone by now.
     async fn told(
         &self,
         project: &MemoryProject,

@@ -1,4 +1,4 @@
-//! Recalled memories in a prompt: attachments at the tail, within their limits, each at most once in a view.
+//! Recalled memories in a prompt: attachments at the end, within their limits, each at most once in a view.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::{MOST, SESSION_BYTES};
 use crate::project::MemoryProject;
 use crate::service::MemoryService;
 
-/// How long a prompt waits for files that it has found: they may lie on a mount that is gone.
+/// How long a prompt waits for the files that were found: they may be on a mount that is gone.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ struct RecalledAttachment {
 }
 
 impl MemoryService {
-    /// What is ready for the user's newest words, and whether a model chose it. Never waits for one.
+    /// What is ready for the newest user message, and whether a model chose it. Never waits for a model.
     async fn recalled(
         &self,
         loaded: &LoadedSession,
@@ -61,7 +61,7 @@ impl MemoryService {
         Some((round, by_model, recalled))
     }
 
-    /// Their texts, as far as the session has room for them.
+    /// Their texts, as many as fit the session's limits.
     async fn within_limits(
         &self,
         loaded: &LoadedSession,
@@ -83,12 +83,12 @@ impl MemoryService {
             }
         };
         if tokio::time::timeout(PATIENCE, reading).await.is_err() {
-            tracing::warn!(session = %loaded.session.id, "the memory directory does not answer");
+            tracing::warn!(session = %loaded.session.id, "could not read the memory directory in time");
         }
         read
     }
 
-    /// As the prompt says it. `None` where the file has gone or can't be read.
+    /// The text for the prompt. `None` if the file is gone or unreadable.
     pub(super) async fn reminder(
         &self,
         project: &MemoryProject,
@@ -106,7 +106,7 @@ impl MemoryService {
         }))
     }
 
-    /// Tells those who follow the session what it was reminded of, and why.
+    /// Publishes to followers of the session which memories were recalled, and why.
     fn tell_recalled(&self, session: SessionId, recalled: &[RecalledAttachment]) {
         let Some(first) = recalled.first() else { return };
         let memories = recalled.iter().map(|recalled| {
@@ -121,7 +121,7 @@ impl MemoryService {
     }
 }
 
-/// Memories that help with what the user said last, at the tail of a prompt.
+/// Memories that are relevant to the newest user message, at the end of a prompt.
 #[derive(Debug)]
 pub struct RecallContributor(pub MemoryService);
 
@@ -156,7 +156,7 @@ fn bytes(decisions: &Decisions) -> usize {
     shown.filter(|a| key_of(&a.name).is_some()).map(|a| a.text.len()).sum()
 }
 
-/// What this session taught is still before its eyes, until a compaction takes that away.
+/// Whether this session taught it and still shows it, which a compaction would end.
 fn is_own(loaded: &LoadedSession, found: &FoundMemory) -> bool {
     let source = found.topic.header.source.as_ref();
     let since = loaded.last_compaction.as_ref().filter(|c| c.undone_at.is_none());

@@ -1,4 +1,4 @@
-//! Who chooses: the words of the question, or a model that is shown what there is.
+//! Chooses topics by the words of the question, or by a model that sees a list of the topics.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ use crate::recall::library::Library;
 use crate::service::MemoryService;
 use crate::standalone::standalone_request;
 
-/// Tokens of a choice: five names, and what a model thinks before it says them.
+/// Most tokens of a choice: five names, and a model's thinking before them.
 const CHOICE_TOKENS: u64 = 1_024;
 
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl FoundMemory {
 pub(super) struct MemoryLookup {
     pub(super) query: String,
     pub(super) recent_tools: Vec<String>,
-    /// Told already.
+    /// Already shown.
     pub(super) exclude: HashSet<Key>,
     pub(super) limit: usize,
 }
@@ -54,14 +54,14 @@ impl MemoryLookup {
 }
 
 impl Library {
-    /// By the words; none where nothing fits.
+    /// Chooses by words; possibly none.
     pub(super) async fn choose(self: &Arc<Self>, wanted: MemoryLookup) -> Result<Vec<FoundMemory>> {
         let library = Arc::clone(self);
-        // Milliseconds in a large directory; the threads of requests have better to do.
+        // Takes milliseconds in a large directory, so it does not run on the request threads.
         blocking(move || Ok(library.held().choose(&wanted))).await
     }
 
-    /// What a model is shown, and the topics behind its rows.
+    /// The list that a model sees, and the topics behind its rows.
     fn manifest(&self, wanted: &MemoryLookup, now: UnixMicros) -> (Vec<TopicId>, Manifest) {
         let held = self.held();
         let ids = held.candidates(wanted);
@@ -74,7 +74,7 @@ impl Library {
         self.held().catalog.len()
     }
 
-    /// Whether a topic only tells how to use one of these tools.
+    /// Whether a topic only says how to use one of these tools.
     pub(super) fn is_manual(&self, key: &Key, tools: &[String]) -> bool {
         let held = self.held();
         held.id(key).is_some_and(|id| is_manual(&held.catalog, id, tools))
@@ -96,7 +96,7 @@ impl LibraryState {
         keys.iter().filter_map(|key| self.id(key)).collect()
     }
 
-    /// What a model may choose from, the likeliest first; what no word speaks for follows, newest first.
+    /// Topics that a model may choose from, the most likely first, then the others, newest first.
     fn candidates(&self, wanted: &MemoryLookup) -> Vec<TopicId> {
         let exclude = self.ids_of(&wanted.exclude);
         let mut ids = ranked(&self.catalog, &wanted.ask(&exclude, MOST_ROWS));
@@ -117,7 +117,7 @@ fn found(entry: &LibraryTopic, why: api::RecallWhy) -> FoundMemory {
 }
 
 impl MemoryService {
-    /// Brings the catalog up to date with the directories. Reads what changed, and nothing where nothing did.
+    /// Updates the catalog to the directories. Only reads what changed.
     pub(super) async fn refresh_library(&self, project: &MemoryProject) -> Result<()> {
         let _one = project.library.following.lock().await;
         let private = self.snapshot(project.directory(Scope::Private)).await?;
@@ -134,7 +134,7 @@ impl MemoryService {
         .await
     }
 
-    /// By a model; `None` where none is asked, or none answered in a way that can be used.
+    /// Chooses by a model; `None` if none was asked or the answer was unusable.
     pub(super) async fn choose_by_model(
         &self,
         library: &Arc<Library>,
@@ -144,7 +144,7 @@ impl MemoryService {
     ) -> Option<Vec<FoundMemory>> {
         let model = self.models.model_for(Purpose::Recall, own_model)?;
         if let Some(reason) = self.models.model_rests(session, Purpose::Recall) {
-            tracing::debug!(%reason, "recall is embedded");
+            tracing::debug!(%reason, "recalling with the built-in strategy");
             return None;
         }
         let (ids, manifest) = library.manifest(wanted, self.cx.now());
@@ -191,7 +191,7 @@ fn told(by: api::Strategy, why: &Why, place: Option<u64>) -> api::RecallWhy {
         term: term.clone(),
         fields: fields.iter().map(|field| field.as_str().to_owned()).collect(),
     });
-    // Two digits: more would claim to be a measurement.
+    // Two digits: more would suggest a precision that is not there.
     let score = f64::from((why.score * 100.0).round()) / 100.0;
     api::RecallWhy { by, terms: terms.collect(), score, place }
 }

@@ -9,13 +9,13 @@ use bethink_recall::topics::{Card, Catalog, TopicId};
 use super::Key;
 use crate::directory::{DirectorySnapshot, MemoryDirectory, MemoryTopic};
 
-/// Topics that are read and taken in at a time: a question that comes in between is answered.
+/// Topics that are read in one batch; questions are answered between batches.
 const BATCH: usize = 256;
 
-/// The topics of both directories, ready to be asked for.
+/// The topics of both directories, ready for recall.
 #[derive(Debug, Default)]
 pub(crate) struct Library {
-    /// One at a time brings it up to date.
+    /// Held while it is updated.
     pub(super) following: tokio::sync::Mutex<()>,
     held: RwLock<LibraryState>,
 }
@@ -34,7 +34,7 @@ pub(super) struct LibraryState {
 pub(super) struct LibraryTopic {
     pub(super) scope: Scope,
     pub(super) topic: Arc<MemoryTopic>,
-    /// Its own, or the first words of its body.
+    /// Its description, or else the first words of its body.
     pub(super) description: String,
 }
 
@@ -47,12 +47,12 @@ impl Library {
         self.held.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it holds what these snapshots, private and team, show.
+    /// Whether it is up to date with these snapshots, private and team.
     pub(super) fn follows(&self, shown: &[Arc<DirectorySnapshot>; 2]) -> bool {
         self.held().revisions == Some(shown.each_ref().map(|shown| shown.revision))
     }
 
-    /// Reads what these snapshots have that it has not, and drops what they have no more. Blocks.
+    /// Reads new topics of these snapshots, and drops removed ones. Blocks.
     pub(super) fn follow(
         &self,
         directories: &[Arc<MemoryDirectory>; 2],

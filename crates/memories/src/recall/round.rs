@@ -1,4 +1,4 @@
-//! What is found for the user's newest words, beside the requests that the words came with.
+//! The search for the newest user message, in parallel to its requests.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -15,22 +15,22 @@ use super::choose::{FoundMemory, MemoryLookup};
 use super::view::{recent_tools, surfaced};
 use crate::service::MemoryService;
 
-/// How long a prompt waits for the words of a question to be looked up, which takes milliseconds unless the
-/// directory is being read for the first time.
+/// How long a prompt waits for the search by words, which takes milliseconds unless the directory is being read
+/// for the first time.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Found more than are told, because some may turn out to be known.
+/// Extra results, because some may already be shown.
 const SPARE: usize = 20;
 
-/// The round that a session is in, if one began.
+/// The current round of a session, if one began.
 #[derive(Debug, Default)]
 struct CurrentRound(Mutex<Option<Arc<Round>>>);
 
 impl SessionFeature for CurrentRound {}
 
-/// All prompts that follow one thing that the user said.
+/// All prompts that follow one user message.
 #[derive(Debug)]
 pub(super) struct Round {
-    /// The message that said it.
+    /// The user message.
     pub(super) of: Seq,
     query: String,
     found: Mutex<FoundSoFar>,
@@ -44,13 +44,14 @@ struct FoundSoFar {
 }
 
 impl Round {
-    /// The words have been looked up, or it takes too long.
+    /// Waits until the search by words is done, or takes too long.
     pub(super) async fn looked_up(&self) {
         let mut looked = self.looked.subscribe();
         drop(tokio::time::timeout(PATIENCE, looked.wait_for(|looked| *looked)).await);
     }
 
-    /// What is ready and was not told, and whether a model chose it: its choice rather than what it chose from.
+    /// What is ready and not shown yet, and whether a model chose it. A model's choice takes precedence over
+    /// its candidates.
     pub(super) fn ready(&self) -> (Vec<FoundMemory>, bool) {
         let found = locked(&self.found);
         match &found.by_model {
@@ -59,8 +60,8 @@ impl Round {
         }
     }
 
-    /// What was ready stands in a prompt, or was looked at for one: it is not told again. A model's choice that came
-    /// since is left for the next prompt.
+    /// Marks what was ready as shown, or as considered for a prompt. A model's choice since then is left for
+    /// the next prompt.
     pub(super) fn told(&self, by_model: bool) {
         let mut found = locked(&self.found);
         found.by_words.clear();
@@ -71,7 +72,7 @@ impl Round {
 }
 
 impl MemoryService {
-    /// Begins to look as soon as the user has spoken, ahead of the prompt.
+    /// Starts the search as soon as a user message arrives, before the prompt is requested.
     pub(crate) fn recall_ahead(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let last = loaded.state.history.entries().last();
         if last.is_some_and(|entry| entry.message.role == Role::User) {
@@ -79,7 +80,7 @@ impl MemoryService {
         }
     }
 
-    /// The round that the session is in; begins where it did not yet.
+    /// The session's current round, started if necessary.
     pub(super) fn round(
         &self,
         handle: &SessionHandle,
@@ -107,7 +108,7 @@ impl MemoryService {
         *locked(&current.0) = Some(Arc::clone(&round));
         let told = surfaced(&loaded.state.decisions);
         if known.is_none() && told.iter().any(|(_, after)| *after >= of) {
-            // Before the daemon was started anew.
+            // From before the daemon was restarted.
             round.looked.send_replace(true);
             return Some(round);
         }
@@ -148,7 +149,7 @@ impl MemoryService {
         let Ok(project) = self.project(dir).await else { return };
         let library = &project.library;
         if let Err(error) = self.refresh_library(&project).await {
-            return tracing::warn!(%session, reason = %error.detail, "nothing recalled");
+            return tracing::warn!(%session, reason = %error.detail, "could not recall memories");
         }
         if library.len() == 0 {
             return;
@@ -164,13 +165,13 @@ impl MemoryService {
 }
 
 enum Newest {
-    /// Those that the round is about.
+    /// The words of the current round.
     Known,
     Said(Seq, String),
     Nothing,
 }
 
-/// The newest message in which the user says something, with the words.
+/// The newest user message with words of the user, and these words.
 fn newest_words(loaded: &LoadedSession, known: Option<&Round>) -> Newest {
     for entry in loaded.state.history.entries().iter().rev() {
         let message = &entry.message;
@@ -184,7 +185,7 @@ fn newest_words(loaded: &LoadedSession, known: Option<&Round>) -> Newest {
     Newest::Nothing
 }
 
-/// What the user says in a message, without what programs put there.
+/// The user's own words in a message, without text that programs added.
 fn words_of(message: &Message) -> Option<String> {
     let has_text = message.blocks.iter().any(|block| matches!(block.kind, BlockKind::Text));
     if message.role != Role::User || !has_text {

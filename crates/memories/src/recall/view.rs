@@ -1,4 +1,4 @@
-//! What a session's view shows of memories, and the tools that it works with.
+//! The memories that a session's view shows, and the tools in use.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,13 +9,13 @@ use bethink_transcript::{BlockKind, Seq};
 
 use super::Key;
 
-/// The kind of attachment; news of the index has it, too, under a name without a scope.
+/// The kind of attachment; index changes have it too, under a name without a scope.
 pub(super) const WHAT: &str = "memory";
-/// Messages back from the newest whose tools are in recent use: about three rounds.
+/// Number of newest messages whose tools count as in use: about three rounds.
 const RECENT_MESSAGES: usize = 12;
 const RECENT_TOOLS: usize = 16;
 
-/// Memories that the view shows, with the message that each stands after.
+/// Memories that the view shows, each with the message that it follows.
 pub(super) fn surfaced(decisions: &Decisions) -> HashMap<Key, Seq> {
     let shown = decisions.attachments().iter().filter(|a| a.what == WHAT && decisions.shows(a));
     shown.filter_map(|a| Some((key_of(&a.name)?, a.after))).collect()

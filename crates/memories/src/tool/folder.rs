@@ -1,4 +1,4 @@
-//! What lies in a folder, and moves of files and folders.
+//! Lists folders, and moves files and folders.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::directory::MemoryTopic;
 use crate::memory_write::Expected;
 
 impl ToolRun<'_> {
-    /// Files below a folder, as their paths within it. The team's are below the private directory itself.
+    /// Files below a folder, as relative paths. The team's are below the private directory itself.
     pub(super) async fn entries(&self, scope: Scope, folder: &str) -> Result<Vec<ListedFile>> {
         let mut found = self.own_entries(scope, folder).await?;
         if scope == Scope::Private && folder.is_empty() {
@@ -72,8 +72,8 @@ impl ToolRun<'_> {
         Ok(format!("Successfully renamed {old} to {new}"))
     }
 
-    /// There under the new name before it goes from the old one: a kill in between leaves it twice. What was saved
-    /// under the old name meanwhile stays there, and the new one goes again.
+    /// Writes the new file before it removes the old one, so a crash in between leaves both. If the old file
+    /// was changed meanwhile, it stays and the new one is removed.
     async fn move_file(
         &self,
         (old, from): (&str, DirectoryFile),
@@ -103,7 +103,7 @@ impl ToolRun<'_> {
         Ok(())
     }
 
-    /// File by file; a new folder must be empty, and none is moved into itself.
+    /// Moves file by file. The new folder must be empty, and a folder cannot be moved into itself.
     async fn move_folder(
         &self,
         (old, from): (&str, &str),
@@ -132,7 +132,9 @@ impl ToolRun<'_> {
             let (old, new) = (format!("{old} ({from})"), format!("{new} ({to})"));
             if let Err(unmet) = self.move_file((&old, from), (&new, to)).await {
                 let Unmet::Told(why) = unmet else { return Err(unmet) };
-                return Err(Unmet::Told(format!("{done} of {all} files were moved; then: {why}")));
+                return Err(Unmet::Told(format!(
+                    "{done} of {all} files were moved before an error: {why}"
+                )));
             }
         }
         Ok(())

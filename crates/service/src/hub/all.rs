@@ -1,7 +1,7 @@
-//! What happens in all sessions, as one stream.
+//! The events of all sessions as one stream.
 //!
-//! An id is `<boot>-all-<number>`, numbered from 1. Missed events come from a ring; there is no history behind it, so who missed
-//! more is told to read what it shows again.
+//! An id is `<boot>-all-<number>`, numbered from 1. Missed events come from a ring. There is no history behind
+//! it, so a reader that missed more is told to reload.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::error::{Result, ServiceError};
 use crate::event::Event;
 use crate::locked;
 
-/// Events kept for those who come back: some minutes of several busy sessions.
+/// Events kept for readers that reconnect: some minutes of several busy sessions.
 pub(super) const KEPT: usize = 2_048;
 
 /// Events of all sessions, missed ones first.
@@ -46,7 +46,7 @@ impl AllEvents {
 }
 
 impl EventHub {
-    /// Tells those who listen to everything; its session is added to the data.
+    /// Publishes to readers of all sessions; the session is added to the data.
     pub fn announce(&self, session: Option<SessionId>, event: &Event) {
         let mut data = event.data();
         data.insert("session_id".to_owned(), session.map(|id| id.to_string()).into());
@@ -58,19 +58,19 @@ impl EventHub {
         });
     }
 
-    /// Events of all sessions: those after an id that was handed out, or from now on.
+    /// Events of all sessions, after the given event id or from now on.
     pub fn all_events(&self, last_event_id: Option<&str>) -> Result<AllEvents> {
         let last = match last_event_id {
             None | Some("") => None,
             Some(text) => Some(last_id(text).ok_or_else(|| {
-                ServiceError::invalid("Last-Event-ID", "not an id that this stream hands out")
-                    .hint("leave the header out to hear only what is new")
+                ServiceError::invalid("Last-Event-ID", "not an event id from this stream")
+                    .hint("omit the header to receive only new events")
             })?),
         };
         Ok(self.follow_all(last))
     }
 
-    /// A session was `created`, `changed` or `deleted`; told to those who follow all.
+    /// Announces that a session was `created`, `changed` or `deleted`.
     pub fn announce_session(&self, session: SessionId, change: &'static str) {
         self.announce(Some(session), &Event::Session { change });
     }
@@ -91,16 +91,16 @@ impl EventHub {
     }
 }
 
-/// Too much was missed. `newest` is the last event before it; 0 where that is not known.
+/// Too many events were missed. `newest` is the last event before it, 0 if unknown.
 fn reset(boot: i64, newest: u64) -> StreamEvent {
     let data = serde_json::json!({ "session_id": null }).to_string();
     StreamEvent { id: format!("{boot}-all-{newest}"), kind: "reset", data }
 }
 
-/// Run and number.
+/// Boot and number.
 fn last_id(text: &str) -> Option<(i64, u64)> {
     let (boot, number) = text.split_once("-all-")?;
-    // A number is counted on.
+    // The number must allow a next one.
     let number = number.parse().ok().filter(|number| *number < u64::MAX)?;
     Some((boot.parse().ok()?, number))
 }

@@ -1,11 +1,10 @@
-//! Edits as text: `<edit><old>…</old><new>…</new></edit>`, for sessions whose client has no tool that
-//! edits, since a fork can't be given one.
+//! Edits as text, `<edit><old>…</old><new>…</new></edit>`, for sessions whose client has no tool for edits:
+//! a fork cannot be given one.
 
 use super::MAX_EDITS;
 
-/// The edits of an answer in their order, old text and new, at most [`MAX_EDITS`]. The text between the tags
-/// counts as it is, less one line end at either side. A block that is not whole is passed over, and none
-/// reaches into the next.
+/// The edits in a reply, in order, as old and new text, at most [`MAX_EDITS`]. The text between tags is taken
+/// as it is, without one line end on each side. An incomplete block is skipped and never extends into the next.
 pub fn text_edits(reply: &str) -> Vec<(String, String)> {
     let blocks = reply.split("<edit>").skip(1).filter_map(block);
     blocks.take(MAX_EDITS).map(|(old, new)| (inner(old), inner(new))).collect()
@@ -18,8 +17,8 @@ fn block(text: &str) -> Option<(&str, &str)> {
     Some((old, new))
 }
 
-/// What stands before these tags, and what follows them. Only both together end a text, so that it may
-/// speak of one of them.
+/// The text before and after these two tags. Only both together end a text, so the text may contain one of
+/// them.
 fn until<'a>(text: &'a str, [first, second]: [&str; 2]) -> Option<(&'a str, &'a str)> {
     text.match_indices(first).find_map(|(at, _)| {
         let after = text[at + first.len()..].trim_start().strip_prefix(second)?;

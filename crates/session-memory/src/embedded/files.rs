@@ -43,7 +43,7 @@ fn row(page: &NotesContext<'_>, file: &FileFact, names: &[&str]) -> String {
         .take(NAMES_A_FILE);
     let shown: Vec<&str> = shown.map(|name| page.facts.names.shown(name)).collect();
     let mut text = done_to(page, file);
-    // What became of the symbols in it, the newest.
+    // The newest changes to its symbols.
     let changes = changes(file, SYMBOLS);
     if !changes.is_empty() {
         text.push_str(&format!("; {changes}"));
@@ -54,7 +54,7 @@ fn row(page: &NotesContext<'_>, file: &FileFact, names: &[&str]) -> String {
     text
 }
 
-/// The path, and what was done to the file when.
+/// The path, and what was done to the file and when.
 fn done_to(page: &NotesContext<'_>, file: &FileFact) -> String {
     let edits = file.edits.saturating_sub(u32::from(file.created));
     let counted = [("changed", edits), ("read", file.reads), ("searched", file.searches)];
@@ -73,12 +73,13 @@ fn need(page: &NotesContext<'_>, file: &FileFact) -> u32 {
     changed + (file.edits * 3 + file.reads).min(40) * 4 + page.recency(file.last) * 2
 }
 
-/// Where the project lies, the documents that were read, and what stands in which directory.
+/// Where the project is, which documents were read, and what each directory contains.
 pub(super) fn docs(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let files = page.facts.tools.files();
     let mut rows = Vec::new();
     if !page.project_dir.is_empty() && !files.is_empty() {
-        let text = format!("The project lies in `{}`; paths here are below it.", page.project_dir);
+        let text =
+            format!("The project is in `{}`; the paths here are relative to it.", page.project_dir);
         rows.push(NotesRow::item("project", &text, 1_000));
     }
     for file in files.iter().filter(|file| is_document(&file.path)) {
@@ -114,7 +115,7 @@ fn directories(page: &NotesContext<'_>) -> Vec<NotesRow> {
             let named: Vec<&str> =
                 files.iter().take(NAMES_A_DIRECTORY).map(|file| file_name(&file.path)).collect();
             let more = and_more(files.len(), named.len());
-            let text = format!("`{dir}/` holds {}{more}", named.join(", "));
+            let text = format!("`{dir}/` contains {}{more}", named.join(", "));
             let weight = u32::try_from(files.len()).unwrap_or(u32::MAX).min(200);
             NotesRow::item(format!("dir:{dir}"), &text, weight)
         })

@@ -104,7 +104,7 @@ fn is_unspaced(c: char) -> bool {
     ('\u{3040}'..='\u{d7af}').contains(&c)
 }
 
-/// A line that a person would say, not mark-up, a path or a picture of a table.
+/// Prose rather than markup, a path or a drawn table.
 fn is_prose(line: &str) -> bool {
     let letters = line.chars().filter(|c| c.is_alphabetic() || c.is_whitespace()).count();
     !line.is_empty()
@@ -113,7 +113,7 @@ fn is_prose(line: &str) -> bool {
         && letters * 10 >= line.chars().count() * 6
 }
 
-/// What was asked, oldest first; then the plan, and what was settled on the way.
+/// What was asked, oldest first; then the plan, and what was decided since.
 pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows: Vec<NotesRow> = Vec::new();
     let mut first = true;
@@ -130,23 +130,23 @@ pub(super) fn specification(page: &NotesContext<'_>) -> Vec<NotesRow> {
             format!("{} Plan shown to the user: {}", mark(plan.seq), clip(&plan.text, PLAN_BYTES));
         rows.push(NotesRow::item("plan", &text, 700));
     }
-    // The user's own decisions stand above in the user's own words.
+    // The user's own decisions are already above, in the user's own words.
     let settled: Vec<_> = page.facts.decisions.iter().filter(|one| !one.by_user).collect();
     for decision in settled.iter().skip(settled.len().saturating_sub(DECISIONS)) {
         let text =
-            format!("{} Settled: {}", mark(decision.seq), clip(&decision.text, DECISION_BYTES));
+            format!("{} Decided: {}", mark(decision.seq), clip(&decision.text, DECISION_BYTES));
         let key = format!("decision:{}:{}", decision.seq, clip(&decision.text, 40));
         rows.push(NotesRow::item(key, &text, page.recency(decision.seq)));
     }
     rows
 }
 
-/// The client's note that the user stopped the assistant.
+/// The client's message that the user stopped the assistant.
 pub(super) fn is_interruption(said: &RecordedStatement) -> bool {
     said.text.starts_with("[Request interrupted by user")
 }
 
-/// Said again a moment later, perhaps with more to it.
+/// Whether the user repeated it a moment later, perhaps with more text.
 fn repeats(later: &RecordedStatement, said: &RecordedStatement) -> bool {
     const SHORTEST: usize = 40;
     said.text.len() >= SHORTEST
@@ -160,7 +160,7 @@ fn asked(page: &NotesContext<'_>, said: &RecordedStatement, first: bool) -> Note
         SaidKind::Ask => ("Then asked", LATER_BYTES, 300 + recency),
         SaidKind::Correction => ("Corrected", LATER_BYTES, 500 + recency),
         SaidKind::Answer => ("Answered", LATER_BYTES, 150 + recency),
-        SaidKind::Handover => ("Brought along from an earlier session", LATER_BYTES, recency),
+        SaidKind::Handover => ("From an earlier session", LATER_BYTES, recency),
     };
     let to = said.question.as_ref().map(|q| format!(" to “{}”", clip(q, 160))).unwrap_or_default();
     let text = format!("{} {word}{to}: {}", mark(said.seq), quoted(said, bytes));

@@ -1,4 +1,4 @@
-//! What went wrong, what came after it, what was learned from it.
+//! What went wrong, what happened next, what was learned from it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,21 +40,23 @@ pub(super) fn errors(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// A person refused the call; their words stand among the corrections.
+/// A person refused the call; what they said is among the corrections.
 fn is_refusal(failure: &ToolFailure) -> bool {
     failure.error.starts_with("The user doesn't want to proceed")
 }
 
-/// It was solved by a change: that belongs to what was learned.
+/// A change solved it, so it belongs to the learnings.
 fn is_lesson(failure: &ToolFailure) -> bool {
     failure.fixed.is_some() && !failure.edits.is_empty()
 }
 
 fn after(failure: &ToolFailure) -> (String, u32) {
     match failure.fixed {
-        Some(fixed) => (format!("the same call worked in {}", mark(fixed)), 50),
-        None if failure.edits.is_empty() => ("not seen to work since".to_owned(), 250),
-        None => (format!("{} changed since, not tried again", changed(failure)), 300),
+        Some(fixed) => (format!("the same call succeeded in {}", mark(fixed)), 50),
+        None if failure.edits.is_empty() => ("has not succeeded since".to_owned(), 250),
+        None => {
+            (format!("{} changed since, but the call was not tried again", changed(failure)), 300)
+        }
     }
 }
 
@@ -63,7 +65,7 @@ fn changed(failure: &ToolFailure) -> String {
     format!("{}{}", names.join(", "), and_more(failure.edits.len(), names.len()))
 }
 
-/// The user's standing wishes, what solved a failure, what keeps failing.
+/// The user's lasting rules, what solved a failure, what keeps failing.
 pub(super) fn learnings(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut rows = rules(page);
     let mut seen = HashSet::new();
@@ -71,7 +73,7 @@ pub(super) fn learnings(page: &NotesContext<'_>) -> Vec<NotesRow> {
         let Some(fixed) = failure.fixed else { continue };
         let call = page.call(&failure.call);
         let text = format!(
-            "{call} failed with {}; it worked in {} after a change of {}",
+            "{call} failed with {}; it succeeded in {} after a change to {}",
             clip(&failure.error, ERROR_BYTES),
             mark(fixed),
             changed(failure)
@@ -101,7 +103,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', '。', '！']).flat_map(|line| line.split(". ")).map(str::trim)
 }
 
-/// A wish that outlives the moment.
+/// A rule that holds beyond the current task.
 fn is_rule(sentence: &str) -> bool {
     const WORDS: &str = "always |never |from now on|in future|in the future|make sure to always|\
         remember to|remember that|i prefer|we prefer|以后|永远不要";
@@ -122,7 +124,10 @@ fn often(page: &NotesContext<'_>) -> Vec<NotesRow> {
     often.sort_by_key(|(_, (_, failure))| failure.seq);
     let rows = often.into_iter().map(|(error, (count, failure))| {
         let (call, told) = (page.call(&failure.call), clip(error, ERROR_BYTES));
-        let text = format!("{} {count} calls failed alike, last {call}: {told}", mark(failure.seq));
+        let text = format!(
+            "{} {count} calls failed with the same error, the last one was {call}: {told}",
+            mark(failure.seq)
+        );
         let weight = 200 + page.recency(failure.seq);
         NotesRow::item(format!("often:{}", clip(error, 80)), &text, weight)
     });

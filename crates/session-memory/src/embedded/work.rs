@@ -31,7 +31,7 @@ const COMMAND_WORDS: usize = 3;
 const SHELLS: [&str; 7] =
     ["Bash", "bash", "shell", "exec_command", "run_terminal_cmd", "execute_command", "terminal"];
 
-/// What is going on, and what comes next.
+/// What is being done, and what comes next.
 pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let facts = page.facts;
     let mut rows = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows.extend(todos(page));
     if let Some(said) = facts.assistant.last() {
         let done_since = facts.tools.actions.last().is_some_and(|action| action.seq >= said.seq);
-        let what = if done_since { "said while working" } else { "said, and ended its turn" };
+        let what = if done_since { "said while working" } else { "said at the end of its turn" };
         let text =
             format!("{} The assistant {what}: “{}”", mark(said.seq), clip(&said.text, LAST_WORDS));
         rows.push(NotesRow::item("said", &text, 900));
@@ -71,7 +71,7 @@ pub(super) fn current_state(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows
 }
 
-/// What an agent that takes over does first.
+/// What an agent that takes over should do first.
 fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
     let facts = page.facts;
     let (asked, said) = (facts.user.last()?, facts.assistant.last());
@@ -82,11 +82,11 @@ fn next(page: &NotesContext<'_>) -> Option<NotesRow> {
             format!("Next: the user interrupted in {}; wait for what they say", mark(asked.seq))
         }
         (Some(said), None) => format!(
-            "Next: nothing is open; the answer in {} was the last word, the user's is awaited",
+            "Next: nothing is open; the assistant answered in {}; wait for the user",
             mark(said.seq)
         ),
-        (_, Some(todo)) => format!("Next: go on with “{}”", clip(&todo.content, STEP_BYTES)),
-        (None, None) => format!("Next: go on with what the user asked in {}", mark(asked.seq)),
+        (_, Some(todo)) => format!("Next: continue with “{}”", clip(&todo.content, STEP_BYTES)),
+        (None, None) => format!("Next: continue with what the user asked in {}", mark(asked.seq)),
     };
     Some(NotesRow::item("next", &text, 850))
 }
@@ -108,7 +108,7 @@ fn todos(page: &NotesContext<'_>) -> Vec<NotesRow> {
     if !done.is_empty() && !rows.is_empty() {
         let skipped = done.len().saturating_sub(DONE);
         let named: Vec<String> = done.iter().skip(skipped).map(|t| clip(&t.content, 80)).collect();
-        let text = format!("{at} Done already, not to be done again: {}", named.join("; "));
+        let text = format!("{at} Already done, do not repeat: {}", named.join("; "));
         rows.push(NotesRow::item("done", &text, 450));
     }
     if let Some(said) = facts.said_since_todos().filter(|_| !rows.is_empty()) {
@@ -118,7 +118,7 @@ fn todos(page: &NotesContext<'_>) -> Vec<NotesRow> {
     rows
 }
 
-/// Commands by how often they are run, the latest wording of each; tests, checks and commits first.
+/// Commands by how often they are run, each as it was last written; tests, checks and commits come first.
 pub(super) fn workflow(page: &NotesContext<'_>) -> Vec<NotesRow> {
     let mut commands: Vec<_> = page.facts.tools.commands.iter().collect();
     commands.sort_by_key(|command| std::cmp::Reverse((need(page, command), command.last)));
@@ -139,17 +139,17 @@ fn need(page: &NotesContext<'_>, command: &CommandFact) -> u32 {
 fn ended(command: &CommandFact) -> String {
     let verdict = command.verdict.as_ref().map(|v| format!(" ({})", clip(v, 120)));
     let last = match command.failed {
-        None => "still without a result",
+        None => "no result yet",
         Some(true) if command.runs == 1 => "failed",
         Some(true) => "failed the last time",
-        Some(false) if command.runs == 1 => "worked",
-        Some(false) if command.failures == 0 => "always worked",
-        Some(false) => "worked the last time",
+        Some(false) if command.runs == 1 => "succeeded",
+        Some(false) if command.failures == 0 => "always succeeded",
+        Some(false) => "succeeded the last time",
     };
     format!("{last}{}", verdict.unwrap_or_default())
 }
 
-/// Its first words, after the directory that it is run in.
+/// The command's first words, without a leading `cd DIR &&`.
 fn kind(line: &str) -> String {
     let after_cd = line.starts_with("cd ").then(|| line.split_once("&& ")).flatten();
     let line = after_cd.map_or(line, |(_, rest)| rest);
@@ -207,7 +207,9 @@ pub(super) fn worklog(page: &NotesContext<'_>) -> Vec<NotesRow> {
         if let Some(ask) = turn.ask {
             let text = match ask.kind {
                 _ if is_interruption(ask) => "The user interrupted".to_owned(),
-                SaidKind::Handover => format!("Brought along: {}", quoted(ask, STEP_BYTES)),
+                SaidKind::Handover => {
+                    format!("From an earlier session: {}", quoted(ask, STEP_BYTES))
+                }
                 _ => format!("The user: {}", quoted(ask, STEP_BYTES)),
             };
             rows.push(page.row("turn", ask.seq, &text, 60));

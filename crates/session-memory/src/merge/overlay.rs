@@ -1,4 +1,4 @@
-//! What a person did to the file: lines added, sections of their own, rows taken out.
+//! A person's changes to the file: lines added, sections added, rows removed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,18 +15,18 @@ pub(super) struct Overlay {
     pub(super) preamble: Vec<String>,
     pub(super) removed: Vec<RowId>,
     pub(super) crlf: bool,
-    /// What stands in each section of the template.
+    /// The lines in each section of the template.
     sections: Vec<Vec<KeptLine>>,
-    /// Sections of a person's own, each after a section of the template or before the first.
+    /// A person's own sections, each after a section of the template or before the first.
     extras: Vec<(Option<usize>, NotesSection)>,
 }
 
 /// A line of a section, in the order of the file.
 #[derive(Debug)]
 enum KeptLine {
-    /// A row of the daemon's, by its key.
+    /// A row that the daemon wrote, by its key.
     Row(String),
-    /// A person's.
+    /// A line that a person wrote.
     Own(String),
 }
 
@@ -84,7 +84,7 @@ impl Overlay {
         }
     }
 
-    /// Takes out of a draft what a person removed, and what they say themselves.
+    /// Removes from a draft the rows that a person removed, and those that they wrote themselves.
     pub(super) fn strike(&self, template: &Template, draft: &mut NotesDraft) {
         for ((section, drafted), kept) in
             template.sections.iter().zip(&mut draft.sections).zip(&self.sections)
@@ -104,7 +104,7 @@ impl Overlay {
         }
     }
 
-    /// Tokens of a person's lines: in each section, and outside of all.
+    /// Tokens of a person's lines, in each section and outside all sections.
     pub(super) fn sizes(&self, template: &Template) -> (Vec<u64>, u64) {
         let cost = |line: &String| u64::from(text_tokens(line)) + 1;
         let size = |lines: &[String]| lines.iter().map(cost).sum::<u64>();
@@ -114,8 +114,8 @@ impl Overlay {
         (kept.collect(), extras + size(&self.preamble) + headings.sum::<u64>())
     }
 
-    /// Rows with a person's lines between them. Lines whose row is gone follow the nearest row before
-    /// it that is still there.
+    /// Rows with a person's lines between them. Lines whose row is gone follow the nearest earlier row
+    /// that remains.
     pub(super) fn woven(&self, at: usize, rows: &[NotesRow]) -> Vec<String> {
         let present: HashSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
         let mut following: HashMap<Option<&str>, Vec<&String>> = HashMap::new();
@@ -144,9 +144,9 @@ impl Overlay {
     }
 }
 
-/// Tells the daemon's lines of one section from a person's.
+/// Separates the daemon's lines of one section from a person's.
 struct OverlayReader<'a> {
-    /// Key of each line that was written, by the line.
+    /// The key of each line that the daemon wrote.
     keys: HashMap<&'a str, &'a str>,
     met: HashSet<&'a str>,
 }
@@ -158,16 +158,16 @@ impl<'a> OverlayReader<'a> {
         Self { keys, met: HashSet::new() }
     }
 
-    /// The key of a line of the daemon's.
+    /// The key of the line, if the daemon wrote it.
     fn take(&mut self, line: &str) -> Option<&'a str> {
         let key = self.keys.get(line.trim()).copied()?;
         self.met.insert(key);
         Some(key)
     }
 
-    /// The heading may stand in the file more than once: its lines belong together.
+    /// Called for each occurrence of the heading: their lines belong together.
     fn read(&mut self, lines: &[String], kept: &mut Vec<KeptLine>) {
-        // Blank lines stay between lines of a person's that follow each other.
+        // Blank lines between consecutive lines of a person are kept.
         let (mut open, mut blanks) = (false, 0);
         for line in lines {
             if line.trim().is_empty() {
@@ -191,12 +191,12 @@ impl<'a> OverlayReader<'a> {
         }
     }
 
-    /// Rows that are gone, by their keys and by their words: another strategy has other keys.
+    /// Rows that are gone, by key and by words, because another strategy has other keys.
     fn missing(&self, heading: &str) -> Vec<RowId> {
         let gone = self.keys.iter().filter(|(_, key)| !self.met.contains(*key));
         let mut keys: Vec<String> = gone
             .flat_map(|(text, key)| {
-                // A line of the template has no words of its own.
+                // A template line has no words of its own.
                 let words = (!key.starts_with(TEMPLATE_KEY)).then(|| words_key(text));
                 words.into_iter().chain([(*key).to_owned()])
             })

@@ -1,10 +1,10 @@
-//! Lines of a model as lines of notes: each stands by itself, and none begins a section or a fence.
+//! Turns a model's lines into lines of notes that never begin a section or a fence.
 
 use bethink_transcript::text::{closed_fences, fence, heading_level, shorten};
 
-/// The longest line, in bytes: a longer one is a paste, and belongs where it was found.
+/// Longest line, in bytes: a longer one is pasted text.
 const MAX_LINE_BYTES: usize = 2_000;
-/// Markdown's own way to show code without a fence.
+/// Markdown's indentation for code without a fence.
 const CODE_INDENT: &str = "    ";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl NotesLine {
     }
 }
 
-/// Fenced code becomes indented code, since a fence that lost its other half would swallow sections.
+/// Fenced code becomes indented code, because an unclosed fence would hide sections.
 pub(super) fn readable(lines: &[String]) -> Vec<NotesLine> {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let fenced = closed_fences(&lines);
@@ -36,7 +36,7 @@ pub(super) fn readable(lines: &[String]) -> Vec<NotesLine> {
 
 fn one(line: &str, fenced: bool) -> Option<NotesLine> {
     if let Some(mark) = fence(line) {
-        // Code within one line is text; a fence by itself says nothing.
+        // Code within one line is text; a bare fence is dropped.
         let inner = line.trim().trim_matches(['`', '~']).trim();
         let is_text = line.trim().trim_start_matches(['`', '~']).contains(mark);
         return is_text.then(|| NotesLine::new(&format!("`{inner}`"), false));

@@ -1,4 +1,4 @@
-//! Spans as clients see them, and the messages behind one.
+//! Collapsed spans as clients see them, and the messages behind one.
 
 use bethink_api as api;
 use bethink_search::MAX_HITS;
@@ -16,7 +16,7 @@ impl SessionService {
         Ok(api::Collapses { collapses: rows.iter().map(out).collect() })
     }
 
-    /// The messages behind a span: all, those a line of its text points at, or those that match.
+    /// The messages behind a span: all, those that a line of its text refers to, or those that match a query.
     pub async fn expand_collapse(
         &self,
         id: SessionId,
@@ -27,12 +27,12 @@ impl SessionService {
     ) -> Result<api::Expanded> {
         let all = self.cx.store().collapses(id).await?;
         let Some(found) = all.iter().find(|row| row.id == collapse) else {
-            return Err(ServiceError::not_found(format!("there is no collapse {collapse}")));
+            return Err(ServiceError::not_found(format!("collapse {collapse} not found")));
         };
         self.expand_covered(id, (found.first_seq, found.last_seq), q, limit, cursor).await
     }
 
-    /// The messages behind a text that stands for `first` to `last`.
+    /// The messages behind a text that replaces `first` to `last`.
     pub(crate) async fn expand_covered(
         &self,
         id: SessionId,
@@ -45,9 +45,9 @@ impl SessionService {
         let covered = |seq: Seq| seq >= first && seq <= last;
         let after = match cursor {
             None => None,
-            Some(text) => Some(Seq(text.parse().map_err(|_| {
-                ServiceError::invalid("cursor", "not a cursor that this daemon hands out")
-            })?)),
+            Some(text) => Some(Seq(text
+                .parse()
+                .map_err(|_| ServiceError::invalid("cursor", "not a cursor from this list"))?)),
         };
         let q = q.filter(|q| !q.trim().is_empty());
         let Some(q) = q else {

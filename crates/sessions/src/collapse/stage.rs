@@ -1,4 +1,4 @@
-//! Staging: texts for old spans, written by leased work while it is quiet.
+//! Staging: a job writes texts for old spans while the session is idle.
 
 use std::sync::atomic::Ordering;
 
@@ -23,8 +23,7 @@ use crate::service::SessionService;
 const COLLAPSE: &str = "collapse";
 
 impl SessionService {
-    /// Leaves staging to the worker when the session has grown by half a span since it was last asked
-    /// for. Neither waits nor fails.
+    /// Enqueues staging when the session has grown by half a span since the last time. Neither waits nor fails.
     pub(crate) fn stage_if_due(&self, handle: &SessionHandle, loaded: &LoadedSession) {
         let newest = loaded.state.history.entries().last();
         let ended = newest.is_some_and(|entry| entry.message.role == Role::Assistant);
@@ -38,7 +37,7 @@ impl SessionService {
         }
         let (grown, asked) = (loaded.grown, handle.staging.load(Ordering::Relaxed));
         let half = fill.estimate(effective) * SPAN_PERCENT / 200;
-        // A count that fell is that of a session that was loaded anew.
+        // A smaller count means that the session was reloaded.
         if asked > 0 && grown >= asked && grown < asked + half {
             return;
         }
@@ -47,7 +46,7 @@ impl SessionService {
         self.cx.spawn(async move {
             let (jobs, payload) = (sessions.cx.jobs(), json!({ "session": id.0 }));
             if let Err(error) = jobs.enqueue_background(COLLAPSE, Some(id), &payload).await {
-                tracing::warn!(session = %id, reason = %error.detail, "could not ask for spans to be staged");
+                tracing::warn!(session = %id, reason = %error.detail, "could not enqueue the staging of spans");
             }
             jobs.wake();
         });
@@ -60,14 +59,14 @@ impl SessionService {
             // Deleted since.
             Err(refusal) if refusal.kind == ErrorKind::NotFound => Ok(json!({ "staged": 0 })),
             Err(refusal) => {
-                tracing::warn!(session = %id, reason = %refusal.detail, "no spans staged");
+                tracing::warn!(session = %id, reason = %refusal.detail, "could not stage spans");
                 Err(refusal)
             }
         }
     }
 
-    /// Writes a text for every old stretch that has none. The session is held only to look at it and to
-    /// take the texts in; how many there are now.
+    /// Writes a text for every old stretch that has none, and returns how many spans are staged now. The
+    /// session is locked only to read it and to store the texts.
     pub(crate) async fn stage(&self, id: SessionId) -> Result<usize> {
         let handle = self.handle(id).await?;
         let open = {
@@ -93,9 +92,9 @@ impl SessionService {
             let written = at_low_priority(move || write_span(&request)).await;
             match written.and_then(|text| text.map_err(ServiceError::internal)) {
                 Ok(text) => texts.push((id, stretch, text)),
-                // The span stays as it is.
+                // Leave the span as it is.
                 Err(refusal) => {
-                    tracing::debug!(span = %id, reason = %refusal.detail, "no text for a span");
+                    tracing::debug!(span = %id, reason = %refusal.detail, "could not summarize a span");
                 }
             }
         }
@@ -104,7 +103,7 @@ impl SessionService {
             texts.into_iter().filter_map(|(id, stretch, text)| staged_span(id, stretch, text));
         let mut rows: Vec<CollapseRecord> =
             spans.map(|span| row_of(&loaded, &span, self.cx.now())).collect();
-        // A prompt that could not wait may have written some of them meanwhile.
+        // A prompt that could not wait may have written some of them in the meantime.
         let free = |row: &CollapseRecord| {
             !loaded.spans.iter().any(|o| o.first_seq <= row.last_seq && row.first_seq <= o.last_seq)
         };
@@ -112,7 +111,7 @@ impl SessionService {
         match self.cx.store().put_collapses(id, rows.clone(), Vec::new()).await {
             Ok(()) => {}
             Err(StoreError::Conflict(reason)) => {
-                tracing::debug!(session = %id, reason, "spans were staged meanwhile");
+                tracing::debug!(session = %id, reason, "spans were staged in the meantime");
                 return Ok(0);
             }
             Err(error) => return Err(error.into()),
@@ -124,7 +123,7 @@ impl SessionService {
     }
 }
 
-/// How full the window is, from what is at hand.
+/// How full the window is, from data in memory.
 fn fill(loaded: &LoadedSession) -> Fill {
     let estimated = loaded.estimated();
     let tokens =
@@ -132,7 +131,7 @@ fn fill(loaded: &LoadedSession) -> Fill {
     Fill { tokens, estimated }
 }
 
-/// Stages spans while it is quiet.
+/// Stages spans while the session is idle.
 #[derive(Debug)]
 pub struct CollapseJob(pub SessionService);
 

@@ -1,4 +1,4 @@
-//! What a compaction reads again from disk: recently read files and the plan, below the project alone.
+//! What a compaction reads from disk again: recently read files and the plan, only below the project.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ impl SessionService {
         paths.extend(read.iter().map(|f| f.path.to_string()));
         let mut seen = std::collections::HashSet::new();
         paths.retain(|p| seen.insert(p.clone()));
-        // A few more than are restored, since some are visible in the tail or gone.
+        // A few more than are restored, because some may still be visible in the tail or be gone.
         paths.truncate(20);
         let plan = state.plan.clone();
         let limit = self.limits.compact.files + 6;
@@ -58,7 +58,7 @@ impl SessionService {
     }
 }
 
-/// Where a person writes how to compact; the first that says something about it is taken.
+/// Files in which a person may write how to compact; the first that says so is used.
 const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"];
 
 impl SessionService {
@@ -75,7 +75,8 @@ impl SessionService {
     }
 }
 
-/// A regular UTF-8 file below `root`, without its content where that would not fit; nothing that a link leads out to.
+/// A regular UTF-8 file below `root`, without its content if that would not fit. Links that lead outside are
+/// refused.
 fn read_inside(root: &Path, path: &str) -> Option<Option<String>> {
     let root = root.canonicalize().ok()?;
     let path = root.join(path).canonicalize().ok()?;

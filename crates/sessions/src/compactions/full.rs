@@ -1,4 +1,4 @@
-//! Level 2: a summary that a model writes, asked over the session's own prompt.
+//! Level 2: a model writes the summary, as a continuation of the session's own prompt.
 
 use bethink_compactor::full::{self, FullInstruction, FullText};
 use bethink_compactor::limits::{SUMMARY_MAX_TOKENS, SUMMARY_PERCENT};
@@ -12,10 +12,10 @@ use super::CompactionRequest;
 use crate::loaded::LoadedSession;
 use crate::service::SessionService;
 
-/// A summary is one answer. A model that calls a tool is told once that it must not.
+/// A summary takes one turn; the second is for a model that calls a tool and is told not to.
 const TURNS: u32 = 2;
 
-/// What is asked, and of which messages the answer will speak.
+/// The request, and which messages the summary will cover.
 pub(crate) struct ModelSummaryRequest {
     request: ModelRequest,
     through: Seq,
@@ -27,14 +27,15 @@ pub(crate) struct WrittenText {
     pub(crate) through: Seq,
 }
 
-/// What a summary may have of this window.
+/// The share of this window that a summary may use.
 fn own_share(loaded: &LoadedSession) -> u64 {
     let room = loaded.state.thresholds.auto.saturating_sub(loaded.state.fixed.total());
     (room * SUMMARY_PERCENT / 100).min(SUMMARY_MAX_TOKENS)
 }
 
 impl SessionService {
-    /// The request for a summary; `None` where the asked, the settings or earlier failures forbid to ask.
+    /// The request for a summary; `None` if the compaction request, the settings or earlier failures rule it
+    /// out.
     pub(crate) async fn full_request(
         &self,
         loaded: &LoadedSession,
@@ -46,9 +47,9 @@ impl SessionService {
         }
         let Some(model) = self.models.model_for(Purpose::Summary, &loaded.state.model.name) else {
             if by_name {
-                let detail = "level full is not available: the daemon has no model for it";
+                let detail = "level `full` is not available: no model is configured for it";
                 let hint = self.models.fault().unwrap_or(
-                    "configure [model], or leave the level out, or ask for \"session_memory\" or \"embedded\"",
+                    "configure [model], omit the level, or request \"session_memory\" or \"embedded\"",
                 );
                 return Err(ServiceError::new(ErrorKind::NotCompactable, detail).hint(hint));
             }
@@ -57,7 +58,7 @@ impl SessionService {
         if asked.trigger != Trigger::Manual
             && let Some(reason) = self.models.model_rests(loaded.session.id, Purpose::Summary)
         {
-            tracing::info!(session = %loaded.session.id, %reason, "the summary is embedded");
+            tracing::info!(session = %loaded.session.id, %reason, "summarizing with the built-in strategy");
             return Ok(None);
         }
         let instruction = full::instruction(&FullInstruction {
@@ -71,7 +72,7 @@ impl SessionService {
         Ok(Some(ModelSummaryRequest { request, through }))
     }
 
-    /// Asks for it and reads the answer; what went wrong is added to `tried`.
+    /// Requests the summary and reads the answer; errors are added to `tried`.
     pub(crate) async fn write_full(
         &self,
         session: SessionId,

@@ -1,7 +1,7 @@
 //! One compaction: prepare → generate → commit. The session is either before it or after it.
 //!
-//! The session's lock is held to prepare and to commit, never while a model writes: appends and prompts go
-//! on meanwhile, and what arrives is kept after the summary. One compaction of a session at a time.
+//! The session is locked to prepare and to commit, but never while a model writes: appends and prompts
+//! continue, and new messages follow the summary. A session has one compaction at a time.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::loaded::LoadedSession;
 use crate::record::{Proved, compaction_event, last_compaction, proved, told_once};
 use crate::service::{SessionEvent, SessionService};
 
-/// What the levels of a ladder are made of, cheapest first; the embedded one needs nothing.
+/// The material of each level, cheapest first; the embedded level needs none.
 #[derive(Default)]
 struct Candidates<'a> {
     notes: Option<&'a SessionNotes>,
@@ -41,7 +41,7 @@ impl SessionService {
         request: CompactionRequest,
     ) -> Result<CompactionRecord> {
         let _one = handle.compacting.lock().await;
-        // Before the session's own lock: an update that is waited for may need the session itself.
+        // Before the session is locked: the update that is waited for may need the session.
         if request.takes_notes() {
             for contributor in self.contributors() {
                 contributor.settle(handle.id).await?;
@@ -75,7 +75,7 @@ impl SessionService {
                 Err(failure) => return Err(self.failed(&mut loaded, &request, &failure)),
             }
         }
-        // Where no summary would be accepted, none is paid for.
+        // Do not pay for a summary that would not be accepted.
         let free = Candidates { embedded: true, ..Candidates::default() };
         if let Err(failure) = self.attempt(handle, &mut loaded, &request, free).await? {
             return Err(self.failed(&mut loaded, &request, &failure));
@@ -84,7 +84,7 @@ impl SessionService {
         let written = self.write_full(handle.id, asked, &mut tried).await;
         let mut loaded = self.lock(handle).await?;
         if request.trigger == Trigger::Auto && loaded.undone {
-            let detail = "the last compaction was undone while a summary was written";
+            let detail = "the last compaction was undone while a summary was being written";
             return Err(ServiceError::new(ErrorKind::NotCompactable, detail));
         }
         let candidates = Candidates { full: written.as_ref(), embedded: true, notes: None };
@@ -105,7 +105,7 @@ impl SessionService {
         }
     }
 
-    /// Generates with what is at hand; nothing is changed.
+    /// Generates from the given candidates; changes nothing.
     async fn attempt(
         &self,
         handle: &SessionHandle,
@@ -123,7 +123,7 @@ impl SessionService {
         Ok(made.map(|outcome| (outcome, proved)))
     }
 
-    /// What belonged to the old view goes; what later compactions need stays.
+    /// Drops what belongs to the old view, and keeps what later compactions need.
     async fn commit_compaction(
         &self,
         loaded: &mut LoadedSession,
@@ -134,7 +134,7 @@ impl SessionService {
         let done = self.compaction_row(loaded, request.trigger, &outcome, proved, tried)?;
         self.add_compaction(done.clone()).await?;
         loaded.breakers.succeeded(request.trigger, &self.limits.compact);
-        // A window that was named as smaller stays so, or the next prompt would be refused again.
+        // Keep the smaller window that the provider named, or it would refuse the next prompt again.
         if let Some(limit) = request.refused.and_then(|refused| refused.limit) {
             loaded.state.thresholds = thresholds(&loaded.state.thresholds, request.refused, limit);
         }
@@ -146,7 +146,7 @@ impl SessionService {
         loaded.last_compaction = Some(done.clone());
         loaded.state.last_compaction = Some(last_compaction(&done)?);
         loaded.cache.watch().compacted();
-        // The list is news again: the calls that showed it have left the view.
+        // Show the list again: the calls that showed it have left the view.
         loaded.state.todos.changed = !loaded.state.todos.items.is_empty();
         metrics::counter!("bethink_compactions_total").increment(1);
         tracing::info!(
@@ -170,7 +170,7 @@ impl SessionService {
         refusal(failure)
     }
 
-    /// The notes, where the request leaves room for a summary made of them.
+    /// The notes, if the request allows a summary made from them.
     async fn notes_for(
         &self,
         loaded: &LoadedSession,
@@ -180,7 +180,7 @@ impl SessionService {
             return Ok(None);
         }
         let asked = request.level == Some(SummaryLevel::SessionMemory);
-        // What a contributor keeps that may stand in place of messages.
+        // A text of a contributor that may replace messages.
         let kept = async {
             for contributor in self.contributors() {
                 if let Some(notes) = contributor.summary(&loaded.session).await? {
@@ -193,13 +193,13 @@ impl SessionService {
             Ok(Some(notes)) => Ok(Some(notes)),
             Ok(None) if asked => {
                 Err(ServiceError::new(ErrorKind::NotCompactable, "the session has no notes yet")
-                    .hint("bethink notes update writes them, or leave the level out"))
+                    .hint("run `bethink notes update` to write them, or omit the level"))
             }
             Ok(None) => Ok(None),
             Err(refusal) if asked => Err(refusal),
-            // The next level needs no notes.
+            // Fall through to the next level, which needs no notes.
             Err(refusal) => {
-                tracing::warn!(session = %loaded.session.id, reason = %refusal.detail, "notes could not be used");
+                tracing::warn!(session = %loaded.session.id, reason = %refusal.detail, "could not use the notes");
                 Ok(None)
             }
         }
@@ -224,7 +224,7 @@ impl SessionService {
             &loaded.state.learner,
         );
         let hints = Hints { session: loaded.session.id.to_string() };
-        // What the provider counted is truer than any estimate.
+        // The provider's count is better than any estimate.
         let counted =
             request.refused.and_then(|refused| refused.input).unwrap_or(0).max(size.tokens);
         let input = CompactionInput {
@@ -259,15 +259,15 @@ impl SessionService {
     }
 }
 
-/// Another compaction came between the prompt that asked for one and its turn.
+/// Whether another compaction was made between the prompt that requested this one and its turn.
 fn overtaken(loaded: &LoadedSession, request: &CompactionRequest) -> Option<CompactionRecord> {
     let now = loaded.state.decisions.boundary.as_ref().map(|boundary| &boundary.id);
     let same = request.trigger != Trigger::Auto || now == request.seen.as_ref();
     loaded.last_compaction.clone().filter(|_| !same)
 }
 
-/// Those of the session, or of the smaller window that a refusal tells of. Where it names no limit, the
-/// window is smaller than the prompt of `counted` tokens that it refused.
+/// The session's thresholds, or those of the smaller window that the provider named. If it named no limit, the
+/// window is smaller than the refused prompt of `counted` tokens.
 fn thresholds(
     known: &WindowThresholds,
     refused: Option<Figures>,
@@ -283,11 +283,11 @@ fn thresholds(
 
 fn refusal(failure: &CompactionFailure) -> ServiceError {
     let hint = match failure {
-        CompactionFailure::Nothing => "append more of the conversation first",
+        CompactionFailure::Nothing => "append more messages first",
         CompactionFailure::NoRoom { .. } => {
-            "shorten system or tools, or give the session a larger window"
+            "shorten the system prompt or the tools, or give the session a larger context window"
         }
-        CompactionFailure::Refused(_) => "nothing was changed; the messages are all there",
+        CompactionFailure::Refused(_) => "nothing was changed; no message is lost",
     };
     let detail = match failure {
         CompactionFailure::Refused(reasons) => {

@@ -1,4 +1,4 @@
-//! What a client tells of a refusal, and what its figures mean for the length of the answer.
+//! Reads a client's report of a refusal, and what its figures mean for the length of the answer.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use bethink_model::{Figures, ModelError};
 use bethink_service::{Result, ServiceError};
 use serde_json::Value;
 
-/// The smallest answer that is worth asking for instead of compacting.
+/// The smallest answer worth requesting instead of compacting.
 const LEAST_OUTPUT: u64 = 1_024;
 /// Longer than any quota lasts.
 const MOST_SECONDS: f64 = 31.0 * 24.0 * 3_600.0;
 
-/// The error behind a request, or which of its fields can't be.
+/// The error in a request, or which of its fields is invalid.
 pub(super) fn read(request: &api::RecoverRequest) -> Result<ModelError> {
     let body = match &request.error {
         Value::String(text) => text.clone(),
@@ -47,8 +47,8 @@ fn wait(seconds: f64) -> Result<Duration> {
     Err(ServiceError::invalid("retry_after", format!("must be 0 to {MOST_SECONDS} seconds")))
 }
 
-/// The lower limit of output that helps, if one does. Where the prompt's size is not named, the limit is that of the
-/// answer alone, and holds however small.
+/// The lower output limit that helps, if any. If the error does not name the prompt's size, its limit applies
+/// to the answer only, however small it is.
 pub(super) fn shorter_answer(error: &ModelError, asked: Option<u64>) -> Option<u64> {
     let Figures { input, output, limit, .. } = error.figures;
     let asked = output.or(asked).unwrap_or(u64::MAX);

@@ -31,7 +31,9 @@ impl MemoryCopy {
         below: &MemorySpot,
     ) -> Result<String, String> {
         let pattern = pattern
-            .map(|pattern| wildcards(pattern).ok_or("the pattern can't be understood: use * and ?"))
+            .map(|pattern| {
+                wildcards(pattern).ok_or("the pattern is not valid: use only * and ? as wildcards")
+            })
             .transpose()?;
         let looks = |file: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(file));
         let found = self.files(below).into_iter().filter(|(file, _)| looks(file));
@@ -54,7 +56,7 @@ impl MemoryCopy {
 
 fn told(mut found: Vec<String>) -> String {
     if found.is_empty() {
-        return "Nothing was found.".to_owned();
+        return "No matches.".to_owned();
     }
     let left = found.len().saturating_sub(MOST_LINES);
     found.truncate(MOST_LINES);

@@ -106,11 +106,11 @@ fn searches_look_through_the_copy() {
     let found = |pattern: &str| copy.list(DIR, Some(pattern), &MemorySpot::Directory).unwrap();
     assert_eq!(found("*.md"), [path("MEMORY.md"), path("fog.md")].join("\n"));
     assert_eq!(found("**/r?in.md"), path("plans/rain.md"));
-    assert_eq!(found("[a-z"), "Nothing was found.");
+    assert_eq!(found("[a-z"), "No matches.");
     let lines = copy.grep(DIR, "^Expo.*rain|rain$", &MemorySpot::Directory).unwrap();
     assert!(lines.starts_with(&path("plans/rain.md:")), "{lines}");
     let literal = copy.grep(DIR, "(", &MemorySpot::Directory).unwrap();
     assert_eq!(literal, path("MEMORY.md:2:- [fog](fog.md)"));
     let costly = format!("({}){{500}}{{500}}", "ab|".repeat(50));
-    assert_eq!(copy.grep(DIR, &costly, &MemorySpot::Directory).unwrap(), "Nothing was found.");
+    assert_eq!(copy.grep(DIR, &costly, &MemorySpot::Directory).unwrap(), "No matches.");
 }
