@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn each_rule_is_seen_when_broken() {
         check(&[], &["no messages"]);
-        check(&[HELLO, HELLO], &["the role of the message before"]);
+        check(&[HELLO, HELLO], &["the same role as the message before"]);
         check(&[HELLO, USE], &["has no result"]);
         check(&[HELLO, USE, HELLO], &["has no result"]);
         check(&[RESULT], &["has no call"]);
@@ -71,7 +71,7 @@ mod tests {
         check(&[r#"{"role":"assistant","content":"hi"}"#], &["not the user's"]);
         check(&[r#"{"role":"system","content":"x"}"#], &["not messages: message 0: role"]);
         let late = r#"{"role":"user","content":[{"type":"text","text":"y"},{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
-        check(&[HELLO, USE, late], &["does not come first"]);
+        check(&[HELLO, USE, late], &["comes after other blocks"]);
         check(&["3"], &["not messages"]);
     }
 }
