@@ -1,5 +1,5 @@
-//! Would the Messages API take the prompt that the daemon answered? Its bytes are read back and checked by the
-//! validator that every prompt passes; the end-to-end tests hold prompts against one of their own.
+//! Checks that the Messages API would accept the daemon's prompt: parses its bytes and runs the validator that every
+//! prompt passes. The end-to-end tests have a validator of their own.
 
 use bethink_transcript::message::MessageSource;
 use bethink_transcript::{
@@ -8,7 +8,7 @@ use bethink_transcript::{
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-/// What is wrong with the messages of a prompt, one line a fault.
+/// What is wrong with the messages of a prompt, one line per fault.
 pub(crate) fn faults(messages: &str) -> Vec<String> {
     match read(messages).map(ValidPrompt::check) {
         Ok(Ok(_)) => Vec::new(),
