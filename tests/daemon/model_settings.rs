@@ -40,11 +40,11 @@ fn an_unknown_provider_ends_the_start_with_those_that_are_known() {
 #[test]
 fn an_address_that_can_not_be_used_is_told_wherever_one_looks() {
     for (base_url, words) in [
-        (format!("https://me:{SECRET}@host"), "base_url names a user or a password"),
-        (format!("https://{SECRET}@host/v1"), "base_url names a user or a password"),
-        (format!("https://host/v1?key={SECRET}"), "base_url has a query or a fragment"),
-        ("https://host/a/../b".to_owned(), "the path of base_url can't be used"),
-        ("https://host/%2e%2e".to_owned(), "the path of base_url can't be used"),
+        (format!("https://me:{SECRET}@host"), "base_url must not contain a user or a password"),
+        (format!("https://{SECRET}@host/v1"), "base_url must not contain a user or a password"),
+        (format!("https://host/v1?key={SECRET}"), "base_url must not have a query or a fragment"),
+        ("https://host/a/../b".to_owned(), "base_url has an invalid path"),
+        ("https://host/%2e%2e".to_owned(), "base_url has an invalid path"),
         ("localhost:11434".to_owned(), "does not begin with https:// or http://"),
         ("http://192.0.2.1:8080".to_owned(), "set allow_plain_http = true"),
         ("http://169.254.169.254/v1".to_owned(), "169.254.169.254"),

@@ -1,4 +1,4 @@
-//! The calls of one answer: judged one by one, made at the same time, answered in order.
+//! The tool calls of one answer: each is checked, then all run at the same time and are answered in order.
 
 use std::collections::HashSet;
 
@@ -13,16 +13,16 @@ use crate::fork::Fork;
 use crate::host::{AgentStep, Host};
 use crate::tool::{Denial, Permit, Tool, ToolCall};
 
-/// Bytes of a tool's output that a model reads; the tools of a fork read and edit small files.
+/// Limit for a tool's output, in bytes; the tools of a fork read and edit small files.
 const MAX_OUTPUT: usize = 50_000;
-/// Bytes of one call's input that are looked at, more than any file that a fork may write holds.
+/// Limit for one call's input, in bytes: more than any file that a fork may write.
 const MAX_INPUT: usize = 256 * 1024;
-/// Characters of a tool's name, by the Messages API.
+/// Longest tool name that the Messages API accepts.
 const MAX_NAME: usize = 128;
-/// Characters of a reason that are kept: it may quote what a model made up.
+/// Limit for a reason, in characters: it may quote text from a model.
 const MAX_REASON: usize = 500;
 
-/// All calls of one answer, in its order, each with the decision on it.
+/// All calls of one answer, in order, each with the decision on it.
 pub(crate) struct Calls<'a> {
     calls: Vec<Judged<'a>>,
 }
@@ -35,13 +35,13 @@ struct Judged<'a> {
 
 enum CallVerdict<'a> {
     Allowed(&'a dyn Tool),
-    /// Answered with the reason.
+    /// The result is the reason.
     Denied(String),
-    /// No provider would take it back, so it is left out of the next request, which says why.
+    /// Providers would reject the call, so it is left out of the next request, which says why.
     LeftOut(String),
 }
 
-/// What came of a call that was made.
+/// The output of a call, or its error.
 pub(crate) type Outcome = Result<String, String>;
 
 impl<'a> Calls<'a> {
@@ -72,7 +72,7 @@ impl<'a> Calls<'a> {
         denials.collect()
     }
 
-    /// Makes the calls that are allowed, all at the same time; outcomes stand in the order of the calls.
+    /// Makes the allowed calls, all at the same time; outcomes are in the order of the calls.
     pub(crate) async fn run(&self, host: &dyn Host) -> Vec<Outcome> {
         let allowed = self.calls.iter().filter_map(|judged| match judged.verdict {
             CallVerdict::Allowed(tool) => Some((tool, judged.call)),
@@ -96,7 +96,7 @@ impl<'a> Calls<'a> {
         answered(content, after)
     }
 
-    /// One message with a result for every call, then a word on those that were left out.
+    /// One message with a result for every call, and a note on those that were left out.
     pub(crate) fn answered(&self, outcomes: Vec<Outcome>, after: Seq) -> PromptMessage {
         let mut outcomes = outcomes.into_iter();
         let mut blocks = Vec::new();
@@ -148,7 +148,7 @@ fn unfit(call: ToolCall<'_>, block: &Block, new_id: bool) -> Option<String> {
     Some(format!("A call of {:?} was left out: {why}.", shown(name)))
 }
 
-/// Read from the whole block, where an input that is missing is not one that is empty.
+/// Read from the whole block, because a missing input is not the same as an empty one.
 #[derive(serde::Deserialize)]
 struct WithInput {
     #[serde(rename = "input")]
@@ -160,14 +160,14 @@ fn decide<'a>(call: ToolCall<'_>, place: usize, reply: &Reply, fork: &Fork<'a>) 
     let Some(tool) = fork.tools.iter().find(|tool| tool.name() == call.tool) else {
         return CallVerdict::Denied(unknown(call.tool, fork.tools));
     };
-    // Its last call may lack its end, and the ones before were made with it in mind.
+    // The last call may be incomplete, and the ones before it may depend on it.
     if reply.stop == Stop::MaxTokens {
-        let why = "Not called: the answer was cut off before its end. Call again, with less in one answer.";
+        let why = "Not called: your answer was cut off. Call again, with less in one answer.";
         return CallVerdict::Denied(why.to_owned());
     }
     if place >= most {
         let why =
-            format!("Not called: at most {most} calls in one answer. Call it in your next one.");
+            format!("Not called: at most {most} calls per answer. Call it in your next answer.");
         return CallVerdict::Denied(why);
     }
     match tool.permit(call) {
@@ -178,13 +178,13 @@ fn decide<'a>(call: ToolCall<'_>, place: usize, reply: &Reply, fork: &Fork<'a>) 
 
 fn unknown(name: &str, tools: &[&dyn Tool]) -> String {
     if tools.is_empty() {
-        return "No tools may be called here. Answer in words only.".to_owned();
+        return "You may not call tools here. Answer in text only.".to_owned();
     }
     let names: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
-    format!("{:?} may not be called here. Allowed: {}.", shown(name), names.join(", "))
+    format!("You may not call {:?} here. Allowed: {}.", shown(name), names.join(", "))
 }
 
-/// A name that a model made up, as people may see it.
+/// A name from a model, cleaned for display.
 fn shown(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect()
 }
@@ -211,5 +211,5 @@ fn clipped(text: &str, most: usize) -> String {
     if head.len() == text.len() {
         return text.to_owned();
     }
-    format!("{head}\n[cut here: {} bytes in all]", text.len())
+    format!("{head}\n[cut here; the whole text has {} bytes]", text.len())
 }

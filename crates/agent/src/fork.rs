@@ -1,11 +1,11 @@
-//! What a fork is started with, and how it ends.
+//! What a forked agent is started with, and how it ends.
 
 use bethink_model::{ModelError, ModelRequest, Reply};
 use bethink_transcript::TokenUsage;
 
 use crate::tool::{Denial, Tool};
 
-/// A task beside a session: its prefix, an instruction as the prompt's last words, and what may be done.
+/// A task that reuses a session's prompt: its prefix, an instruction at the end, and what is allowed.
 #[derive(Clone, Copy)]
 pub struct Fork<'a> {
     /// The session's own system, tools and messages byte for byte, and the instruction after them.
@@ -25,25 +25,25 @@ impl std::fmt::Debug for Fork<'_> {
     }
 }
 
-/// What a fork may use up; whichever ends first ends it.
+/// What a fork may use; the first limit to be reached ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Answers of the model.
+    /// Answers from the model.
     pub turns: u32,
-    /// Of all its calls together: input, cached input and output.
+    /// Tokens of all calls together: input, cached input and output.
     pub tokens: u64,
-    /// Micro-dollars, by the host's prices; those of a model without a price count as nothing.
+    /// Micro-dollars, by the host's prices; a model without a price counts as free.
     pub cost: u64,
-    /// Calls of tools in one answer; more are denied.
+    /// Tool calls per answer; more are denied.
     pub calls: usize,
-    /// The most that one answer may be allowed, when it needs more than the request gave it.
+    /// The highest output limit for one answer, if it needs more than the request allows.
     pub max_output: u64,
 }
 
-/// What came of it.
+/// The result of a fork.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// All text of the last turn that said anything, its continuations joined to it.
+    /// All text of the last turn that had any, with its continuations.
     pub text: String,
     pub last: Reply,
     pub ended: Ended,
@@ -55,10 +55,10 @@ pub struct Finished {
 /// Why the loop ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The model had nothing more to call.
+    /// The model made no more calls.
     Done,
-    /// A budget was used up: `turns`, `tokens` or `cost`; or `denials`, where a fork without tools went on
-    /// calling some. What was done until then stands.
+    /// A budget was used up: `turns`, `tokens` or `cost`; or `denials`, if a fork without tools kept calling
+    /// some. Work done before is kept.
     OutOf(&'static str),
     /// Work was done before a later call failed.
     Failed(ModelError),

@@ -1,4 +1,4 @@
-//! What a fork needs of the world: time, prices, and someone who writes down what happened.
+//! What a fork needs from its host: waiting, prices, and a record of its steps.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,17 +11,17 @@ use crate::tool::Denial;
 
 pub type Waited<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// Stands behind a fork.
+/// The environment of a fork.
 pub trait Host: Send + Sync {
-    /// Lets time pass between two calls.
+    /// Waits between two calls.
     fn wait(&self, time: Duration) -> Waited<'_>;
-    /// Micro-dollars of a call; `None` where the model has no known price.
+    /// The cost of a call in micro-dollars; `None` if the model has no known price.
     fn cost(&self, model: &str, usage: &TokenUsage) -> Option<u64>;
-    /// Told of every step, in order.
+    /// Called for every step, in order.
     fn record(&self, step: &AgentStep);
 }
 
-/// Something that a reader of the session's events wants to know.
+/// A step that appears in the session's events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentStep {
     /// A call failed.
@@ -29,13 +29,13 @@ pub enum AgentStep {
         error: ModelError,
         attempt: u32,
     },
-    /// It is tried again: what was changed, and after what wait.
+    /// It is retried: what was changed, and how long the wait is.
     Again {
         change: &'static str,
         wait: Duration,
         weight: usize,
     },
-    /// Nothing more is tried.
+    /// There are no more retries.
     GaveUp {
         error: ModelError,
     },

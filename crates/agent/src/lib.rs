@@ -1,8 +1,8 @@
 //! Forked agents: a bounded loop of model and tools over a session's own prefix.
 //!
-//! Everything in the house that asks a model asks it here: a summary is a fork without tools and with
-//! one turn. Owns the loop, its budgets, who may call what, and which changed request follows an error.
-//! Leaves the wire to the model's adapter, and waiting, records and money to the [`Host`].
+//! Every model call that bethink makes for its own purposes goes through here: a summary is a fork without
+//! tools and with one turn. Owns the loop, its budgets, the permission for each call, and retries. The wire
+//! format belongs to the model's adapter; waiting, records and prices belong to the [`Host`].
 
 mod calls;
 pub mod fork;

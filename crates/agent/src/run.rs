@@ -1,4 +1,4 @@
-//! The loop: ask, recover, call tools, ask again, until nothing is called or a budget is used up.
+//! The loop: call the model, recover from errors, call tools, until nothing is called or a budget is used up.
 
 use bethink_model::recovery::{Next, Recovery};
 use bethink_model::request::about_tokens;
@@ -12,9 +12,9 @@ use crate::tool::Denial;
 
 /// Runs a fork to its end.
 ///
-/// An error means that no answer came at all; once there is one, everything else is told in
-/// [`Finished::ended`]. To cancel it, drop the future: that drops the call under way, which closes its
-/// connection, and the tools that run.
+/// An error means that there was no answer at all; after the first one, [`Finished::ended`] says what happened.
+/// To cancel it, drop the future: that also drops running tools and the current call, which closes its
+/// connection.
 pub async fn run(
     fork: Fork<'_>,
     model: &dyn Model,
@@ -33,7 +33,7 @@ pub async fn run(
         text: String::new(),
         last: None,
         denials: Vec::new(),
-        told: false,
+        warned: false,
     };
     loop {
         let over = match run.turn().await {
@@ -52,22 +52,22 @@ struct AgentRun<'a> {
     host: &'a dyn Host,
     /// The next request; grows at its end, and may lose old rounds at its beginning.
     request: ModelRequest,
-    /// Messages at its end that stay: the instruction and all that followed it.
+    /// How many messages at its end must stay: the instruction and everything after it.
     tail: usize,
     turns: u32,
     usage: TokenUsage,
-    /// What counts against the budgets; more than `usage` where a provider's figures are no good.
+    /// What counts against the budgets; more than `usage` if a provider's figures are doubtful.
     tokens: u64,
     cost: u64,
     text: String,
     last: Option<Reply>,
     denials: Vec<Denial>,
-    /// A fork without tools was told so already.
-    told: bool,
+    /// A fork without tools has been warned once.
+    warned: bool,
 }
 
 impl AgentRun<'_> {
-    /// One answer, with all the calls that it takes.
+    /// Gets one answer, with as many model calls (retries, continuations) as it takes.
     async fn turn(&mut self) -> Result<Reply, Ended> {
         if self.turns >= self.fork.budget.turns {
             return Err(Ended::OutOf("turns"));
@@ -106,13 +106,13 @@ impl AgentRun<'_> {
         Err(Ended::OutOf("turns"))
     }
 
-    /// Which budget is used up, were the request sent as it is.
+    /// Which budget the next request would exceed.
     fn spent(&self) -> Option<&'static str> {
         let budget = &self.fork.budget;
         if self.tokens.saturating_add(self.request.prompt.tokens()) > budget.tokens {
             return Some("tokens");
         }
-        // What costs nothing is never too dear.
+        // Free calls never exceed the budget.
         (self.cost > 0 && self.cost >= budget.cost).then_some("cost")
     }
 
@@ -164,7 +164,7 @@ impl AgentRun<'_> {
         }
     }
 
-    /// Makes the calls of an answer, or says why not; what comes of them is the next request.
+    /// Makes the calls of an answer, or denies them; the results become the next request.
     async fn act(&mut self, reply: Reply) -> Option<Ended> {
         if reply.calls().next().is_none() {
             return Some(Ended::Done);
@@ -174,7 +174,7 @@ impl AgentRun<'_> {
             self.host.record(&AgentStep::Denied(denial.clone()));
             self.denials.push(denial);
         }
-        if self.fork.tools.is_empty() && std::mem::replace(&mut self.told, true) {
+        if self.fork.tools.is_empty() && std::mem::replace(&mut self.warned, true) {
             return Some(Ended::OutOf("denials"));
         }
         let results = calls.run(self.host).await;
@@ -189,7 +189,8 @@ impl AgentRun<'_> {
             }
             Err(faults) => {
                 let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-                let message = format!("the answer fits into no prompt: {}", faults.join("; "));
+                let message =
+                    format!("the answer cannot be part of a prompt: {}", faults.join("; "));
                 Some(Ended::Failed(ModelError::new(ErrorClass::Broken, message)))
             }
         }
@@ -200,7 +201,7 @@ impl AgentRun<'_> {
             return Err(match ended {
                 Ended::Failed(error) => error,
                 Ended::OutOf(budget) => refused(budget, &self.request, &self.fork),
-                Ended::Done => ModelError::new(ErrorClass::Unknown, "the model was not asked"),
+                Ended::Done => ModelError::new(ErrorClass::Unknown, "the model was not called"),
             });
         };
         let Self { text, turns, usage, denials, .. } = self;
@@ -208,12 +209,12 @@ impl AgentRun<'_> {
     }
 }
 
-/// The budget ended before there was an answer to keep.
+/// The error if the budget was used up before there was an answer.
 fn refused(budget: &str, request: &ModelRequest, fork: &Fork<'_>) -> ModelError {
     let needs = request.prompt.tokens();
     let allowed = &fork.budget;
     let message = format!(
-        "the budget of {budget} allows no call: it needs 1 turn and about {needs} tokens; {} turns and {} tokens are allowed in all",
+        "the {budget} budget does not allow a call: it needs 1 turn and about {needs} tokens; {} turns and {} tokens are allowed in total",
         allowed.turns, allowed.tokens
     );
     ModelError::new(ErrorClass::Forbidden, message)

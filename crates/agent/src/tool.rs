@@ -1,4 +1,4 @@
-//! Tools of a fork: who may call what, decided for every call.
+//! Tools of a fork. Permission is decided for every call.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::pin::Pin;
 #[derive(Clone, Copy, Debug)]
 pub struct ToolCall<'a> {
     pub tool: &'a str,
-    /// JSON, as it came.
+    /// JSON, as the model wrote it.
     pub input: &'a str,
 }
 
@@ -26,14 +26,14 @@ pub struct Denial {
     pub reason: String,
 }
 
-/// What a tool answered; an error is told to the model, which may try again.
+/// A tool's output; an error is shown to the model, which may try again.
 pub type Done<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
 /// One tool that a fork may call.
 pub trait Tool: Send + Sync {
     fn name(&self) -> &str;
-    /// Looks at every single call; nothing is allowed by its name alone.
+    /// Decides on each single call; nothing is allowed only by its name.
     fn permit(&self, call: ToolCall<'_>) -> Permit;
-    /// Does it. Calls of one answer run at the same time.
+    /// Runs the call. Calls of one answer run at the same time.
     fn run<'a>(&'a self, call: ToolCall<'a>) -> Done<'a>;
 }

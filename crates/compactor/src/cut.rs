@@ -8,31 +8,31 @@ use bethink_transcript::{BlockKind, Seq};
 
 use crate::limits::CompactLimits;
 
-/// A planned cut: messages before `kept_from` leave the view.
+/// A planned cut: messages before `kept_from` are no longer shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     pub kept_from: Seq,
     pub tail_tokens: u64,
-    /// Results of the tail that must be shortened for it to fit.
+    /// Results in the tail that must be shortened for it to fit.
     pub clipped: Vec<ClearedResult>,
 }
 
-/// Tokens that a tail may have.
+/// How many tokens a tail may have.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// About so many.
+    /// The size to aim for.
     pub target: u64,
-    /// Never more than so many.
+    /// The hard limit.
     pub hard: u64,
-    /// The tail starts here at the latest, whatever it then has: what no summary speaks of is not cut
-    /// away.
+    /// The tail starts here at the latest, whatever its size: a message that no summary covers must
+    /// stay.
     pub no_later: Option<Seq>,
 }
 
 /// Plans a cut whose tail fills `room`.
 ///
-/// Extends backwards from the newest message until the minima of `limits` are met, as far as the room
-/// allows, then on to its target; always on a boundary of API rounds, and never within a collapsed span.
+/// Extends backwards from the newest message until the minimums in `limits` are met, as far as the room
+/// allows, then on to its target; always between API rounds, and never within a collapsed span.
 pub fn plan(
     history: &History,
     decisions: &Decisions,
@@ -49,7 +49,7 @@ pub fn plan(
     }
 }
 
-/// The cut point from which on everything is kept.
+/// The cut point after which everything is kept.
 fn tail_start(
     entries: &[HistoryEntry],
     points: &[usize],
@@ -64,8 +64,8 @@ fn tail_start(
     let mut texts = 0;
     let mut next = entries.len();
     for &point in points.iter().rev() {
-        let stretch = entries.get(point..next).unwrap_or_default();
-        texts += stretch.iter().filter(|e| e.message.has_text()).count();
+        let round = entries.get(point..next).unwrap_or_default();
+        texts += round.iter().filter(|e| e.message.has_text()).count();
         next = point;
         let tokens = suffix.get(point).copied().unwrap_or(0);
         if room.no_later.is_some_and(|latest| starts(point) > latest) {
@@ -104,8 +104,8 @@ fn at(entries: &[HistoryEntry], point: usize, suffix: &[u64]) -> Cut {
     }
 }
 
-/// Even the newest round is over the limit: its results are shortened until it fits, and if that is
-/// not enough nothing is kept (its words are in the summary).
+/// For when even the newest round is over the limit: shortens its results until it fits. If that is
+/// not enough, nothing is kept: its text is in the summary.
 fn last_round(
     entries: &[HistoryEntry],
     points: &[usize],
@@ -130,7 +130,7 @@ fn last_round(
     }
 }
 
-/// A result is never shortened below this: its first lines say what it was.
+/// A result is never shortened below this: its first lines show what it was.
 const MIN_CLIPPED_TOKENS: u64 = 160;
 
 fn clip(
@@ -146,7 +146,7 @@ fn clip(
             if u64::from(facts.tokens) <= each || decisions.result(tool_use_id).is_some() {
                 continue;
             }
-            // Three bytes an estimated token, less what the note around it costs.
+            // Three bytes per estimated token, minus the note around it.
             let keep = usize::try_from(each.saturating_sub(110) * 3).unwrap_or(usize::MAX);
             let text = hints.clipped(&block.text(), keep, entry.message.seq);
             let tokens = u64::from(text_tokens(&text) + RESULT_FRAME_TOKENS);

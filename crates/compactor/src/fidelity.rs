@@ -1,5 +1,5 @@
-//! How much of what mattered can still be read after a cut: foretold when it is made, by the predicted
-//! need of names, and judged when the session has gone on, by what it did use again.
+//! How much of what mattered can still be read after a compaction: predicted when it is made, from the
+//! expected need for names, and measured later, from the names that the session used again.
 
 use std::collections::HashSet;
 
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use bethink_facts::{Facts, RankedName};
 
-/// Names that are looked at: the most needed ones of the covered stretch.
+/// How many names are looked at: those of the covered messages that are needed most.
 const NAMES: usize = 300;
-/// Heaviest lost names that are told.
+/// How many lost names are listed, the most needed first.
 const LOST: usize = 12;
 
-/// How many of the names that count can be read in a prompt.
+/// How many of the names still needed can be read in a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fidelity {
-    /// Share of the names that the prompt still holds, 0 to 1: by their weight, or by their number in hindsight.
+    /// Share of the names that are still in the prompt, 0 to 1: by weight, or by number in hindsight.
     pub score: f64,
     pub names: u64,
     pub kept: u64,
@@ -26,7 +26,7 @@ pub struct Fidelity {
 }
 
 impl Fidelity {
-    /// Counts a name; says whether it can be read.
+    /// Counts a name; returns whether it can be read.
     fn count(&mut self, name: &str, readable: &HashSet<String>, facts: &Facts) -> bool {
         let is_kept = readable.contains(name);
         self.names += 1;
@@ -38,7 +38,7 @@ impl Fidelity {
     }
 }
 
-/// Scores `view` against the names that `facts` found in use.
+/// Scores `view` against the names in use according to `facts`.
 pub fn score(facts: &Facts, view: &View) -> Fidelity {
     let readable = names_of(view);
     let ranked = facts.names.ranked(&facts.moment());
@@ -56,13 +56,13 @@ pub fn score(facts: &Facts, view: &View) -> Fidelity {
     fidelity
 }
 
-/// Messages after a cut by which it is judged: later ones are judged with later cuts.
+/// How many messages after a compaction count in its hindsight; later ones belong to later compactions.
 pub const HORIZON: u64 = 40;
-/// Fewer names than this say nothing.
+/// With fewer names than this, a score means nothing.
 const ENOUGH: u64 = 5;
 
-/// How the boundary that is in force proved: of the names that were used after it and had been met before it, the
-/// share that could be read in the prompt right after it. `None` while too little came after it.
+/// The hindsight of the boundary in force: of the names used after it that had occurred before it, the share
+/// that could be read in the prompt right after it. `None` while too little has come after it.
 pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Option<Fidelity> {
     let boundary = decisions.boundary.as_ref()?;
     let tail = history.from(boundary.kept_from).iter();
@@ -95,7 +95,7 @@ pub fn look_back(history: &History, decisions: &Decisions, facts: &Facts) -> Opt
     (found.names >= ENOUGH).then_some(found)
 }
 
-/// Names in what is said and in what tools are given; results are left out.
+/// Names in texts and in the input of tool calls; results are left out.
 fn for_each_spoken(message: &Message, mut each: impl FnMut(&str)) {
     for block in &message.blocks {
         let text = match &block.kind {
@@ -107,7 +107,7 @@ fn for_each_spoken(message: &Message, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Adds the names that a reader of the block meets; `is_whole` tells of a result whether it is shown.
+/// Adds the names that can be read in the block; `is_whole` says whether a result is shown.
 pub(crate) fn read(
     block: &Block,
     is_whole: impl Fn(&ToolUseId) -> bool,
@@ -122,14 +122,14 @@ pub(crate) fn read(
     }
 }
 
-/// A score below this is told of, whatever came before it.
+/// A score below this causes a warning, whatever the score before it.
 const LOW: f64 = 0.80;
-/// So is one that fell by so much since the compaction before it.
+/// So does a fall of this much since the previous compaction.
 const FALL: f64 = 0.08;
-/// Names that a warning gives.
-const TOLD: usize = 5;
+/// How many lost names a warning lists.
+const LISTED: usize = 5;
 
-/// What pressed a compaction together.
+/// What limited the size of a compaction's result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pressure {
     /// Tokens of system and tools, which no compaction touches.
@@ -137,12 +137,12 @@ pub struct Pressure {
     /// Tokens at which a compaction is due.
     pub auto: u64,
     pub summary: u64,
-    /// Attempts with more room that were refused.
+    /// Attempts with more room that were rejected.
     pub refused: usize,
 }
 
-/// Why the score of `now` should worry somebody, or nothing. `before` is the score of the compaction
-/// before it, `hindsight` how that one proved.
+/// A warning about the score of `now`, if it needs one. `before` is the score of the previous compaction,
+/// `hindsight` how that one turned out.
 pub fn warning(
     now: &Fidelity,
     before: Option<f64>,
@@ -157,14 +157,14 @@ pub fn warning(
         _ => {
             let missed = hindsight.filter(|h| h.score < LOW)?;
             return Some(format!(
-                "{} of {} names that were used after the last compaction could not be read after it: {}",
+                "{} of {} names used after the last compaction were missing from the prompt: {}",
                 missed.names - missed.kept,
                 missed.names,
-                told(&missed.lost)
+                listed(&missed.lost)
             ));
         }
     };
-    Some(format!("{what}: {}; no longer readable: {}", reason(pressure), told(&now.lost)))
+    Some(format!("{what}: {}; no longer in the prompt: {}", reason(pressure), listed(&now.lost)))
 }
 
 fn reason(pressure: Pressure) -> String {
@@ -172,21 +172,21 @@ fn reason(pressure: Pressure) -> String {
     if refused > 0 {
         format!("{refused} attempts with more room did not fit under {auto} tokens")
     } else if fixed * 3 > auto {
-        format!("system and tools take {fixed} of {auto} tokens")
+        format!("system prompt and tools take {fixed} of {auto} tokens")
     } else {
-        format!("more names are in use than a summary of {summary} tokens has room for")
+        format!("a summary of {summary} tokens has no room for all names in use")
     }
 }
 
-fn told(names: &[String]) -> String {
-    names.iter().take(TOLD).map(String::as_str).collect::<Vec<_>>().join(", ")
+fn listed(names: &[String]) -> String {
+    names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn rounded(score: f64) -> f64 {
     (score * 10_000.0).round() / 10_000.0
 }
 
-/// Every name that a reader of the view meets.
+/// Every name that can be read in the view.
 fn names_of(view: &View) -> HashSet<String> {
     let mut names = HashSet::new();
     for shown in view.messages.iter().flat_map(|m| &m.blocks) {

@@ -1,8 +1,8 @@
-//! Level 2: a summary that a model writes over the session's own prompt, in one answer without tools.
+//! Level 2: a summary that a model writes from the session's own prompt, in one answer without tools.
 //!
-//! What the model is told is appended to the prompt; what it answers is read with suspicion, and kept only
-//! if all nine sections are there. The user's own words are never its own: they are written from history,
-//! like the files, names and code that its text lacks. Asking the model is not done here.
+//! The instruction is appended to the prompt. The answer is not trusted: it is used only if all nine sections
+//! are there. The user's messages are never taken from it but copied from history, and so are files, names
+//! and code that it lacks. The call to the model is made elsewhere.
 
 mod instruction;
 mod read;

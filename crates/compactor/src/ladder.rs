@@ -1,5 +1,5 @@
 //! One compaction from plan to result: cut, summary by the cheapest level that works, restoration,
-//! acceptance. All or nothing: a result is returned that was accepted, or a reason.
+//! acceptance. Returns an accepted result or the reason why there is none.
 
 use std::collections::HashSet;
 
@@ -22,11 +22,11 @@ use crate::restore::{self, Restorable};
 use crate::section::well_formed;
 use bethink_facts::Facts;
 
-/// Writes a summary of the covered stretch. Two implementations share one suite: model and embedded.
+/// Writes a summary of the covered messages.
 pub trait Summarizer: Send + Sync {
     fn level(&self) -> SummaryLevel;
-    /// Last message that the text speaks of, where that is settled before it is written: the kept tail
-    /// starts no later than with the next.
+    /// The last message that the text covers, if known before it is written: the kept tail starts with the
+    /// next one at the latest.
     fn covers(&self) -> Option<Seq> {
         None
     }
@@ -34,7 +34,7 @@ pub trait Summarizer: Send + Sync {
     fn is_well_formed(&self, summary: &str) -> bool {
         well_formed(summary)
     }
-    /// The text of the summary, or why there is none; the next level is tried then.
+    /// The text of the summary, or why there is none, and then the next level is tried.
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String>;
 }
 
@@ -43,20 +43,20 @@ pub struct SummaryRequest<'a> {
     /// Through the newest message.
     pub facts: &'a Facts,
     pub max_bytes: usize,
-    /// Bytes of the user's own words at most.
+    /// Limit for the user's own words, in bytes.
     pub user_bytes: usize,
     /// First message that stays in view; none when everything is covered.
     pub kept_from: Option<Seq>,
     /// Names that stay readable in the kept tail.
     pub visible: &'a HashSet<String>,
-    /// The summary is read without the tail too: by whoever asked for it.
+    /// The person who asked for the summary also reads it without the tail.
     pub stands_alone: bool,
     /// What the person who asked wants kept above all.
     pub focus: Option<&'a str>,
 }
 
 impl SummaryRequest<'_> {
-    /// A reader of the summary does not meet this message itself.
+    /// Whether a reader of the summary does not see this message itself.
     pub fn is_hidden(&self, seq: Seq) -> bool {
         self.stands_alone || self.kept_from.is_none_or(|kept| seq < kept)
     }
@@ -72,11 +72,11 @@ pub struct CompactionInput<'a> {
     pub thresholds: WindowThresholds,
     /// Tokens of system and tools, which no compaction touches.
     pub fixed_tokens: u64,
-    /// What the provider counts over what is estimated; 1 where nothing was reported.
+    /// The provider's count divided by the estimate; 1 if nothing was reported.
     pub scale: f64,
     pub trigger: Trigger,
     pub focus: Option<String>,
-    /// Upper bound of the summary, 4 bytes a token.
+    /// Upper bound of the summary, at 4 bytes per token.
     pub summary_tokens: Option<u64>,
     pub restorable: &'a Restorable,
     pub limits: CompactLimits,
@@ -84,7 +84,7 @@ pub struct CompactionInput<'a> {
     pub hints: &'a Hints,
 }
 
-/// An accepted compaction, to be committed whole.
+/// An accepted compaction, to be committed as a whole.
 #[derive(Debug)]
 pub struct CompactionOutcome {
     pub boundary: Boundary,
@@ -98,24 +98,24 @@ pub struct CompactionOutcome {
     pub summary_tokens: u64,
     pub fidelity: Fidelity,
     pub restored: Vec<RestoredItem>,
-    /// Levels that were tried and why they were not taken.
+    /// Levels that were tried, and why each was rejected.
     pub refused: Vec<String>,
 }
 
-/// Why nothing was compacted. Nothing changed.
+/// Why nothing was compacted. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompactionFailure {
-    #[error("there is nothing before the newest round to compact")]
+    #[error("there is nothing to compact before the newest round")]
     Nothing,
     #[error(
-        "system and tools take {fixed} of the {auto} tokens before a compaction is due; no compaction can help"
+        "system prompt and tools take {fixed} of the {auto} tokens at which a compaction is due; no compaction can help"
     )]
     NoRoom { fixed: u64, auto: u64 },
-    #[error("no result was accepted: {}", .0.join("; "))]
+    #[error("every attempt was rejected: {}", .0.join("; "))]
     Refused(Vec<String>),
 }
 
-/// Attempts, from the roomiest to the tightest: percent of the tail's and the summary's share.
+/// Attempts, from the largest result to the smallest: percent of the tail's share and of the summary's.
 const ATTEMPTS: [(u64, u64); 4] = [(100, 100), (50, 70), (15, 45), (0, 25)];
 
 pub fn compact(
@@ -146,7 +146,7 @@ pub fn compact(
     Err(CompactionFailure::Refused(refused))
 }
 
-const NOTHING: &str = "there is nothing before the newest round to compact";
+const NOTHING: &str = "there is nothing to compact before the newest round";
 
 struct Sizes {
     before: u64,
@@ -156,7 +156,8 @@ struct Sizes {
     room: u64,
 }
 
-/// One level with its percent of the tail's and of the summary's share. A compaction that does not help is none.
+/// Tries one level with these percentages of the tail's and the summary's share. A compaction that does not
+/// free enough is rejected.
 fn attempt(
     input: &CompactionInput<'_>,
     level: &dyn Summarizer,
@@ -170,7 +171,7 @@ fn attempt(
     }
     if let Some(through) = level.covers().filter(|seq| cut.kept_from > seq.next()) {
         return Err(format!(
-            "its text ends with message {through}, and there is no room for what came after it"
+            "its text ends with message {through}, and there is no room for the messages after it"
         ));
     }
     let (boundary, restored) = draft(input, level, &cut, room, summary)?;
@@ -178,7 +179,7 @@ fn attempt(
     let shown = view(input.history, &decisions, input.options);
     let after = shown.tokens() + input.fixed_tokens;
     if !level.is_well_formed(&boundary.summary) {
-        return Err("the summary lacks one of its sections".to_owned());
+        return Err("the summary is missing a section".to_owned());
     }
     if after >= auto {
         return Err(format!("the new prompt would have {after} tokens, not under {auto}"));
@@ -227,19 +228,19 @@ fn draft(
     room: u64,
     percent: u64,
 ) -> Result<(Boundary, Vec<RestoredItem>), String> {
-    // Who asks for a compaction reads its summary by itself.
+    // Someone who asks for a compaction reads its summary by itself.
     let stands_alone = input.trigger == Trigger::Manual;
     let visible = tail_names(input, cut);
     let last = input.history.last_seq();
     let bytes = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
     let max_bytes = match input.summary_tokens {
-        // A caller counts four bytes a token.
+        // A caller counts four bytes per token.
         Some(tokens) => bytes(tokens.saturating_mul(4)).min(bytes(room * 3 / 2)),
         None => {
             let extra = if level.covers().is_some() { TEXT_EXTRA_TOKENS } else { 0 };
             let own = (room * SUMMARY_PERCENT / 100 * percent / 100)
                 .clamp(SUMMARY_MIN_TOKENS, SUMMARY_MAX_TOKENS + extra);
-            // Three bytes an estimated token.
+            // Three bytes per estimated token.
             bytes(own * 3)
         }
     };
@@ -281,21 +282,21 @@ fn marker(input: &CompactionInput<'_>, kept_from: Seq, last: Seq) -> String {
     let (covered, session) = (kept_from.0.saturating_sub(1), &input.hints.session);
     let in_short = input.decisions.spans().iter().any(|span| span.first >= kept_from);
     let tail = if kept_from > last {
-        "no other message is left out.".to_owned()
+        "no other messages are left out.".to_owned()
     } else if in_short {
-        format!("messages {kept_from} to {last} follow it, the older of them in short.")
+        format!("messages {kept_from} to {last} follow it, the older ones shortened.")
     } else {
         format!("messages {kept_from} to {last} follow the summary unchanged.")
     };
     format!(
-        "This session goes on from an earlier part that no longer fits the window. Messages 1 to {covered} are summarised below; {tail} \
-         Numbers in brackets are message numbers: the whole of any message is in the session's history \
+        "This session continues from an earlier part that no longer fits in the context window. Messages 1 to {covered} are summarized below; {tail} \
+         Numbers in brackets are message numbers: the session's history has every message in full \
          (`bethink history --session {session} --message NUMBER`, `bethink search --session {session} WORDS`). \
-         Take up the work where it stands. What is marked as done is done; a plan or request that the user has since changed is not to be resumed."
+         Continue the work from where it is now. What is marked as done is done; do not resume a plan or request that the user has since changed."
     )
 }
 
-/// Messages of the kept tail that stand there themselves.
+/// Messages of the kept tail that are not in a collapsed span.
 fn tail<'a>(input: &'a CompactionInput<'_>, cut: &Cut) -> impl Iterator<Item = &'a HistoryEntry> {
     let from = cut.kept_from;
     in_view(input.history, input.decisions).filter(move |entry| entry.message.seq >= from)
@@ -320,7 +321,7 @@ fn tail_paths(input: &CompactionInput<'_>, cut: &Cut) -> HashSet<String> {
         .collect()
 }
 
-/// The result is shown as it is, before and after the cut.
+/// Whether the result is shown in full, before and after the cut.
 fn is_whole(input: &CompactionInput<'_>, cut: &Cut, id: &ToolUseId) -> bool {
     input.decisions.result(id).is_none() && !cut.clipped.iter().any(|c| c.tool_use_id == *id)
 }

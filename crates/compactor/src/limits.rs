@@ -1,13 +1,13 @@
-//! Every number of a compaction, in one place; defaults are the specification's (section 4).
+//! Every number that governs compaction; defaults are the specification's (section 4).
 
 /// Budgets of a compaction, in estimated tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactLimits {
-    /// The kept tail has at least this …
+    /// The kept tail has at least this many tokens …
     pub keep_min_tokens: u64,
-    /// … and so many messages with text …
+    /// … and this many messages with text …
     pub keep_min_messages: usize,
-    /// … but is not extended past this.
+    /// … but is not extended past this many tokens.
     pub keep_max_tokens: u64,
     pub user_message_tokens: u64,
     pub files: usize,
@@ -15,11 +15,11 @@ pub struct CompactLimits {
     pub files_tokens: u64,
     pub skill_tokens: u64,
     pub skills_tokens: u64,
-    /// Consecutive failures after which compaction is no longer tried on its own.
+    /// Consecutive failures after which compaction is no longer tried automatically.
     pub max_failures: u32,
-    /// Refilled within so many turns …
+    /// A window that fills up within this many turns of a compaction was refilled quickly.
     pub thrash_turns: u32,
-    /// … so often in a row: something else fills the window.
+    /// How many quick refills in a row count as thrashing: something other than the history fills the window.
     pub thrash_times: u32,
 }
 
@@ -46,25 +46,24 @@ impl Default for CompactLimits {
 /// cache.
 pub const MIN_FREED_PERCENT: u64 = 5;
 
-/// How the room under `auto` is shared out after a compaction. What is left is the room to work in.
-/// Measured on recorded sessions: a larger tail keeps what is near, a larger summary what is far.
+/// How the room under `auto` is divided after a compaction. The rest is room to work in. Measured on
+/// recorded sessions: a larger tail keeps more recent names, a larger summary more old ones.
 pub const TAIL_PERCENT: u64 = 40;
 pub const SUMMARY_PERCENT: u64 = 35;
 pub const RESTORED_PERCENT: u64 = 10;
-/// What is restored fills a new view no further than this, so that the next compaction is not at hand.
+/// Restored texts fill a new view no further than this, so that the next compaction is not due at once.
 pub const FILLED_PERCENT: u64 = 80;
-/// The largest summary, whatever the window: past it a summary is read like a log.
+/// The largest summary, whatever the window: models read a longer one less carefully.
 pub const SUMMARY_MAX_TOKENS: u64 = 16_000;
-/// So much more where a text of another hand is a part of it: notes, which have up to 12,000 tokens, or
-/// what a model wrote.
+/// How much larger it may be when it contains notes (up to 12,000 tokens) or a model's text.
 pub const TEXT_EXTRA_TOKENS: u64 = 8_000;
-/// The smallest: nine sections with a line each.
+/// The smallest summary: nine sections with a line each.
 pub const SUMMARY_MIN_TOKENS: u64 = 400;
-/// Less room than this under `auto` once system and tools are in: no compaction can help.
+/// If less room than this is left under `auto` after system and tools, no compaction can help.
 pub const MIN_ROOM: u64 = 1_500;
 
-/// The largest answer of a model that is read as a summary: four times the bytes of the largest one that is
-/// written, draft included.
+/// The largest model answer that is read as a summary, draft included: four times the bytes of the largest
+/// summary that is written.
 pub const REPLY_MAX_BYTES: usize = 200_000;
-/// What people may ask of a summary, in bytes: longer is a specification, which belongs elsewhere.
+/// Limit for instructions about summaries, in bytes: a longer text is a specification, which belongs elsewhere.
 pub const WISH_BYTES: usize = 4_000;

@@ -4,7 +4,7 @@ use bethink_context::WindowThresholds;
 
 use crate::limits::CompactLimits;
 
-/// Who asked.
+/// What caused a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// The window reached `auto`.
@@ -24,7 +24,7 @@ impl Trigger {
     }
 }
 
-/// What stops a session from compacting for ever. Kept with the session in memory; a restart begins again.
+/// Stops a session from compacting for ever. Kept in memory with the session; a restart resets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Breakers {
     failures: u32,
@@ -32,7 +32,7 @@ pub struct Breakers {
     refills: u32,
 }
 
-/// What to do about a prompt of so many tokens.
+/// What to do about a prompt of a given size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Policy {
     Nothing,
@@ -66,7 +66,7 @@ impl Breakers {
     fn open(&self, limits: &CompactLimits) -> Option<String> {
         if self.failures >= limits.max_failures {
             return Some(format!(
-                "compaction failed {} times in a row and is not tried again on its own; ask for one to try",
+                "compaction failed {} times in a row and is no longer tried automatically; run `bethink compact` to retry",
                 self.failures
             ));
         }
@@ -79,8 +79,8 @@ impl Breakers {
     }
 }
 
-/// Decides about an automatic compaction. `undone`: the newest compaction was undone, so a person
-/// wants the whole view for as long as it fits.
+/// Decides about an automatic compaction. If the newest compaction was `undone`, a person wants the whole
+/// view for as long as it fits.
 pub fn decide(
     tokens: u64,
     thresholds: &WindowThresholds,
@@ -88,8 +88,8 @@ pub fn decide(
     limits: &CompactLimits,
     undone: bool,
 ) -> Policy {
-    // An open breaker or an undo holds until the prompt can't be handed out otherwise: at that point
-    // the alternative is a dead session, and the embedded level costs nothing.
+    // An open breaker or an undo delays compaction only until the window is full: then the alternative
+    // is a session that cannot continue, and the embedded level costs nothing.
     if tokens >= thresholds.blocking && breakers.failures < limits.max_failures {
         return Policy::Compact;
     }

@@ -1,6 +1,5 @@
-//! What a cut would lose and the next turn needs: read again, announced again, within budgets.
-//!
-//! Whatever is still visible in the kept tail is not restored a second time.
+//! Restores what a cut would lose and the next turn needs, within budgets. What is still visible in the
+//! kept tail is not repeated.
 
 use std::collections::HashSet;
 
@@ -12,13 +11,13 @@ use bethink_transcript::text::beginning;
 
 use crate::limits::CompactLimits;
 
-/// What could be restored; gathered by the daemon, newest first in every list.
+/// What could be restored; gathered by the daemon, newest first in each list.
 #[derive(Clone, Debug, Default)]
 pub struct Restorable {
-    /// Path and content of recently read files, as they are on disk now; no content where a file is
-    /// too large to be looked at.
+    /// Path and content of recently read files, as they are on disk now; no content if a file is too
+    /// large to read.
     pub files: Vec<(String, Option<String>)>,
-    /// Name or path, and text, of the plan.
+    /// Name or path of the plan, and its text.
     pub plan: Option<(String, String)>,
     pub skills: Vec<(String, String)>,
     pub agents: Vec<AgentStatus>,
@@ -38,7 +37,7 @@ pub struct AgentStatus {
     pub read: bool,
 }
 
-/// Chooses within the budgets, and within `room` tokens altogether: state first, files last.
+/// Chooses within the budgets, and within `room` tokens in total: state first, files last.
 pub fn select(
     what: &Restorable,
     visible: &HashSet<String>,
@@ -48,7 +47,7 @@ pub fn select(
 ) -> (Vec<Attachment>, Vec<RestoredItem>) {
     let mut picked = Picked { after, room, attachments: Vec::new(), items: Vec::new() };
     if let Some((name, text)) = &what.plan {
-        let text = format!("The plan as of before the compaction ({name}):\n{text}");
+        let text = format!("The plan as it was before the compaction ({name}):\n{text}");
         picked.add("plan", name, &text, room / 2);
     }
     let mut agents: Vec<&AgentStatus> = what.agents.iter().collect();
@@ -86,9 +85,11 @@ fn agent_text(agent: &AgentStatus) -> String {
     let AgentStatus { name, status, result, read } = agent;
     match result {
         Some(result) if !read => {
-            format!("Background agent {name}: {status}. Its result, not read yet:\n{result}")
+            format!(
+                "Background agent {name}: {status}. Its result, which you have not read yet:\n{result}"
+            )
         }
-        Some(_) => format!("Background agent {name}: {status}; its result was read."),
+        Some(_) => format!("Background agent {name}: {status}; you have read its result."),
         None => format!("Background agent {name}: {status}."),
     }
 }
@@ -101,7 +102,7 @@ struct Picked {
 }
 
 impl Picked {
-    /// Adds as much of the text's head as `limit` and the room allow; answers the tokens spent.
+    /// Adds as much of the beginning of the text as `limit` and the room allow; returns the tokens spent.
     fn add(&mut self, kind: &str, name: &str, text: &str, limit: u64) -> u64 {
         let limit = limit.min(self.room);
         let whole = u64::from(text_tokens(text));
@@ -117,16 +118,16 @@ impl Picked {
         self.push(kind, name, &head, true)
     }
 
-    /// A file whole, or only its path when it is over its budget.
+    /// Adds the whole file, or only its path if it is over its budget.
     fn file(&mut self, path: &str, content: Option<&str>, limit: u64) -> u64 {
         if let Some(content) = content {
-            let text = format!("{path}, read again from disk after the compaction:\n{content}");
+            let text = format!("{path}, as it is on disk after the compaction:\n{content}");
             if u64::from(text_tokens(&text)) + FRAME_TOKENS <= limit.min(self.room) {
                 return self.push("file", path, &text, false);
             }
         }
         let note = format!(
-            "{path} was read before the compaction; it is too large to restore. Read what you need of it."
+            "{path} was read before the compaction; it is too large to restore. Read the parts you need."
         );
         if self.room < WORTH_TOKENS {
             return 0;
@@ -156,9 +157,9 @@ impl Picked {
     }
 }
 
-/// `<system-reminder>` around a text.
+/// The tags around a text.
 const FRAME_TOKENS: u64 = 20;
-/// Less than this of a text says nothing.
+/// A text cut to less than this is not worth adding.
 const WORTH_TOKENS: u64 = 80;
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ impl Section {
     }
 }
 
-/// Heading of each section, and the share of the budget, in percent, that it may take. Files and concepts get
-/// what is left, which is two fifths at least: measured, names in rows are what the next hour draws on most.
+/// Heading of each section, and the share of the budget that it may take, in percent. Files and concepts get
+/// the rest, at least two fifths: in recorded sessions, names are what the following work uses most.
 const SECTIONS: [(&str, usize); 9] = [
     ("## 1. Primary Request and Intent", 9),
     ("## 2. Key Technical Concepts", 0),
@@ -48,7 +48,7 @@ const SECTIONS: [(&str, usize); 9] = [
     ("## 9. Optional Next Step", 2),
 ];
 
-/// All nine headings are there, in order, and something stands under them.
+/// Whether all nine headings are there, in order, with some text under them.
 pub fn well_formed(summary: &str) -> bool {
     let mut rest = summary;
     let complete = Section::ALL.iter().all(|section| match rest.find(section.heading()) {

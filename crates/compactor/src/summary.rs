@@ -1,5 +1,5 @@
-//! Summaries from facts, without a model: nine sections in a byte budget, or the notes of the session
-//! with what they lack.
+//! Summaries from facts, without a model: nine sections in a byte budget, or the session's notes with
+//! what they lack.
 
 mod choose;
 mod code;
@@ -23,11 +23,11 @@ pub use notes::{NotesSummarizer, SessionNotes};
 pub use span::{SPAN_AFTER, SPAN_STRATEGY, SpanRequest, write_span};
 pub(crate) use user_words::{is_unanswered, user_messages};
 
-/// Share of the user's words when the newest of them is not answered: a giant request is what the next
-/// turn is about.
-const UNANSWERED_PERCENT: usize = 50;
+/// Share of the user's words, in percent, while the newest of them is unanswered: the next turn is about
+/// it, however long it is.
+pub(crate) const UNANSWERED_PERCENT: usize = 50;
 
-/// Writes summaries from facts alone.
+/// Writes summaries from facts only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbeddedSummarizer;
 
@@ -50,7 +50,7 @@ fn write(request: &SummaryRequest<'_>) -> String {
     }
     let mut pages = Pages::default();
     let mut spent = 0;
-    // Statements are chosen last of these, for what the others do not say yet.
+    // Statements are chosen last, so that they add what the other sections do not say.
     let mut order: Vec<Section> = Section::ALL.into_iter().filter(|s| s.share() > 0).collect();
     order.sort_by_key(|section| *section == Section::Solving);
     for section in order {

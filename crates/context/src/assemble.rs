@@ -1,5 +1,5 @@
-//! Stage 8: assembly. Puts the system parts in their order, places cache breakpoints, and joins
-//! bytes that already exist.
+//! Stage 8: assembly. Orders the system parts, places cache breakpoints, and joins bytes that already
+//! exist.
 
 use bethink_transcript::prompt::messages_json;
 use bethink_transcript::{BlockKind, CacheMark, PromptMessage, Role, ValidPrompt, json};
@@ -21,14 +21,14 @@ pub const PARTS: [&str; 11] = [
 ];
 /// Index in [`PARTS`] of the first part after the dynamic boundary.
 pub const DYNAMIC_FROM: usize = 6;
-/// A prompt smaller than this is cached by no provider (their minima are 1,024 to 4,096 tokens), so
-/// its newest message gets no breakpoint.
+/// No provider caches every prompt smaller than this (their minimums are 1,024 to 4,096 tokens), so its
+/// newest message gets no breakpoint.
 const MIN_CACHED_TOKENS: u64 = 4_096;
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
-/// A part of the system prompt that is not one.
+/// An unknown part of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no system part {part:?}; parts are {}", PARTS.join(", "))]
+#[error("unknown system part {part:?}; use one of {}", PARTS.join(", "))]
 pub struct UnknownPart {
     pub index: usize,
     pub part: String,
@@ -41,7 +41,7 @@ pub struct SystemBlock {
     pub text: String,
 }
 
-/// The parts in their order; those of one kind stay in the order given, empty ones are left out.
+/// The parts in prompt order; those of one kind keep the order given, empty ones are left out.
 pub fn order_system(parts: Vec<(String, String)>) -> Result<Vec<SystemBlock>, UnknownPart> {
     let mut placed = Vec::with_capacity(parts.len());
     for (index, (part, text)) in parts.into_iter().enumerate() {
@@ -63,7 +63,7 @@ fn place(part: &str) -> Option<usize> {
 pub struct PromptBody {
     pub system: String,
     pub messages: Vec<u8>,
-    /// Blocks that carry a breakpoint.
+    /// Blocks with a breakpoint.
     pub marks: Vec<CacheMark>,
 }
 
@@ -75,8 +75,8 @@ pub fn assemble(prompt: &ValidPrompt, system: &[SystemBlock], after_boundary: bo
     PromptBody { system: system_json(system), messages, marks }
 }
 
-/// The system prompt as an array of texts, with breakpoints at the end of what every project shares, and at its
-/// own end.
+/// The system prompt as an array of texts, with breakpoints at the end of the part that all projects share, and
+/// at its own end.
 pub fn system_json(system: &[SystemBlock]) -> String {
     let dynamic = |block: &SystemBlock| place(block.part).is_some_and(|at| at >= DYNAMIC_FROM);
     let boundary = system.iter().position(dynamic).unwrap_or(system.len());
@@ -105,7 +105,7 @@ fn marks(prompt: &ValidPrompt, after_boundary: bool) -> Vec<CacheMark> {
         let block = markable(messages.get(message)?)?;
         Some(CacheMark { message, block })
     });
-    // The head of a compacted view is its marker and its summary.
+    // A compacted view begins with its marker and its summary.
     let summary = after_boundary.then_some(CacheMark { message: 0, block: 1 });
     newest.into_iter().chain(summary).collect()
 }

@@ -1,8 +1,8 @@
 //! Stage 2: tool-result budget.
 //!
-//! A result is *fresh* until a prompt showed it, and may be replaced by a preview as long as it is;
-//! after that it is either *replaced*, the same bytes for ever, or *frozen*. So no prompt ever
-//! changes what an earlier one said.
+//! A result is *fresh* until a prompt has shown it, and only then may a preview replace it. Afterwards it is
+//! either *replaced*, with the same bytes for ever, or *frozen*. So no prompt changes what an earlier one
+//! said.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::stage;
 
 /// A single result over this is shown as a preview.
 pub const RESULT_CHARS: u64 = 50_000;
-/// All results of one API-level message together.
+/// The limit for all results of one API message together.
 pub const RESULTS_CHARS: u64 = 200_000;
 
 #[derive(Clone, Debug)]
@@ -65,14 +65,14 @@ pub fn decide(
         });
     let shown: Vec<_> = shown.collect();
     let why = format!(
-        "a result over {} characters, or results of one message over {} together",
+        "a result has more than {} characters, or the results of one message have more than {} together",
         limits.result_chars, limits.results_chars
     );
     let report = stage::report("tool_result_budget", before, &shown, why);
     (shown.into_iter().map(Decision::Replaced).collect(), report)
 }
 
-/// The results in view, one group for each API-level message.
+/// The results in view, one group for each API message.
 fn groups(
     history: &History,
     decisions: &Decisions,
@@ -83,7 +83,7 @@ fn groups(
     for entry in in_view(history, decisions) {
         let message = &entry.message;
         if message.role == Role::Assistant {
-            // Chunks of one message share their results' budget.
+            // Chunks of one message share one budget for results.
             if message.assistant_message_id.is_none() || message.assistant_message_id != open {
                 open.clone_from(&message.assistant_message_id);
                 groups.push(Vec::new());
@@ -115,7 +115,7 @@ fn groups(
 
 fn choose(mut group: Vec<ResultCandidate>, limits: &BudgetLimits) -> Vec<ResultCandidate> {
     let mut together: u64 = group.iter().map(|c| c.chars).sum();
-    // Largest first; among equals the older, so that the choice does not depend on what came later.
+    // Largest first; among equals the older, so that the choice does not depend on later messages.
     group.sort_by(|a, b| b.chars.cmp(&a.chars).then(a.seq.cmp(&b.seq)));
     group.retain(|candidate| {
         let over = candidate.chars > limits.result_chars || together > limits.results_chars;

@@ -1,29 +1,28 @@
-//! The provider's prompt cache, as its figures tell of it: when a prefix that was cached was not found
-//! again, and why.
+//! Detects from the provider's figures when a cached prefix was not found again, and why.
 //!
 //! An answer reports how much of its prompt was read from the cache and how much was written to it. The
-//! next prompt should read all of that. Where it reads markedly less, something changed what stands
-//! before, or time ran out. What was changed is known from the prompts that were handed out in between.
+//! next prompt should read all of that. If it reads much less, the prefix changed or the cache expired.
+//! What changed is known from the prompts that were handed out in between.
 
 use bethink_transcript::{AssistantMessageId, Message, Role, Seq, UnixMicros};
 
 use crate::usage::undated;
 
-/// A cache counts as broken when more than this share of the prefix was not read again, in percent …
+/// A cache counts as broken when more than this percentage of the prefix was not read again …
 pub const LOST_PERCENT: u64 = 5;
-/// … and at least so many tokens. Less is how breakpoints fall.
+/// … and at least this many tokens. Smaller losses come from where breakpoints are placed.
 pub const LOST_TOKENS: u64 = 2_000;
 
-/// Why a prefix was not found in the cache, the surest first: what is changed by the client stands before
-/// what time does, and that before what a stage does, which often acts because the cache is cold anyway.
+/// Why a prefix was not found in the cache, the most certain cause first: a change by the client, then
+/// time, then a stage, which often acts because the cache is cold anyway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A compaction, or one that was undone: it puts another text in place of the prefix, as it should.
+    /// A compaction, or its undoing: replacing the prefix is its purpose.
     Compaction,
     Model,
     Tools,
     System,
-    /// Longer than the cache lives.
+    /// The session was idle for longer than the cache's lifetime.
     Idle,
     /// A stage of the pipeline, by name: `microcompact`, `snip`, `collapse`; or `history`, where parts
     /// of an earlier message arrived late.
@@ -44,25 +43,25 @@ impl Cause {
         }
     }
 
-    /// Nothing to mend.
+    /// Whether the drop is intended, so that there is nothing to fix.
     pub fn is_expected(&self) -> bool {
         *self == Cause::Compaction
     }
 }
 
-/// A fall of what was read from the cache.
+/// A drop in the number of tokens read from the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheDrop {
     pub cause: Cause,
-    /// Tokens that were in the cache, and those of them that were read.
+    /// Tokens that were in the cache, and how many of them were read.
     pub cached: u64,
     pub read: u64,
-    /// The answer that told it.
+    /// The answer that reported it.
     pub seq: Seq,
     pub at: UnixMicros,
 }
 
-/// What one answer said of the cache.
+/// What one answer reported about the cache.
 #[derive(Clone, Debug)]
 struct CacheReading {
     /// Read and written: what the next prompt can read.
@@ -72,7 +71,7 @@ struct CacheReading {
     at: UnixMicros,
 }
 
-/// What the prompts handed out since the last reading changed.
+/// What changed in the prompts handed out since the last reading.
 #[derive(Clone, Debug, Default)]
 struct CacheChanges {
     compacted: bool,
@@ -81,7 +80,7 @@ struct CacheChanges {
     stage: Option<String>,
 }
 
-/// Follows one session.
+/// Watches the cache of one session.
 #[derive(Clone, Debug, Default)]
 pub struct CacheWatch {
     last: Option<CacheReading>,
@@ -94,7 +93,7 @@ pub struct CacheWatch {
 }
 
 impl CacheWatch {
-    /// Breaks that nothing explains as wanted, since the watch began.
+    /// How many unexpected drops there were since the watch began.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }
@@ -108,7 +107,8 @@ impl CacheWatch {
         self.last.is_some()
     }
 
-    /// A prompt is handed out. `changed_by` is what it parted from the one before by, if it did.
+    /// Records a prompt that is handed out. `changed_by` says what made it differ from the previous one, if
+    /// anything.
     pub fn handed_out(&mut self, system: u64, tools: u64, changed_by: Option<&str>) {
         if let Some((old_system, old_tools)) = self.frame.replace((system, tools)) {
             self.changes.system |= old_system != system;
@@ -121,13 +121,13 @@ impl CacheWatch {
         }
     }
 
-    /// A compaction was made, or undone.
+    /// Records that a compaction was made or undone.
     pub fn compacted(&mut self) {
         self.changes.compacted = true;
     }
 
-    /// The session's next message, an answer perhaps, by `model` unless it names another. Gives a fall
-    /// of the cache where there is one; `ttl` is how long the cache lives, in microseconds.
+    /// Takes the session's next message, which is by `model` unless it names another, and returns a cache
+    /// drop if it shows one. `ttl` is the lifetime of the cache in microseconds.
     pub fn observe(&mut self, message: &Message, model: &str, ttl: i64) -> Option<CacheDrop> {
         if message.seq <= self.through {
             return None;

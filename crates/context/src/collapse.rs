@@ -1,10 +1,10 @@
-//! Stage 5, optional and off: context collapse. Old spans of whole API rounds are shown as one short
-//! text each, which was prepared while there was time (staged) and is used when the window fills up
+//! Stage 5, optional and off by default: context collapse. Each old span of whole API rounds is shown as
+//! one short text, which is prepared in the background (staged) and used when the window fills up
 //! (committed).
 //!
-//! This is the choice of spans; what stands for one is written elsewhere, and kept with its state in a
-//! store of its own. A committed span is a decision like any other: frozen once it was handed out. It
-//! edits the prompt from its first message on.
+//! This module chooses the spans; their texts are written elsewhere and stored separately. A committed
+//! span is a decision like any other: frozen once it was handed out. It changes the prompt from its first
+//! message on.
 
 use bethink_transcript::{Message, Seq, cuts};
 
@@ -12,48 +12,49 @@ use crate::decision::{Collapsed, Decisions};
 use crate::history::{History, HistoryEntry};
 use crate::usage::shown;
 
-/// Staged spans are committed from here on, in percent of the effective window (specification, section 3).
+/// When the prompt reaches this percentage of the effective window, staged spans are committed
+/// (specification, section 3).
 pub const COMMIT_PERCENT: u64 = 90;
-/// From here on what is not staged yet is written at once, in the same prompt (specification, section 3).
+/// From this percentage on, spans that are not staged yet are written at once, in the same prompt
+/// (specification, section 3).
 pub const BLOCK_PERCENT: u64 = 95;
-/// Spans are committed until the prompt is below this: quality slips from there on, and each commit costs
-/// the provider's cache, so it is to be a rare one.
+/// Spans are committed until the prompt is below this percentage: above it quality degrades, and each
+/// commit costs the provider's cache, so commits should be rare.
 pub const UNTIL_PERCENT: u64 = 70;
-/// A commit frees at least this share of the effective window. One that freed less would be due again in a
-/// few turns, and each costs the cache: where texts have come to fill the window, a compaction does better.
+/// A commit frees at least this percentage of the effective window. If it freed less, the next one would be
+/// due in a few turns: once texts fill the window, a compaction does better.
 pub const WORTH_PERCENT: u64 = 10;
-/// Spans are staged from here on. Before it nobody knows whether they will be needed; a window is far
-/// from full when half of it is.
+/// From this percentage on spans are staged. Earlier than that, they may never be needed.
 pub const STAGE_PERCENT: u64 = 50;
-/// A span has about this share of the effective window: some rounds, so that the texts stay few, and not
-/// so many that one text speaks of several tasks.
+/// The size of a span as a percentage of the effective window: several rounds, so that there are few texts,
+/// but not so many that one text covers several tasks.
 pub const SPAN_PERCENT: u64 = 6;
-/// The newest messages of this share stand as they are.
+/// The newest messages up to this percentage are never collapsed.
 pub const TAIL_PERCENT: u64 = 35;
-/// What stands for a span has at most this share of its tokens.
+/// A text has at most this percentage of its span's tokens.
 pub const TEXT_PERCENT: u64 = 30;
-/// A smaller span is not worth a text: what the text says around its facts would be half of it.
+/// A smaller span is not worth a text: half of the text would be its frame.
 pub const SPAN_MIN_TOKENS: u64 = 500;
 
-/// Whole rounds that one text may stand for.
+/// Whole rounds that one text may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     pub first: Seq,
     pub last: Seq,
-    /// As the prompt shows them now, estimated.
+    /// Estimated tokens, as the prompt shows them now.
     pub tokens: u64,
 }
 
-/// How much of a stretch there has to be.
+/// How large a stretch has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollapseExtent {
-    /// A span of full size; what is left over waits for the rounds that follow it.
+    /// Only spans of full size; a smaller rest waits for the rounds that follow it.
     Full,
-    /// Whatever is old enough: room is needed now.
+    /// Anything that is old enough, because room is needed now.
     Any,
 }
 
-/// Messages of the view that stand there themselves, collapsed ones left out.
+/// Messages in view that are not in a collapsed span.
 pub fn in_view<'a>(
     history: &'a History,
     decisions: &'a Decisions,
@@ -62,8 +63,8 @@ pub fn in_view<'a>(
     entries.filter(|entry| decisions.span_of(entry.message.seq).is_none())
 }
 
-/// Where the view may be cut: between API rounds, and not within a collapsed span. Places count in
-/// `history.from(decisions.kept_from())`.
+/// Where the view may be cut: between API rounds, and not within a collapsed span. The points are indexes
+/// into `history.from(decisions.kept_from())`.
 pub fn cut_points(history: &History, decisions: &Decisions) -> Vec<usize> {
     let entries = history.from(decisions.kept_from());
     let mut points = cuts::cut_points(messages(entries));
@@ -79,8 +80,8 @@ fn messages(entries: &[HistoryEntry]) -> impl Iterator<Item = &Message> {
     entries.iter().map(|entry| &*entry.message)
 }
 
-/// Stretches that have no text yet, oldest first. `known` are those that are staged; `window` is the
-/// effective window in the unit of the estimate.
+/// Stretches that have no text yet, oldest first. `known` are the staged ones; `window` is the effective
+/// window in estimated tokens.
 pub fn stretches(
     history: &History,
     decisions: &Decisions,
@@ -101,7 +102,7 @@ pub fn stretches(
         let Some(round) = stretch(&entries[from..to], decisions) else { continue };
         let taken = known.iter().any(|(first, last)| *first <= round.last && round.first <= *last)
             || decisions.span_of(round.first).is_some();
-        // A giant round is a span of its own rather than the end of another.
+        // A giant round becomes a span of its own rather than the end of another.
         let giant = open.is_some_and(|open| open.tokens + round.tokens > 2 * size);
         if taken || giant {
             done.extend(open.take().filter(is_worth));
@@ -138,7 +139,7 @@ fn stretch(entries: &[HistoryEntry], decisions: &Decisions) -> Option<Stretch> {
     })
 }
 
-/// Where the part begins that stands as it is.
+/// Where the part begins that is never collapsed.
 fn tail_start(
     entries: &[HistoryEntry],
     points: &[usize],
@@ -158,9 +159,9 @@ fn tail_start(
     0
 }
 
-/// Spans of `staged` to commit, oldest first, until about `wanted` estimated tokens are freed, and the tokens that
-/// they free. One that this view does not show whole, or that reaches into its newest part, or that frees nothing
-/// stays staged.
+/// Which of the `staged` spans to commit, oldest first, until about `wanted` estimated tokens are freed, and how
+/// many they free. A span stays staged if this view does not show all of it, if it reaches into the newest part,
+/// or if it frees nothing.
 pub fn choose<'a>(
     history: &History,
     decisions: &Decisions,
@@ -186,7 +187,7 @@ pub fn choose<'a>(
             continue;
         };
         let covered = entries.get(from..to).unwrap_or_default();
-        // Messages that were there when it was staged and are not now: another view.
+        // A message that was in view when it was staged may be gone by now.
         let whole = covered.first().is_some_and(|entry| entry.message.seq == span.first);
         let apart = decisions.spans().iter().all(|known| !known.overlaps(span.first, span.last));
         let tokens: u64 = covered.iter().map(|entry| shown(entry, decisions)).sum();

@@ -1,5 +1,4 @@
-//! The stage of a prompt that uses staged spans: which are shown as their texts from now on, and which are written at
-//! once because nobody can wait.
+//! The stage that commits staged spans, and writes more of them at once if the window is nearly full.
 
 use bethink_api::StageReport;
 use bethink_transcript::{CollapseId, Seq};
@@ -20,7 +19,7 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Counted tokens in the unit of the estimate.
+    /// Converts counted tokens to estimated ones.
     pub fn estimate(&self, counted: u64) -> u64 {
         let wide = u128::from(counted) * u128::from(self.estimated.max(1))
             / u128::from(self.tokens.max(1));
@@ -28,18 +27,18 @@ impl Fill {
     }
 }
 
-/// A span that has a text and is not shown as it yet.
+/// A span that has a text but is not collapsed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedSpan {
     pub span: Collapsed,
-    /// Of its messages, as the prompt showed them.
+    /// Tokens of its messages, as the prompt showed them.
     pub tokens_before: u64,
 }
 
-/// What a session's spans offer to a prompt.
+/// The staged spans of a session, and how to write more.
 pub struct CollapsePolicy<'a> {
     pub staged: Vec<StagedSpan>,
-    /// Writes a text for a stretch; `None` where it would not be shorter.
+    /// Writes a text for a stretch; `None` if it would not be shorter.
     pub write: &'a dyn Fn(Stretch) -> Option<StagedSpan>,
 }
 
@@ -49,10 +48,10 @@ impl std::fmt::Debug for CollapsePolicy<'_> {
     }
 }
 
-/// Spans to be shown from now on.
+/// Spans to collapse from now on.
 #[derive(Clone, Debug)]
 pub struct CollapsePlan {
-    /// All that are staged, with those that were only just written.
+    /// All staged spans, including those that were just written.
     pub spans: Vec<StagedSpan>,
     pub chosen: Vec<CollapseId>,
     pub stage: StageReport,
@@ -72,7 +71,7 @@ impl CollapsePlan {
     }
 }
 
-/// The stage of a prompt; `None` where it is not due, or would free too little.
+/// Plans the stage; `None` if it is not due, or would free too little.
 pub fn plan_collapse(
     history: &History,
     decisions: &Decisions,
@@ -91,7 +90,7 @@ pub fn plan_collapse(
     let (_, freed) = choose(history, decisions, spans.iter().map(|s| &s.span), window, wanted);
     let enough = fill.estimate(fill.tokens * 100 - effective * COMMIT_PERCENT) / 100;
     if is_over(fill.tokens, BLOCK_PERCENT) && freed < enough {
-        // Nobody can wait for the background any more.
+        // There is no time to wait for the background job.
         let known: Vec<(Seq, Seq)> = spans.iter().map(|s| (s.span.first, s.span.last)).collect();
         let missing = stretches(history, decisions, &known, window, CollapseExtent::Any);
         spans.extend(missing.into_iter().filter_map(|stretch| (policy.write)(stretch)));
@@ -101,7 +100,8 @@ pub fn plan_collapse(
         .filter(|plan| plan.freed * 100 >= window * WORTH_PERCENT)
 }
 
-/// All that is staged: the provider says that the prompt is too long. `None` when that changes nothing.
+/// Commits everything staged, because the provider said that the prompt is too long. `None` if that changes
+/// nothing.
 pub fn drain_collapses(
     history: &History,
     decisions: &Decisions,
@@ -110,7 +110,7 @@ pub fn drain_collapses(
     staged: Vec<StagedSpan>,
 ) -> Option<CollapsePlan> {
     let window = fill.estimate(thresholds.effective);
-    let why = "the provider refused a prompt that was too long".to_owned();
+    let why = "the provider rejected the prompt as too long".to_owned();
     plan_of(history, decisions, staged, window, u64::MAX, why)
 }
 

@@ -1,7 +1,7 @@
 //! Decision records: everything that makes a prompt differ from its history.
 //!
 //! A decision is frozen once a prompt that used it was handed out. Decisions are only ever added; a
-//! compaction starts a new view, in which those about earlier messages no longer matter.
+//! compaction starts a new view, in which decisions about earlier messages no longer matter.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -21,35 +21,35 @@ use crate::history::History;
 pub enum Decision {
     /// Every result up to `through` has been shown; those without another record are frozen.
     Shown { through: Seq },
-    /// The result is shown as `text` for ever.
+    /// From now on the result is shown as `text`.
     Replaced(ClearedResult),
     /// Old results of re-obtainable tools were cleared.
     Cleared { results: Vec<ClearedResult>, made_after: Seq },
-    /// Payloads that a later event made worthless.
+    /// Tool results that a later event made worthless.
     Snipped { results: Vec<ClearedResult>, made_after: Seq },
-    /// The provider would not take these blocks of the messages `from` to `through`.
+    /// The provider rejected these blocks of the messages `from` to `through`.
     Stripped { what: Stripped, from: Seq, through: Seq, made_after: Seq },
-    /// Text that stands after a message: todos, reminders, restored state.
+    /// A text shown after a message: todos, reminders, restored state.
     Attached(Attachment),
-    /// Instructions that a touched file brought in. They hold in the view that begins at `boundary`; after a
-    /// compaction they come back when such a file is touched again.
+    /// Instructions that apply to a file the agent touched. They are shown in the view that begins at
+    /// `boundary`; after a compaction they return when such a file is touched again.
     Instructed { boundary: Option<String>, attachment: Attachment },
     /// A span of whole rounds is shown as one text.
     Collapsed(Collapsed),
     /// The view begins at a boundary from here on.
     Compacted(Compacted),
-    /// A compaction no longer counts: the messages behind it are in view again.
+    /// A compaction was undone: the messages before its boundary are in view again.
     Undone { compaction: String },
 }
 
-/// A compaction as it stands in the log.
+/// A compaction as it is stored in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compacted {
     pub boundary: Boundary,
-    /// The todo list as it stood, for a restart.
+    /// The todo list at that time, for a restart.
     #[serde(default)]
     pub todos: Vec<Todo>,
-    /// Tokens that the provider counted beyond the prompt, as far as was known.
+    /// Tokens that the provider counted beyond the prompt, as far as is known.
     #[serde(default)]
     pub unseen: u64,
 }
@@ -62,7 +62,7 @@ pub struct Collapsed {
     pub last: Seq,
     pub text: String,
     pub tokens: u32,
-    /// Newest message when it was committed.
+    /// The newest message when it was committed.
     pub made_after: Seq,
 }
 
@@ -72,16 +72,16 @@ impl Collapsed {
     }
 }
 
-/// The kind of attachment that brings instructions.
+/// The kind of attachment that contains instructions.
 pub const INSTRUCTIONS: &str = "instructions";
 
-/// Kinds of blocks that a view can do without.
+/// Kinds of blocks that a view can leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stripped {
-    /// Images and documents, nested ones too; words stand for them.
+    /// Images and documents, nested ones too; a short text replaces them.
     Media,
-    /// Thinking, which left out of a beginning leaves the rest valid.
+    /// Thinking. A prompt whose earlier thinking is left out is still valid.
     Thinking,
 }
 
@@ -105,14 +105,14 @@ impl Decision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClearedResult {
     pub tool_use_id: ToolUseId,
-    /// Where the result stands.
+    /// The message that contains the result.
     pub seq: Seq,
     pub text: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// The message that it stands after.
+    /// The message after which it is shown.
     pub after: Seq,
     /// `todos`, `file`, `plan`, `skill`, `agent`, `tool`, `instructions`, `hook`.
     pub what: String,
@@ -134,19 +134,19 @@ impl Attachment {
 pub struct Boundary {
     pub id: String,
     pub kept_from: Seq,
-    /// Newest message when it was made.
+    /// The newest message when it was made.
     pub made_after: Seq,
-    /// First text of the view: says that a compaction took place and how to look behind it.
+    /// First text of the view: says that a compaction took place and how to read the earlier messages.
     pub marker: String,
     pub summary: String,
     pub tokens: u32,
     pub restored: Vec<Attachment>,
-    /// Results of the kept tail that are shown shortened, since the tail alone would not fit.
+    /// Results in the kept tail that are shortened, because the whole tail would not fit.
     #[serde(default)]
     pub clipped: Vec<ClearedResult>,
 }
 
-/// How a stored result is shown instead of its own bytes.
+/// What a prompt shows in place of a stored result.
 #[derive(Clone, Debug)]
 pub struct ShownResult {
     pub json: Bytes,
@@ -154,7 +154,7 @@ pub struct ShownResult {
     pub tokens: u32,
 }
 
-/// All decisions of a session's current view, ready to be looked up.
+/// All decisions of a session's current view, indexed for lookup.
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     pub boundary: Option<Boundary>,
@@ -167,8 +167,8 @@ pub struct Decisions {
     edits: Vec<PromptEdit>,
 }
 
-/// The prompt was changed at `from` when `made_after` was the newest message: whatever the model
-/// thought in between was thought over another prompt.
+/// The prompt was changed at `from` when `made_after` was the newest message. Thinking in between was made
+/// from a different prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptEdit {
     pub from: Seq,
@@ -186,7 +186,7 @@ fn compactions(log: &[Decision]) -> impl Iterator<Item = (&Compacted, bool)> {
     })
 }
 
-/// The compaction in force: the newest that was not undone.
+/// The compaction in force: the newest one that was not undone.
 pub fn in_force(log: &[Decision]) -> Option<&Compacted> {
     compactions(log).find(|(_, is_undone)| !is_undone).map(|(compacted, _)| compacted)
 }
@@ -196,7 +196,7 @@ pub fn newest_is_undone(log: &[Decision]) -> bool {
 }
 
 impl Decisions {
-    /// The state that a log leads to; `history` begins at the boundary in force or before it.
+    /// The state that results from a log; `history` begins at the boundary in force or before it.
     pub fn replay(log: &[Decision], history: &History) -> Self {
         let boundary = in_force(log).map(|compacted| compacted.boundary.clone());
         let mut decisions = Self::new(boundary, history);
@@ -218,7 +218,7 @@ impl Decisions {
         decisions
     }
 
-    /// Takes a record in. One about a message before the boundary changes nothing.
+    /// Applies a record. One about a message before the boundary changes nothing.
     pub fn apply(&mut self, record: &Decision, history: &History) {
         match record {
             Decision::Shown { through } => self.shown_through = self.shown_through.max(*through),
@@ -248,7 +248,7 @@ impl Decisions {
         }
     }
 
-    /// A record that attaches text here, for as long as its kind lasts.
+    /// The record that attaches a text to this view.
     pub fn attaching(&self, attachment: Attachment) -> Decision {
         if attachment.what != INSTRUCTIONS {
             return Decision::Attached(attachment);
@@ -292,7 +292,7 @@ impl Decisions {
     }
 
     fn replace(&mut self, result: &ClearedResult, variant: Variant, history: &History) {
-        // A result that was shortened to fit stays so; only what shows even less of it may follow.
+        // A shortened result stays shortened; only a variant that shows less of it may replace it.
         let known = self.results.get(&result.tool_use_id).map(|shown| shown.variant);
         if variant == Variant::Preview && known.is_some() {
             return;
@@ -314,7 +314,7 @@ impl Decisions {
         for (id, shown) in &self.results {
             rebased.results.entry(id.clone()).or_insert_with(|| shown.clone());
         }
-        // What an earlier compaction restored was chosen anew by this one.
+        // This compaction made its own choice of what to restore.
         let restored = self.boundary.as_ref().map_or(&[][..], |boundary| &boundary.restored);
         let stays = |a: &&Attachment| {
             kept_from <= a.after && a.what != INSTRUCTIONS && !restored.contains(a)
@@ -327,7 +327,7 @@ impl Decisions {
         rebased
     }
 
-    /// A prompt shows the history as it is.
+    /// Whether a prompt shows the history unchanged.
     pub fn is_plain(&self) -> bool {
         self.boundary.is_none()
             && self.results.is_empty()
@@ -336,7 +336,7 @@ impl Decisions {
             && self.stripped.is_empty()
     }
 
-    /// The view does without this kind of block in this message.
+    /// Whether this kind of block is left out of this message.
     pub fn is_stripped(&self, what: Stripped, seq: Seq) -> bool {
         self.stripped.iter().any(|(kind, messages)| *kind == what && messages.contains(&seq))
     }
@@ -345,7 +345,7 @@ impl Decisions {
         self.boundary.as_ref().map_or(Seq::ZERO, |b| b.kept_from)
     }
 
-    /// Results up to here were shown in a prompt that was handed out.
+    /// Results up to this message were shown in a prompt that was handed out.
     pub fn shown_through(&self) -> Seq {
         self.shown_through
     }
@@ -358,24 +358,24 @@ impl Decisions {
         &self.attachments
     }
 
-    /// The attachment can be read: a list of work goes with the span that it stands in, since a newer
-    /// one stands below; what was restored stays.
+    /// Whether the attachment is shown. A todo list within a collapsed span is not, because a newer one
+    /// follows.
     pub fn shows(&self, attachment: &Attachment) -> bool {
         attachment.what != "todos" || self.span_of(attachment.after).is_none()
     }
 
-    /// Spans that are shown as one text each, oldest first.
+    /// Collapsed spans, oldest first.
     pub fn spans(&self) -> &[Collapsed] {
         &self.spans
     }
 
-    /// The span that message `seq` is shown in.
+    /// The collapsed span that contains message `seq`.
     pub fn span_of(&self, seq: Seq) -> Option<&Collapsed> {
         let after = self.spans.partition_point(|span| span.first <= seq);
         self.spans.get(after.checked_sub(1)?).filter(|span| seq <= span.last)
     }
 
-    /// Where the first edit of the prompt lies; `None` when everything stands as it was first shown.
+    /// Where the prompt was first edited; `None` if everything is as it was first shown.
     pub fn first_edit(&self) -> Option<Seq> {
         self.edits.iter().map(|edit| edit.from).min()
     }
@@ -384,12 +384,12 @@ impl Decisions {
         &self.edits
     }
 
-    /// Newest message that was thought over another prompt than today's.
+    /// The newest message that was made from a different prompt than the current one.
     pub fn last_edit(&self) -> Seq {
         self.edits.iter().map(|e| e.made_after).max().unwrap_or(Seq::ZERO)
     }
 
-    /// Ids of all results that are not shown as they are.
+    /// Ids of all results that are not shown in full.
     pub fn replaced_ids(&self) -> HashSet<&ToolUseId> {
         self.results.keys().collect()
     }

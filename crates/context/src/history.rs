@@ -1,4 +1,4 @@
-//! A session's messages from some point on, with what every view of them needs, worked out once.
+//! A session's messages from some point on, with facts that every view of them needs, computed once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use bethink_transcript::message::is_white;
 use bethink_transcript::{Block, BlockKind, Message, Seq, ToolUseId};
 use serde::Deserialize;
 
-/// What is worked out of a block when it arrives, so that no view reads its text again.
+/// Facts about a block, computed when it arrives so that no view reads its text again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlockFacts {
     pub tokens: u32,
@@ -57,7 +57,7 @@ fn facts_of(block: &Block) -> BlockFacts {
 pub struct VisibleCall {
     pub name: Arc<str>,
     pub seq: Seq,
-    /// The file that it is about, where its input names one.
+    /// The file that its input names, if any.
     pub path: Option<Arc<str>>,
 }
 
@@ -70,7 +70,7 @@ pub struct History {
 }
 
 impl History {
-    /// Appends; seqs ascend.
+    /// Appends an entry; the sequence numbers must ascend.
     pub fn push(&mut self, entry: HistoryEntry) {
         for (id, name, block) in entry.message.tool_uses() {
             let call =
@@ -98,7 +98,7 @@ impl History {
         self.calls.get(id)
     }
 
-    /// The same history without what lies before `seq`; for a view that begins there.
+    /// The history from `seq` on, for a view that begins there.
     pub fn without_before(&self, seq: Seq) -> Self {
         let mut rest = Self::default();
         self.from(seq).iter().cloned().for_each(|entry| rest.push(entry));
@@ -109,7 +109,7 @@ impl History {
         self.weight
     }
 
-    /// The block that carries the result of `id`, from `seq` on.
+    /// The block with the result of `id`, in a message from `seq` on.
     pub fn result(&self, id: &ToolUseId, seq: Seq) -> Option<&Block> {
         self.from(seq)
             .iter()

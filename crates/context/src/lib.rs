@@ -1,12 +1,12 @@
 //! The context pipeline: how a history becomes the prompt that fits.
 //!
-//! `view(history, decisions, options)` is the heart: pure, deterministic, and the same for the same
-//! inputs to the byte. Stages decide (budget, snip, microcompact, collapse); what they decided is a
-//! [`Decision`], frozen once a prompt that used it was handed out. Nothing here knows a clock, a
-//! disk or a network; times and settings arrive as arguments, decisions leave as values.
+//! The center is `view(history, decisions, options)`, which is pure: the same inputs give the same
+//! bytes. Stages (budget, snip, microcompact, collapse) make [`Decision`]s, which are frozen once a
+//! prompt that used them was handed out. Nothing here knows a clock, a disk or a network; times and
+//! settings are arguments, decisions are return values.
 //!
-//! Leaves to others: making summaries (`bethink-compactor`), keeping things (`bethink-store`), and
-//! acting (the services).
+//! Left to others: summaries (`bethink-compactor`), storage (`bethink-store`) and side effects (the
+//! services).
 
 pub mod assemble;
 pub mod budget;

@@ -1,4 +1,4 @@
-//! Diagnostics of the transformed prompt: how big it is, and what of the last one still holds.
+//! Measures a prompt: how large it is, and how much of the last one it repeats.
 
 pub use bethink_api::TokenSource;
 use bethink_tokens::Calibration;
@@ -11,9 +11,9 @@ use crate::usage::{Learner, attached, goes_on, reported, shown};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     pub tokens: u64,
-    /// Of them, those that are the provider's last figure; 0 where all are estimated.
+    /// How many of them the provider reported last; 0 if all are estimated.
     pub reported: u64,
-    /// What the estimated rest was corrected by.
+    /// The correction applied to the estimated rest.
     pub calibration: Calibration,
 }
 
@@ -23,9 +23,9 @@ impl Measure {
     }
 }
 
-/// Tokens of the whole prompt: `estimated` is that of all its parts, `model` the session's.
+/// Tokens of the whole prompt: `estimated` is the sum of its parts, `model` the session's model.
 ///
-/// Usage that was reported before the newest change of the view, or by another model, is void.
+/// Usage that was reported before the newest change of the view, or by another model, is ignored.
 pub fn measure(
     history: &History,
     decisions: &Decisions,
@@ -43,14 +43,14 @@ pub fn measure(
     let later: u64 = answer.iter().map(|e| shown(e, decisions)).sum();
     let first = answer.first().map_or(Seq::ZERO, |e| e.message.seq);
     let later = calibration.apply(later + attached(decisions, first, Seq(u64::MAX)));
-    // Of an answer that is still being streamed, recorders know but the first tokens; of one that was
-    // thought over unseen, its text is the smaller figure.
+    // For an answer that is still streaming, the reported output is too small; for one with hidden
+    // thinking, its text is. So the larger of both counts.
     let unseen = usage.output_tokens.saturating_sub(calibration.apply(said(answer)));
     let tokens = usage.prompt() + later + unseen;
     Measure { tokens, reported: usage.prompt(), calibration }
 }
 
-/// Where the newest answer that reported its prompt begins, among those after `valid_after`.
+/// Where the newest answer after `valid_after` begins that reported the size of its prompt.
 fn newest_answer(
     entries: &[HistoryEntry],
     valid_after: Seq,
@@ -64,14 +64,14 @@ fn newest_answer(
     Some((parts.map(|(at, _)| at).min()?, usage))
 }
 
-/// Estimated tokens of the answer that `entries` begin with, in all its parts.
+/// Estimated tokens of all parts of the answer that `entries` begin with.
 fn said(entries: &[HistoryEntry]) -> u64 {
     let Some(first) = entries.first() else { return 0 };
     let later = entries.iter().skip(1).filter(|e| goes_on(Some(first), &e.message));
     first.tokens() + later.map(HistoryEntry::tokens).sum::<u64>()
 }
 
-/// The outline of a prompt that was handed out, to tell what the next one keeps of it.
+/// The outline of a prompt that was handed out, to compare the next one with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptShape {
     pub system: u64,
@@ -79,14 +79,14 @@ pub struct PromptShape {
     messages: Vec<Vec<(Origin, u32)>>,
 }
 
-/// How a prompt parted from the one before.
+/// How a prompt differs from the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parting {
     /// First message that differs; `None` when the old prompt is a prefix of the new one.
     pub first_changed: Option<usize>,
     pub system_changed: bool,
     pub tools_changed: bool,
-    /// Tokens of the messages before they part.
+    /// Tokens of the messages before the first difference.
     pub stable_tokens: u64,
 }
 
@@ -108,7 +108,7 @@ impl PromptShape {
             let same = old.iter().zip(new).take_while(|(a, b)| a.0 == b.0);
             let kept: Vec<u32> = same.map(|(a, _)| a.1).collect();
             stable_tokens += kept.iter().map(|t| u64::from(*t)).sum::<u64>();
-            // The last message may go on; an earlier one that goes on has changed.
+            // The last message may grow; an earlier one that grew has changed.
             let last = at + 1 == before.messages.len();
             if kept.len() < old.len() || (!last && new.len() != old.len()) {
                 first_changed = Some(at);

@@ -1,7 +1,7 @@
 //! Stage 4: microcompact. Old results of tools that can be called again are cleared.
 //!
-//! It runs when the session was idle so long that the provider's cache is cold anyway, or by count
-//! where that is configured; it never touches a warm prefix unless asked to.
+//! It runs when the session was idle for so long that the provider's cache is cold anyway, or by count if
+//! that is configured. Otherwise it never changes a warm prefix.
 
 use std::collections::HashSet;
 
@@ -20,9 +20,9 @@ pub const KEEP: usize = 5;
 pub struct MicrocompactLimits {
     pub idle_minutes: u64,
     pub keep: usize,
-    /// Clears by count too when more results than this are shown; 0 is off.
+    /// Clears by count too, when more results than this are shown; 0 is off.
     pub above: usize,
-    /// Tools whose results can be had again.
+    /// Tools whose results can be obtained again.
     pub tools: HashSet<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The texts that stand where something was left out. The model reads them: each says what is
-//! missing and how to get it back.
+//! The texts that replace what was left out. The model reads them: each says what is missing and how to
+//! get it back.
 
 use bethink_transcript::Seq;
 use bethink_transcript::text::beginning;
@@ -7,7 +7,7 @@ use bethink_transcript::text::beginning;
 /// Bytes of a large result that stay readable.
 pub const PREVIEW_BYTES: usize = 2_000;
 
-/// What the texts need to point at the original.
+/// What the texts need to refer to the original.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     pub session: String,
@@ -18,7 +18,7 @@ impl Hints {
         format!("`bethink history --session {} --message {seq}`", self.session)
     }
 
-    /// How to read message `seq` whole, by command and by endpoint.
+    /// How to read message `seq` in full, by command and by endpoint.
     pub fn whereabouts(&self, seq: Seq) -> String {
         format!(
             "message {seq}: {} or GET /v1/sessions/{}/messages?after_seq={}&limit=1",
@@ -31,7 +31,7 @@ impl Hints {
     pub fn preview(&self, text: &str, seq: Seq) -> String {
         let shown = beginning(text, PREVIEW_BYTES);
         format!(
-            "[Large tool result: {} characters, of which the first {} are shown. The full text is kept in {}]\n{shown}",
+            "[Large tool result: {} characters, of which the first {} are shown. The full text is in {}]\n{shown}",
             text.chars().count(),
             shown.chars().count(),
             self.whereabouts(seq),
@@ -46,13 +46,13 @@ impl Hints {
     }
 
     pub fn snipped(&self, seq: Seq, why: &str) -> String {
-        format!("[Tool result left out: {why}] It can be read with {}", self.command(seq))
+        format!("[Tool result left out: {why}] Read it with {}", self.command(seq))
     }
 
-    /// The beginning of what stands for messages `first` to `last`.
+    /// The beginning of the text that replaces messages `first` to `last`.
     pub fn collapsed(&self, first: Seq, last: Seq, id: &str) -> String {
         format!(
-            "[Messages {first} to {last} stand here in short; what follows goes on from them. Numbers in brackets are message numbers; `bethink expand {id} --session {}` shows the messages whole]",
+            "[Messages {first} to {last} are shortened here; the messages below continue from them. Numbers in brackets are message numbers; `bethink expand {id} --session {}` shows the messages in full]",
             self.session
         )
     }
@@ -60,7 +60,7 @@ impl Hints {
     pub fn clipped(&self, text: &str, keep: usize, seq: Seq) -> String {
         let shown = beginning(text, keep);
         format!(
-            "{shown}\n[Shortened at a compaction: {} of {} characters are shown. The full text is kept in {}]",
+            "{shown}\n[Shortened by a compaction: {} of {} characters are shown. The full text is in {}]",
             shown.chars().count(),
             text.chars().count(),
             self.whereabouts(seq),
@@ -68,5 +68,5 @@ impl Hints {
     }
 }
 
-/// What stands for a result without content.
+/// Shown for a result without content.
 pub const NO_OUTPUT: &str = "(The tool completed with no output.)";

@@ -1,4 +1,4 @@
-//! What is said of a prompt: tokens by part, thresholds, stages, what of the last prompt still holds.
+//! The report on a prompt: tokens by part, thresholds, stages, and how it differs from the last prompt.
 
 use bethink_api as api;
 use bethink_api::{StageReport, TodoStatus};
@@ -11,15 +11,15 @@ use crate::session::SessionState;
 use crate::system_tools::SystemAndTools;
 use crate::view::View;
 
-const TOLD_REPAIRS: usize = 20;
+const LISTED_REPAIRS: usize = 20;
 
-/// A prompt and all that its report is made from.
+/// A prompt and everything else that its report needs.
 pub(crate) struct ReportInput<'a> {
     pub(crate) state: &'a SessionState,
     pub(crate) decisions: &'a Decisions,
     pub(crate) around: &'a SystemAndTools,
     pub(crate) stages: &'a [StageReport],
-    /// The view, whose messages are the prompt's by now.
+    /// The view; its messages have moved into `prompt`.
     pub(crate) shown: &'a View,
     pub(crate) prompt: &'a ValidPrompt,
     pub(crate) shape: &'a PromptShape,
@@ -40,7 +40,7 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
         p.stable_tokens + if p.system_changed || p.tools_changed { 0 } else { fixed.total() }
     });
     let estimated = (messages + fixed.total()).max(1);
-    // The parts in the unit of the whole.
+    // The parts, corrected like the total.
     let counted = |tokens| size.calibration.apply(tokens);
     let changed_by = parting.and_then(|p| match p {
         Parting { system_changed: true, .. } => Some("system"),
@@ -78,7 +78,7 @@ pub(crate) fn write(input: ReportInput<'_>) -> api::ContextReport {
     }
 }
 
-/// Tokens of what the tail says of memory.
+/// Tokens of attached memories.
 fn memory_tokens(decisions: &Decisions) -> u64 {
     let memory =
         decisions.attachments().iter().filter(|a| a.what == "memory" && decisions.shows(a));
@@ -95,7 +95,7 @@ fn estimate_out(size: &Measure) -> api::TokenEstimate {
     }
 }
 
-/// The first stage that changed what was shown before.
+/// The first stage that changed an earlier part of the prompt.
 fn changed_by<'a>(
     stages: &'a [StageReport],
     state: &SessionState,
@@ -106,7 +106,7 @@ fn changed_by<'a>(
     match stages.iter().find(|s| s.stage != "tool_result_budget") {
         Some(stage) => &stage.stage,
         None if compacted && state.decisions.boundary != decisions.boundary => "compaction",
-        // Parts of one message that arrived after a prompt had shown the others.
+        // Parts of one message arrived after a prompt had shown the others.
         None => "history",
     }
 }
@@ -125,19 +125,17 @@ fn thresholds_out(state: &SessionState) -> api::Thresholds {
 fn notices(state: &SessionState) -> Vec<String> {
     let busy = state.todos.items.iter().filter(|t| t.status == TodoStatus::InProgress).count();
     let busy = (busy > 1).then(|| format!("{busy} todos are in progress at once"));
-    let (told, believed) = (state.thresholds.window, state.model.context_window);
-    let smaller = (told < believed).then(|| {
-        format!("the provider takes {told} tokens, not the {believed} of the session's model; set its context_window")
+    let (reported, configured) = (state.thresholds.window, state.model.context_window);
+    let smaller = (reported < configured).then(|| {
+        format!("the provider accepts {reported} tokens, not the {configured} set for the session's model; correct its context_window")
     });
     busy.into_iter().chain(smaller).collect()
 }
 
 fn repairs(repairs: &[Repair]) -> Vec<String> {
-    let mut told: Vec<String> = repairs.iter().take(TOLD_REPAIRS).map(Repair::to_string).collect();
-    if repairs.len() > TOLD_REPAIRS {
-        told.push(format!("and {} more", repairs.len() - TOLD_REPAIRS));
-    }
-    told
+    let listed = repairs.iter().take(LISTED_REPAIRS).map(Repair::to_string);
+    let more = repairs.len().saturating_sub(LISTED_REPAIRS);
+    listed.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 pub fn empty_report(state: &SessionState, cache: api::CacheReport) -> api::ContextReport {

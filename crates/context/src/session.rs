@@ -1,4 +1,4 @@
-//! A session as prompts are made from it: no clock, no disk, nothing that a service keeps beside it.
+//! The state of a session that prompts are made from, without clock, disk or anything that services keep.
 
 use bethink_api::{LastCompaction, ModelSpec};
 use bethink_transcript::{Role, Seq, SessionId, UnixMicros};
@@ -20,7 +20,7 @@ pub struct SessionState {
     pub thresholds: WindowThresholds,
     pub history: History,
     pub decisions: Decisions,
-    /// Newest message; zero in a session without any.
+    /// The newest message; zero in an empty session.
     pub last_seq: Seq,
     pub last_compaction: Option<LastCompaction>,
     pub todos: TodoList,
@@ -29,12 +29,12 @@ pub struct SessionState {
     pub last_prompt: Option<UnixMicros>,
     /// Tokens of system and tools at the last prompt.
     pub fixed: FixedTokens,
-    /// What the provider's figures teach of this session.
+    /// What the provider's figures say about this session's estimates.
     pub learner: Learner,
 }
 
 impl SessionState {
-    /// How prompts for its model are shown.
+    /// The view options for its model.
     pub fn view_options(&self) -> ViewOptions {
         let model = &self.model;
         ViewOptions {

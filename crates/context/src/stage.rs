@@ -1,10 +1,10 @@
-//! What a stage that shortens results says of itself.
+//! The report of a stage that shortens results.
 
 use bethink_api::StageReport;
 
 use crate::decision::ClearedResult;
 
-/// The report of a stage that shows `results` as their texts instead of `before` tokens; `None` without any.
+/// The report of a stage that replaced `before` tokens with the texts of `results`; `None` without any.
 pub(crate) fn report(
     stage: &str,
     before: u64,
@@ -20,7 +20,7 @@ pub(crate) fn report(
     })
 }
 
-/// Tokens of a text that stands for a result, near enough for a report.
+/// Tokens of a text that replaces a result, accurate enough for a report.
 pub(crate) fn tokens_of(text: &str) -> u64 {
     text.len() as u64 / 3
 }

@@ -1,4 +1,4 @@
-//! What stands before the messages of a call: system parts in their order, and tools.
+//! What precedes the messages of a model call: system parts in their order, and tools.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -26,7 +26,7 @@ pub struct SystemAndTools {
     pub tokens: FixedTokens,
 }
 
-/// Tokens of what stands before the messages, by part.
+/// Tokens of what precedes the messages, by part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FixedTokens {
     pub system: u64,
@@ -41,14 +41,14 @@ impl FixedTokens {
         self.system + self.instructions + self.memory + self.tools
     }
 
-    /// System and tools without their texts, for figures alone.
+    /// System and tools without their texts, when only the figures are needed.
     pub fn without_texts(self) -> SystemAndTools {
         SystemAndTools { system: Vec::new(), tools: "[]".to_owned(), tokens: self }
     }
 }
 
 impl SystemAndTools {
-    /// What bethink adds of the project follows what the client says of it.
+    /// What bethink adds about the project follows what the client says about it.
     pub fn new(
         client: &[SystemPart],
         tools: String,
@@ -72,7 +72,7 @@ impl SystemAndTools {
         Ok(Self { system, tools, tokens })
     }
 
-    /// What bethink adds to the client's own.
+    /// What bethink adds to the client's system prompt.
     pub fn added(&self) -> Option<String> {
         let added = self.system.iter().filter(|block| block.part == PROJECT);
         let added: Vec<&str> = added.map(|block| block.text.as_str()).collect();
@@ -80,7 +80,7 @@ impl SystemAndTools {
     }
 }
 
-/// Tells one system part, or one list of tools, from another.
+/// A hash that distinguishes system prompts and lists of tools.
 pub(crate) fn hash(what: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);

@@ -1,24 +1,24 @@
-//! Which models check thinking against the prompt that it was made from.
+//! Which models check thinking against the prompt it was made from.
 
 /// The family whose models preserve thinking, and the first version that does (provider's documentation on
-/// preserved thinking: from Claude Fable 5.1 on). Other families are taken not to.
+/// preserved thinking: from Claude Fable 5.1 on). Other families are assumed not to.
 const PRESERVING: (&str, Version) = ("fable", (5, 1));
 
 type Version = (u32, u32);
 
-/// Whether views of a session with this model leave out thinking that was thought over another prompt.
-/// What the session says of its model, by `preserved_thinking`, wins over its name.
+/// Whether views of a session with this model leave out thinking that was made from a different prompt.
+/// The session's `preserved_thinking` overrides what the model's name implies.
 pub fn preserves_thinking(said: Option<bool>, model: &str) -> bool {
     let (family, first) = PRESERVING;
     let by_name = || version_of(&model.to_ascii_lowercase(), family).is_some_and(|v| v >= first);
     said.unwrap_or_else(by_name)
 }
 
-/// The version of a model's name that is of `family`: `claude-fable-5-1-20260901` is (5, 1).
+/// The version in the name of a model of `family`: `claude-fable-5-1-20260901` is (5, 1).
 fn version_of(model: &str, family: &str) -> Option<Version> {
     let mut words = model.split(|c: char| !c.is_ascii_alphanumeric());
     words.find(|word| *word == family)?;
-    // A date or a revision (`v1`) is no part of it.
+    // A date or a revision (`v1`) is not part of the version.
     let mut numbers = words.map_while(|word| word.parse().ok().filter(|n: &u32| *n < 1_000));
     numbers.next().map(|major| (major, numbers.next().unwrap_or(0)))
 }

@@ -1,24 +1,24 @@
-//! All thresholds of a window, from one function.
+//! All thresholds of a context window, computed in one function.
 
 pub use bethink_api::FillLevel;
 
-/// Output that a window keeps free, at most: longer answers are rare and continue.
+/// The most that a window reserves for output: longer answers are rare and can be continued.
 pub const OUTPUT_RESERVE: u64 = 20_000;
-/// Between `auto` and the effective window: what one turn may still add before a compaction ran.
+/// Between `auto` and the effective window: what one turn may add before a compaction runs.
 pub const AUTO_RESERVE: u64 = 13_000;
 /// Between `warning` and `auto`.
 pub const WARNING_RESERVE: u64 = 20_000;
-/// Between `blocking` and the effective window: the compaction's own instruction.
+/// Between `blocking` and the effective window: room for the compaction's instruction.
 pub const BLOCKING_RESERVE: u64 = 3_000;
-/// An effective window from which on the reserves above hold as they stand. Below it they would eat
-/// more than half of the window, so they shrink in proportion.
+/// Effective windows smaller than this get proportionally smaller reserves, which would otherwise take
+/// more than half of the window.
 pub const FULL_RESERVES_FROM: u64 = 2 * (AUTO_RESERVE + WARNING_RESERVE);
-/// The smallest window to work in: half is output, and a summary, a system prompt and one round must
-/// fit in the rest.
+/// The smallest usable window: half is output, and a summary, a system prompt and one round must fit in
+/// the rest.
 pub const MIN_WINDOW: u64 = 8_000;
-/// The largest; far above any model, and far below where sums would overflow.
+/// The largest window; far above any model, and far below where sums would overflow.
 pub const MAX_WINDOW: u64 = 100_000_000;
-/// Quality slips from here on, in percent of the effective window.
+/// Quality degrades from this percentage of the effective window on.
 pub const DEGRADING_PERCENT: u64 = 70;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +32,11 @@ pub struct WindowThresholds {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a context window has {MIN_WINDOW} to {MAX_WINDOW} tokens; {0} is outside")]
+#[error("the context window must be {MIN_WINDOW} to {MAX_WINDOW} tokens, not {0}")]
 pub struct WindowTooSmall(pub u64);
 
 impl WindowThresholds {
-    /// `auto_percent` (of the effective window, 0 for none) can only lower `auto`.
+    /// `auto_percent` (of the effective window, 0 for unset) can only lower `auto`.
     pub fn new(window: u64, max_output: u64, auto_percent: f64) -> Result<Self, WindowTooSmall> {
         if !(MIN_WINDOW..=MAX_WINDOW).contains(&window) {
             return Err(WindowTooSmall(window));

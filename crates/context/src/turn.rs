@@ -1,8 +1,8 @@
-//! The turn: the stages in their order, from a session's state to the prompt of its next call.
+//! The turn: all stages in order, from a session's state to the prompt of its next call.
 //!
-//! [`turn`] is pure. It decides on a copy, looks, measures, and says what it decided: asking for a prompt, a report, a
-//! count and a gateway's look ahead are this one call. Whoever asked keeps the [`Turn`] (its records durable first,
-//! then [`Turn::apply`]) or drops it, and a turn that is dropped has changed nothing.
+//! [`turn`] is pure. It decides on a copy, makes the view, measures it, and returns what it decided. A prompt, a
+//! report, a token count and the gateway's preview all use it. The caller keeps the [`Turn`] (stores its records
+//! first, then calls [`Turn::apply`]) or drops it, and a dropped turn has changed nothing.
 
 use bethink_api as api;
 use bethink_tokens::text_tokens;
@@ -22,8 +22,8 @@ use crate::thresholds::WindowThresholds;
 use crate::todos::{self, TodoList};
 use crate::view::view;
 
-/// Tool rounds after which the whole todo list is shown again although it did not change: what stands far up is read
-/// less.
+/// Tool rounds after which the whole todo list is shown again although it did not change: models pay less attention
+/// to text far up.
 const TODOS_WHOLE_EVERY: u32 = 20;
 
 #[derive(Clone, Debug)]
@@ -36,29 +36,29 @@ pub struct StageLimits {
 #[derive(Debug)]
 pub struct TurnInputs<'a> {
     pub around: &'a SystemAndTools,
-    /// What others add at the tail.
+    /// What services add at the end.
     pub reminders: Vec<Attachment>,
-    /// The todo list is brought to the model's mind.
+    /// Whether to remind the model of its todo list.
     pub todos: bool,
     pub limits: &'a StageLimits,
     pub collapses: bool,
-    /// The spans that this prompt may use; none where collapse is off or was done before.
+    /// The spans that this prompt may use; none if collapse is off or already done.
     pub collapse: Option<CollapsePolicy<'a>>,
     pub cache: api::CacheReport,
     /// Stages of this prompt that ran before it was compacted.
     pub before: Vec<api::StageReport>,
-    /// The compaction that came between, as a stage.
+    /// That compaction, as a stage.
     pub compaction: Option<api::StageReport>,
 }
 
-/// A prompt with all that is said about it, and what was decided to make it.
+/// A prompt with its report, and the decisions it is made with.
 #[derive(Debug)]
 pub struct Turn {
     pub prompt: ValidPrompt,
     pub shape: PromptShape,
     pub decisions: Decisions,
     pub records: Vec<Decision>,
-    /// Spans that the prompt shows as their texts from now on.
+    /// Spans that prompts collapse from now on.
     pub collapsed: Option<CollapsePlan>,
     pub report: api::ContextReport,
     pub estimated: u64,
@@ -66,12 +66,12 @@ pub struct Turn {
     todos: TodoList,
 }
 
-/// The view broke a rule of the wire format: a fault of ours.
+/// The view violates the wire format, which is a bug in bethink.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the view broke a rule: {0}")]
+#[error("the prompt violates the wire format: {0}")]
 pub struct BrokenView(String);
 
-/// What stages decided so far.
+/// What the stages have decided so far.
 struct StageDecisions {
     decisions: Decisions,
     records: Vec<Decision>,
@@ -88,7 +88,7 @@ impl StageDecisions {
     }
 }
 
-/// Runs all stages, looks and measures. Changes nothing.
+/// Runs all stages, makes the view and measures it. Changes nothing.
 pub fn turn(
     state: &SessionState,
     inputs: TurnInputs<'_>,
@@ -117,20 +117,20 @@ pub fn turn(
     if let Some(plan) = &collapsed {
         decided.take(state, plan.records(state.last_seq), Some(plan.stage.clone()));
         looked = look(&decided)?;
-        // The list is news again: the calls that showed it may have left the view.
+        // Show the list in full again: the calls that showed it may have left the view.
         todos.changed = !todos.items.is_empty();
     }
     let Looked { prompt, shape, mut report, estimated, size } = looked;
     if let Some(compaction) = report.stages.last_mut().filter(|_| is_compacted) {
-        // The compaction counted what it can see; the whole is known now.
+        // The compaction could only count the messages; the total is known now.
         compaction.tokens_after = report.tokens;
     }
     let StageDecisions { decisions, records, .. } = decided;
     Ok(Turn { prompt, shape, decisions, records, collapsed, report, estimated, size, todos })
 }
 
-/// What the next prompt would take out of the view. A compaction by hand starts from what its report shows, or it
-/// could leave a prompt that is larger than the one that was looked at.
+/// What the next prompt would take out of the view. A manual compaction starts from there, or its prompt could be
+/// larger than the one the report showed.
 pub fn reductions(
     state: &SessionState,
     limits: &StageLimits,
@@ -141,7 +141,7 @@ pub fn reductions(
 }
 
 impl Turn {
-    /// Moves into `state` what the turn decided; its records are durable by now.
+    /// Moves what the turn decided into `state`, after its records were stored.
     pub fn apply(&mut self, state: &mut SessionState) {
         state.decisions = std::mem::take(&mut self.decisions);
         state.todos = std::mem::take(&mut self.todos);
@@ -166,7 +166,7 @@ fn reduce(state: &SessionState, limits: &StageLimits, now: UnixMicros) -> StageD
     decided
 }
 
-/// The reminder after a tool round, once for each round, and the list as it stands with it.
+/// The reminder after a tool round, once per round, and the updated list.
 fn todo_reminder(state: &SessionState) -> (Option<Attachment>, TodoList) {
     let mut list = state.todos.clone();
     let reminder = due_reminder(state).and_then(|after| {
@@ -180,21 +180,21 @@ fn todo_reminder(state: &SessionState) -> (Option<Attachment>, TodoList) {
     (reminder, list)
 }
 
-/// The tool result that a reminder would stand after.
+/// The tool result after which a reminder is due.
 fn due_reminder(state: &SessionState) -> Option<Seq> {
     let entries = state.history.entries();
     let last = entries.last()?;
     last.message.tool_results().next()?;
     let after = last.message.seq;
     let round_starts = entries.iter().rposition(|e| e.message.role == Role::Assistant)?;
-    // A round whose own call set the list shows it already.
+    // A round that set the list itself shows it already.
     let own_call = entries.get(round_starts).is_some_and(|e| todos::set_by(&e.message).is_some());
     let already =
         state.decisions.attachments().iter().any(|a| a.after == after && a.what == "todos");
     (!own_call && !already).then_some(after)
 }
 
-/// Results that this prompt shows for the first time are frozen from now on.
+/// Freezes the results that this prompt shows for the first time.
 fn note_shown(state: &SessionState, decided: &mut StageDecisions) {
     let (last, shown) = (state.last_seq, decided.decisions.shown_through());
     let newest_first = state.history.entries().iter().rev();
@@ -242,7 +242,7 @@ fn look(
     Ok(Looked { prompt, shape, report, estimated, size })
 }
 
-/// Where compaction comes in: at the end of the window while collapses keep the prompt small.
+/// The thresholds for compaction: with collapses it is due only at the end of the window.
 pub fn compacts_at(thresholds: &WindowThresholds, collapses: bool) -> WindowThresholds {
     match collapses {
         true => WindowThresholds { auto: thresholds.blocking, ..*thresholds },

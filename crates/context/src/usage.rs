@@ -1,9 +1,8 @@
-//! What a provider reported of a session: which figures hold, and what they teach the estimate.
+//! The usage that a provider reported: which figures are valid, and how they correct the estimate.
 //!
-//! An assistant message carries the size of the prompt that it answers. What such a prompt grew by
-//! since the one before is known from history, so that every turn tells how far the estimate is off.
-//! A turn teaches nothing where something else moved the figure: another model, a changed view, a
-//! prompt that shrank.
+//! An assistant message reports the size of the prompt it answers. History says what was added since the
+//! previous prompt, so every turn shows how far the estimate is off. A turn is ignored if something else
+//! changed the figure: another model, a changed view, a prompt that shrank.
 
 use bethink_tokens::Calibration;
 use bethink_transcript::{BlockKind, Message, Role, Seq, TokenUsage, Variant};
@@ -14,8 +13,8 @@ use crate::measure::Measure;
 
 /// The usage of an answer by `model`, if it says how large the prompt was.
 ///
-/// A message that names no model is taken as the session's. A dated name (`claude-x-20250101`) is the
-/// model that it dates.
+/// A message that names no model counts as the session's. A name with a date (`claude-x-20250101`) is the
+/// same model as the name without.
 pub fn reported(message: &Message, model: &str) -> Option<TokenUsage> {
     let usage = message.usage.filter(|usage| usage.prompt() > 0)?;
     let own = message.model.as_deref().is_none_or(|name| undated(name) == undated(model));
@@ -29,7 +28,7 @@ pub(crate) fn undated(model: &str) -> &str {
     }
 }
 
-/// Tokens of a message as the prompt shows it. Of a collapsed span, its first message counts the text.
+/// Tokens of a message as the prompt shows it. The text of a collapsed span counts for its first message.
 pub fn shown(entry: &HistoryEntry, decisions: &Decisions) -> u64 {
     if let Some(span) = decisions.span_of(entry.message.seq) {
         return if span.first == entry.message.seq { u64::from(span.tokens) } else { 0 };
@@ -49,7 +48,7 @@ fn tokens(entry: &HistoryEntry, decisions: &Decisions, wanted: impl Fn(Variant) 
     shown.map(u64::from).sum()
 }
 
-/// Tokens of what was attached from message `from` on, before message `before`.
+/// Tokens attached from message `from` on, before message `before`.
 pub(crate) fn attached(decisions: &Decisions, from: Seq, before: Seq) -> u64 {
     let within = decisions.attachments().iter().filter(|a| from <= a.after && a.after < before);
     within.map(|a| u64::from(a.tokens)).sum()
@@ -65,13 +64,12 @@ pub struct Learner {
     unseen: u64,
 }
 
-/// What a provider counts beyond all that is known of a prompt is system and tools of a client that
-/// sends its own. It is taken to stay, as at most one part in so many of the window: more would be
-/// another prompt than the one that is made here.
+/// If a provider counts more than is known of a prompt, the client sends its own system prompt and tools. That
+/// extra is assumed to stay, up to this fraction (1/n) of the window: more would mean a different prompt.
 pub const UNSEEN_SHARE: u64 = 4;
 
 impl Learner {
-    /// What a history of `model` teaches; `unseen` is what was known before it begins.
+    /// Learns from a history with `model`; `unseen` is the value known before it begins.
     pub fn replay(model: &str, history: &History, decisions: &Decisions, unseen: u64) -> Self {
         let mut learner = Self { model: model.to_owned(), unseen, ..Self::default() };
         for entry in history.entries() {
@@ -84,12 +82,12 @@ impl Learner {
         self.calibration
     }
 
-    /// Tokens that a prompt has beyond its estimate, as far as the last reported one tells.
+    /// Tokens that a prompt has beyond its estimate, according to the last reported one.
     pub fn unseen(&self) -> u64 {
         self.unseen
     }
 
-    /// A prompt that was estimated as `estimated` measures `size`, in a window of `effective` tokens.
+    /// Compares an estimate with the measured `size`, in a window of `effective` tokens.
     pub fn compare(&mut self, estimated: u64, size: &Measure, effective: u64) {
         if size.reported > 0 {
             let beyond = size.tokens.saturating_sub(self.calibration.apply(estimated));
@@ -97,7 +95,7 @@ impl Learner {
         }
     }
 
-    /// Takes the next message in; `history` has all that came before it.
+    /// Learns from the next message; `history` has all messages before it.
     pub fn observe(
         &mut self,
         model: &str,
@@ -110,7 +108,7 @@ impl Learner {
         }
         let message = &entry.message;
         let Some(usage) = reported(message, model) else {
-            // An answer of another model: its prompt is counted otherwise.
+            // Another model counts tokens differently.
             if message.usage.is_some() {
                 self.known = None;
             }
@@ -129,7 +127,7 @@ impl Learner {
             return;
         }
         let grown = answers.iter().take_while(|e| e.message.seq < message.seq);
-        // A preview stands from the start; what was cleared or clipped was whole when the prompt was counted.
+        // A preview is shown from the start; a cleared or clipped result was whole when the prompt was counted.
         let is_first = |variant| variant == Variant::Preview;
         let estimated: u64 = grown.map(|e| tokens(e, decisions, is_first)).sum();
         let estimated = estimated + attached(decisions, seq, message.seq);
@@ -137,7 +135,7 @@ impl Learner {
     }
 }
 
-/// Whether `message` is a further part of the answer that begins with `first`.
+/// Whether `message` is another part of the answer that begins with `first`.
 pub(crate) fn goes_on(first: Option<&HistoryEntry>, message: &Message) -> bool {
     let id = first.and_then(|e| e.message.assistant_message_id.as_ref());
     id.is_some() && id == message.assistant_message_id.as_ref()

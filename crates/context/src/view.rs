@@ -1,8 +1,8 @@
 //! The view: history seen through decisions. Pure and deterministic.
 //!
-//! Slices after the newest boundary, shows every block as its decision says and a collapsed span as its
-//! text, puts attachments where they were put first, strips thinking that was thought over another prompt where the model would
-//! notice, and arranges the whole into messages.
+//! Starts at the newest boundary, shows each block as decided and each collapsed span as its text, keeps
+//! attachments where they were first put, strips thinking that was made from a different prompt if the model
+//! checks that, and arranges everything into messages.
 
 use bethink_transcript::arrange::{self, Repair, arrange};
 use bethink_transcript::prompt::ShownEntry;
@@ -14,24 +14,24 @@ use crate::decision::{Attachment, Boundary, Decisions, Stripped};
 use crate::history::{BlockFacts, History, HistoryEntry};
 use crate::placeholder::NO_OUTPUT;
 
-/// Stands for an image or a document that the provider would not take.
+/// Replaces an image or a document that the provider rejected.
 const MEDIA_REFUSED: &str = "[image or document left out: it was too large for the provider]";
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ViewOptions {
-    /// The provider checks thinking against the prompt that it was made from.
+    /// The provider checks thinking against the prompt it was made from.
     pub preserved_thinking: bool,
 }
 
-/// What the model would read, not yet validated.
+/// What the model would read, before validation.
 #[derive(Clone, Debug)]
 pub struct View {
     pub messages: Vec<PromptMessage>,
     pub repairs: Vec<Repair>,
     pub summary_tokens: u64,
     pub attachment_tokens: u64,
-    /// Index of the first message that no longer stands as it was first shown: thinking after it was
-    /// thought over another prompt, unless it is newer than the edit.
+    /// Index of the first message that is no longer shown as it was at first. Thinking after it was made
+    /// from a different prompt, unless it is newer than the edit.
     pub first_edited: Option<usize>,
 }
 
@@ -55,16 +55,16 @@ pub fn view(history: &History, decisions: &Decisions, options: ViewOptions) -> V
     while let Some(early) = attachments.next_if(|a| a.after < first) {
         shown.push(attached(early));
     }
-    let mut stands = None;
+    let mut shown_span = None;
     for entry in entries {
         let seq = entry.message.seq;
         match decisions.span_of(seq) {
             None => shown.push(show(entry, decisions, options)),
-            // Once, for all of its messages.
-            Some(span) if stands != Some(span.first) => {
-                stands = Some(span.first);
+            // One text for all of its messages.
+            Some(span) if shown_span != Some(span.first) => {
+                shown_span = Some(span.first);
                 let block = PromptBlock::span(&span.text, span.first, span.tokens);
-                shown.push(told(span.first, vec![block]));
+                shown.push(in_user_name(span.first, vec![block]));
             }
             Some(_) => {}
         }
@@ -88,27 +88,27 @@ fn head(boundary: &Boundary) -> ShownEntry {
     let marker_tokens = u32::try_from(boundary.marker.len() / 3).unwrap_or(u32::MAX);
     let marker = PromptBlock::written(&boundary.marker, Seq::ZERO, marker_tokens);
     let summary = PromptBlock::written(&boundary.summary, Seq::ZERO, boundary.tokens);
-    told(Seq::ZERO, vec![marker, summary])
+    in_user_name(Seq::ZERO, vec![marker, summary])
 }
 
 fn attached(attachment: &Attachment) -> ShownEntry {
     let Attachment { after, text, tokens, .. } = attachment;
-    told(*after, vec![PromptBlock::written(text, *after, *tokens)])
+    in_user_name(*after, vec![PromptBlock::written(text, *after, *tokens)])
 }
 
-/// What no message of the session says: it stands there in the user's name.
-fn told(seq: Seq, blocks: Vec<PromptBlock>) -> ShownEntry {
+/// Text that bethink adds, in the role of the user.
+fn in_user_name(seq: Seq, blocks: Vec<PromptBlock>) -> ShownEntry {
     ShownEntry { seq, role: Role::User, assistant_message_id: None, blocks }
 }
 
 fn show(entry: &HistoryEntry, decisions: &Decisions, options: ViewOptions) -> ShownEntry {
     let message = &entry.message;
     let seq = message.seq;
-    // The prompt before it is no longer the one that it was made from.
-    let thought_elsewhere =
+    // Thinking is stale if the prompt before it was edited afterwards.
+    let is_edited =
         || decisions.edits().iter().any(|edit| edit.from < seq && seq <= edit.made_after);
-    let stale = options.preserved_thinking && thought_elsewhere()
-        || decisions.is_stripped(Stripped::Thinking, seq);
+    let stale =
+        options.preserved_thinking && is_edited() || decisions.is_stripped(Stripped::Thinking, seq);
     let blind = decisions.is_stripped(Stripped::Media, seq);
     let blocks = entry
         .blocks()
@@ -167,7 +167,7 @@ fn show_block(
         set(Some(mended.clone()), Variant::Mended, facts.tokens, block.media);
     }
     if block.has_cache_control {
-        // The prompt places its own breakpoints; a client's would count against the same four.
+        // bethink places its own breakpoints; a client's would count toward the same limit of four.
         let whole = block.mended.as_ref().unwrap_or(&block.json);
         let json =
             std::str::from_utf8(whole).ok().and_then(|w| json::without_key(w, "cache_control"));

@@ -1,8 +1,8 @@
-//! The days that English words name.
+//! Dates that English words name.
 //!
 //! A question about "last week" means a range of days ([`named_days`]); a memory that says "yesterday" needs the date
-//! written beside it ([`relative_date`]). Both read the same words and answer different questions, so they
-//! share the vocabulary and keep their own rules. Days are those of UTC, because a message does not say where it was written.
+//! next to it ([`relative_date`]). Both read the same words for different purposes, so they share the vocabulary but
+//! have their own rules. Days are in UTC, because a message does not say where it was written.
 
 mod relative;
 
@@ -24,10 +24,10 @@ pub fn day_of(at: UnixMicros) -> Day {
     Day(at.0.div_euclid(DAY_MICROS))
 }
 
-/// What was done on a day is told within so many days.
+/// Within how many days people talk about what was done on a day.
 pub const DAYS_AFTER: i64 = 7;
 
-/// Words that tell when something was. `may` is as often the verb, and is left out.
+/// Words that say when something was. `may` is left out, because it is usually the verb.
 #[rustfmt::skip]
 const TIME_WORDS: &[&str] = &[
     "ago", "april", "august", "autumn", "december", "evening", "february", "friday", "january",
@@ -84,7 +84,7 @@ fn written(words: &[&str]) -> Option<RangeInclusive<Day>> {
     }
 }
 
-/// Whole, or its first three letters.
+/// The whole name of a month, or its first three letters.
 fn month(word: &str) -> Option<i8> {
     #[rustfmt::skip]
     const MONTHS: [&str; 12] = [

@@ -28,7 +28,7 @@ pub fn relative_date(words: &[&str], said: Date) -> Option<(usize, String)> {
     Some(found)
 }
 
-/// `last week`, `next Friday`: a week, a month, a year or a day of the week, so many away.
+/// `last week`, `next Friday`: a week, month, year or weekday, this many away.
 fn relative(unit: &str, away: i64, said: Date) -> Option<String> {
     match unit {
         "week" => shifted(monday(said)?, 7 * away).map(|date| format!("the week of {date}")),
@@ -38,7 +38,7 @@ fn relative(unit: &str, away: i64, said: Date) -> Option<String> {
     }
 }
 
-/// People differ on what "next Friday" is, unless both ways of counting come to the same day.
+/// "Next Friday" is ambiguous, unless both ways of counting give the same day.
 fn near(name: Weekday, away: i64, said: Date) -> Option<String> {
     let of_week = shifted(monday(said)?, 7 * away + i64::from(name.to_monday_zero_offset()))?;
     let by_distance = match away {

@@ -1,9 +1,9 @@
-//! One call of a tool, in brief, and the line of its result that tells how it went.
+//! A short description of a tool call, and the line of its result that shows how it went.
 
 use bethink_transcript::text::shorten;
 use serde::Deserialize;
 
-/// What most tools are given, by the names in use.
+/// The usual input of tools, under the names in use.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ToolInput {
     #[serde(alias = "notebook_path", alias = "filePath", alias = "filename")]
@@ -26,7 +26,7 @@ impl ToolInput {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    /// The file that the call is about.
+    /// The file that the call names.
     pub(crate) fn file(&self) -> Option<&str> {
         self.file_path.as_deref().or(self.path.as_deref())
     }
@@ -40,10 +40,10 @@ impl ToolInput {
 
 const CALL_BYTES: usize = 140;
 const ERROR_BYTES: usize = 220;
-/// Lines of a result that are looked at, from its beginning and from its end.
+/// How many lines of a result are read, from its beginning and from its end.
 const LINES: usize = 400;
 
-/// A call in a line, and a key that is the same for the same call made again.
+/// A call in one line, and a key that is the same for repetitions of the call.
 pub(crate) fn describe(name: &str, input: &ToolInput) -> (String, String) {
     let line = first_line(input.subject());
     let text = match line {
@@ -53,19 +53,18 @@ pub(crate) fn describe(name: &str, input: &ToolInput) -> (String, String) {
     (text, format!("{name} {}", key_of(line)))
 }
 
-/// The first line of a command that does something: comments only tell of it.
+/// The first line of a command that is not a comment.
 pub(crate) fn first_line(command: &str) -> &str {
     let mut lines = command.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.clone().find(|line| !line.starts_with('#')).or_else(|| lines.next()).unwrap_or("")
 }
 
-/// What a call is about, in a line, for those who show single messages; empty when nothing tells.
+/// What a call is about, in one line, for showing single messages; empty if unknown.
 pub fn subject(input: &str) -> String {
     shorten(first_line(ToolInput::parse(input).subject()), CALL_BYTES)
 }
 
-/// The words of a command that stay the same when it is run again: without the directory it is run in,
-/// without settings, flags and redirections.
+/// The words that identify a command when it is run again: without `cd`, settings, flags and redirections.
 pub(crate) fn key_of(line: &str) -> String {
     let line = line.rsplit_once(" && ").map_or(line, |(head, last)| {
         if head.trim_start().starts_with("cd ") { last } else { line }
@@ -84,7 +83,7 @@ fn is_setting(word: &str) -> bool {
     })
 }
 
-/// The line of a result that says what went wrong, if something did.
+/// The line of a result that says what went wrong, if anything did.
 pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
     const SIGNS: &str = "error:|error[|Error:|ERROR|FAIL|--- FAIL|panicked at|\
         Traceback (most recent call last)|npm ERR!|fatal:|undefined:|AssertionError|TypeError:|SyntaxError:";
@@ -103,7 +102,7 @@ pub(crate) fn error_line(text: &str, is_error: bool) -> Option<String> {
     Some(shorten(line.trim_end_matches("</tool_use_error>"), ERROR_BYTES))
 }
 
-/// The last line of a result that sums a run up: `test result: ok. 12 passed`.
+/// The last line of a result that summarizes a run: `test result: ok. 12 passed`.
 pub(crate) fn verdict(text: &str) -> Option<String> {
     const SIGNS: &str = " passed| failed|passing|failing|test result:|Tests:|PASS|FAIL|0 issues|\
         Finished|no issues|error";

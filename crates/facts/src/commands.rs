@@ -1,4 +1,4 @@
-//! Commands that were run, how they ended last, and what tests said.
+//! Commands that were run, how each ended last, and the results of tests.
 
 use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
@@ -11,7 +11,7 @@ pub enum CommandPurpose {
     Test,
     /// Builds, checks, lints, formats.
     Check,
-    /// Records a state of the work: a commit, a push, a release.
+    /// Commits, pushes, releases.
     Commit,
     #[default]
     Other,
@@ -21,23 +21,23 @@ pub enum CommandPurpose {
 #[derive(Clone, Debug, Default)]
 pub struct CommandFact {
     pub purpose: CommandPurpose,
-    /// As it was run last, in a line.
+    /// As it was run last, in one line.
     pub line: Box<str>,
     pub runs: u32,
     pub failures: u32,
     pub last: Seq,
-    /// How it ended last; `None` while its result is awaited.
+    /// How it ended last; `None` until its result arrives.
     pub failed: Option<bool>,
-    /// What its last result says of itself.
+    /// The line that summarizes its last result.
     pub verdict: Option<Box<str>>,
     key: Box<str>,
 }
 
 const LINE_BYTES: usize = 140;
-/// Commands that are kept; the longest unused go.
+/// How many commands are kept; the least recently used are dropped.
 const COMMANDS: usize = 200;
 
-/// Notes a command that is run.
+/// Records that a command is run.
 pub(crate) fn called(all: &mut Vec<CommandFact>, command: &str, seq: Seq) {
     let first = first_line(command);
     if first.is_empty() {
@@ -66,7 +66,7 @@ pub(crate) fn called(all: &mut Vec<CommandFact>, command: &str, seq: Seq) {
     }
 }
 
-/// Notes how it ended.
+/// Records how a command ended.
 pub(crate) fn ended(all: &mut [CommandFact], command: &str, is_error: bool, text: &str) {
     let first = first_line(command);
     let key = key_of(first);
@@ -76,11 +76,11 @@ pub(crate) fn ended(all: &mut [CommandFact], command: &str, is_error: bool, text
     known.failures += u32::from(failed);
     known.verdict = match known.purpose {
         CommandPurpose::Test | CommandPurpose::Check => verdict(text).map(Into::into),
-        // `[main 1a2b3c4] store: …`, the line with which git tells of a commit.
+        // `[main 1a2b3c4] store: …`, which git prints after a commit.
         CommandPurpose::Commit => {
             let mut lines = text.lines();
-            let told = lines.find(|line| line.starts_with('[') && line.contains("] "));
-            told.map(|line| shorten(line, LINE_BYTES).into())
+            let commit = lines.find(|line| line.starts_with('[') && line.contains("] "));
+            commit.map(|line| shorten(line, LINE_BYTES).into())
         }
         CommandPurpose::Other => None,
     };

@@ -1,11 +1,11 @@
-//! Decisions, with their reason where one was said.
+//! Sentences that state a decision, preferably with its reason.
 
 use std::sync::Arc;
 
 use bethink_transcript::Seq;
 use bethink_transcript::text::shorten;
 
-/// A sentence that settles something.
+/// A sentence that states a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatedDecision {
     pub seq: Seq,
@@ -13,22 +13,22 @@ pub struct StatedDecision {
     pub by_user: bool,
 }
 
-/// Longest sentence that is kept whole.
+/// Longer sentences are cut.
 const SENTENCE_BYTES: usize = 260;
-/// Decisions found in one text at most: a design document decides everything at once.
+/// The most decisions taken from one text: a design document would give dozens.
 const A_TEXT: usize = 6;
 
-/// Phrases that settle something by giving the reason for it, which says more than to announce a step.
+/// Phrases that state a decision with its reason, which are worth more than the announcement of a step.
 const REASONS: &str = "because |so that |instead of |rather than |root cause|turns out|the reason |by design|\
     decided";
-/// Other phrases by which people and models settle something.
+/// Other phrases with which people and models decide something.
 const SETTLES: &str = "the problem is|the issue is|the fix is|we should |let's |must not |should not |agreed|\
     won't |no longer |keep |is intentional|trade-off|prefer |will use |i'll use |going with ";
-/// "Let's run the tests" settles nothing.
+/// Phrases that only announce a step.
 const STEPS: &str =
     "let's run|let's check|let's see|let's look|let's test|let's verify|let's read|let me ";
 
-/// The sentences of `text` that settle something.
+/// The sentences of `text` that state a decision.
 pub(crate) fn in_text(seq: Seq, text: &str, by_user: bool) -> Vec<StatedDecision> {
     let mut found: Vec<(bool, &str)> = Vec::new();
     for sentence in sentences(text) {
@@ -50,7 +50,7 @@ pub(crate) fn in_text(seq: Seq, text: &str, by_user: bool) -> Vec<StatedDecision
     found.into_iter().map(decision).collect()
 }
 
-/// Sentences and list items of prose; code blocks and tables are none.
+/// Sentences and list items of prose, without code blocks and tables.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     const MIN_BYTES: usize = 24;
     const MAX_BYTES: usize = 1_000;

@@ -1,4 +1,4 @@
-//! Files by their role: read, searched, edited, created, and which symbols were changed in them.
+//! Files that were read, searched, edited or created, and the symbols changed in them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ const SEARCHES: [&str; 5] = ["Grep", "grep", "Glob", "glob", "search"];
 const EDITS: &str =
     "Edit MultiEdit NotebookEdit edit edit_file str_replace str_replace_editor apply_patch";
 const WRITES: [&str; 5] = ["Write", "write", "write_file", "create_file", "create"];
-/// Symbols that are kept of one file, the newest.
+/// How many symbols are kept per file: the newest.
 const SYMBOLS: usize = 60;
 
 impl FileRole {
@@ -72,7 +72,7 @@ pub(crate) struct FileFacts {
 }
 
 impl FileFacts {
-    /// Notes a call; gives the file's index and whether it was changed.
+    /// Records a call; returns the file's index and whether the call changed it.
     pub(crate) fn touch(
         &mut self,
         tool: &str,
@@ -81,7 +81,7 @@ impl FileFacts {
     ) -> Option<(usize, bool)> {
         let role = FileRole::of(tool)?;
         let path = input.file()?;
-        // A search below a directory is about no file.
+        // A search in a directory is not about one file.
         if role == FileRole::Search && !has_extension(path) {
             return None;
         }
@@ -133,7 +133,7 @@ impl FileFact {
     fn note(&mut self, name: &str, change: EditKind, seq: Seq) {
         let known = self.symbols.iter().position(|symbol| &*symbol.name == name);
         let change = match known.map(|at| self.symbols.remove(at).change) {
-            // What this session added stays its addition however often it is changed.
+            // A symbol added in this session stays "added" however often it is changed.
             Some(EditKind::Added) if change == EditKind::Changed => EditKind::Added,
             _ => change,
         };

@@ -1,8 +1,8 @@
-//! What happened in a session, taken from its event stream message by message.
+//! What happened in a session, collected message by message.
 //!
-//! Deterministic and incremental: a message is read once, in order. Facts always come from history,
-//! never from an earlier summary, so that generations of compactions do not thin out. Notes, summaries,
-//! search snippets and fidelity draw on this one reading; none of them reads a transcript itself.
+//! Deterministic and incremental: each message is read once, in order. Facts always come from history,
+//! never from an earlier summary, so that repeated compactions lose nothing. Notes, summaries, search
+//! snippets and fidelity all use these facts; none of them reads messages itself.
 
 mod calls;
 pub mod commands;
@@ -33,37 +33,37 @@ pub use tools::{Action, KnownTools, ToolEdit, ToolFailure};
 
 use names::Voice;
 
-/// Everything that is known of a session, through one message.
+/// Everything that is known about a session up to one message.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Newest message that was read.
+    /// The newest message that was read.
     pub through: Seq,
     pub names: Names,
     /// The user's words, oldest first.
     pub user: Vec<RecordedStatement>,
     /// The assistant's words, oldest first, each shortened to its beginning.
     pub assistant: Vec<RecordedStatement>,
-    /// What was settled, oldest first.
+    /// Decisions, oldest first.
     pub decisions: Vec<StatedDecision>,
     pub tools: KnownTools,
     pub todos: Vec<Todo>,
     /// The message that set the list.
     pub todos_at: Seq,
-    /// The newest plan that the user was shown, and where.
+    /// The newest plan shown to the user, and where.
     pub plan: Option<RecordedStatement>,
 }
 
-/// Of what the assistant said, so much is kept: it states its case at the beginning.
+/// How much of each assistant text is kept: the beginning says what matters.
 const ASSISTANT_BYTES: usize = 1_200;
 const STATEMENTS: usize = 160;
 const DECISIONS: usize = 300;
-/// Of a plan, so much is kept.
+/// How much of a plan is kept.
 const PLAN_BYTES: usize = 6_000;
 /// Tools by which agents show a plan.
 const PLAN_TOOLS: [&str; 2] = ["ExitPlanMode", "exit_plan_mode"];
 
 impl Facts {
-    /// Reads the next message; one that was read before changes nothing.
+    /// Reads the next message; one that was already read changes nothing.
     pub fn observe(&mut self, message: &Message) {
         if message.seq <= self.through {
             return;
@@ -155,18 +155,18 @@ impl Facts {
         tools::forget_oldest(&mut self.decisions, DECISIONS);
     }
 
-    /// What the user said after the todo list was set, and may have changed it.
+    /// What the user said last, if it came after the todo list was set.
     pub fn said_since_todos(&self) -> Option<&RecordedStatement> {
         self.user.last().filter(|said| said.seq > self.todos_at)
     }
 
-    /// The todo to go on with: the one in progress, or the first that is to be done.
+    /// The todo to continue with: the one in progress, or the first pending one.
     pub fn next_todo(&self) -> Option<&Todo> {
         let with = |status| self.todos.iter().find(|todo| todo.status == status);
         with(TodoStatus::InProgress).or_else(|| with(TodoStatus::Pending))
     }
 
-    /// The situation by which needs are judged.
+    /// The current situation, from which the need for names is predicted.
     pub fn moment(&self) -> NeedMoment<'_> {
         let mut open = HashSet::new();
         let unfixed = self.tools.failures.iter().rev().take(8).filter(|f| f.fixed.is_none());
@@ -193,7 +193,7 @@ impl Facts {
         }
     }
 
-    /// Words of the names that were said or used in the newest messages.
+    /// Words in the names that the newest messages said or used.
     fn words_in_use(&self) -> HashSet<String> {
         const NEWEST: u64 = 16;
         let mut words = HashSet::new();
@@ -206,7 +206,7 @@ impl Facts {
         words
     }
 
-    /// Bytes held in memory, near enough to budget by.
+    /// Approximate bytes held in memory.
     pub fn weight(&self) -> usize {
         let said: usize = self.user.iter().chain(&self.assistant).map(|s| s.text.len() + 64).sum();
         let settled: usize = self.decisions.iter().map(|d| d.text.len() + 40).sum();
@@ -216,7 +216,7 @@ impl Facts {
             + self.tools.files().len() * 400
     }
 
-    /// The names that belong to each file, by the file's index; `None` for those of no file.
+    /// The names that belong to each file, by the file's index; `None` for names without a file.
     pub fn names_by_file<'a>(&'a self, chosen: &[&'a str]) -> HashMap<Option<usize>, Vec<&'a str>> {
         let mut groups: HashMap<Option<usize>, Vec<&str>> = HashMap::new();
         for name in chosen {

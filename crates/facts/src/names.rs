@@ -1,4 +1,4 @@
-//! Names in use: how often, how lately, by whom, and around which file.
+//! Names in use: how often, how recently, by whom, and during work on which file.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -9,28 +9,28 @@ use bethink_transcript::Seq;
 
 use crate::need::{NeedMoment, need};
 
-/// Messages after which a mention counts half: about the length of one stretch of work.
+/// Messages after which a mention counts half: about the length of one task.
 const SLOW_HALF_LIFE: f32 = 300.0;
-/// The same for what is going on right now.
+/// The same for current activity.
 const QUICK_HALF_LIFE: f32 = 40.0;
-/// Names that are kept; beyond twice so many the weakest half goes.
+/// How many names are kept; beyond twice as many, the least used half is dropped.
 const MAX_NAMES: usize = 24_000;
-/// One result lists at most so many new names: a listing of a thousand files is no thousand facts.
+/// The most new names taken from one result: a listing of a thousand files is not a thousand facts.
 const NAMES_A_TEXT: usize = 600;
-/// Longest line of a result that is looked at; what is longer is minified or data. JSON that a person
-/// reads is on one line often, and shorter.
+/// Longer lines of a result are skipped as minified code or data. JSON for people is often on one line, but
+/// shorter.
 const LINE_BYTES: usize = 20_000;
 const MIN_BYTES: usize = 5;
 const MAX_BYTES: usize = 120;
 
-/// Where a name was met.
+/// Where a name occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Voice {
     /// The user's own words.
     User,
-    /// The assistant's words and what it gave to tools: what is said is said again.
+    /// The assistant's words and the input of its tool calls, which are likely to be repeated.
     Spoken,
-    /// A tool's result, of which most is never referred to.
+    /// A tool result, most of which is never mentioned again.
     Seen,
 }
 
@@ -44,7 +44,7 @@ pub struct NameUse {
     pub last_spoken: Seq,
     /// Index of the file that was being worked on when it was last used.
     pub focus: Option<usize>,
-    /// How it is written down where the name alone would be a mere word: with its directory.
+    /// The name with its directory, if the name by itself would be a plain word.
     shown: Option<Box<str>>,
     slow: f32,
     quick: f32,
@@ -128,7 +128,7 @@ impl Names {
         self.uses.get(name)
     }
 
-    /// How a reader will recognise the name.
+    /// The form in which a reader recognizes the name.
     pub fn shown<'a>(&'a self, name: &'a str) -> &'a str {
         self.get(name).and_then(|used| used.shown.as_deref()).unwrap_or(name)
     }
@@ -145,7 +145,7 @@ impl Names {
         self.uses.iter().map(|(name, used)| (&**name, used))
     }
 
-    /// Names by predicted need, most needed first; ties in order of the alphabet.
+    /// Names by predicted need, most needed first; ties in alphabetical order.
     pub fn ranked(&self, moment: &NeedMoment<'_>) -> Vec<RankedName<'_>> {
         let mut all: Vec<_> = self
             .iter()
@@ -156,14 +156,14 @@ impl Names {
     }
 }
 
-/// The names of a text, each in the form in which it is kept.
+/// The names in a text, each in the form in which it is stored.
 pub fn names_in<'a>(text: &'a str, into: &mut HashSet<&'a str>) {
     for_each_name(text, |whole| {
         into.insert(last_part(whole));
     });
 }
 
-/// The lines that somebody may read.
+/// The text without lines that are too long to be read by a person.
 fn without_data(text: &str) -> Cow<'_, str> {
     let is_read = |line: &&str| line.len() <= LINE_BYTES;
     match text.split('\n').all(|line| is_read(&line)) {
@@ -172,7 +172,7 @@ fn without_data(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A build product such as `cli-f20fdc7b237f6acc`: nobody says it twice.
+/// Whether this is a build product such as `cli-f20fdc7b237f6acc`, which nobody mentions again.
 fn is_hashed(name: &str) -> bool {
     const HASH_DIGITS: usize = 12;
     name.rsplit_once('-').is_some_and(|(_, tail)| {
@@ -180,7 +180,7 @@ fn is_hashed(name: &str) -> bool {
     })
 }
 
-/// What is left of 1 after so many messages.
+/// What is left of 1 after this many messages.
 pub fn decay(messages: u64, half_life: f32) -> f32 {
     (-(messages as f32) / half_life * std::f32::consts::LN_2).exp()
 }

@@ -1,8 +1,8 @@
 //! How likely a name is to be used again soon.
 //!
-//! A logistic model over what is known of a name. The weights were fitted on recorded sessions, each
-//! judged by weights fitted without it (`figures --only needs`, which prints both figures): the label
-//! is whether the name is said or used in the next 40 messages, results left out.
+//! A logistic model. Its weights were fitted on recorded sessions, with leave-one-out validation
+//! (`figures --only needs` prints both results): the label is whether the name is said or used in the
+//! next 40 messages, not counting results.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::names::NameUse;
 
 pub const FEATURES: usize = 12;
 
-/// What each weight stands for, in order.
+/// The meaning of each weight, in order.
 pub const FEATURE_NAMES: [&str; FEATURES] = [
     "constant",
     "messages since it was met, logarithm",
@@ -28,25 +28,25 @@ pub const FEATURE_NAMES: [&str; FEATURES] = [
     "share of its words among the names in use right now",
 ];
 
-/// Features whose weights are not fitted, by place, with their weight: how use fades. The fit favours
-/// what was met just now, which the kept tail shows anyway; these give names from long ago their chance
-/// (0.52 of the distant ones instead of 0.45) for one name in a hundred of all.
+/// Features with fixed weights, by index: how use fades. The fit prefers the newest names, which the kept
+/// tail shows anyway. With these weights, names from long ago do better (0.52 of the distant ones instead
+/// of 0.45) at the cost of one name in a hundred overall.
 pub const HELD: [(usize, f32); 4] = [(1, -0.30), (2, -0.30), (3, 1.0), (4, -0.20)];
 
-/// Fitted; see the module.
+/// The fitted weights; see the module.
 pub const WEIGHTS: [f32; FEATURES] =
     [-2.83, -0.30, -0.30, 1.0, -0.20, 0.09, 0.53, 0.47, -0.91, 0.29, 0.84, 0.68];
 
-/// What is going on when needs are asked for.
+/// The situation for which needs are predicted.
 #[derive(Debug)]
 pub struct NeedMoment<'a> {
     pub now: Seq,
-    /// Names in what is unfinished.
+    /// Names in unfinished work.
     pub open: HashSet<&'a str>,
     /// Names of files that were edited, and that were only read.
     pub edited: HashSet<&'a str>,
     pub read: HashSet<&'a str>,
-    /// Words of the names that are in use right now.
+    /// Words in the names that are in use right now.
     pub words: HashSet<String>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn for_each_word(name: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// What is known of the name, in the order of [`FEATURE_NAMES`].
+/// The features of a name, in the order of [`FEATURE_NAMES`].
 pub fn features(name: &str, used: &NameUse, moment: &NeedMoment<'_>) -> [f32; FEATURES] {
     let age = |seq: Seq| (1.0 + moment.now.0.saturating_sub(seq.0) as f32).ln();
     let yes = |is: bool| f32::from(u8::from(is));

@@ -1,5 +1,5 @@
-//! One fact as one line. Notes and summaries are made of these lines, so that a fact reads the same
-//! wherever it stands. `[41]` is the message that a line comes from.
+//! Each fact as one line. Notes and summaries are made of these lines, so that a fact reads the same
+//! everywhere. `[41]` is the message that a line comes from.
 
 use std::iter::successors;
 
@@ -17,7 +17,7 @@ pub fn mark(seq: Seq) -> String {
     format!("[{seq}]")
 }
 
-/// Text on one line, shortened at its end.
+/// The text on one line, cut at the end.
 pub fn one_line(text: &str, bytes: usize) -> String {
     shorten(&text::one_line(text), bytes)
 }
@@ -75,7 +75,7 @@ pub fn failure(failure: &ToolFailure) -> String {
         (Some(fixed), ..) => format!("{changed}worked again in {}", mark(fixed)),
         (None, Some(passed), _) => format!("{changed}other tests passed in {}", mark(passed)),
         (None, None, true) => "not tried again".to_owned(),
-        (None, None, false) => format!("{changed}not seen to work again"),
+        (None, None, false) => format!("{changed}has not worked since"),
     };
     format!("{} {}: {} → {after}", mark(failure.seq), failure.call, failure.error)
 }
@@ -114,7 +114,7 @@ pub fn said(said: &RecordedStatement, bytes: usize) -> String {
     match &said.question {
         Some(question) => format!("{mark} {text} (asked: {})", one_line(question, bytes / 2)),
         None if said.kind == SaidKind::Handover => {
-            format!("{mark} (account of an earlier session) {text}")
+            format!("{mark} (summary of an earlier session) {text}")
         }
         None => format!("{mark} {text}"),
     }
@@ -127,13 +127,13 @@ pub fn common_root(files: &[FileFact]) -> String {
         let below = files.iter().filter(|f| f.path.starts_with(root)).count();
         below * 5 >= files.len() * 4
     };
-    // The root of the disk is no place.
+    // The root of the disk does not count.
     let mut roots = successors(directory(&first.path), |path| directory(path))
         .take_while(|root| root.len() > 1);
     roots.find(is_shared).map(str::to_owned).unwrap_or_default()
 }
 
-/// The directory that a path lies in, with its slash.
+/// The directory of a path, with its slash.
 fn directory(path: &str) -> Option<&str> {
     path.get(..=path.trim_end_matches('/').rfind('/')?)
 }

@@ -1,25 +1,25 @@
-//! What was said, without what programs put into the user's mouth.
+//! What was said, without the texts that programs write in the user's name.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bethink_transcript::{Seq, typed};
 
-/// What a statement of the user is to the work.
+/// The kind of a user statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SaidKind {
     /// A request, a question, a remark.
     #[default]
     Ask,
-    /// Rules something out or turns the work around.
+    /// Rules something out or changes direction.
     Correction,
-    /// A short reply to a question of the assistant.
+    /// A short reply to a question from the assistant.
     Answer,
-    /// An account of an earlier session that a client wrote in the user's name.
+    /// A summary of an earlier session that a client wrote in the user's name.
     Handover,
 }
 
-/// A statement and where it stands.
+/// A statement and where it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedStatement {
     pub seq: Seq,
@@ -39,18 +39,18 @@ impl RecordedStatement {
     }
 }
 
-/// Longest statement that is kept whole. Of a longer one, a pasted log, the beginning and the end are
-/// kept: people ask before what they paste, or after it.
+/// Longer statements, such as a pasted log, keep only their beginning and end: people ask before or after
+/// what they paste.
 const USER_BYTES: usize = 200_000;
-/// A reply that needs its question to be understood is at most so long.
+/// A reply up to this length needs its question to be understood.
 const REPLY_BYTES: usize = 160;
-/// Of the question before it, so much is kept.
+/// How much of that question is kept.
 const QUESTION_BYTES: usize = 240;
 
 const HANDOVER: &str = "This session is being continued from a previous conversation";
-/// What stands before the words with which a person refused a tool's use.
+/// Precedes the words with which a person rejected a tool call.
 const REFUSED: &str = "the user said:\n";
-/// What stands before the answers that a person gave to questions with choices.
+/// Precedes a person's answers to multiple-choice questions.
 const ANSWERED: &str = "User has answered your questions: ";
 const ANSWERED_END: &str = ". You can now continue";
 
@@ -82,7 +82,7 @@ pub(crate) fn by_user(
     Some(said)
 }
 
-/// The user's words in a tool's result: why a use was refused, what was chosen.
+/// The user's words in a tool result: why a call was rejected, or what was chosen.
 pub(crate) fn in_result(seq: Seq, text: &str) -> Option<RecordedStatement> {
     let said = |words| RecordedStatement::new(seq, &without_middle(words, USER_BYTES));
     if text.starts_with("The user doesn't want to proceed")
@@ -95,12 +95,12 @@ pub(crate) fn in_result(seq: Seq, text: &str) -> Option<RecordedStatement> {
     Some(said(answers).of(SaidKind::Answer))
 }
 
-/// What matters of an account of an earlier session: what was asked, what is open, what was being done.
-/// The rest is told again by what the session does with it.
+/// The parts that matter of the summary of an earlier session: the request, what is open, the current
+/// work. The rest shows in what the session does with it.
 fn handed_over(words: &str) -> String {
     const WANTED: [&str; 3] = ["Primary Request", "Pending Tasks", "Current Work"];
     const SECTION_BYTES: usize = 900;
-    // A draft may come before the account and have the same words in it.
+    // A draft with the same words may come before the summary.
     let account = words.find("\nSummary:").and_then(|at| words.get(at..)).unwrap_or(words);
     let sections: Vec<String> = WANTED
         .iter()
@@ -113,7 +113,7 @@ fn handed_over(words: &str) -> String {
     }
 }
 
-/// The numbered section whose heading holds `wanted`, heading included.
+/// The numbered section whose heading contains `wanted`, heading included.
 fn section<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
     let is_heading = |line: &str| {
         let line = line.trim_start_matches(['#', '*', ' ']);
@@ -146,12 +146,12 @@ fn kind(words: &str) -> SaidKind {
     }
 }
 
-/// The user rules something out or turns the work around.
+/// Whether the user rules something out or changes direction.
 fn is_correction(text: &str) -> bool {
     const OPENINGS: &str = "no,|no |no.|don't|do not|stop|actually|instead|wait|never|not |revert|undo|\
         that's wrong|nope|hmm, no|please don't";
     const INSIDE: &str = " instead of |should not |shouldn't | don't want |do not want |too much";
-    /// A correction is said shortly; a long text that has these words somewhere is none.
+    /// Corrections are short; a longer text may contain these words by chance.
     const SHORT: usize = 600;
     let text = text.trim_start();
     let start: String = text.chars().take(24).collect::<String>().to_lowercase();
@@ -159,7 +159,7 @@ fn is_correction(text: &str) -> bool {
         || (text.len() <= SHORT && INSIDE.split('|').any(|words| text.contains(words)))
 }
 
-/// The last question in what was said.
+/// The last question in a text.
 fn question(text: &str) -> Option<Arc<str>> {
     let end = text.rfind('?')? + 1;
     let head = &text[..end];
@@ -168,7 +168,7 @@ fn question(text: &str) -> Option<Arc<str>> {
     (question.len() > 8).then(|| bethink_transcript::text::shorten(question, QUESTION_BYTES).into())
 }
 
-/// The text, or its two ends where it is longer than `bytes`.
+/// The text, or only its beginning and end if it is longer than `bytes`.
 pub fn without_middle(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);
@@ -176,10 +176,10 @@ pub fn without_middle(text: &str, bytes: usize) -> Cow<'_, str> {
     let head = bethink_transcript::text::beginning(text, bytes * 2 / 3);
     let from = text.ceil_char_boundary(text.len() - bytes / 3);
     let left_out = from - head.len();
-    Cow::Owned(format!("{head}\n… ({left_out} bytes left out here) …\n{}", &text[from..]))
+    Cow::Owned(format!("{head}\n… ({left_out} bytes left out) …\n{}", &text[from..]))
 }
 
-/// The strings of a tool's input, as text to find names in.
+/// The strings in a tool's input, as text to find names in.
 pub fn readable(input: &str) -> String {
     let mut text = String::with_capacity(input.len());
     bethink_transcript::json::for_each_json_string(input, |value| {

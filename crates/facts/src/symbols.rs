@@ -1,17 +1,17 @@
 //! Which symbols an edit defines: `fn parse`, `class Reader`, `func (s *Store) Get(`.
 //!
-//! By the looks of a line, in the languages that people write; no parser, since a hunk is no file.
+//! Recognizes lines in common languages without a parser, because an edit is only a part of a file.
 
-/// Words that may stand before the one that tells what is defined.
+/// Words that may precede the keyword of a definition.
 const MODIFIERS: &str = "pub export default async static public private protected final abstract unsafe \
     extern inline virtual override sealed open internal declare readonly local partial";
-/// Words that say: the next name is being defined.
+/// Words that precede the name they define.
 const KEYWORDS: &str = "fn func fun def class struct enum trait interface type const mod module function \
     object protocol record macro_rules! namespace";
-/// Longest line that is looked at; what is longer is data.
+/// Longer lines are skipped as data.
 const LINE_BYTES: usize = 400;
 
-/// Every symbol that `code` defines, in order, repeats included.
+/// Every symbol that `code` defines, in order, with repetitions.
 pub(crate) fn defined(code: &str) -> impl Iterator<Item = &str> {
     code.lines().filter(|line| line.len() <= LINE_BYTES).filter_map(defined_by)
 }
@@ -47,7 +47,7 @@ fn name<'a>(rest: &'a str, keyword: &str) -> Option<&'a str> {
     let rest = rest.strip_prefix("fn ").unwrap_or(rest);
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
     let name = &rest[..end];
-    // `type` and `const` are common words of prose and of other grammars: what follows must fit.
+    // Some keywords are common words in prose and other languages: the next characters must fit.
     let after = rest[end..].trim_start();
     let fits = !matches!(keyword, "type" | "object" | "record" | "module" | "open")
         || after.starts_with(['=', '{', '<', '(', ':'])

@@ -1,9 +1,9 @@
-//! The list of work, from whichever tools an agent keeps it with.
+//! The todo list of an agent whose tools change it item by item.
 
 use bethink_transcript::todos::{Todo, TodoPriority, TodoStatus};
 use serde::Deserialize;
 
-/// One change of a list that is kept item by item.
+/// One change of the list.
 #[derive(Debug, Deserialize)]
 struct TaskChange {
     #[serde(alias = "taskId", alias = "task_id")]
@@ -14,10 +14,10 @@ struct TaskChange {
 
 const CREATES: [&str; 2] = ["TaskCreate", "task_create"];
 const UPDATES: [&str; 2] = ["TaskUpdate", "task_update"];
-/// Items that are kept; a longer list is no list of work.
+/// The most items kept; a longer list is not a todo list.
 const MAX_ITEMS: usize = 200;
 
-/// Applies a call to `list`; says whether it changed.
+/// Applies a call to `list`; returns whether it changed.
 pub(crate) fn apply(list: &mut Vec<Todo>, tool: &str, input: &str) -> bool {
     if CREATES.contains(&tool) {
         return create(list, input);
@@ -30,7 +30,7 @@ fn create(list: &mut Vec<Todo>, input: &str) -> bool {
     if list.len() >= MAX_ITEMS {
         return false;
     }
-    // The tool numbers items in the order in which they were made.
+    // The tool numbers items in order of creation.
     let last = list.iter().filter_map(|todo| todo.id.parse::<u64>().ok()).max().unwrap_or(0);
     let id = (last + 1).to_string();
     list.push(Todo { id, content, status: TodoStatus::Pending, priority: TodoPriority::Medium });

@@ -1,4 +1,4 @@
-//! What tools did, in order: calls, failures and what came after them, files, commands.
+//! What tools did, in order: calls, failures and their fixes, files, commands.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use crate::calls::{ToolInput, describe, error_line};
 use crate::commands::{self, CommandFact, CommandPurpose, purpose};
 use crate::files::{FileFact, FileFacts};
 
-/// Something that went wrong, and what came after.
+/// A failure, and what was done about it.
 #[derive(Clone, Debug, Default)]
 pub struct ToolFailure {
     pub seq: Seq,
-    /// The call, in brief.
+    /// A short description of the call.
     pub call: String,
-    /// The line that says what was wrong.
+    /// The line that says what went wrong.
     pub error: String,
     /// Files changed before the same call worked.
     pub edits: Vec<Arc<str>>,
     pub fixed: Option<Seq>,
-    /// Where other tests passed since, for a test whose own command was not seen to work again.
+    /// Where other tests passed afterwards, for a test whose own command has not worked since.
     pub tests_passed: Option<Seq>,
-    /// A command failed, and not a tool that was used in vain.
+    /// The call ran a command.
     pub of_command: bool,
     is_test: bool,
     key: String,
@@ -34,7 +34,7 @@ pub struct Action {
     pub seq: Seq,
     pub text: String,
     pub failed: bool,
-    /// Keeps a list of work, which is told as the list.
+    /// Changes the todo list, which is shown as a list elsewhere.
     pub of_list: bool,
 }
 
@@ -43,15 +43,14 @@ pub struct ToolEdit {
     pub seq: Seq,
     /// Index of the file.
     pub file: usize,
-    /// The new text as a JSON string, quotes included, in which tabs and line ends can be seen; cut off
-    /// where it is long.
+    /// The new text as a JSON string with quotes, which shows tabs and line ends; cut if it is long.
     pub code: Box<str>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct ToolUse {
     pub calls: u32,
-    /// Names of parameters, of which a tool has few.
+    /// Names of its parameters.
     pub parameters: BTreeSet<Box<str>>,
 }
 
@@ -76,17 +75,17 @@ struct PendingCall {
     command: Option<String>,
 }
 
-/// Parameters that are kept of one tool, and tools: more is no tool but data.
+/// The most parameters kept per tool, and the most tools: a real tool list is not longer.
 const PARAMETERS: usize = 12;
 const TOOLS: usize = 100;
 const ACTIONS: usize = 120;
 /// Newest edits whose code is kept, and how much of each.
 const EDITS: usize = 60;
 const CODE_BYTES: usize = 1_200;
-/// What edits are told to write, by the names in use.
+/// Names of the parameter with the new text.
 const CODE: [&str; 5] = ["new_string", "content", "new_str", "newText", "file_text"];
 const FAILURES: usize = 120;
-/// Failed calls that an edit may be an answer to.
+/// How many of the last failed calls an edit may be meant to fix.
 const OPEN_FAILURES: usize = 3;
 
 impl KnownTools {
@@ -132,7 +131,7 @@ impl KnownTools {
         }
     }
 
-    /// The file at `place` is what the work is about now.
+    /// Makes the file at `place` the one being worked on.
     fn turn_to(&mut self, place: usize, changed: bool) {
         self.focus = Some(place);
         let Some(file) = self.files.all.get(place).filter(|_| changed) else { return };
@@ -161,7 +160,7 @@ impl KnownTools {
         if let Some(command) = &command {
             commands::ended(&mut self.commands, command, is_error, text);
         }
-        // What a file or a search shows is no error of the call that showed it.
+        // An error message in a file or a search result is not an error of that call.
         let looks = command.is_some() || is_error;
         let is_test = command.as_deref().is_some_and(|c| purpose(c) == CommandPurpose::Test);
         let Some(error) = looks.then(|| error_line(text, is_error)).flatten() else {
@@ -182,7 +181,7 @@ impl KnownTools {
         forget_oldest(&mut self.failures, FAILURES);
     }
 
-    /// The call with this key worked.
+    /// Records that the call with this key worked.
     fn worked(&mut self, key: &str, is_test: bool, seq: Seq) {
         for failure in self.failures.iter_mut().rev().take(ACTIONS) {
             if failure.fixed.is_none() && failure.key == key {
@@ -199,7 +198,7 @@ fn is_list_tool(name: &str) -> bool {
     name.starts_with("todo") || name.starts_with("task") && name.len() > "task".len()
 }
 
-/// Drops the oldest of more than twice so many.
+/// Keeps about the `newest` items: drops the oldest ones once there are more than twice as many.
 pub(crate) fn forget_oldest<T>(all: &mut Vec<T>, newest: usize) {
     if all.len() > 2 * newest {
         all.drain(..newest);

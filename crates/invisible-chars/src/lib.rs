@@ -1,37 +1,36 @@
-//! Characters that are not seen, or that reorder what is seen, and where they are honest.
+//! Characters that are invisible or reorder visible text, and where they are legitimate.
 //!
-//! Persian, Hindi, Hebrew, Thai and emoji need some of them; they pass where such writing puts them and
-//! nowhere else. The road not taken: allowing each of them in any text that holds one Arabic letter, which
-//! hides a word between two letters of a key.
+//! Persian, Hindi, Hebrew, Thai and emoji need some of them; they are accepted only where such scripts use them.
+//! Accepting them in any text with an Arabic letter would allow a word to be hidden between two letters of a key.
 //!
-//! The one table of such characters: what a team's memory refuses and what a model is not shown is decided by it.
+//! This is the only table of such characters: it decides what a team's memory rejects and what a model is not shown.
 
 use std::fmt;
 
-/// What a character that is not seen does.
+/// What an invisible character does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InvisibleKind {
-    /// Turns the order of what follows: shown text is not the text.
+    /// Changes the order of the text that follows.
     Bidi,
-    /// Says which way the neighbours run.
+    /// Sets the direction of its neighbours.
     Mark,
     ZeroWidth,
-    /// Letters without a shape: whole sentences can be written in them.
+    /// Invisible letters: whole sentences can be written in them.
     Tag,
-    /// Chooses a glyph; a run of them is data.
+    /// Selects a glyph variant; a run of them can encode data.
     Selector,
     /// Fillers, invisible operators, separators, annotation.
     Format,
-    /// Steers a terminal.
+    /// Controls a terminal.
     Control,
 }
 
-/// One character that has no honest reason to be where it stands.
+/// A character that has no legitimate reason to be where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
     /// In bytes.
     pub at: usize,
-    /// From 1; 0 stands for a name.
+    /// From 1; 0 is a name.
     pub line: usize,
     /// Characters from the line's beginning, from 1.
     pub column: usize,
@@ -103,7 +102,7 @@ fn honest(chars: &[char], at: usize, kind: InvisibleKind) -> bool {
     let beside = |test: fn(char) -> bool| before.is_some_and(test) || after.is_some_and(test);
     match (kind, chars[at]) {
         (InvisibleKind::Mark, _) => is_mark_honest(chars, at),
-        // A selector, a skin tone or a closed flag may stand between the signs of an emoji.
+        // A selector, a skin tone or a complete flag may come between the parts of an emoji.
         (InvisibleKind::ZeroWidth, '\u{200d}') => {
             let joins = before.is_some_and(is_emoji_end) && after.is_some_and(is_symbol);
             joins
@@ -191,7 +190,7 @@ fn is_right_to_left(c: char) -> bool {
 }
 
 impl Sighting {
-    /// What the character is called.
+    /// The character's name.
     pub fn name(&self) -> &'static str {
         match self.code {
             '\u{200b}' => "a zero width space",

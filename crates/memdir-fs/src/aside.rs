@@ -1,7 +1,7 @@
-//! What a write displaced: kept under a hidden name for a moment, looked at again, and only then let go.
+//! Files that a write displaced: each is kept under a hidden name for a moment, checked again, and only then removed.
 //!
-//! An editor that opened a file before it was exchanged may write into it afterwards. What it wrote is told to
-//! the caller instead of being lost with the name.
+//! An editor that opened a file before it was exchanged may write into it afterwards. What it wrote is returned to
+//! the caller instead of being lost.
 
 use std::mem;
 use std::sync::PoisonError;
@@ -18,8 +18,8 @@ use crate::read::{content, drain, open};
 use crate::rename::named_for;
 use crate::root::{Aside, MemoryRoot};
 
-/// What somebody wrote into a file that was displaced, or what a broken-off write left. It stays where it is,
-/// and is returned again, until it is [released](MemoryRoot::release).
+/// Content that someone wrote into a displaced file, or that an interrupted write left. It stays on disk, and is
+/// returned again, until it is [released](MemoryRoot::release).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     pub file: DirectoryFile,
@@ -34,8 +34,8 @@ impl MemoryRoot {
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Looks again at what was displaced at least `grace` ago. What is as it was handed out is removed; what was
-    /// written since is returned: keep it, release it, and settle once more.
+    /// Checks files that were displaced at least `grace` ago. Unchanged ones are removed; content written since is
+    /// returned: store it, release it, and settle again.
     pub fn settle(&self, grace: Duration) -> Vec<Settled> {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, rest): (Vec<Aside>, Vec<Aside>) = mem::take(&mut *asides)
@@ -46,7 +46,7 @@ impl MemoryRoot {
         due.into_iter().filter_map(|aside| self.look(aside)).collect()
     }
 
-    /// Says that these are kept elsewhere, so that they may go if nobody writes into them any more.
+    /// Marks these as stored elsewhere, so that they may be removed unless someone writes into them again.
     pub fn release(&self, kept: &[Settled]) {
         let mut asides = self.asides.lock().unwrap_or_else(PoisonError::into_inner);
         for aside in asides.iter_mut() {
@@ -57,8 +57,8 @@ impl MemoryRoot {
         }
     }
 
-    /// Takes in what broken-off writes left, to be kept and released as after [`Self::settle`]. What changed in
-    /// the last minutes is left alone, as another daemon may be at it.
+    /// Collects what interrupted writes left, to be stored and released as after [`Self::settle`]. Recently changed
+    /// files are skipped, because another daemon may be using them.
     pub fn sweep(&self, listing: &DirectoryListing, now: UnixMicros) -> Vec<Settled> {
         let before = i128::from(now.0) * 1_000 - i128::try_from(LEFT_AFTER.as_nanos()).unwrap_or(0);
         let mut settled = Vec::new();
@@ -86,10 +86,10 @@ impl MemoryRoot {
         asides.iter().any(|aside| aside.name == name && aside.folders == folders)
     }
 
-    /// The content that the caller does not have yet. None: let go.
+    /// The content that the caller does not have yet; `None` if the file was removed.
     fn look(&self, aside: Aside) -> Option<Settled> {
         let looked = self.looked(&aside).inspect_err(|error| {
-            tracing::warn!(file = %aside.file, left = aside.name, %error, "a displaced file stays");
+            tracing::warn!(file = %aside.file, left = aside.name, %error, "could not remove a displaced file");
         });
         let content = looked.ok()??;
         let (file, folders, name) = (aside.file.clone(), aside.folders.clone(), aside.name.clone());
@@ -107,7 +107,7 @@ impl MemoryRoot {
         }
         let Some(mut file) = open(&place, &place.name)? else { return Ok(None) };
         place.dir.remove_file(&place.name).map_err(|error| place.io("remove", error))?;
-        // Once more through the descriptor: nobody can open it any more.
+        // Read again through the descriptor: nobody can open the file any more.
         let last = drain(&place, &mut file)?;
         Ok((last.hash != found.hash).then_some(last))
     }

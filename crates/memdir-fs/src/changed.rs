@@ -16,13 +16,13 @@ pub struct FileSeen {
 }
 
 impl FileSeen {
-    /// Whether the file may hold something else than what was read.
+    /// Whether the file may have changed since it was read.
     pub fn is_stale(&self, now: &Stat) -> bool {
         self.stamp != now.stamp || self.was_hasty()
     }
 
-    /// Read within a tick of its last save: a second save in that tick has the same stamp, so the stamp proves
-    /// nothing. What lies in the future proves nothing either.
+    /// Whether it was read within a tick of its last save: a second save in that tick has the same stamp, so the
+    /// stamp proves nothing. A stamp in the future proves nothing either.
     fn was_hasty(&self) -> bool {
         let tick = i128::try_from(TICK.as_nanos()).unwrap_or(0);
         self.stamp.mtime.max(self.stamp.ctime) + tick > i128::from(self.at.0) * 1_000

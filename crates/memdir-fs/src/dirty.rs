@@ -1,4 +1,4 @@
-//! From what the system tells of a path to what must be looked at again. Hints only: the listing is the truth.
+//! Turns file system events into what must be checked again. These are only hints: the listing decides.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ pub(crate) struct Watched {
     pub(crate) path: PathBuf,
     pub(crate) scope: Scope,
     pub(crate) follow: Follow,
-    /// Itself, its folders and its parent: what the system was asked to watch.
+    /// What the system was asked to watch: the directory, its folders and its parent.
     pub(crate) asked: BTreeSet<PathBuf>,
-    /// The system has no watches left.
+    /// The system has no watches left, so the directory is polled.
     pub(crate) polled: bool,
     pub(crate) pending: Option<Pending>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Watched {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pending {
     pub(crate) dirty: Dirty,
-    /// Folders came or went: what is watched must be found anew.
+    /// Folders came or went, so watches must be set up again.
     pub(crate) folders: bool,
 }
 
@@ -54,11 +54,11 @@ impl Watched {
         }
     }
 
-    /// What an event says of one path, if it concerns this directory at all.
+    /// What an event says about one path, if it concerns this directory.
     pub(crate) fn find(&self, kind: EventKind, path: &Path) -> Option<DirtyPath> {
         let within = path.strip_prefix(&self.path).ok()?;
         if within.as_os_str().is_empty() {
-            // The directory itself: a changed mode is nothing, what else happens to it changes everything.
+            // The directory itself: a changed mode does not matter, anything else may change everything.
             return (!matches!(kind, EventKind::Modify(notify::event::ModifyKind::Metadata(_))))
                 .then_some(DirtyPath::Folder);
         }
@@ -79,7 +79,7 @@ impl Watched {
         Some(DirectoryFile::parse(text).map_or(DirtyPath::Everything, DirtyPath::File))
     }
 
-    /// The system does not always say so, and of what is gone only memory tells.
+    /// The event does not always say so, and for a removed entry only the known folders do.
     fn is_folder(&self, kind: EventKind, path: &Path) -> bool {
         match kind {
             EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => true,
@@ -101,15 +101,15 @@ pub(crate) enum DirtyPath {
     Everything,
 }
 
-/// Takes an event in. True when there is something to do.
+/// Records an event. Returns whether there is something to do.
 pub(crate) fn take_in(roots: &mut [Watched], event: notify::Result<Event>) -> bool {
     let event = match event {
         Ok(event) if event.need_rescan() => None,
-        // Reading is no change, and our own reading least of all.
+        // Reads are not changes, and many are our own.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => return false,
         Ok(event) => Some(event),
         Err(error) => {
-            tracing::warn!(%error, "memory directories are looked through, as their watch failed");
+            tracing::warn!(%error, "the watch on memory directories failed; listing them instead");
             None
         }
     };

@@ -1,4 +1,4 @@
-//! The new text under a hidden name, whole and on the disk before it is put anywhere.
+//! The new text under a hidden name, complete and on disk before it is moved into place.
 
 use std::io::Write;
 
@@ -40,36 +40,36 @@ impl FileDraft {
 
     fn fill(&mut self, bytes: &[u8], mode: u32) -> std::io::Result<()> {
         self.file.write_all(bytes)?;
-        // The umask does not apply here, and neither does it matter: the mode is the one of the file before.
+        // The mode is that of the previous file; the umask does not apply.
         if mode != FILE_MODE {
             self.file.set_permissions(Permissions::from_mode(mode))?;
         }
         self.file.sync_all()
     }
 
-    /// As it is now that it has its place; a rename moves the change time.
+    /// The stat after the rename, which updates the change time.
     pub(crate) fn stat(&self, place: &Place) -> Result<Stat, FileError> {
         let meta = self.file.metadata().map_err(|error| place.io("look at", error))?;
         Ok(Stat::of(&meta))
     }
 
-    /// Removes the draft if its name still is the draft: a rename that failed may have happened all the same.
+    /// Removes the draft if its name still belongs to it: a rename that failed may have happened all the same.
     pub(crate) fn discard(&self, place: &Place) {
         let entry = place.entry_of(&self.name);
         if entry.is_ok_and(|meta| meta.is_some_and(|meta| node(&meta) == self.node))
             && let Err(error) = place.dir.remove_file(&self.name)
         {
-            tracing::warn!(file = place.shown, left = self.name, %error, "a draft stays");
+            tracing::warn!(file = place.shown, left = self.name, %error, "could not remove a draft");
         }
     }
 }
 
-/// The folder's names reach the disk.
+/// Flushes the folder's names to disk.
 pub(crate) fn sync(place: &Place) -> Result<(), FileError> {
     sync_folder(&place.dir).map_err(|error| place.io("write", error))
 }
 
-/// Descriptors of folders are for looking up names only; the disk wants one that reads.
+/// Our descriptors of folders only look up names; fsync needs one that can read.
 pub(crate) fn sync_folder(dir: &Dir) -> std::io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let readable = rustix::fs::openat(dir, ".", flags, Mode::empty())?;

@@ -1,4 +1,4 @@
-//! What can go wrong, each with the place and what helps.
+//! Errors, each with the place and what helps.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use rustix::io::Errno;
 
 use crate::limits::{MOST_BYTES, MOST_ENTRIES};
 
-/// Why a directory can't hold memory.
+/// Why a directory cannot be a memory directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     #[error(
-        "{path:?} is a symbolic link, which only a configured directory may be: name its target"
+        "{path:?} is a symbolic link, which is allowed only for a configured directory: use its target instead"
     )]
     Linked { path: PathBuf },
     #[error("{path:?} is not a directory")]
@@ -21,62 +21,62 @@ pub enum RootError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Why a file was not read or written. What stood there before still stands there.
+/// Why a file was not read or written. Nothing has changed on disk.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// What was written is in the old directory, wherever that is now.
+    /// Anything written is in the old directory, wherever that is now.
     #[error("the memory directory {path:?} was moved, removed or replaced: open it again")]
     Moved { path: PathBuf },
     #[error("{file} {why}")]
     Strange { file: String, why: UnusableReason },
-    #[error("{file} and {twin} are one name to some systems: choose another")]
+    #[error("{file} and {twin} are the same name on some systems: choose another")]
     Twin { file: String, twin: String },
-    #[error("{file} is read-only: allow writing to it first")]
+    #[error("{file} is read-only: make it writable first")]
     ReadOnly { file: String },
     #[error(
-        "{path:?} has more than {MOST_ENTRIES} entries, which is the most of a memory directory"
+        "{path:?} has more than {MOST_ENTRIES} entries, which is the limit for a memory directory"
     )]
     TooMany { path: PathBuf },
     #[error("no permission to {doing} {file}")]
     Denied { doing: &'static str, file: String, source: io::Error },
-    #[error("no room on the disk to {doing} {file}")]
+    #[error("not enough disk space to {doing} {file}")]
     NoRoom { doing: &'static str, file: String, source: io::Error },
     #[error("could not {doing} {file}")]
     Io { doing: &'static str, file: String, source: io::Error },
 }
 
-/// What keeps an entry from being a memory.
+/// Why an entry is not a memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableReason {
-    #[error("is a symbolic link that leads out of the directory")]
+    #[error("is a symbolic link that points outside the directory")]
     Outside,
     #[error("is a symbolic link to a hidden file")]
     Hidden,
     #[error("is a symbolic link into the team's directory")]
     Team,
-    #[error("lies in the team's directory, which has files of its own")]
+    #[error("is in the team's directory, which is managed separately")]
     OfTheTeam,
-    #[error("is a symbolic link to nothing")]
+    #[error("is a broken symbolic link")]
     Dangling,
     #[error("is a symbolic link: remove or rename it by hand")]
     Linked,
-    #[error("lies behind a folder that is a symbolic link")]
+    #[error("has a parent directory that is a symbolic link")]
     LinkedFolder,
-    #[error("lies behind something that is no folder")]
+    #[error("has a parent that is not a directory")]
     NotAFolder,
-    #[error("is no regular file")]
+    #[error("is not a regular file")]
     NotAFile,
-    #[error("lies too deep to be read")]
+    #[error("is nested too deeply to be read")]
     TooDeep,
-    #[error("has {bytes} bytes, and the most is {MOST_BYTES}")]
+    #[error("is {bytes} bytes; the limit is {MOST_BYTES}")]
     TooLarge { bytes: u64 },
     #[error("has a name that is not UTF-8")]
     NotText,
     #[error("has a name that {}", .0.why)]
     Name(BadName),
-    #[error("can't be read: {0}")]
+    #[error("could not be read: {0}")]
     Unreadable(String),
-    #[error("was changed again and again while it was written; what was found lies in {0}")]
+    #[error("kept changing while it was written; the content found was saved in {0}")]
     Contended(String),
 }
 
@@ -85,7 +85,7 @@ impl FileError {
         FileError::Strange { file: file.into(), why }
     }
 
-    /// Sorted by what a person can do about it.
+    /// Classifies the error by what a person can do about it.
     pub(crate) fn io(doing: &'static str, file: impl Into<String>, source: io::Error) -> Self {
         let file = file.into();
         match Errno::from_io_error(&source) {

@@ -1,4 +1,4 @@
-//! Which file, what stands in it, and how it is told that it changed.
+//! A file of a memory directory: its name, its content, and the stamp that shows changes.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use bethink_memdir::Hash;
 use bethink_transcript::UnixMicros;
 use cap_std::fs::{Metadata, MetadataExt};
 
-/// What the file system says of a file without reading it. Equal stamps mean equal content, but for files that
-/// were written just before they were read: see [`crate::changed`].
+/// What the file system says about a file without reading it. Equal stamps mean equal content, except for files
+/// that were written just before they were read: see [`crate::changed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     pub dev: u64,
@@ -46,12 +46,12 @@ fn nanos(seconds: i64, nanos: i64) -> i128 {
 pub struct FileContent {
     pub bytes: Vec<u8>,
     pub hash: Hash,
-    /// As it was before the bytes were read, so that a save meanwhile shows in the next listing.
+    /// Taken before the bytes were read, so that a concurrent save shows in the next listing.
     pub stat: Stat,
 }
 
 impl FileContent {
-    /// None where the bytes are not UTF-8.
+    /// `None` if the bytes are not UTF-8.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }

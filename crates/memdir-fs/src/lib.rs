@@ -1,13 +1,13 @@
-//! Memory directories on disk: the only way to touch a memory file.
+//! Memory directories on disk: the only code that touches memory files.
 //!
-//! Owns: opening a directory so that nothing outside of it is reached, listing and reading whatever people put
-//! there, writing by compare-and-swap so that nobody's save is lost, and noticing changes. Sync and blocking.
-//! Leaves what the texts mean to `bethink-memdir`, and versions, proposals and events to the daemon.
+//! Owns: opening a directory so that nothing outside it can be reached, listing and reading whatever people put
+//! there, writing by compare-and-swap so that nobody's save is lost, and watching for changes. Synchronous. The
+//! meaning of the texts belongs to `bethink-memdir`; versions, proposals and events belong to the daemon.
 //!
-//! No function here removes a content that it has not handed to its caller.
+//! No function here removes content that it has not returned to its caller.
 //!
 //! Reading order: [`file`] → [`root`] → `place` → `read` → [`list`] → [`write`] → `draft` → `undo` → `rename` →
-//! [`aside`] → [`lock`] → [`changed`] → `dirty` → [`watch`], with [`limits`] and [`error`] beside them.
+//! [`aside`] → [`lock`] → [`changed`] → `dirty` → [`watch`]; [`limits`] and [`error`] are used by all.
 
 pub mod aside;
 pub mod changed;

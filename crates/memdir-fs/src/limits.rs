@@ -1,36 +1,35 @@
-//! The bounds of a memory directory, and why each.
+//! The limits of a memory directory, with their reasons.
 
 use std::time::Duration;
 
-/// Bytes of one file. Real topics have a few thousand; what is larger is no memory, and reading it whole would
-/// cost every listing.
+/// Bytes of one file. Real topics have a few thousand; reading much larger files would slow down every listing.
 pub const MOST_BYTES: u64 = 1 << 20;
-/// Entries of one directory with its sub-folders. A hundred thousand topics are promised; beyond twice that
-/// something else was unpacked here.
+/// Entries of one directory with its subdirectories. A hundred thousand topics are supported; with more than twice
+/// that, something else must have been unpacked here.
 pub const MOST_ENTRIES: usize = 200_000;
-/// Symbolic links from a topic to its file; Linux allows 40, people make one.
+/// Symbolic links from a topic to its file; Linux allows 40, people use one.
 pub(crate) const MOST_HOPS: usize = 8;
-/// Exchanges with somebody who saves the same file again and again, until what is left goes to the caller.
+/// How many exchanges with someone who keeps saving the same file, before the caller gets what is left.
 pub(crate) const MOST_TURNS: usize = 16;
-/// Writers of one directory that can be under way at the same time, each on another file.
+/// How many files of one directory can be written at the same time.
 pub(crate) const LANES: usize = 16;
 
-/// A stamp says nothing about a file that was written so shortly before it was read: file systems count time
-/// in ticks, FAT in ticks of two seconds, and two saves may share one.
+/// A stamp proves nothing about a file that was written this shortly before it was read: file systems count time
+/// in ticks (FAT: two seconds), and two saves may share one.
 pub const TICK: Duration = Duration::from_secs(2);
-/// How long what was displaced stays under a hidden name, for an editor that still has it open.
+/// How long a displaced file stays under a hidden name, for an editor that still has it open.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// A hidden file of ours that has not changed for so long belongs to no write under way, whoever's it was.
+/// One of our hidden files that has not changed for this long does not belong to a running write.
 pub const LEFT_AFTER: Duration = Duration::from_secs(600);
 
-/// After the first event, further ones are waited for, so that a save in three steps is one look.
+/// How long to wait for more events after the first, so that a save in three steps is checked once.
 pub(crate) const DEBOUNCE: Duration = Duration::from_millis(60);
-/// Where the system's watches are used up, how often the directory is looked through.
+/// How often a directory is listed if the system has no watches left.
 pub(crate) const POLL: Duration = Duration::from_secs(2);
-/// More names than this, and it is cheaper to look at everything.
+/// With more changed names than this, it is cheaper to check everything.
 pub(crate) const MOST_DIRTY: usize = 256;
 
-/// A file that nobody else should read.
+/// Files are readable only by this user.
 pub(crate) const FILE_MODE: u32 = 0o600;
-/// A folder that nobody else should look into.
+/// Folders are accessible only to this user.
 pub(crate) const FOLDER_MODE: u32 = 0o700;

@@ -1,8 +1,9 @@
-//! Who works through a whole directory: one at a time, over all daemons and machines that share it.
+//! A lock for rewriting a whole directory, across all daemons and machines that share it.
 //!
-//! Writing a file needs no lock, as each write compares. What rewrites many files for minutes wants to be
-//! alone; a lock with the time of the last heartbeat is seen on network folders too, where the kernel's own
-//! locks end at the machine. The kernel's lock is held only while the file is read and written.
+//! Writing a single file needs no lock, because each write compares. Work that rewrites many files for minutes
+//! should run alone. The lock file contains the time of the last heartbeat, so it also works on network folders,
+//! where the kernel's locks are local to a machine. The kernel's lock is held only while the file is read and
+//! written.
 
 use std::io::{Read, Seek, Write};
 use std::time::Duration;
@@ -15,14 +16,14 @@ use crate::error::{FileError, UnusableReason};
 use crate::limits::FILE_MODE;
 use crate::root::MemoryRoot;
 
-/// Hidden, so that it is no memory. It goes when the lock is released.
+/// Hidden, so that it is not a memory. Removed when the lock is released.
 const LOCK: &str = ".bethink.lock";
-/// Bytes of it that are read; it has one line.
+/// How many bytes of it are read; it has one line.
 const MOST: u64 = 512;
-/// Another one may remove the file between opening and locking it; then there is a new one to open.
+/// Another process may remove the file between opening and locking it; then a new one is opened.
 const TRIES: usize = 8;
 
-/// Who holds a directory, and when it was last heard of.
+/// Who holds the lock, and the time of its last heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     pub owner: String,
@@ -30,9 +31,9 @@ pub struct Holder {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "somebody else may hold it"]
+#[must_use = "someone else may hold the lock"]
 pub enum Locked {
-    /// `after`: who held it and was not heard of for too long.
+    /// `after` is the previous holder, whose heartbeat was too old.
     Ours {
         after: Option<Holder>,
     },
@@ -41,19 +42,19 @@ pub enum Locked {
 
 enum Opened {
     Ours(std::fs::File),
-    /// Another one reads or writes it at this moment.
+    /// Another process is reading or writing the lock file right now.
     Busy,
     Absent,
 }
 
 impl MemoryRoot {
-    /// Takes the directory for `owner`, who may hold it already. Of a holder that was not heard of for `stale`
-    /// it is taken over; what says that it was heard of later than `now` by more than that is stale too.
+    /// Takes the lock for `owner`, who may hold it already. A lock without a heartbeat for `stale` is taken over; so is
+    /// one whose heartbeat is further in the future than that.
     pub fn lock(&self, owner: &str, now: UnixMicros, stale: Duration) -> Result<Locked, FileError> {
         let mut file = match self.lock_file(true)? {
             Opened::Ours(file) => file,
             Opened::Busy | Opened::Absent => {
-                let owner = "somebody who takes it just now".to_owned();
+                let owner = "another process that is taking it now".to_owned();
                 return Ok(Locked::Held(Holder { owner, heard: now }));
             }
         };
@@ -70,12 +71,12 @@ impl MemoryRoot {
         }
     }
 
-    /// A sign of life. Whether `owner` still holds it.
+    /// Writes a heartbeat. Returns whether `owner` still holds the lock.
     pub fn keep_lock(&self, owner: &str, now: UnixMicros) -> Result<bool, FileError> {
         let mut file = match self.lock_file(false)? {
             Opened::Ours(file) => file,
             Opened::Absent => return Ok(false),
-            // The beat before this one is young enough for whoever looks at it.
+            // The previous heartbeat is still recent enough.
             Opened::Busy => return Ok(true),
         };
         let ours = read(&mut file)?.is_some_and(|holder| holder.owner == owner);
@@ -85,8 +86,8 @@ impl MemoryRoot {
         Ok(ours)
     }
 
-    /// Removes it, if `owner` holds it. `false`: another one looks at it just now; try again in a moment, as who
-    /// comes later waits for a lock that stays.
+    /// Releases the lock if `owner` holds it. `false` means that another process is reading it right now: try again in
+    /// a moment, or others will wait until the lock is stale.
     pub fn unlock(&self, owner: &str) -> Result<bool, FileError> {
         let mut file = match self.lock_file(false)? {
             Opened::Ours(file) => file,
@@ -124,7 +125,7 @@ impl MemoryRoot {
     fn open_lock(&self, make: bool) -> Result<Option<cap_std::fs::File>, FileError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(make).mode(FILE_MODE).follow(FollowSymlinks::No);
-        // A pipe of this name is not waited for.
+        // Never wait for a pipe with this name.
         options.nonblock(true);
         match self.dir.open_with(LOCK, &options) {
             Ok(file) => Ok(Some(file)),
@@ -138,7 +139,7 @@ fn failed(error: std::io::Error) -> FileError {
     FileError::io("lock the directory with", LOCK, error)
 }
 
-/// `heard owner`. What can't be read is nobody's: its writer was killed on the way.
+/// Reads `heard owner`. An unreadable file belongs to nobody: its writer was killed while writing.
 fn read(file: &mut std::fs::File) -> Result<Option<Holder>, FileError> {
     let mut bytes = Vec::new();
     file.rewind().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! From the name of a file to a folder's descriptor and one part within it.
+//! Resolves a file name to a folder's descriptor and a single name within it.
 
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::file::DirectoryFile;
 use crate::limits::{FOLDER_MODE, MOST_HOPS};
 use crate::root::{Inode, MemoryRoot};
 
-/// Where a file stands. `name` is one part, so a call with `dir` and `name` can't leave `dir`.
+/// Where a file is. `name` is a single component, so a call with `dir` and `name` cannot leave `dir`.
 pub(crate) struct Place {
-    /// As the person knows it, for messages.
+    /// The path as the person knows it, for messages.
     pub(crate) shown: String,
     pub(crate) folders: Vec<String>,
     pub(crate) dir: Arc<Dir>,
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The entry itself, link or not; None when nothing has this name.
+    /// The entry itself, link or not; `None` if nothing has this name.
     pub(crate) fn entry(&self) -> Result<Option<Metadata>, FileError> {
         self.entry_of(&self.name)
     }
@@ -48,14 +48,13 @@ impl Place {
 }
 
 impl MemoryRoot {
-    /// Where the file stands, with links followed as far as they stay inside. None: not there, and neither is
-    /// its folder.
+    /// Where the file is, after following links that stay inside. `None` if neither it nor its folder exists.
     pub(crate) fn find(&self, file: &DirectoryFile) -> Result<Option<Place>, FileError> {
         let Some(place) = self.place(file, Missing::Leave)? else { return Ok(None) };
         self.followed(place).map(Some)
     }
 
-    /// As [`Self::find`], and the folders that are missing are made.
+    /// Like [`Self::find`], but creates missing folders.
     pub(crate) fn find_or_make(&self, file: &DirectoryFile) -> Result<Place, FileError> {
         let gone = || FileError::Moved { path: self.path.clone() };
         let place = self.place(file, Missing::Make)?.ok_or_else(gone)?;
@@ -78,7 +77,7 @@ impl MemoryRoot {
         Ok(dir.map(|dir| Place { shown, folders, dir, name }))
     }
 
-    /// Whether what was found before is still what its path leads to.
+    /// Checks that the path still leads to what was found before.
     pub(crate) fn still_there(&self, place: &Place) -> Result<(), FileError> {
         self.check_current()?;
         if place.folders.is_empty() {
@@ -91,7 +90,7 @@ impl MemoryRoot {
         if same { Ok(()) } else { Err(moved()) }
     }
 
-    /// Folder by folder, none of them a link.
+    /// Opens folder by folder, none of which may be a link.
     pub(crate) fn walk(
         &self,
         folders: &[String],
@@ -115,8 +114,8 @@ impl MemoryRoot {
         Ok(Some(dir))
     }
 
-    /// Links are read here and not by the system, so that each step is checked: relative, inside, not hidden,
-    /// not the team's.
+    /// Follows links here rather than in the system, so that each step can be checked: relative, inside, not hidden,
+    /// not in the team's directory.
     pub(crate) fn followed(&self, mut place: Place) -> Result<Place, FileError> {
         for hop in 0..=MOST_HOPS {
             match place.entry()? {
@@ -143,13 +142,13 @@ impl MemoryRoot {
         Ok(Place { shown: place.shown, folders, dir, name })
     }
 
-    /// Whether a path within a private directory is the team's directory or leads into it.
+    /// Whether a path within a private directory is the team's directory or in it.
     pub(crate) fn is_the_teams(&self, parts: &[String]) -> bool {
         self.scope == Scope::Private && parts.first().is_some_and(|first| fold(first) == TEAM)
     }
 }
 
-/// What becomes of folders that are not there.
+/// What to do about missing folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     Leave,
@@ -160,7 +159,7 @@ pub(crate) fn node(meta: &Metadata) -> Inode {
     Inode(meta.dev(), meta.ino())
 }
 
-/// Another entry of the folder that some system takes for the same name.
+/// Another entry of the folder that has the same name on some system.
 pub(crate) fn twin(dir: &Dir, name: &str) -> std::io::Result<Option<String>> {
     let folded = fold(name);
     for entry in dir.entries()? {
@@ -195,7 +194,7 @@ fn no_folder(dir: &Dir, part: &str) -> UnusableReason {
     if linked { UnusableReason::LinkedFolder } else { UnusableReason::NotAFolder }
 }
 
-/// The folders are no links, so `..` may be taken from the text.
+/// The folders are not links, so `..` can be resolved in the text.
 fn resolved(folders: &[String], target: &Path) -> Result<Vec<String>, UnusableReason> {
     let mut parts = folders.to_vec();
     for component in target.components() {

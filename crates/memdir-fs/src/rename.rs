@@ -1,4 +1,4 @@
-//! Moving names within one folder, without overwriting anything unseen, on what each file system can do.
+//! Renames within one folder without overwriting anything unseen, with what each file system supports.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,13 +7,13 @@ use cap_std::fs::Dir;
 use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
-/// The beginning of every hidden name of ours. What follows is random, then the file's own name, then [`SUFFIX`].
+/// The beginning of all our hidden names, followed by random digits, the file's own name, and [`SUFFIX`].
 pub(crate) const SIDE: &str = ".bethink-";
 pub(crate) const SUFFIX: &str = ".tmp";
 /// Random hexadecimal digits of a hidden name.
 pub(crate) const DIGITS: usize = 16;
 
-/// A name that nobody else has: what it is for can be read from it after a crash.
+/// A unique name, from which the file's own name can be read after a crash.
 pub(crate) fn side_name(name: &str) -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     format!("{SIDE}{}-{name}{SUFFIX}", &random[..DIGITS])
@@ -27,7 +27,7 @@ pub(crate) fn named_for(side: &str) -> Option<&str> {
     name.strip_prefix('-').filter(|name| hex && !name.is_empty())
 }
 
-/// What the file system below can do; learnt from its first refusal.
+/// What the file system supports, learned from its first error.
 #[derive(Debug)]
 pub(crate) struct Abilities {
     exchange: AtomicBool,
@@ -47,12 +47,12 @@ impl Abilities {
         Self { exchange, no_replace, links }
     }
 
-    /// Two entries change places in one step. `Ok(false)`: this file system can't.
+    /// Exchanges two entries in one step. `Ok(false)` means that this file system cannot.
     pub(crate) fn exchange(&self, dir: &Dir, one: &str, other: &str) -> io::Result<bool> {
         tried(&self.exchange, &FLAGS, || Ok(renamed(dir, one, other, RenameFlags::EXCHANGE)?))
     }
 
-    /// `to` must not be there, or `AlreadyExists`.
+    /// Moves `from` to `to`, which must not exist (`AlreadyExists`).
     pub(crate) fn place(&self, dir: &Dir, from: &str, to: &str) -> io::Result<()> {
         if tried(&self.no_replace, &FLAGS, || Ok(renamed(dir, from, to, RenameFlags::NOREPLACE)?))?
         {
@@ -61,8 +61,8 @@ impl Abilities {
         if tried(&self.links, &LINKS, || dir.hard_link(from, dir, to))? {
             return dir.remove_file(from);
         }
-        // Neither flags nor links, as on some network file systems: a moment remains in which a save of
-        // somebody else can be overwritten.
+        // Some network file systems support neither flags nor links: for a moment, someone else's save could be
+        // overwritten.
         match dir.symlink_metadata(to) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => dir.rename(from, dir, to),
@@ -75,12 +75,12 @@ fn renamed(dir: &Dir, from: &str, to: &str, flags: RenameFlags) -> rustix::io::R
     rustix::fs::renameat_with(dir, from, dir, to, flags)
 }
 
-/// How file systems say that they don't know a flag.
+/// Errors of file systems that do not support a flag.
 const FLAGS: [Errno; 3] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
-/// And that they have no links.
+/// Errors of file systems without hard links.
 const LINKS: [Errno; 3] = [Errno::PERM, Errno::NOSYS, Errno::OPNOTSUPP];
 
-/// False when it can't be done here, now and later.
+/// `false` if this is not supported here at all.
 fn tried(
     able: &AtomicBool,
     refusals: &[Errno],

@@ -1,4 +1,4 @@
-//! A memory directory, held by its descriptor.
+//! A memory directory, held open by its descriptor.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -20,20 +20,20 @@ use crate::rename::Abilities;
 /// Whether the path of a directory may end in a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// For directories that the daemon derives: a link there was put by somebody else.
+    /// For directories that the daemon derives: a link there comes from someone else.
     No,
     /// For directories that a person configured.
     Yes,
 }
 
-/// A memory directory. Everything is done relative to its descriptor, one checked part of a name at a time and
-/// never through a link to a folder, so that nothing outside is reached whatever is swapped meanwhile.
+/// A memory directory. Everything is done relative to its descriptor, one checked path component at a time and
+/// never through a link to a folder, so that nothing outside can be reached, whatever is replaced meanwhile.
 pub struct MemoryRoot {
     pub(crate) path: PathBuf,
     pub(crate) dir: Arc<Dir>,
     pub(crate) scope: Scope,
     pub(crate) abilities: Abilities,
-    /// Entries that are looked at.
+    /// The most entries that are listed.
     pub(crate) most: usize,
     pub(crate) asides: Mutex<Vec<Aside>>,
     follow: Follow,
@@ -41,24 +41,24 @@ pub struct MemoryRoot {
     lanes: [Mutex<()>; LANES],
 }
 
-/// A hidden file of ours that once was, or was to be, another.
+/// One of our hidden files, which was or was going to be a memory file.
 #[derive(Debug)]
 pub(crate) struct Aside {
     pub(crate) file: DirectoryFile,
     pub(crate) folders: Vec<String>,
     pub(crate) name: String,
-    /// What of it the caller has; None: nothing yet.
+    /// The content that the caller already has; `None` if none.
     pub(crate) known: Option<Hash>,
-    /// None: long ago.
+    /// `None` means long ago.
     pub(crate) since: Option<Instant>,
 }
 
-/// What a name stands for: device and inode.
+/// The identity of a file: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inode(pub(crate) u64, pub(crate) u64);
 
 impl MemoryRoot {
-    /// None when there is no such directory. A private directory leaves its `team/` to that one's own root.
+    /// `None` if there is no such directory. A private directory does not include its `team/`, which has its own root.
     pub fn open(path: &Path, scope: Scope, follow: Follow) -> Result<Option<Self>, RootError> {
         let mut flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if follow == Follow::No {
@@ -85,7 +85,7 @@ impl MemoryRoot {
         }))
     }
 
-    /// Makes what is missing of the path, for this user alone.
+    /// Creates missing parts of the path, accessible only to this user.
     pub fn create(path: &Path, scope: Scope, follow: Follow) -> Result<Self, RootError> {
         if let Some(root) = Self::open(path, scope, follow)? {
             return Ok(root);
@@ -104,7 +104,7 @@ impl MemoryRoot {
         self.scope
     }
 
-    /// Whether the path still leads to the directory that is held.
+    /// Whether the path still leads to the open directory.
     pub fn is_current(&self) -> bool {
         let meta = match self.follow {
             Follow::No => std::fs::symlink_metadata(&self.path),
@@ -117,8 +117,8 @@ impl MemoryRoot {
         if self.is_current() { Ok(()) } else { Err(FileError::Moved { path: self.path.clone() }) }
     }
 
-    /// One writer of a file at a time, so that writers of this process never see each other half-way. Others
-    /// may save at any moment; exchanging and comparing is what those are for.
+    /// Allows one writer per file at a time, so that writers of this process never see each other's intermediate
+    /// states. Other processes may save at any moment, which exchanging and comparing handles.
     pub(crate) fn turn(&self, file: &DirectoryFile) -> MutexGuard<'_, ()> {
         let sum = file.path().bytes().fold(0_usize, |sum, b| sum.wrapping_mul(31) + usize::from(b));
         self.lanes[sum % LANES].lock().unwrap_or_else(PoisonError::into_inner)
@@ -134,7 +134,7 @@ impl fmt::Debug for MemoryRoot {
 fn refused(path: &Path, errno: Errno) -> RootError {
     let path = path.to_owned();
     match errno {
-        // With O_DIRECTORY, a link that is not followed is "not a directory" or "too many links".
+        // With O_DIRECTORY, a link that is not followed gives "not a directory" or "too many links".
         Errno::NOTDIR | Errno::LOOP | Errno::MLINK => {
             if std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
                 RootError::Linked { path }

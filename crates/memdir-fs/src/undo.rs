@@ -1,4 +1,4 @@
-//! Taking away and giving back: how a write that came too late leaves everything as others saved it.
+//! How a write that came too late restores what others saved.
 
 use std::time::Instant;
 
@@ -13,27 +13,27 @@ use crate::read::content;
 use crate::rename::side_name;
 use crate::root::{Aside, Inode, MemoryRoot};
 
-/// What came of moving a file aside.
+/// The result of moving a file aside.
 pub(crate) enum MovedAside {
-    /// It lies under the hidden name `side`.
+    /// It is now under the hidden name `side`.
     Expected {
         side: String,
         content: FileContent,
     },
-    /// Something else stood there and stands there again; or it is here, as somebody saved meanwhile.
+    /// The content was unexpected and was put back; contains what others saved meanwhile.
     Other(Vec<FileContent>),
     Gone,
 }
 
 impl MemoryRoot {
-    /// Moves the file aside and compares; what was not expected goes back.
+    /// Moves the file aside and compares; unexpected content is put back.
     pub(crate) fn take_away(
         &self,
         file: &DirectoryFile,
         place: &Place,
         expected: Hash,
     ) -> Result<MovedAside, FileError> {
-        // A plain rename: nobody else has this name, and linking it first could remove what somebody saves.
+        // A plain rename: the target name is unique, and linking first could remove what someone saves.
         let side = side_name(&place.name);
         match place.dir.rename(&place.name, &place.dir, &side) {
             Ok(()) => {}
@@ -58,9 +58,8 @@ impl MemoryRoot {
         }
     }
 
-    /// The draft's name holds what somebody saved. It goes back, and if something newer came out instead of
-    /// our own bytes, that goes back as well, until what others saved last stands there. Returns what others
-    /// overwrote meanwhile.
+    /// The draft's name now has what someone saved. Puts it back; if that displaces something newer than our own
+    /// bytes, puts that back too, until the file has what others saved last. Returns what others overwrote meanwhile.
     pub(crate) fn give_back(
         &self,
         file: &DirectoryFile,
@@ -73,7 +72,7 @@ impl MemoryRoot {
         for _ in 0..MOST_TURNS {
             match self.abilities.exchange(&place.dir, &side, &place.name) {
                 Ok(_) => {}
-                // They removed it: what is in hand is the last of it.
+                // They removed it: what we have is the last version.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => break,
                 Err(error) => {
                     self.aside(file, place, side, None);
@@ -89,7 +88,7 @@ impl MemoryRoot {
         self.rest(file, place, side, draft.hash)
     }
 
-    /// What is left in hand after giving back: our own bytes, or what others overwrote.
+    /// What is left after putting back: our own bytes, or what others overwrote.
     fn rest(
         &self,
         file: &DirectoryFile,
@@ -102,7 +101,7 @@ impl MemoryRoot {
                 self.aside(file, place, side, Some(ours));
                 Ok(Vec::new())
             }
-            // Handed out now, and once more when it is settled: a caller that could not keep it then can later.
+            // Returned now, and again by `settle`, in case the caller could not store it the first time.
             Ok(Some(content)) => {
                 self.aside(file, place, side, None);
                 Ok(vec![content])
@@ -112,7 +111,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Our own bytes are set aside as well: somebody may have opened them while they stood there.
+    /// Our own bytes are kept aside too, because someone may have opened them while they were in place.
     pub(crate) fn aside(
         &self,
         file: &DirectoryFile,
@@ -125,11 +124,11 @@ impl MemoryRoot {
     }
 }
 
-/// What an entry is, to be told from another.
+/// Identifies an entry.
 #[derive(PartialEq, Eq)]
 enum EntryMark {
     Hash(Hash),
-    /// No regular file, or one that can't be read.
+    /// Not a regular file, or unreadable.
     Entry(Inode),
     Nothing,
 }

@@ -1,8 +1,8 @@
-//! Noticing changes: one watch for all directories, asleep while nothing happens.
+//! Watches all memory directories for changes; sleeps while nothing happens.
 //!
-//! Folders are watched one by one, and never a file: a save by renaming replaces the file. What is watched is
-//! found anew when folders come or go, since what happens in a new folder before it is watched is told by
-//! nobody; after that, everything counts as changed.
+//! Folders are watched, never files, because a save by renaming replaces the file. When folders come or go, the
+//! watches are set up again and everything counts as changed, because changes in a new folder before it is watched
+//! are not reported.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -26,8 +26,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// `on_change` is called on the watch's own thread with the path of a directory as it was added. What
-    /// happens while it runs is gathered for the next call.
+    /// `on_change` is called on the watch's own thread with the path of a directory as it was added. Changes while it
+    /// runs are collected for the next call.
     pub fn start(on_change: impl FnMut(&Path, Dirty) + Send + 'static) -> io::Result<Self> {
         Self::start_on(system, on_change)
     }
@@ -40,7 +40,7 @@ impl Watch {
         let system = match system(Arc::clone(&shared)) {
             Ok(system) => Some(system),
             Err(error) => {
-                tracing::warn!(%error, "no watch on files: memory directories are looked through instead");
+                tracing::warn!(%error, "could not watch files; listing memory directories instead");
                 None
             }
         };
@@ -50,9 +50,8 @@ impl Watch {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Watches a directory, and the path of one that is not there yet if its parent is. Once it is watched,
-    /// everything in it is told as changed, so that nothing falls between a listing and the watch. Adding it
-    /// again finds its folders anew.
+    /// Watches a directory, which need not exist yet if its parent does. Then everything in it is reported as changed,
+    /// so that nothing is missed between a listing and the watch. Adding it again looks for its folders again.
     pub fn add(&self, path: &Path, scope: Scope, follow: Follow) {
         let mut state = self.shared.lock();
         if let Some(root) = state.roots.iter_mut().find(|root| root.path == path) {
@@ -76,7 +75,7 @@ impl Watch {
         self.shared.wake.notify_one();
     }
 
-    /// Whether the directory is looked through every few seconds, for want of the system's watches.
+    /// Whether the directory is listed every few seconds, because the system has no watches left.
     pub fn is_polled(&self, path: &Path) -> bool {
         self.shared.lock().roots.iter().any(|root| root.path == path && root.polled)
     }
@@ -86,7 +85,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.lock().stopped = true;
         self.shared.wake.notify_one();
-        // `on_change` may be what drops the watch, and no thread can wait for itself.
+        // `on_change` may drop the watch, and a thread cannot wait for itself.
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
         {
@@ -104,7 +103,7 @@ impl std::fmt::Debug for Watch {
 pub(crate) type System = Box<dyn notify::Watcher + Send>;
 
 fn system(shared: Arc<WatchState>) -> notify::Result<System> {
-    // Links are not followed: with a link upwards, notify watches the world.
+    // Links are not followed: with a link to a parent, notify would watch the whole file system.
     let config = Config::default().with_follow_symlinks(false);
     let take = move |event: notify::Result<Event>| shared.take_in(event);
     Ok(Box::new(<RecommendedWatcher as notify::Watcher>::new(take, config)?))
@@ -119,7 +118,7 @@ pub(crate) struct WatchState {
 #[derive(Debug, Default)]
 struct WatchRoots {
     roots: Vec<Watched>,
-    /// No longer watched for a directory that was removed.
+    /// Paths to stop watching, because their directory was removed.
     forgotten: Vec<PathBuf>,
     stopped: bool,
 }
@@ -158,7 +157,7 @@ impl WatchState {
 }
 
 struct WatchWork {
-    /// Each as it was when it was taken.
+    /// Each as it was when the work was taken.
     changed: Vec<(Watched, Pending)>,
     forgotten: Vec<PathBuf>,
 }
@@ -185,7 +184,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         }
     }
 
-    /// Waits for something to do, and a moment longer for what belongs to it. None: stopped.
+    /// Waits for something to do, and a moment longer for related events. `None` if stopped.
     fn next(&self) -> Option<WatchWork> {
         let mut state = self.shared.lock();
         let polled_at = Instant::now() + POLL;
@@ -218,8 +217,8 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         Some(WatchWork { changed: pending.collect(), forgotten })
     }
 
-    /// Asks the system for every folder again, until no new one turns up. Asking again is what finds a folder
-    /// that was replaced by another of the same name.
+    /// Watches every folder again, until no new one turns up. This also finds a folder that was replaced by another
+    /// with the same name.
     fn watch_anew(&mut self, root: &Watched) {
         let others = self.asked_by_others(&root.path);
         for path in &root.asked {
@@ -254,7 +253,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         others.flat_map(|root| root.asked.iter().cloned()).collect()
     }
 
-    /// Another directory may have lost events while a folder that they share was not watched.
+    /// Another directory may have missed events while a shared folder was not watched.
     fn keep(&self, root: &Watched, asked: BTreeSet<PathBuf>, polled: bool) {
         let mut state = self.shared.lock();
         for other in state.roots.iter_mut().filter(|other| other.path != root.path) {
@@ -264,12 +263,12 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         }
         match state.roots.iter_mut().find(|kept| kept.path == root.path) {
             Some(kept) => (kept.asked, kept.polled) = (asked, polled),
-            // Removed meanwhile.
+            // It was removed meanwhile.
             None => state.forgotten.extend(asked),
         }
     }
 
-    /// False where the system can't watch the path though it is there.
+    /// `false` if the path exists but the system cannot watch it.
     fn watch(&mut self, path: &Path) -> bool {
         let Some(system) = &mut self.system else { return false };
         match system.watch(path, RecursiveMode::NonRecursive) {
@@ -278,7 +277,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
         }
     }
 
-    /// It may be gone, and its watch with it.
+    /// Errors are ignored: the path may be gone, and its watch with it.
     fn unwatch(&mut self, path: &Path) {
         if let Some(system) = &mut self.system {
             let _ = system.unwatch(path);
@@ -286,7 +285,7 @@ impl<F: FnMut(&Path, Dirty)> Worker<F> {
     }
 }
 
-/// The directory with its folders, and its parent, which tells when it comes and goes.
+/// The directory with its folders, and its parent, which reports when the directory comes or goes.
 fn folders(root: &Watched) -> BTreeSet<PathBuf> {
     let mut found: BTreeSet<PathBuf> = root.path.parent().map(Path::to_owned).into_iter().collect();
     if let Ok(Some(memory)) = MemoryRoot::open(&root.path, root.scope, root.follow) {

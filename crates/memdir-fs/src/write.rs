@@ -1,9 +1,8 @@
-//! Writing by comparing: what is replaced is what was expected, or it is put back.
+//! Writes by compare-and-swap: if the replaced content was not the expected one, it is put back.
 //!
-//! The new text stands in a hidden file, on the disk, before anything changes. Then both change places in one
-//! step, so that what stood there is in hand and can be compared. Had somebody saved something else meanwhile,
-//! it goes back and the writer is told. The road not taken, comparing and then renaming, overwrites what is
-//! saved in between.
+//! The new text is in a hidden file on disk before anything changes. Then both files are exchanged in one step, so
+//! that the old content can be compared. If someone saved something else meanwhile, it is put back and the write
+//! fails. Comparing first and then renaming would overwrite what is saved in between.
 
 pub use bethink_memdir::Expected;
 use bethink_memdir::Hash;
@@ -20,14 +19,14 @@ use crate::undo::MovedAside;
 
 /// How a write or a removal ended.
 #[derive(Debug)]
-#[must_use = "a conflict is no error, and nothing was written"]
+#[must_use = "a conflict is not an error, but nothing was written"]
 pub enum Replaced {
-    /// The file holds these bytes already, whatever was expected.
+    /// The file already has these bytes, whatever was expected.
     Same {
         hash: Hash,
         stat: Stat,
     },
-    /// Written, and on the disk. `before` is what stood there.
+    /// Written and on disk. `before` is the previous content.
     Done {
         hash: Hash,
         stat: Stat,
@@ -41,17 +40,17 @@ pub enum Replaced {
     Conflict(Conflict),
 }
 
-/// Something else stands there than what was expected. Nothing was written.
+/// The file does not have the expected content. Nothing was written.
 #[derive(Debug)]
 pub struct Conflict {
-    /// None: the file is gone, or something stands there that can't be read.
+    /// `None` if the file is gone or unreadable.
     pub current: Option<FileContent>,
-    /// What others saved and others overwrote while this write was taken back. Worth keeping in a history.
+    /// Versions that others saved and overwrote while this write was undone. Worth keeping as versions.
     pub displaced: Vec<FileContent>,
 }
 
 impl MemoryRoot {
-    /// Compare-and-swap on the content's hash. Folders that are missing are made.
+    /// Compare-and-swap on the content's hash. Creates missing folders.
     pub fn replace(
         &self,
         file: &DirectoryFile,
@@ -75,7 +74,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Takes the file away if it holds what was expected. A link is not removed: that is a person's to do.
+    /// Removes the file if it has the expected content. A link is not removed: a person must do that.
     pub fn remove(&self, file: &DirectoryFile, expected: Hash) -> Result<Replaced, FileError> {
         let _turn = self.turn(file);
         let Some(now) = self.read(file)? else { return Ok(Replaced::Absent) };
@@ -108,7 +107,7 @@ impl MemoryRoot {
             Ok(()) => self.done(&place, &draft, None),
             Err(error) => {
                 draft.discard(&place);
-                // Somebody made the file first.
+                // Someone created the file first.
                 if error.kind() == std::io::ErrorKind::AlreadyExists {
                     return Ok(not_written(self.read(file)?, bytes));
                 }
@@ -143,7 +142,7 @@ impl MemoryRoot {
         }
     }
 
-    /// The new text stands there, and the draft's name holds what came out.
+    /// Compares after the exchange: the new text is in place, and the draft's name has the old content.
     fn compare(
         &self,
         file: &DirectoryFile,
@@ -164,8 +163,8 @@ impl MemoryRoot {
         }
     }
 
-    /// Where names can't change places: the file is taken away, compared, and the new one put where nothing
-    /// is. For that moment readers find no file, and a crash leaves it under its hidden name.
+    /// For file systems without exchange: moves the file away, compares, and moves the new one into place. In between,
+    /// readers find no file, and a crash leaves it under its hidden name.
     fn put_over_slowly(
         &self,
         file: &DirectoryFile,
@@ -191,7 +190,7 @@ impl MemoryRoot {
         draft.discard(place);
         match self.abilities.place(&place.dir, &side, &place.name) {
             Ok(()) => Err(place.io("write", error)),
-            // Somebody saved while nothing stood there.
+            // Someone saved while there was no file.
             Err(_) => {
                 self.aside(file, place, side, None);
                 self.lost(file, vec![before])
@@ -199,7 +198,7 @@ impl MemoryRoot {
         }
     }
 
-    /// Once it is on the disk, and where its path leads.
+    /// Finishes when the file is on disk and its path still leads there.
     fn done(
         &self,
         place: &Place,
@@ -211,7 +210,7 @@ impl MemoryRoot {
         Ok(Replaced::Done { hash: draft.hash, stat: draft.stat(place)?, before })
     }
 
-    /// What was displaced is handed out, come what may.
+    /// Returns the displaced content in any case.
     fn lost(
         &self,
         file: &DirectoryFile,
@@ -225,7 +224,7 @@ impl MemoryRoot {
     }
 }
 
-/// Something else stands there, or the same.
+/// The result if the current content differs, or is already the same.
 fn not_written(current: Option<FileContent>, bytes: &[u8]) -> Replaced {
     match current {
         Some(now) if now.bytes == bytes => Replaced::Same { hash: now.hash, stat: now.stat },

@@ -1,4 +1,4 @@
-//! An answer's content, from JSON as it came to blocks of the Messages API.
+//! Converts an answer's content from JSON to blocks of the Messages API.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(crate) fn message(json: Bytes) -> Result<Message, ProviderTrouble> {
     let id = MessageId::new("answer").map_err(|e| ProviderTrouble::broken(e.to_string()))?;
     let meta = MessageMeta { seq: Seq::ZERO, id, created_at: UnixMicros(0) };
     Message::parse(meta, json, MessageSource::Client)
-        .map_err(|e| ProviderTrouble::broken(format!("the answer's content is none: {e}")))
+        .map_err(|e| ProviderTrouble::broken(format!("the answer's content is invalid: {e}")))
 }
 
 /// Blocks of a JSON array of blocks; each keeps its bytes.
@@ -25,9 +25,9 @@ pub(crate) fn blocks(content: &str) -> Result<Vec<Block>, ProviderTrouble> {
     Ok(message(Bytes::from(json))?.blocks.into_vec())
 }
 
-/// A tool's input from the text that the model wrote for it. One that is no JSON object, since the model
-/// erred or was cut off, becomes `{"_raw": "…"}`: the answer stays whole, and whoever carries the call out
-/// can tell the model what it wrote. Nothing at all is an empty object.
+/// A tool's input from the text that the model wrote for it. If it is not a JSON object, because of an error or
+/// because it was cut off, it becomes `{"_raw": "…"}`: the answer stays complete, and whoever runs the call can
+/// show the model what it wrote. An empty text becomes an empty object.
 pub fn input(text: &str) -> Cow<'_, str> {
     let bare = text.trim();
     if bare.is_empty() {
@@ -43,13 +43,13 @@ pub fn input(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A string that comes in pieces, kept as the inside of one JSON literal: bytes stay as they came, and a
-/// character that is cut in two, as halves of a surrogate pair, is whole again.
+/// A string that arrives in pieces, kept as the inside of one JSON literal: bytes stay as they came, and the
+/// halves of a surrogate pair are joined.
 #[derive(Debug, Default)]
 pub(crate) struct Literal(String);
 
 impl Literal {
-    /// `None` where the piece is no string.
+    /// `None` if the piece is not a string.
     pub(crate) fn push(&mut self, piece: &RawValue) -> Option<()> {
         self.0.push_str(piece.get().strip_prefix('"')?.strip_suffix('"')?);
         Some(())

@@ -20,7 +20,7 @@ pub(crate) struct AnthropicDialect;
 impl Dialect for AnthropicDialect {
     type Stream = Events;
 
-    /// The only version there is; what came since is asked for by beta headers.
+    /// The only version; newer features are requested with beta headers.
     const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", "2023-06-01")];
     const SENDS_THINKING: bool = true;
 
@@ -70,8 +70,8 @@ struct WholeMessage {
     usage: Option<Box<RawValue>>,
 }
 
-/// Joined from bytes that exist already, so that equal requests are equal here and a longer prompt begins
-/// like a shorter one. What changes between two calls of a session stands outside of what it wraps.
+/// Joined from existing bytes, so that equal requests have equal bodies and a longer prompt begins like a
+/// shorter one. Members that change between two calls of a session are outside these parts.
 fn body(request: &ModelRequest, max_tokens: Option<u64>, streamed: bool) -> Vec<u8> {
     let messages = request.messages_json();
     let room = request.system.len() + request.tools.len() + messages.len() + 200;
@@ -103,7 +103,7 @@ fn text(raw: Option<&RawValue>) -> String {
     raw.map_or_else(String::new, |raw| decode_string(raw).into_owned())
 }
 
-/// An answer without a reason for its end may have been cut off, and is none.
+/// Without a stop reason the answer may have been cut off, so it is rejected.
 fn stop(raw: Option<&RawValue>) -> Result<Stop, ProviderTrouble> {
     Ok(match text(raw).as_str() {
         "" => return Err(ProviderTrouble::broken("the answer has no stop_reason")),

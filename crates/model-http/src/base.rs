@@ -1,4 +1,4 @@
-//! The address of a server: what it may be, and where the provider's routes lie below it.
+//! The address of a server: which ones are allowed, and where the provider's routes are.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use reqwest::Url;
 
 use crate::provider::{EndpointError, Provider};
 
-/// Names and addresses under which clouds give their machines credentials, beside the link-local ones.
+/// Names and addresses of cloud metadata services, besides link-local ones.
 const METADATA_NAMES: [&str; 2] = ["metadata.google.internal", "metadata"];
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(100, 100, 100, 200),
@@ -15,8 +15,8 @@ const METADATA_V4: [Ipv4Addr; 3] = [
 ];
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
-/// A server's address that was looked at and found allowed. A person chooses it, so private networks are
-/// fine; what is refused is what nobody means.
+/// A server address that was checked. A person chooses it, so private networks are allowed; link-local and
+/// metadata addresses are rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     url: Url,
@@ -26,8 +26,8 @@ pub struct Base {
 impl Base {
     /// `scheme://host[:port][/prefix]`; empty for the provider's own server.
     ///
-    /// Anthropic's routes lie below `prefix` at `/v1`, which `prefix` may name already. Chat completions
-    /// lie right below `prefix`, which is `/v1` where there is none.
+    /// Anthropic's routes are at `prefix` + `/v1`, unless `prefix` already ends with it. Chat completions are
+    /// directly at `prefix`, which defaults to `/v1`.
     pub fn parse(
         provider: Provider,
         text: &str,
@@ -37,7 +37,7 @@ impl Base {
         let rest = after_scheme(text)?;
         let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
         if authority.is_empty() {
-            return Err(EndpointError::Address("it names no host".to_owned()));
+            return Err(EndpointError::Address("it has no host".to_owned()));
         }
         if authority.contains('@') {
             return Err(EndpointError::Credentials);
@@ -59,17 +59,17 @@ impl Base {
         Ok(Self { url, loopback })
     }
 
-    /// Below which all routes lie; the path has no slash at its end.
+    /// The base of all routes; the path does not end with a slash.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// `scheme://host:port`, to show.
+    /// `scheme://host:port`, for display.
     pub fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
 
-    /// Only this machine is meant, and a name must lead to it.
+    /// Whether the host is this machine, so that a name must resolve to it.
     pub fn is_loopback(&self) -> bool {
         self.loopback
     }
@@ -85,11 +85,11 @@ impl Base {
     }
 }
 
-/// URL parsers forgive more than a person means: blanks, backslashes, a missing slash.
+/// Rejects what URL parsers would accept but nobody intends: blanks, backslashes, a missing slash.
 fn after_scheme(text: &str) -> Result<&str, EndpointError> {
     let wrong = |reason: &str| Err(EndpointError::Address(reason.to_owned()));
     if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
-        return wrong("it holds a blank, a control character or a backslash");
+        return wrong("it contains a space, a control character or a backslash");
     }
     let Some((scheme, rest)) = text.split_once("://") else {
         return wrong("it does not begin with https:// or http://");
@@ -113,10 +113,10 @@ fn prefix_of(path: &str) -> Result<&str, EndpointError> {
     }
 }
 
-/// Whether the host is this machine; the parser has brought every spelling of an address into one.
+/// Whether the host is this machine; the parser has normalized every spelling of an address.
 fn check_host(url: &Url, allow_plain_http: bool) -> Result<bool, EndpointError> {
     let Some(host) = url.host_str().filter(|host| !host.is_empty()) else {
-        return Err(EndpointError::Address("it names no host".to_owned()));
+        return Err(EndpointError::Address("it has no host".to_owned()));
     };
     let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');
     let address: Option<IpAddr> = bare.parse().ok();
@@ -130,7 +130,7 @@ fn check_host(url: &Url, allow_plain_http: bool) -> Result<bool, EndpointError> 
     Ok(loopback)
 }
 
-/// Translated addresses don't count: they leave this machine.
+/// Translated addresses do not count, because they leave this machine.
 pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
@@ -143,7 +143,7 @@ pub(crate) fn is_forbidden(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address that an IPv6 one stands for: mapped, compatible, or reached through a translator.
+/// The IPv4 address within an IPv6 one: mapped, compatible, or translated.
 fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     let v4 = |high: u16, low: u16| {

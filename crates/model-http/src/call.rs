@@ -1,4 +1,4 @@
-//! One call: what a dialect writes goes out, and what comes back is read, as a whole or as a stream.
+//! One call: sends what a dialect writes, and reads the answer, as a whole or as a stream.
 
 use bethink_model::{Answer, Counted, ErrorClass, Model, ModelError, ModelRequest, Reply};
 use bethink_sse::Decoder;
@@ -13,7 +13,7 @@ use crate::incoming::IncomingAnswer;
 use crate::limits::MAX_FIGURE;
 use crate::trouble::ProviderTrouble;
 
-/// A model that is asked over HTTP.
+/// A model that is called over HTTP.
 #[derive(Debug)]
 pub(crate) struct HttpModel<D> {
     dialect: D,
@@ -34,7 +34,7 @@ impl<D: Dialect> HttpModel<D> {
         let read = match kind(&incoming.passing.headers) {
             BodyKind::Events => self.read_stream(&mut incoming).await,
             BodyKind::Unsaid if self.streaming => self.read_stream(&mut incoming).await,
-            // Some servers don't stream, whatever they are asked.
+            // Some servers do not stream even if asked to.
             BodyKind::Json | BodyKind::Unsaid => self.read_whole(&mut incoming).await,
             BodyKind::Other(kind) => {
                 Err(ProviderTrouble::broken(format!("the answer is {kind}, not JSON")))
@@ -90,7 +90,7 @@ impl<D: Dialect> HttpModel<D> {
         let Some(parcel) = self.dialect.count(request) else { return Ok(None) };
         let mut incoming = match self.post(parcel).await {
             Ok(incoming) => incoming,
-            // Servers that speak the dialect need not count.
+            // Not every server with this dialect can count.
             Err(error) if matches!(error.status, Some(404 | 405 | 501)) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -107,7 +107,7 @@ impl<D: Dialect> Model for HttpModel<D> {
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a> {
         Box::pin(async move {
             self.ask(request).await.map_err(|mut error| {
-                // Without it the next request would be the same, byte for byte.
+                // Otherwise the next request would be byte for byte the same.
                 if error.class == ErrorClass::ThinkingBound && !D::SENDS_THINKING {
                     error.class = ErrorClass::Invalid;
                 }
@@ -130,7 +130,7 @@ async fn read_count(incoming: &mut IncomingAnswer) -> Result<u64, ProviderTroubl
     let count: Count =
         serde_json::from_slice(&body).map_err(|e| ProviderTrouble::no_json("the count", &e))?;
     if count.input_tokens > MAX_FIGURE {
-        return Err(ProviderTrouble::broken("the count is absurd"));
+        return Err(ProviderTrouble::broken("the token count is implausibly large"));
     }
     Ok(count.input_tokens)
 }

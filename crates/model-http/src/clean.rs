@@ -1,5 +1,5 @@
-//! A provider's words, made fit to be shown and kept: one line, bounded, nothing that a terminal obeys, and
-//! no key.
+//! Cleans a provider's text so that it can be shown and stored: one line, bounded, without terminal escapes
+//! and without the key.
 
 use std::collections::HashSet;
 
@@ -12,16 +12,16 @@ use secrecy::zeroize::Zeroizing;
 use crate::key::ApiKey;
 use crate::limits::MAX_MESSAGE;
 
-/// Characters that are looked at; a text is cut to fewer after the key is out.
+/// How many characters are read; the text is cut further after the key is removed.
 const MAX_SEEN: usize = 16 * 1024;
 
-/// So many characters of a key side by side are a piece of it: an echo may be cut short or masked.
+/// This many consecutive characters of a key are removed too: an echo may be cut or masked.
 const PIECE: usize = 8;
 
 const REDACTED: &str = "[key]";
 
-/// `text` as it may stand in an error. The key is taken out as it is, percent-encoded, in Base64 at any
-/// offset, and in pieces.
+/// Cleans `text` for an error. Removes the key as it is, percent-encoded, in Base64 at any offset, and in
+/// pieces.
 pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
     let mut line = one_line(text);
     if let Some(key) = key {
@@ -33,17 +33,17 @@ pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
     }
 }
 
-/// `body` without the key; `None` where it holds none.
+/// `body` without the key; `None` if it does not contain the key.
 pub(crate) fn scrubbed(body: &[u8], key: &ApiKey) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let clean = without_key(&text, key);
     (clean != text).then_some(clean)
 }
 
-/// White space becomes one space; control characters, terminal sequences and characters that change how
-/// others are shown go.
+/// Turns white space into single spaces, and removes control characters, terminal sequences and characters
+/// that change how others are shown.
 fn one_line(seen: &str) -> String {
-    // A line end stays one until then: it ends a sequence that never ends, and what follows is text again.
+    // Line ends stay until `plain` has run: they end an unterminated terminal sequence.
     let blank = |c: char| if c.is_whitespace() && c != '\n' { ' ' } else { c };
     let seen: String = seen.chars().take(MAX_SEEN).map(blank).collect();
     let text: String = plain(&seen).chars().filter(|c| invisible(*c).is_none()).collect();
@@ -52,7 +52,7 @@ fn one_line(seen: &str) -> String {
 
 fn without_key(line: &str, key: &ApiKey) -> String {
     let forms = forms(key.expose());
-    // Names of hosts and types are made small on their way.
+    // Host names and types may come back in lowercase.
     let small = line.to_ascii_lowercase();
     let bytes = small.as_bytes();
     let mut hidden = vec![false; bytes.len()];
@@ -77,7 +77,7 @@ fn without_key(line: &str, key: &ApiKey) -> String {
     out
 }
 
-/// How the key may come back, in small letters.
+/// The forms in which the key may come back, in lowercase.
 fn forms(key: &str) -> Vec<Zeroizing<Vec<u8>>> {
     let mut forms = vec![Zeroizing::new(key.as_bytes().to_ascii_lowercase())];
     if key.len() < PIECE {
@@ -95,7 +95,7 @@ fn forms(key: &str) -> Vec<Zeroizing<Vec<u8>>> {
         let mut padded = Zeroizing::new(vec![0u8; offset]);
         padded.extend_from_slice(key.as_bytes());
         let text = Zeroizing::new(STANDARD_NO_PAD.encode(&*padded));
-        // The first and last letters hold bits of what stands beside the key.
+        // The first and last letters contain bits of the text around the key.
         let first = (offset * 8).div_ceil(6);
         let last = text.len() - usize::from(!padded.len().is_multiple_of(3));
         let core = Zeroizing::new(text.as_bytes().get(first..last).unwrap_or_default().to_vec());

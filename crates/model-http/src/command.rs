@@ -11,9 +11,9 @@ use tokio::time::timeout;
 use crate::key::KeyError;
 use crate::limits::{KEY_COMMAND_TIME, MAX_KEY};
 
-/// What `line` prints, by `sh -c`, as people write such commands with pipes and quotes. Nothing is given
-/// to it, and what it complains of is dropped, since tools complain with what they were given. When time
-/// is up, or nobody waits any more, it ends with everything that it started.
+/// The output of `line`, run with `sh -c` because people write such commands with pipes and quotes. It gets no
+/// input, and its error output is dropped, because tools repeat secrets there. On a timeout, or if the caller
+/// stops waiting, it is killed with everything it started.
 pub(crate) async fn output(line: &str) -> Result<SecretString, KeyError> {
     let started = Command::new("sh")
         .arg("-c")
@@ -32,7 +32,7 @@ pub(crate) async fn output(line: &str) -> Result<SecretString, KeyError> {
 }
 
 async fn read(child: &mut Child) -> Result<SecretString, KeyError> {
-    // Room for all of it from the start: a buffer that grows leaves copies behind.
+    // Allocated in full at the start: a buffer that grows leaves copies of the key behind.
     let mut buffer = SecretBox::new(Box::new(Vec::with_capacity(MAX_KEY + 2)));
     if let Some(stdout) = &mut child.stdout {
         let most = u64::try_from(MAX_KEY + 1).unwrap_or(u64::MAX);
@@ -51,15 +51,15 @@ async fn read(child: &mut Child) -> Result<SecretString, KeyError> {
     Ok(SecretString::from(text))
 }
 
-/// The command's process group, ended when this goes. It is led by `sh`, whose id stays taken while
-/// anything of the group lives.
+/// The command's process group, killed on drop. Its leader is `sh`, whose id is not reused while any process
+/// of the group is alive.
 struct CommandGroup(Option<u32>);
 
 impl Drop for CommandGroup {
     fn drop(&mut self) {
         let id = self.0.and_then(|id| i32::try_from(id).ok());
         if let Some(group) = id.and_then(Pid::from_raw) {
-            // Fails where nothing of it is left, which is the usual case.
+            // Usually fails, because nothing of the group is left.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

@@ -1,5 +1,5 @@
-//! How connections are made: to whom, through what, and that nothing leads elsewhere. Decided here for our own calls
-//! and for those that pass through.
+//! How connections are made, for our own calls and for forwarded ones: to which addresses, through which proxy, and
+//! without following redirects.
 
 use std::sync::{Arc, Once, OnceLock};
 
@@ -11,7 +11,7 @@ use crate::limits::{HttpLimits, POOL_IDLE};
 use crate::resolve::{Guarded, Lookup, system};
 use crate::trouble::ProviderTrouble;
 
-/// The client of one server. Built at its first use, so that a daemon without a model needs no store of
+/// The HTTP client of one server. Built at its first use, so that a daemon without a model needs no CA
 /// certificates.
 #[derive(Debug)]
 pub(crate) struct Connector {
@@ -36,7 +36,7 @@ impl Connector {
         let built = self.build(base, limits).map_err(|e| {
             let cause =
                 std::error::Error::source(&e).map_or_else(String::new, |c| format!(": {c}"));
-            let what = format!("TLS could not be set up; are CA certificates installed?{cause}");
+            let what = format!("could not set up TLS; are CA certificates installed?{cause}");
             ProviderTrouble::Found(ErrorClass::Unreachable, what)
         })?;
         Ok(self.client.get_or_init(|| built))
@@ -55,7 +55,7 @@ impl Connector {
             .connect_timeout(limits.connect)
             .pool_idle_timeout(POOL_IDLE)
             .dns_resolver(Arc::new(guarded));
-        // A proxy would read what goes unencrypted, and has no business between two ends of one machine.
+        // A proxy could read unencrypted traffic, and is not needed for connections to this machine.
         let builder = if encrypted && !base.is_loopback() { builder } else { builder.no_proxy() };
         if encrypted {
             builder.build()
@@ -65,7 +65,7 @@ impl Connector {
     }
 }
 
-/// `ring` for the whole process; whoever was first has decided.
+/// Installs `ring` for the whole process, unless another provider was installed first.
 fn install_tls() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -73,8 +73,8 @@ fn install_tls() {
     });
 }
 
-/// For connections that are never encrypted: without it the system's certificates would be read, and none
-/// may be there.
+/// For connections that are never encrypted: otherwise the system's certificates would be read, which may
+/// not exist.
 fn no_trust() -> rustls::ClientConfig {
     rustls::ClientConfig::builder()
         .with_root_certificates(rustls::RootCertStore::empty())

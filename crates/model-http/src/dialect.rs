@@ -1,4 +1,4 @@
-//! What the two wire formats have in common: a request is written, an answer is read, whole or as a stream.
+//! What the two wire formats have in common: writing a request, and reading an answer, whole or as a stream.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use bethink_transcript::TokenUsage;
 use crate::trouble::ProviderTrouble;
 use crate::usage::UsageTally;
 
-/// What goes out.
+/// A request to send.
 #[derive(Debug)]
 pub(crate) struct Parcel {
-    /// Below the base, without a slash before it.
+    /// Relative to the base, without a leading slash.
     pub(crate) route: &'static str,
     pub(crate) body: Vec<u8>,
     pub(crate) streamed: bool,
@@ -22,24 +22,24 @@ pub(crate) struct Parcel {
 pub(crate) trait Dialect: Send + Sync + fmt::Debug {
     type Stream: Stream;
 
-    /// Headers of every request, beside the key.
+    /// Headers of every request, besides the key.
     const HEADERS: &'static [(&'static str, &'static str)] = &[];
-    /// A complaint about thinking can be met by leaving it out.
+    /// Whether requests contain thinking, so that leaving it out can fix an error about it.
     const SENDS_THINKING: bool;
 
     fn call(&self, request: &ModelRequest, streamed: bool) -> Result<Parcel, ProviderTrouble>;
-    /// The question for a count; `None` where none is offered.
+    /// The request for a token count; `None` if the provider has none.
     fn count(&self, request: &ModelRequest) -> Option<Parcel>;
     fn read_whole(&self, json: &str) -> Result<Reply, ProviderTrouble>;
-    /// The event says that nothing of worth follows, whatever came before it.
+    /// Whether the event says that nothing important follows.
     fn is_last(&self, event: &SseEvent) -> bool;
 }
 
-/// Puts an answer together from its events.
+/// Assembles an answer from its events.
 pub(crate) trait Stream: Default + fmt::Debug + Send {
     fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble>;
-    /// After the last event, also where the stream just ended: whether that is an answer is for the
-    /// dialect to say.
+    /// Called after the last event, or when the stream ends without one: the dialect decides whether the
+    /// answer is complete.
     fn end(self) -> Result<Reply, ProviderTrouble>;
     /// What is known before the end.
     fn begun(&self) -> Begun;
@@ -48,16 +48,16 @@ pub(crate) trait Stream: Default + fmt::Debug + Send {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DeltaTaken {
     More,
-    /// Nothing of worth follows.
+    /// Nothing important follows.
     Last,
 }
 
-/// What is known of an answer that broke off.
+/// What is known about an answer that was cut off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Begun {
     pub id: String,
     pub model: String,
-    /// `None` where a figure is missing or absurd.
+    /// `None` if a figure is missing or implausible.
     pub usage: Option<TokenUsage>,
 }
 

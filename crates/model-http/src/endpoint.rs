@@ -1,19 +1,19 @@
-//! Where a model is, and how it is spoken to.
+//! Where a model is, and how to call it.
 
 use crate::key::KeySource;
 use crate::limits::HttpLimits;
 use crate::provider::Provider;
 
-/// What a model is opened with.
+/// The settings for a model.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub provider: Provider,
-    /// Another server than the provider's own, as [`Base::parse`](crate::Base::parse) reads it; empty for the own one.
+    /// The server, as [`Base::parse`](crate::Base::parse) reads it; empty for the provider's own.
     pub base_url: String,
     pub key: KeySource,
-    /// Lets keys and conversations go unencrypted to another machine.
+    /// Allows keys and conversations to be sent unencrypted to another machine.
     pub allow_plain_http: bool,
-    /// Answers are streamed, so that only silence ends them. Off for servers that have no streams.
+    /// Stream answers, so that they only time out on silence. Off for servers that cannot stream.
     pub streaming: bool,
     pub limits: HttpLimits,
 }

@@ -1,5 +1,5 @@
-//! The way to one server, for our own calls and for those of others that are passed on: a request is sent once, as it
-//! is, with its key and within its limits, and its answer is handed back piece by piece as it comes.
+//! Sends requests to one server, for our own calls and for forwarded ones: each request is sent once, unchanged, with
+//! its key and within its limits, and its answer is returned piece by piece as it arrives.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::limits::{HttpLimits, MAX_REFUSAL};
 use crate::provider::{EndpointError, Provider};
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 
-/// The way to one server. Nothing is connected, read or asked for until the first call.
+/// Sends requests to one server. Does not connect or read a key until the first call.
 #[derive(Debug)]
 pub struct Forwarder {
     pub(crate) provider: Provider,
@@ -34,17 +34,17 @@ pub struct Forwarder {
     client: Connector,
 }
 
-/// A request to pass on.
+/// A request to send.
 #[derive(Clone, Debug)]
 pub struct Letter {
     pub method: Method,
-    /// Below the base, without a slash before it.
+    /// Relative to the base, without a leading slash.
     pub route: &'static str,
     pub query: Option<String>,
-    /// As they go up; what may not go up is taken out before.
+    /// As they are sent; the caller has removed what must not be sent.
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// The configured key goes with it, in place of what `headers` hold.
+    /// Send the configured key, in place of the one in `headers`.
     pub with_key: bool,
 }
 
@@ -60,18 +60,18 @@ impl Forwarder {
         Ok(Self { provider, base, keeper, limits, client: Connector::new() })
     }
 
-    /// A key is configured.
+    /// Whether a key is configured.
     pub fn has_key(&self) -> bool {
         self.keeper.has_key()
     }
 
-    /// `scheme://host:port`, to show.
+    /// `scheme://host:port`, for display.
     pub fn origin(&self) -> String {
         self.base.origin()
     }
 
-    /// Sends `letter` and waits for the head of the answer, whatever it says. Only a redirect is an error: who
-    /// follows one carries a key elsewhere.
+    /// Sends `letter` and waits for the response headers, whatever the status. Only a redirect is an error, because
+    /// following it would send the key elsewhere.
     pub async fn send(&self, letter: Letter) -> Result<Passing, Box<ModelError>> {
         let url = self.base.route(letter.route);
         let key = match letter.with_key {
@@ -100,7 +100,7 @@ impl Forwarder {
     ) -> Result<Response, ProviderTrouble> {
         url.set_query(letter.query.as_deref());
         let mut headers = letter.headers;
-        // Answers are read as they come, or pass by.
+        // Answers are read or passed on as they arrive, so they must not be compressed.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = key {
             let (name, prefix) = self.provider.key_header();
@@ -109,40 +109,39 @@ impl Forwarder {
         let client = self.client.get(&self.base, &self.limits)?;
         let request = client.request(letter.method, url).headers(headers).body(letter.body);
         let sent = timeout(self.limits.idle, request.send()).await;
-        let sent = sent.map_err(|_| silence(self.limits.idle, "the head of an answer"))?;
+        let sent = sent.map_err(|_| silence(self.limits.idle, "no response headers"))?;
         sent.map_err(|e| ProviderTrouble::of_transport(&e, &self.base.origin()))
     }
 
-    /// Only the origin is told: the rest of an address may hold anything.
+    /// Only names the origin: the rest of the address may contain secrets.
     fn redirection(&self, headers: &HeaderMap) -> ProviderTrouble {
         let to = headers.get(LOCATION).and_then(|to| to.to_str().ok());
         let target = to.and_then(|to| self.base.url().join(to).ok());
         let origin = target.map(|url| url.origin().ascii_serialization());
-        let origin = origin.unwrap_or_else(|| "nowhere".to_owned());
-        let what =
-            format!("the server redirects to {origin}; redirects are never followed, set base_url");
+        let origin = origin.unwrap_or_else(|| "an unknown address".to_owned());
+        let what = format!(
+            "the server redirects to {origin}, and redirects are never followed; set base_url to the right address"
+        );
         ProviderTrouble::Found(ErrorClass::Forbidden, what)
     }
 }
 
-fn silence(limit: Duration, of: &str) -> ProviderTrouble {
-    ProviderTrouble::Found(
-        ErrorClass::TimedOut,
-        format!("nothing of {of} came for {} ms", limit.as_millis()),
-    )
+fn silence(limit: Duration, what: &str) -> ProviderTrouble {
+    let what = format!("{what} arrived within {} ms", limit.as_millis());
+    ProviderTrouble::Found(ErrorClass::TimedOut, what)
 }
 
 fn explained(trouble: ProviderTrouble) -> Box<ModelError> {
     Box::new(trouble.explained(&ResponseHead::default(), None))
 }
 
-/// An answer whose head has come. Dropped, it ends the request.
+/// An answer whose headers have arrived. Dropping it ends the request.
 pub struct Passing {
     pub status: StatusCode,
-    /// Without any that hold the key.
+    /// Without headers that contain the key.
     pub headers: HeaderMap,
     pub(crate) head: ResponseHead,
-    /// What came first, where somebody looked at it.
+    /// The first bytes, if `look` has read them.
     front: Option<Bytes>,
     body: Body,
     pub(crate) key: Option<Arc<ApiKey>>,
@@ -184,7 +183,7 @@ impl Passing {
         }
     }
 
-    /// The next bytes, as they came; `None` at the end that HTTP tells of.
+    /// The next bytes, unchanged; `None` at the end.
     pub fn poll_data(
         &mut self,
         context: &mut Context<'_>,
@@ -217,40 +216,40 @@ impl Passing {
         }
     }
 
-    /// The alarm is set anew only when it rings: not once for every piece.
+    /// The alarm is reset only when it fires, not for every piece.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<ProviderTrouble> {
         while self.alarm.as_mut().poll(context).is_ready() {
             let until = self.heard + self.idle;
             if until <= Instant::now() {
-                return Poll::Ready(silence(self.idle, "the answer"));
+                return Poll::Ready(silence(self.idle, "no more of the answer"));
             }
             self.alarm.as_mut().reset(until);
         }
         Poll::Pending
     }
 
-    /// Waits for the first bytes of a stream; they are not taken. What the provider says in them is an error that it
-    /// found before it began to answer, as JSON.
+    /// Waits for the first bytes of a stream without consuming them. Returns the error, as JSON, if the stream begins
+    /// with one.
     pub async fn look(&mut self) -> Result<Option<String>, Box<ModelError>> {
         if !matches!(kind(&self.headers), BodyKind::Events) || self.front.is_some() {
             return Ok(None);
         }
         let first = std::future::poll_fn(|context| self.poll_data(context)).await;
         let first = first.unwrap_or_else(|| {
-            Err(explained(ProviderTrouble::broken("the stream ended before it began")))
+            Err(explained(ProviderTrouble::broken("the stream ended without any data")))
         })?;
         let error = first_error(&first);
         self.front = Some(first);
         Ok(error)
     }
 
-    /// All that comes, `most` bytes of it; without the key, where a refusal repeats it.
+    /// The whole body, at most `most` bytes, without the key if a refusal repeats it.
     pub async fn whole(&mut self, most: usize) -> Result<Bytes, Box<ModelError>> {
         let mut body = Vec::new();
         while let Some(data) = std::future::poll_fn(|context| self.poll_data(context)).await {
             body.extend_from_slice(&data?);
             if body.len() > most {
-                let what = format!("a refusal has more than {most} bytes");
+                let what = format!("the error response has more than {most} bytes");
                 return Err(explained(ProviderTrouble::Found(ErrorClass::TooMuch, what)));
             }
         }

@@ -1,4 +1,4 @@
-//! What the head of an answer tells beside its status.
+//! The parts of the response headers that matter.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(crate) struct ResponseHead {
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// What a body is said to be.
+/// The declared type of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Events,
@@ -36,7 +36,7 @@ impl ResponseHead {
     }
 }
 
-/// An id as it may be kept: visible ASCII, bounded.
+/// The id if it is safe to store: visible ASCII, bounded.
 pub(crate) fn request_id(text: &str) -> Option<String> {
     let fits = !text.is_empty()
         && text.len() <= MAX_REQUEST_ID
@@ -55,7 +55,7 @@ pub(crate) fn kind(headers: &HeaderMap) -> BodyKind {
     }
 }
 
-/// A compression that nobody asked for; unpacking it would let a few bytes become many.
+/// An unrequested compression, which is rejected: a few bytes could decompress to very many.
 pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
     let said = headers.get(CONTENT_ENCODING)?.to_str().unwrap_or("unknown").trim();
     let plain = said.is_empty() || said.eq_ignore_ascii_case("identity");
@@ -66,7 +66,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Milliseconds, seconds, or a date; a date counts from the server's own clock where it tells it.
+/// Milliseconds, seconds, or a date; a date is relative to the server's clock if it sends one.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let wait = match text(headers, "retry-after-ms").and_then(number) {
@@ -79,9 +79,9 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     wait.map(|wait| wait.min(MAX_WAIT))
 }
 
-/// A number that is none, or negative, is not heard.
+/// `None` for NaN and negative numbers.
 fn seconds(seconds: f64) -> Option<Duration> {
-    // Written so that what is no number stays none.
+    // Not `min`, which would turn NaN into a number.
     let bounded = if seconds > MAX_WAIT.as_secs_f64() { MAX_WAIT.as_secs_f64() } else { seconds };
     Duration::try_from_secs_f64(bounded).ok()
 }

@@ -1,4 +1,4 @@
-//! The answer to a call of our own: everything but a success is an error, and what comes is read within its limit.
+//! The answer to one of our own calls: everything but success is an error, and the body is read within its limit.
 
 use bethink_model::ModelError;
 use bytes::Bytes;
@@ -8,10 +8,10 @@ use crate::head::encoding;
 use crate::limits::MAX_REFUSAL;
 use crate::trouble::{ProviderRefusal, ProviderTrouble};
 
-/// An answer that is no refusal.
+/// A successful answer.
 pub(crate) struct IncomingAnswer {
     pub(crate) passing: Passing,
-    /// Bytes that are taken, and those that came.
+    /// The limit in bytes, and the bytes that have arrived.
     most: usize,
     taken: usize,
 }
@@ -21,7 +21,7 @@ impl IncomingAnswer {
         let status = passing.status;
         let mut incoming = Self { passing, most, taken: 0 };
         let trouble = if let Some(encoding) = encoding(&incoming.passing.headers) {
-            let message = format!("the answer is compressed ({encoding}), which was not asked for");
+            let message = format!("the answer is compressed ({encoding}), which was not requested");
             match status.is_success() {
                 true => ProviderTrouble::broken(message),
                 false => ProviderTrouble::Refused(ProviderRefusal {
@@ -52,7 +52,7 @@ impl IncomingAnswer {
         }
     }
 
-    /// All that comes.
+    /// The whole body.
     pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, ProviderTrouble> {
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk().await? {
@@ -61,7 +61,7 @@ impl IncomingAnswer {
         Ok(body)
     }
 
-    /// As much of a refusal as is read; one that breaks off still has its status.
+    /// The beginning of a refusal; one that is cut off still has its status.
     async fn beginning(&mut self) -> Vec<u8> {
         let mut body = Vec::new();
         while body.len() < MAX_REFUSAL

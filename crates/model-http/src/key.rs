@@ -1,4 +1,4 @@
-//! Keys: where they come from, the one origin that each may go to, and that nothing shows them.
+//! Keys: where they come from, the one origin each may be sent to, and how they are kept secret.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::command;
 use crate::limits::{KEY_AGAIN, MAX_KEY};
 use crate::provider::{EndpointError, Provider};
 
-/// Who knows the key.
+/// Where the key comes from.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// The server wants none.
+    /// The server needs no key.
     None,
-    /// The environment variable of this name.
+    /// The environment variable with this name.
     Env(String),
-    /// What this command of the shell prints.
+    /// The output of this shell command.
     Command(String),
 }
 
 impl KeySource {
-    /// What settings mean: the command before the variable. The provider's usual variable holds a key for
-    /// the provider's own server, and is looked at for no other.
+    /// Chooses from the settings: the command before the variable. The provider's usual variable contains a key
+    /// for the provider's own server, so it is not used for any other.
     pub fn chosen(provider: Provider, base_url: &str, env: &str, command: &str) -> Self {
         match (command, env, base_url) {
             ("", "", "") => Self::Env(provider.usual_key_env().to_owned()),
@@ -49,7 +49,7 @@ impl KeySource {
     }
 }
 
-/// A command may hold a secret itself, and somebody may write a key where a name belongs.
+/// Hides the values: a command may contain a secret, and people write keys where a variable name belongs.
 impl fmt::Debug for KeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -60,12 +60,12 @@ impl fmt::Debug for KeySource {
     }
 }
 
-/// A key. Has no `Debug`, `Display`, `Clone` or `Serialize`, and is wiped from memory when it goes.
+/// A key. It has no `Debug`, `Display`, `Clone` or `Serialize`, and is wiped from memory on drop.
 pub(crate) struct ApiKey(SecretString);
 
 impl ApiKey {
-    /// White space around a key comes from files and shells; inside there is only visible ASCII, since it
-    /// goes into a header.
+    /// Removes white space around a key, which comes from files and shells; inside only visible ASCII is
+    /// allowed, because it goes into a header.
     pub(crate) fn new(text: &SecretString) -> Result<Self, KeyError> {
         let bare = text.expose_secret().trim();
         if bare.is_empty() {
@@ -89,32 +89,32 @@ impl ApiKey {
         Ok(value)
     }
 
-    /// For the one who takes it out of texts.
+    /// For removing it from texts.
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 }
 
-/// Why there is no key to send.
+/// Why there is no key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyError {
     #[error(
-        "the key's variable is not set: set the one that api_key_env names, or api_key_command"
+        "no API key: set the environment variable that api_key_env names, or configure api_key_command"
     )]
     NotSet,
-    #[error("the key is empty")]
+    #[error("the API key is empty")]
     Empty,
-    #[error("the key is longer than {MAX_KEY} bytes")]
+    #[error("the API key is longer than {MAX_KEY} bytes")]
     TooLong,
-    #[error("the key holds characters that no key has: only visible ASCII is allowed")]
+    #[error("the API key contains invalid characters: only visible ASCII is allowed")]
     Characters,
-    #[error("api_key_command could not be started: {0}")]
+    #[error("could not start api_key_command: {0}")]
     NotStarted(std::io::ErrorKind),
-    #[error("api_key_command ended with {0}")]
+    #[error("api_key_command failed: {0}")]
     Failed(String),
-    #[error("api_key_command did not answer within {0} seconds")]
+    #[error("api_key_command did not finish within {0} seconds")]
     TooSlow(u64),
-    #[error("the key belongs to another origin and was not sent")]
+    #[error("the API key belongs to another origin and was not sent")]
     OtherOrigin,
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct Keeper {
 struct KeyState {
     got: Option<Result<Arc<ApiKey>, KeyError>>,
     asked: Option<Instant>,
-    /// The server refused it.
+    /// The server rejected it.
     refused: bool,
 }
 
@@ -142,8 +142,8 @@ impl Keeper {
         self.source != KeySource::None
     }
 
-    /// The key for a request to `url`; `None` where none is to be sent. Asks for it at the first use, and
-    /// again after a refusal, at most once a minute.
+    /// The key for a request to `url`; `None` if none should be sent. Reads it at the first use, and again after
+    /// the server rejected it, at most once a minute.
     pub(crate) async fn key_for(&self, url: &Url) -> Result<Option<Arc<ApiKey>>, KeyError> {
         if url.origin() != self.origin {
             return Err(KeyError::OtherOrigin);
@@ -163,7 +163,7 @@ impl Keeper {
         got.map(Some)
     }
 
-    /// The server didn't take the key; a command may know a newer one.
+    /// Records that the server rejected the key; a command may return a newer one.
     pub(crate) async fn refused(&self) {
         self.held.lock().await.refused = true;
     }

@@ -1,12 +1,11 @@
-//! Models over HTTP: Anthropic's Messages API, and the chat completions that OpenAI and many local servers
-//! speak.
+//! Models over HTTP: Anthropic's Messages API, and the chat completions API of OpenAI and many local servers.
 //!
-//! Owns both wire formats, the decoder of event streams, keys and to which origin each may go, what an
-//! address may be, and the time and bytes that one answer may take. Leaves to others whether a call is
-//! made, repeated, paid or recorded. A call is sent once.
+//! Owns both wire formats, keys and the origin each may be sent to, which addresses are allowed, and the limits
+//! of time and bytes for one answer. Whether a call is made, retried, paid for or recorded is decided elsewhere.
+//! Each call is sent once.
 //!
-//! Beside calls of our own it passes on those of other clients ([`Forwarder`]), under the same rules of where a
-//! request may go, and reads the answers that pass by ([`Tee`]).
+//! Besides our own calls it forwards those of other clients ([`Forwarder`]), with the same rules for addresses,
+//! and reads their answers ([`Tee`]).
 
 mod answer;
 mod anthropic;

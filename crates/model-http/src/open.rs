@@ -1,4 +1,4 @@
-//! A model behind an endpoint, by the wire format of its provider.
+//! Opens a model with the wire format of its provider.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::forward::Forwarder;
 use crate::openai::OpenAiDialect;
 use crate::provider::{EndpointError, Provider};
 
-/// A model behind `endpoint`. Nothing is connected, read or asked for until the first call.
+/// Opens the model at `endpoint`. Does not connect or read a key until the first call.
 pub fn open(endpoint: &Endpoint) -> Result<Arc<dyn Model>, EndpointError> {
     let server = Forwarder::open(endpoint)?;
     let streaming = endpoint.streaming;

@@ -1,4 +1,4 @@
-//! Chat completions, as OpenAI, Ollama, llama.cpp's server, vLLM and many others speak them.
+//! The chat completions API of OpenAI, Ollama, llama.cpp's server, vLLM and many others.
 
 mod body;
 mod gather;
@@ -17,7 +17,7 @@ const DONE: &str = "[DONE]";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenAiDialect {
-    /// OpenAI's own server has another name for the limit of output.
+    /// OpenAI's own server has a different name for the output limit.
     own: bool,
 }
 
@@ -33,7 +33,7 @@ impl Dialect for OpenAiDialect {
     const SENDS_THINKING: bool = false;
 
     fn call(&self, request: &ModelRequest, streamed: bool) -> Result<Parcel, ProviderTrouble> {
-        // Its newer models refuse `max_tokens`; other servers know nothing else.
+        // OpenAI's newer models reject `max_tokens`; other servers know only that.
         let limit = if self.own { "max_completion_tokens" } else { "max_tokens" };
         let body = body::body(request, limit, streamed)?;
         Ok(Parcel { route: "chat/completions", body, streamed })
@@ -63,8 +63,8 @@ impl Stream for GatheredAnswer {
         Ok(DeltaTaken::More)
     }
 
-    /// A stream that ends without `[DONE]` is whole if it told why the answer ended: not every server
-    /// sends the mark, and what may be missing then is the usage, which shows as doubtful.
+    /// A stream that ends without `[DONE]` is complete if it has a finish reason: not every server sends the
+    /// mark, and only the usage may be missing then, which is marked as doubtful.
     fn end(self) -> Result<Reply, ProviderTrouble> {
         self.reply()
     }
@@ -74,8 +74,8 @@ impl Stream for GatheredAnswer {
     }
 }
 
-/// A message `{role, content}` of the Messages API as messages of chat completions, joined by commas; `None` where
-/// it is none.
+/// Converts a message `{role, content}` of the Messages API to messages for chat completions, joined by commas;
+/// `None` if it is invalid.
 pub fn chat_messages(message: &Bytes) -> Option<String> {
     Some(body::messages(answer::message(message.clone()).ok()?))
 }

@@ -1,8 +1,8 @@
-//! Which provider is spoken to, and the settings with which none can be.
+//! The providers, and errors in their settings.
 
 use std::fmt;
 
-/// Which wire format is spoken.
+/// A provider, which determines the wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     Anthropic,
@@ -25,7 +25,7 @@ impl Provider {
         }
     }
 
-    /// The variable in which the provider's own tools look for the key.
+    /// The environment variable where the provider's own tools look for the key.
     pub fn usual_key_env(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_API_KEY",
@@ -33,7 +33,7 @@ impl Provider {
         }
     }
 
-    /// The header that carries a key, and what stands before the key in it.
+    /// The header for the key, and its prefix.
     pub(crate) fn key_header(self) -> (&'static str, &'static str) {
         match self {
             Self::Anthropic => ("x-api-key", ""),
@@ -56,34 +56,36 @@ impl fmt::Display for Provider {
     }
 }
 
-/// Settings with which no model can be asked. Never shows a base URL, since one may hold a password.
+/// Invalid settings. Never shows a base URL, because it may contain a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    #[error("provider \"{0}\" is unknown: use \"anthropic\" or \"openai\"")]
+    #[error("unknown provider \"{0}\": use \"anthropic\" or \"openai\"")]
     Provider(String),
-    #[error("base_url can't be read ({0}): write it like https://host or http://127.0.0.1:8080/v1")]
+    #[error(
+        "base_url is not a valid address ({0}): use one like https://host or http://127.0.0.1:8080/v1"
+    )]
     Address(String),
     #[error(
-        "base_url names a user or a password: take them out, and give the key by api_key_env or api_key_command"
+        "base_url must not contain a user or a password: remove them, and set api_key_env or api_key_command"
     )]
     Credentials,
     #[error(
-        "base_url has a query or a fragment: only scheme, host, port and a path before the provider's own are allowed"
+        "base_url must not have a query or a fragment: only scheme, host, port and a path prefix are allowed"
     )]
     Query,
     #[error(
-        "the path of base_url can't be used: letters, digits and - . _ ~ between single slashes are allowed, such as /v1"
+        "base_url has an invalid path: only letters, digits and - . _ ~ between single slashes are allowed, such as /v1"
     )]
     Path,
     #[error(
-        "base_url is plain http to {host}, where anybody on the way could read the key and the conversation: use https, or set allow_plain_http = true"
+        "base_url uses plain http to {host}, so others on the network could read the key and the conversation: use https, or set allow_plain_http = true"
     )]
     PlainHttp { host: String },
     #[error(
-        "base_url leads to {host}, a link-local or metadata address, which never serves a model"
+        "base_url points to {host}, a link-local or metadata address, which never serves a model"
     )]
     ForbiddenHost { host: String },
-    #[error("api_key_env is no name of a variable: letters, digits and _ are allowed")]
+    #[error("api_key_env is not a valid variable name: only letters, digits and _ are allowed")]
     KeyName,
     #[error("api_key_command is empty")]
     KeyCommand,

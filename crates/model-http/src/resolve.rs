@@ -1,4 +1,4 @@
-//! Names to addresses: a name may lead only where its address could have been written.
+//! Resolves names: a name may resolve only to addresses that would be allowed themselves.
 
 use std::future::Future;
 use std::io;
@@ -9,19 +9,19 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::base::{is_forbidden, is_loopback};
 
-/// Asks the system, and leaves out what is not allowed. A name that was allowed without encryption because
-/// it means this machine must lead to this machine.
+/// Resolves with the system, and drops addresses that are not allowed. A name that was allowed without
+/// encryption because it means this machine must resolve to this machine.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     pub(crate) loopback_only: bool,
     pub(crate) lookup: Lookup,
 }
 
-/// Who knows the addresses of a name.
+/// Looks up the addresses of a name.
 pub(crate) type Lookup = fn(String) -> Found;
 pub(crate) type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
-/// The system's own way.
+/// The system's resolver.
 pub(crate) fn system(name: String) -> Found {
     Box::pin(async move { Ok(tokio::net::lookup_host((name, 0)).await?.collect()) })
 }
@@ -45,9 +45,9 @@ fn allowed(
     if left.is_empty() { Err(NotAllowed) } else { Ok(left) }
 }
 
-/// A name leads nowhere but to addresses that are refused.
+/// A name resolves only to addresses that are not allowed.
 #[derive(Debug, thiserror::Error)]
-#[error("the name leads to an address that is not allowed")]
+#[error("the name resolves to an address that is not allowed")]
 pub(crate) struct NotAllowed;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reads an answer that passes by, without holding it up: bytes are taken as they come, and read when there is time.
+//! Reads a forwarded answer without delaying it: bytes are collected as they arrive, and read when there is time.
 
 use bethink_model::Reply;
 use bethink_sse::{Decoder, SseEvent};
@@ -13,25 +13,25 @@ use crate::openai::OpenAiDialect;
 use crate::provider::Provider;
 use crate::trouble::ProviderTrouble;
 
-/// Takes the bytes of one answer.
+/// Collects the bytes of one answer.
 #[derive(Debug)]
 pub struct Tee {
-    /// `None` for something else than an answer, or a compressed one.
+    /// `None` if it is not an answer, or a compressed one.
     reader: Option<Box<dyn AnswerReader>>,
     unread: Vec<Bytes>,
     unread_bytes: usize,
     taken: usize,
-    /// It is longer than what is read, or can't be read: nothing of it is kept.
+    /// It is too long or unreadable: nothing of it is kept.
     given_up: bool,
 }
 
-/// What an answer was.
+/// What was read of an answer.
 #[derive(Debug, Default)]
 pub struct Overheard {
-    /// The whole answer; `None` where it did not come whole, or can't be read.
+    /// The complete answer; `None` if it is incomplete or unreadable.
     pub reply: Option<Reply>,
     pub begun: Begun,
-    /// It is a stream in which the provider did not say that it has ended.
+    /// It is a stream without an end event.
     pub lacks_end: bool,
 }
 
@@ -45,7 +45,7 @@ impl Tee {
         Self { reader, unread: Vec::new(), unread_bytes: 0, taken: 0, given_up: false }
     }
 
-    /// Takes what came; reads nothing unless much is waiting.
+    /// Collects bytes; reads them only if many are waiting.
     pub fn take(&mut self, bytes: &Bytes) {
         self.taken = self.taken.saturating_add(bytes.len());
         if self.given_up || self.taken > MAX_ANSWER {
@@ -60,7 +60,7 @@ impl Tee {
         }
     }
 
-    /// Reads what is waiting.
+    /// Reads the bytes that are waiting.
     pub fn read(&mut self) {
         self.unread_bytes = 0;
         let Some(reader) = &mut self.reader else { return self.unread.clear() };
@@ -69,7 +69,7 @@ impl Tee {
         }
     }
 
-    /// After the last byte.
+    /// Finishes after the last byte.
     pub fn end(mut self) -> Overheard {
         self.read();
         match self.reader {
@@ -82,7 +82,7 @@ impl Tee {
     }
 }
 
-/// Reads one shape of an answer. `Err`: it can't be read any further, not even for its end.
+/// Reads one kind of answer. `Err` means that it cannot be read any further, not even to find its end.
 trait AnswerReader: Send + std::fmt::Debug {
     fn push(&mut self, bytes: &[u8]) -> Result<(), ()>;
     fn end(self: Box<Self>) -> Overheard;
@@ -109,7 +109,7 @@ fn reader<D: Dialect + 'static>(dialect: D, headers: &HeaderMap) -> Option<Box<d
     }
 }
 
-/// HTTP tells whether it came whole.
+/// An answer that is not streamed; HTTP says whether it is complete.
 #[derive(Debug)]
 struct WholeReader<D> {
     dialect: D,
@@ -134,7 +134,7 @@ impl<D: Dialect> AnswerReader for WholeReader<D> {
 enum End {
     Missing,
     Came,
-    /// The provider told an error in the stream, which ends it.
+    /// The provider sent an error in the stream, which ends it.
     Refused,
 }
 
@@ -144,7 +144,7 @@ struct Streamed<D: Dialect> {
     stream: D::Stream,
     decoder: Decoder,
     end: End,
-    /// No event yet that can't be understood. Others may follow, and the end is looked for among them.
+    /// Every event so far was understood. After one that was not, only the end is looked for.
     readable: bool,
 }
 

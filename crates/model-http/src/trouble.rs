@@ -1,4 +1,4 @@
-//! What went wrong, from the wire to a [`ModelError`]: the provider's own error, or a broken way to it.
+//! Turns a provider's error, or a failure on the wire, into a [`ModelError`].
 
 use bethink_model::classify::{ProviderMessage, classify};
 use bethink_model::{ErrorClass, ModelError};
@@ -14,9 +14,9 @@ use crate::resolve::NotAllowed;
 
 #[derive(Debug)]
 pub(crate) enum ProviderTrouble {
-    /// The provider said so itself.
+    /// The provider returned an error.
     Refused(ProviderRefusal),
-    /// It was found out here.
+    /// It was detected here.
     Found(ErrorClass, String),
 }
 
@@ -30,11 +30,10 @@ impl ProviderTrouble {
     }
 
     pub(crate) fn no_json(what: &str, error: &serde_json::Error) -> Self {
-        // Where it broke is told; the text that is quoted by some of its errors is the provider's.
-        Self::broken(format!("{what} can't be read: {error}"))
+        Self::broken(format!("could not read {what}: {error}"))
     }
 
-    /// An error of the way, without the URL, whose path is of no use to a reader.
+    /// A transport error, without the URL, whose path does not help a reader.
     pub(crate) fn of_transport(error: &reqwest::Error, origin: &str) -> Self {
         let class = match error {
             e if has_source::<NotAllowed>(e) => ErrorClass::Forbidden,
@@ -44,9 +43,9 @@ impl ProviderTrouble {
             _ => ErrorClass::Broken,
         };
         let what = match class {
-            ErrorClass::Broken => "the connection broke",
-            ErrorClass::TimedOut => "nothing came in time",
-            _ => "no connection could be made",
+            ErrorClass::Broken => "the connection was lost",
+            ErrorClass::TimedOut => "timed out",
+            _ => "could not connect",
         };
         Self::Found(class, format!("{what} ({origin}): {}", deepest(error)))
     }
@@ -56,7 +55,7 @@ impl ProviderTrouble {
         let mut error = match self {
             Self::Found(class, message) => ModelError::new(class, clean(&message, key)),
             Self::Refused(refusal) => {
-                // A status tells something of a refusal only where it is one.
+                // The status matters only if it is an error status.
                 let status = head.status.filter(|status| *status >= 400);
                 let (class, figures) = classify(&refusal.said(status));
                 let mut error = ModelError::new(class, clean(&refusal.shown(), key));
@@ -87,22 +86,22 @@ fn has_source<T: std::error::Error + 'static>(error: &reqwest::Error) -> bool {
     sources(error).any(<dyn std::error::Error>::is::<T>)
 }
 
-/// The cause that has no cause; those above it repeat it with a URL.
+/// The root cause; the errors above it repeat it with a URL.
 fn deepest(error: &reqwest::Error) -> String {
-    sources(error).last().map_or_else(|| "no reason is known".to_owned(), ToString::to_string)
+    sources(error).last().map_or_else(|| "unknown reason".to_owned(), ToString::to_string)
 }
 
 fn sources(error: &reqwest::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     std::iter::successors(std::error::Error::source(error), |source| source.source())
 }
 
-/// What a refusal means that somebody else's call met: `body` is what the provider said.
+/// Classifies the error response to a forwarded call.
 pub fn read_error(status: Option<u16>, body: &str) -> ModelError {
     let head = ResponseHead { status, ..ResponseHead::default() };
     ProviderTrouble::Refused(ProviderRefusal::of_body(body.as_bytes())).explained(&head, None)
 }
 
-/// An error as a provider, a gateway or a web server words it.
+/// An error as a provider, a gateway or a web server reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProviderRefusal {
     pub(crate) kind: Option<String>,
@@ -112,7 +111,7 @@ pub(crate) struct ProviderRefusal {
 }
 
 impl ProviderRefusal {
-    /// Any body that came with a status of failure.
+    /// From any body with an error status.
     pub(crate) fn of_body(body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
@@ -123,7 +122,7 @@ impl ProviderRefusal {
         }
     }
 
-    /// `{"error": …}` in all its shapes; `None` where there is none.
+    /// From `{"error": …}` in all its shapes; `None` if there is none.
     pub(crate) fn of_value(value: &Value) -> Option<Self> {
         let value = value.as_array().map_or(value, |all| all.first().unwrap_or(value));
         let member = |of: &Value, name: &str| match of.get(name) {
@@ -152,7 +151,7 @@ impl ProviderRefusal {
         }
     }
 
-    /// Whether what should be an answer is an error.
+    /// The error, if what should be an answer is one.
     pub(crate) fn in_answer(json: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Top<'a> {
@@ -165,7 +164,7 @@ impl ProviderRefusal {
         let top: Top<'_> = serde_json::from_str(json).ok()?;
         top.error.filter(|error| !matches!(error.get(), "null" | "false"))?;
         if json.len() > MAX_REFUSAL {
-            return Some(Self::worded("an error that is longer than any answer of its kind"));
+            return Some(Self::worded("the error response is too long"));
         }
         Self::of_value(&serde_json::from_str(json).ok()?)
     }
@@ -198,7 +197,7 @@ fn page_title(html: &str) -> String {
         html.get(open..close)
     });
     let title = title.map(str::trim).filter(|title| !title.is_empty());
-    format!("a web page, no answer of a model: {}", title.unwrap_or("without a title"))
+    format!("got a web page instead of a model's answer: {}", title.unwrap_or("no title"))
 }
 
 #[cfg(test)]
@@ -240,11 +239,11 @@ mod tests {
             ("no healthy upstream\n", refusal(None, None, "no healthy upstream")),
             (
                 "<!DOCTYPE html><head><TITLE>502 Bad\nGateway</TITLE>",
-                refusal(None, None, "a web page, no answer of a model: 502 Bad\nGateway"),
+                refusal(None, None, "got a web page instead of a model's answer: 502 Bad\nGateway"),
             ),
             (
                 "<html><title",
-                refusal(None, None, "a web page, no answer of a model: without a title"),
+                refusal(None, None, "got a web page instead of a model's answer: no title"),
             ),
             ("", refusal(None, None, "")),
             ("[]", refusal(None, None, "[]")),

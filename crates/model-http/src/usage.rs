@@ -1,4 +1,4 @@
-//! Token figures as providers send them, brought into bounds.
+//! Reads the token figures that providers send, and bounds them.
 
 use bethink_transcript::TokenUsage;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::limits::MAX_FIGURE;
 
-/// Figures of one call while they come in. They count up, so the largest one is the last one.
+/// Figures of one call as they arrive. They only increase, so the largest is the last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UsageTally {
     input: Option<u64>,
@@ -18,7 +18,7 @@ pub(crate) struct UsageTally {
     doubtful: bool,
 }
 
-/// Members are read one by one: a figure that can't be read is doubtful and spoils no other.
+/// Members are read one by one, so that an unreadable figure does not affect the others.
 #[derive(Deserialize)]
 struct AnthropicUsage {
     input_tokens: Option<Box<RawValue>>,
@@ -40,7 +40,7 @@ struct Details {
 }
 
 impl UsageTally {
-    /// A `usage` of the Messages API, whole or in part.
+    /// Takes a `usage` of the Messages API, complete or partial.
     pub(crate) fn take_anthropic(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<AnthropicUsage>(usage) else { return };
         take(&mut self.input, &mut self.doubtful, usage.input_tokens);
@@ -49,7 +49,7 @@ impl UsageTally {
         take(&mut self.read, &mut self.doubtful, usage.cache_read_input_tokens);
     }
 
-    /// A `usage` of chat completions, where the prompt's figure holds what came from the cache.
+    /// Takes a `usage` of chat completions, where the prompt's figure includes cached tokens.
     pub(crate) fn take_openai(&mut self, usage: Option<&RawValue>) {
         let Some(usage) = self.read::<OpenAiUsage>(usage) else { return };
         let details = self.read::<Details>(usage.prompt_tokens_details.as_deref());
@@ -67,15 +67,15 @@ impl UsageTally {
 
     fn read<T: DeserializeOwned>(&mut self, object: Option<&RawValue>) -> Option<T> {
         let object = object.filter(|object| object.get() != "null")?;
-        // An array would be read as an object without names.
+        // Serde would accept an array in place of the object.
         let read =
             serde_json::from_str(object.get()).ok().filter(|_| object.get().starts_with('{'));
         self.doubtful |= read.is_none();
         read
     }
 
-    /// The bounded figures, and whether they are doubtful: one was missing or absurd, or a prompt, which
-    /// is never empty, had no tokens.
+    /// The bounded figures, and whether they are doubtful: one was missing or implausible, or the prompt had no
+    /// tokens.
     pub(crate) fn end(self) -> (TokenUsage, bool) {
         let usage = TokenUsage {
             input_tokens: self.input.unwrap_or(0),
@@ -99,7 +99,7 @@ fn bounded(figure: &RawValue) -> (u64, bool) {
     let Ok(number) = serde_json::from_str::<Number>(figure.get()) else { return (0, false) };
     match (number.as_u64(), number.as_f64()) {
         (Some(whole), _) => (whole.min(MAX_FIGURE), whole <= MAX_FIGURE),
-        // Fractions lose their fraction, and what is negative is nothing.
+        // Fractions are truncated, and negative numbers become 0.
         (None, Some(number)) => ((number.max(0.0) as u64).min(MAX_FIGURE), false),
         (None, None) => (0, false),
     }

@@ -1,8 +1,8 @@
-//! What a provider said, read once: a class and the figures that it names.
+//! Classifies a provider's error, and reads the figures in its text.
 //!
-//! The table `errors.txt` is read from the top; its first row that fits decides. Texts that only one failure has come
-//! first, then codes that mean one thing, then words that many texts share, then codes that mean little, and the HTTP
-//! status last, because one status stands for many failures.
+//! The first matching row of the table `errors.txt` decides. Texts specific to one failure come first, then codes with
+//! one meaning, then words that many texts share, then vague codes, and last the HTTP status, because one status is
+//! used for many failures.
 
 use std::sync::LazyLock;
 
@@ -17,11 +17,11 @@ struct SignRow {
     sign: Sign,
 }
 
-/// What an error is known by.
+/// How an error is recognized.
 enum Sign {
     Text(&'static str),
     Code(&'static str),
-    /// From and to.
+    /// First and last status.
     Status(u16, u16),
 }
 
@@ -42,22 +42,22 @@ impl SignRow {
     }
 }
 
-/// Bytes of a text that are read; longer ones are pages or echoes, and the reason stands at their start.
+/// How many bytes of a text are read: longer ones are web pages or echoes, with the reason at the start.
 const MAX_READ: usize = 16 * 1024;
 
-/// A provider's error as it came.
+/// A provider's error as it was received.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProviderMessage<'a> {
     pub status: Option<u16>,
-    /// `error.type`, or what stands for it.
+    /// `error.type` or its equivalent.
     pub kind: Option<&'a str>,
-    /// `error.code`, or what stands for it.
+    /// `error.code` or its equivalent.
     pub code: Option<&'a str>,
     pub message: &'a str,
 }
 
-/// The class of an error, and the tokens that its text names. Never fails: what nobody knows is
-/// [`Class::Unknown`].
+/// The class of an error, and the token counts in its text. Unrecognized errors are
+/// [`ErrorClass::Unknown`].
 pub fn classify(said: &ProviderMessage<'_>) -> (ErrorClass, Figures) {
     let text = plain(said.message);
     let found = TABLE.iter().find_map(|row| Some((row.class, fits(&row.sign, said, &text)?)));
@@ -65,7 +65,7 @@ pub fn classify(said: &ProviderMessage<'_>) -> (ErrorClass, Figures) {
     (narrowed(class, &figures), figures)
 }
 
-/// A shorter answer helps only if the prompt alone fits.
+/// A shorter answer helps only if the prompt itself fits.
 fn narrowed(class: ErrorClass, figures: &Figures) -> ErrorClass {
     match (class, figures.input, figures.limit) {
         (ErrorClass::OutputOverflow, Some(input), Some(limit)) if input >= limit => {
@@ -85,7 +85,7 @@ fn fits(sign: &Sign, said: &ProviderMessage<'_>, text: &str) -> Option<Figures> 
     }
 }
 
-/// Codes stand in `kind` or `code`; some gateways pass on nothing but a text that holds them.
+/// Codes are in `kind` or `code`; some gateways pass on only a text that contains them.
 fn has_code(said: &ProviderMessage<'_>, text: &str, code: &str) -> bool {
     let named = [said.kind, said.code].into_iter().flatten();
     let mut named = named.map(str::trim);
@@ -102,7 +102,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The text as patterns are written: small letters, one space for any white space, no quotes, since
+/// The text in the form of the patterns: lowercase, one space for any white space, no quotes, because
 /// providers and gateways quote the same words differently.
 fn plain(message: &str) -> String {
     let mut out = String::with_capacity(message.len().min(MAX_READ));
@@ -123,8 +123,8 @@ fn plain(message: &str) -> String {
     out
 }
 
-/// Finds `pattern` anywhere in `text`. Each place where its first words stand is tried once and strictly
-/// from there, so that the work grows with the text and not with its repetitions.
+/// Finds `pattern` anywhere in `text`. Each occurrence of its first words is tried once, so that the work
+/// is linear in the length of the text.
 fn read(pattern: &str, text: &str) -> Option<Figures> {
     let head = pattern.split('{').next().unwrap_or(pattern);
     let rest = pattern.get(head.len()..).unwrap_or_default();
@@ -151,7 +151,8 @@ fn figures(pattern: &str, text: &str) -> Option<Figures> {
     Some(figures)
 }
 
-/// A whole number, thousands separated or not, and what follows it. One that no `u64` holds is read over.
+/// A whole number, with or without thousands separators, and the text after it. A number too large for `u64` has
+/// no value.
 fn number(text: &str) -> Option<(Option<u64>, &str)> {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);

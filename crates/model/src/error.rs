@@ -1,4 +1,4 @@
-//! Why there is no answer, as a class with figures, decided before anything is tried again.
+//! Errors of a model call: a class with figures, which decides whether and how to retry.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct ModelError {
     pub class: ErrorClass,
     pub figures: Figures,
-    /// HTTP status, where there was one.
+    /// HTTP status, if there was one.
     pub status: Option<u16>,
     /// The provider's own text: one line, bounded, without control characters and without keys.
     pub message: String,
@@ -32,48 +32,48 @@ impl ModelError {
     }
 }
 
-/// Numbers that an error text names, in tokens.
+/// Token counts in an error text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// The prompt's own size.
     pub input: Option<u64>,
     /// What `max_tokens` asked for.
     pub output: Option<u64>,
-    /// The most that is allowed.
+    /// The limit.
     pub limit: Option<u64>,
-    /// By how much it is too long, where only that is told.
+    /// How far the prompt is over the limit, if only that is given.
     pub over: Option<u64>,
 }
 
 impl Figures {
-    /// By how much the prompt is too long, where the error says so.
+    /// How far the prompt is over the limit, if the error says so.
     pub fn gap(&self) -> Option<u64> {
-        let told = self.over.or_else(|| {
+        let gap = self.over.or_else(|| {
             let needed = self.input?.saturating_add(self.output.unwrap_or(0));
             needed.checked_sub(self.limit?)
         });
-        told.filter(|gap| *gap > 0)
+        gap.filter(|gap| *gap > 0)
     }
 }
 
-/// What kind of failure it is. Every error has exactly one.
+/// The kind of failure. Every error has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorClass {
     /// The prompt is longer than the window.
     Overflow,
     /// Prompt and `max_tokens` together are longer than the window.
     OutputOverflow,
-    /// An image or a document is too large or can't be read, there are too many, or none is taken.
+    /// An image or a document is too large or unreadable, there are too many, or none is accepted.
     MediaTooLarge,
     /// The request has too many bytes.
     RequestTooLarge,
     /// A thinking block belongs to another conversation, or was changed.
     ThinkingBound,
-    /// Calls and results do not belong together.
+    /// Tool calls and results do not match.
     History,
     RateLimited,
     Overloaded,
-    /// The provider's own fault.
+    /// An internal error of the provider.
     Server,
     /// The key is missing, wrong, or not allowed to do this.
     Auth,
@@ -81,34 +81,34 @@ pub enum ErrorClass {
     Quota,
     /// There is no such model, or no such route.
     NotFound,
-    /// The provider refuses the request for a reason of its own.
+    /// The provider rejects the request for another reason.
     Invalid,
     /// No connection could be made.
     Unreachable,
-    /// Nothing came for too long.
+    /// No data arrived for too long.
     TimedOut,
-    /// The answer broke off, is no answer, or has the wrong shape.
+    /// The answer was cut off or is malformed.
     Broken,
-    /// The answer, or an event of it, has more bytes than are taken.
+    /// The answer, or one of its events, is larger than the limit.
     TooMuch,
-    /// bethink does not send: the address, the budget or the breaker forbids it.
+    /// bethink did not send the request: the address, the budget or the breaker forbids it.
     Forbidden,
-    /// None of these; never repeated.
+    /// None of these; never retried.
     Unknown,
 }
 
-/// Whether asking once more can help.
+/// Whether a retry can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// The same request, after a wait.
     Same,
     /// Only a changed request.
     Changed,
-    /// No request of this kind until a person has changed something.
+    /// Not until a person has changed something.
     Never,
 }
 
-/// Each class in its order, with its stable name for records and events.
+/// Every class in order, with its stable name for records and events.
 const CLASSES: [(ErrorClass, &str, Retry); 19] = [
     (ErrorClass::Overflow, "overflow", Retry::Changed),
     (ErrorClass::OutputOverflow, "output_overflow", Retry::Changed),

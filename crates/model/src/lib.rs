@@ -1,8 +1,8 @@
-//! The port through which the daemon asks a model, and what it makes of the answer.
+//! The port through which the daemon calls a model.
 //!
-//! Owns the request (a valid prompt with its frame, as exact bytes), the reply, the classes of errors with
-//! their figures, and which changed request, if any, follows an error. Leaves the wire formats, keys and
-//! time limits to an adapter, and waiting, budgets and records to whoever calls. Pure.
+//! Owns the request (a valid prompt with its frame, as exact bytes), the reply, the error classes with their
+//! figures, and the changed request, if any, that follows an error. Wire formats, keys and timeouts belong to
+//! an adapter; waiting, budgets and records belong to the caller. Pure.
 
 pub mod classify;
 pub mod error;

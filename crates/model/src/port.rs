@@ -16,9 +16,9 @@ pub trait Model: Send + Sync + fmt::Debug {
     /// `anthropic` or `openai`.
     fn provider(&self) -> &'static str;
 
-    /// One call; never repeated by the adapter.
+    /// Makes one call; the adapter never retries.
     fn call<'a>(&'a self, request: &'a ModelRequest) -> Answer<'a>;
 
-    /// Tokens of the prompt by the provider's own count; `None` where none is offered.
+    /// The provider's own count of the prompt's tokens; `None` if it offers none.
     fn count<'a>(&'a self, request: &'a ModelRequest) -> Counted<'a>;
 }

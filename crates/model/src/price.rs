@@ -1,19 +1,19 @@
-//! What a call costs, by the figures that its provider reported.
+//! The cost of a call, from the figures that its provider reported.
 //!
-//! A price that a person configured goes before the table. A model that neither knows has none: its calls
-//! are counted and told as unpriced, never guessed.
+//! A configured price overrides the table. A model in neither has no price: its calls are counted and shown
+//! as unpriced, never guessed.
 
 use std::sync::LazyLock;
 
 use bethink_transcript::TokenUsage;
 
-/// Larger figures are no usage of one call.
+/// Larger figures cannot be the usage of one call.
 const MOST_TOKENS: u64 = 1 << 40;
-/// A dollar for a million tokens is a thousand nano-dollars for one.
+/// One dollar per million tokens is a thousand nano-dollars per token.
 const NANO_PER_TOKEN: f64 = 1_000.0;
 const NANO_PER_MICRO: u64 = 1_000;
 
-/// Nano-dollars a token.
+/// Prices in nano-dollars per token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Price {
     pub input: u64,
@@ -22,24 +22,24 @@ pub struct Price {
     pub cache_write: u64,
 }
 
-/// What a person configured, in US dollars for a million tokens; 0 is as the table has it.
+/// Configured prices in US dollars per million tokens; 0 means the price in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Given {
     pub input: f64,
     pub output: f64,
 }
 
-/// A person's prices, and the names that they are for.
+/// Configured prices, and the models they are for.
 #[derive(Clone, Debug, Default)]
 pub struct Prices {
-    /// Of every model that is not the small one.
+    /// For every model except the small one.
     pub large: Given,
     pub small: Given,
-    /// Empty where one model does everything.
+    /// Empty if one model does everything.
     pub small_name: String,
 }
 
-/// Micro-dollars of a call, rounded up; `None` where the model has no known price.
+/// The cost of a call in micro-dollars, rounded up; `None` if the model has no known price.
 pub fn cost(model: &str, usage: &TokenUsage, prices: &Prices) -> Option<u64> {
     Some(prices.of(model)?.cost(usage))
 }
@@ -52,7 +52,7 @@ impl Prices {
 }
 
 impl Price {
-    /// Micro-dollars. Figures beyond what a call can have count as the most it can.
+    /// The cost in micro-dollars. Figures are capped at what one call can have.
     pub fn cost(&self, usage: &TokenUsage) -> u64 {
         let parts = [
             (usage.input_tokens, self.input),
@@ -68,7 +68,7 @@ impl Price {
 }
 
 impl Given {
-    /// What is given goes before what the table has. Cached input costs what Anthropic takes for it: a tenth to
+    /// The configured price, else the one in the table. Cached input is priced as Anthropic does: a tenth to
     /// read, a quarter more to write.
     fn over(self, known: Option<Price>) -> Option<Price> {
         let (input, output) = (nano(self.input), nano(self.output));
@@ -87,13 +87,13 @@ impl Given {
     }
 }
 
-/// Of a price in dollars for a million tokens; what is no price is none.
+/// Nano-dollars per token from dollars per million tokens; an invalid price is 0.
 fn nano(dollars: f64) -> u64 {
-    // A cast saturates, and makes zero of what is negative or no number.
+    // The cast saturates, and turns negative numbers and NaN into zero.
     (dollars * NANO_PER_TOKEN).round() as u64
 }
 
-/// Families of models. A comment is no row: no prices follow its first word.
+/// Families of models. A comment does not parse as a row, because no prices follow its first word.
 static TABLE: LazyLock<Vec<(&str, Price)>> =
     LazyLock::new(|| include_str!("price/prices.txt").lines().filter_map(row).collect());
 
@@ -105,8 +105,8 @@ fn row(line: &'static str) -> Option<(&'static str, Price)> {
     Some((name, Price { input, output, cache_read, cache_write }))
 }
 
-/// The longest family whose name, followed by nothing or a date, is the model's. A later member of a family, such as
-/// one with a higher number, is another model: its price is not known.
+/// The price of the longest family whose name, followed by nothing or a date, is the model's. A newer member of a
+/// family, such as one with a higher number, is a different model with an unknown price.
 fn known(model: &str) -> Option<Price> {
     let fits = TABLE.iter().filter(|(name, _)| model.strip_prefix(name).is_some_and(is_version));
     fits.max_by_key(|(name, _)| name.len()).map(|(_, price)| *price)

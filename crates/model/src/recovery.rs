@@ -1,8 +1,8 @@
-//! What follows a failed call, or an answer that is not whole: another request, or none.
+//! Decides which request, if any, follows a failed call or an incomplete answer.
 //!
-//! A machine without clock and chance, one for each answer that is wanted. Its steps are counted, so that
-//! no row of errors, however long, leads to more than [`MAX_CALLS`] calls; what changes a request makes it
-//! smaller, so that a refused one never goes out again.
+//! A deterministic state machine, one for each wanted answer. Its steps are counted, so that no series of
+//! errors leads to more than [`MAX_CALLS`] calls; every change makes the request smaller, so that a rejected
+//! request is never sent again.
 
 use std::time::Duration;
 
@@ -13,45 +13,45 @@ use crate::reply::{Reply, Stop};
 use crate::request::{ModelRequest, about_tokens, answered};
 use crate::shrink;
 
-/// Rounds are dropped so many times, by the specification (section 4, level 3).
+/// How often rounds are dropped (specification, section 4, level 3).
 pub const MAX_DROPS: u32 = 3;
-/// An answer that is cut off is continued so many times, by the specification (section 4).
+/// How often an answer that was cut off is continued (specification, section 4).
 pub const MAX_CONTINUATIONS: u32 = 3;
-/// The same request goes out again so many times after a failure that may pass.
+/// How often the same request is retried after a temporary failure.
 pub const MAX_REPEATS: u32 = 3;
-/// The limit of output is lowered twice: some servers name the prompt's size as "at least".
+/// How often the output limit is lowered: some servers only give a lower bound for the prompt's size.
 const MAX_LOWERED: u32 = 2;
-/// Most calls for one answer: the first, the repeats, and every change there is. Media and thinking go once, and the
-/// limit of output is doubled once, which makes the last three.
+/// The most calls for one answer: the first, the retries, and every possible change. The last three are: media left
+/// out, thinking left out, output limit doubled.
 pub const MAX_CALLS: u32 = 1 + MAX_REPEATS + MAX_DROPS + MAX_LOWERED + MAX_CONTINUATIONS + 3;
 
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// A provider that asks for more is not waited for: the embedded strategies answer sooner.
+/// If a provider asks for a longer wait, we give up: the embedded strategies answer sooner.
 pub const LONGEST_ASKED_WAIT: Duration = Duration::from_secs(5 * 60);
-/// With less room than this a lower limit of output would only cut the answer off.
+/// With less room than this, a lower output limit would only cut the answer off.
 const LEAST_OUTPUT: u64 = 1_024;
-/// What a model reads when its answer was cut off.
+/// Sent to a model whose answer was cut off.
 pub const CONTINUE: &str =
     "Your answer was cut off. Continue exactly where you stopped, without repeating anything.";
 
 /// What to do now.
 #[derive(Clone, Debug)]
 pub enum Next {
-    /// Ask again after a wait; what this call gave is void.
+    /// Ask again after a wait; the result of this call is discarded.
     Again { request: ModelRequest, wait: Duration, change: &'static str },
-    /// Ask for the rest at once; what this call gave stands.
+    /// Ask for the rest at once; the result of this call is kept.
     More { request: ModelRequest, change: &'static str },
-    /// The answer is as good as it gets.
+    /// The answer is final.
     Take,
-    /// The error stands.
+    /// The error is final.
     GiveUp,
 }
 
 /// A request that was changed, and how.
 type Changed = (ModelRequest, &'static str);
 
-/// What was tried for one answer.
+/// What has been tried for one answer.
 #[derive(Clone, Debug, Default)]
 pub struct Recovery {
     max_output: u64,
@@ -64,8 +64,8 @@ pub struct Recovery {
     doubled: bool,
 }
 
-/// The wait before the same request goes out once more, after `repeats` of it and the wait that the
-/// provider asked for; `None` once it is not to be repeated.
+/// The wait before the same request is retried, given the number of `repeats` and the wait that the provider
+/// asked for; `None` if it should not be retried.
 pub fn backoff(repeats: u32, asked: Option<Duration>) -> Option<Duration> {
     if repeats >= MAX_REPEATS || asked.is_some_and(|asked| asked > LONGEST_ASKED_WAIT) {
         return None;
@@ -75,13 +75,13 @@ pub fn backoff(repeats: u32, asked: Option<Duration>) -> Option<Duration> {
 }
 
 impl Recovery {
-    /// `max_tokens` may be raised to `max_output`. The last `tail` messages of the prompt stay whatever happens: the
-    /// instruction and what follows it.
+    /// `max_tokens` may be raised to `max_output`. The last `tail` messages of the prompt, which are the instruction
+    /// and what follows it, are never dropped.
     pub fn new(max_output: u64, tail: usize) -> Self {
         Self { max_output, tail, ..Self::default() }
     }
 
-    /// Messages at the end that the request must keep; grows with every continuation.
+    /// How many messages at the end the request must keep; grows with every continuation.
     pub fn tail(&self) -> usize {
         self.tail
     }
@@ -92,7 +92,7 @@ impl Recovery {
             Retry::Never => None,
             Retry::Same => backoff(self.repeats, error.retry_after).map(|wait| {
                 self.repeats += 1;
-                Next::Again { request: request.clone(), wait, change: "asked again" }
+                Next::Again { request: request.clone(), wait, change: "retried" }
             }),
             Retry::Changed => self.change(error, request).map(again),
         };
@@ -151,22 +151,22 @@ impl Recovery {
             return None;
         }
         self.lowered += 1;
-        Some((shrink::shrink_output(request, room)?, "limit of output lowered"))
+        Some((shrink::shrink_output(request, room)?, "output limit lowered"))
     }
 
     fn double(&mut self, request: &ModelRequest) -> Option<Changed> {
         let raised = request.max_tokens.saturating_mul(2).min(self.max_output);
-        // A limit that an error lowered is the most there is room for.
+        // After an error lowered the limit, there is no room for more.
         let settled = self.doubled || self.lowered > 0 || self.continuations > 0;
         if settled || raised <= request.max_tokens {
             return None;
         }
         self.doubled = true;
-        Some((ModelRequest { max_tokens: raised, ..request.clone() }, "limit of output raised"))
+        Some((ModelRequest { max_tokens: raised, ..request.clone() }, "output limit raised"))
     }
 
-    /// Only words can be continued. An answer that calls tools can't: no prompt holds a call without its
-    /// result.
+    /// Only text can be continued. An answer that calls tools cannot: a call without its result is invalid
+    /// in a prompt.
     fn go_on(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
         if reply.text().trim().is_empty() {
             return None;
@@ -176,7 +176,7 @@ impl Recovery {
         self.more(request, vec![said, go_on], "answer continued")
     }
 
-    /// The provider goes on by itself when it reads its own words last.
+    /// The provider continues a paused answer if it is the last message.
     fn resume(&mut self, reply: &Reply, request: &ModelRequest) -> Option<Next> {
         let said = answered(&reply.content, request.end());
         if said.blocks.is_empty() {
@@ -205,7 +205,7 @@ fn again((request, change): Changed) -> Next {
     Next::Again { request, wait: Duration::ZERO, change }
 }
 
-/// Once by itself: no media are left to strip a second time.
+/// Works only once, because then no media are left.
 fn strip_media(request: &ModelRequest) -> Option<Changed> {
     Some((shrink::strip_media(request)?, "images and documents left out"))
 }

@@ -1,20 +1,19 @@
-//! What a model answered.
+//! A model's answer.
 
 use bethink_transcript::{Block, BlockKind, TokenUsage, ToolUseId};
 
-/// A whole answer. One that was cut off on the wire is an error, not a reply.
+/// A complete answer. One that was cut off on the wire is an error, not a reply.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The provider's id of the message.
     pub id: String,
     /// The model that answered, as the provider names it.
     pub model: String,
-    /// In the shape of the Messages API, whatever the provider speaks; thinking with its signature as
-    /// it came.
+    /// In the shape of the Messages API, whatever the provider's format; thinking keeps its signature.
     pub content: Vec<Block>,
     pub stop: Stop,
     pub usage: TokenUsage,
-    /// Figures were missing, negative or absurd: those in `usage` are bounded, and not to be learnt from.
+    /// Figures were missing, negative or implausible: those in `usage` are bounded, and must not be learned from.
     pub usage_doubtful: bool,
 }
 
@@ -25,7 +24,7 @@ impl Reply {
         texts.map(|block| block.text().into_owned()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Calls that it makes: id, tool, input as JSON.
+    /// Its tool calls: id, tool, input as JSON.
     pub fn calls(&self) -> impl Iterator<Item = (&ToolUseId, &str, &str)> {
         self.content.iter().filter_map(|block| match &block.kind {
             BlockKind::ToolUse { id, name } => Some((id, &**name, block.input())),
@@ -38,11 +37,11 @@ impl Reply {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     EndTurn,
-    /// The limit of output was reached; there is more to say.
+    /// The output limit was reached; the answer is incomplete.
     MaxTokens,
     StopSequence,
     ToolUse,
-    /// The provider paused a long turn; the same prompt with this answer goes on.
+    /// The provider paused a long turn; the same prompt with this answer continues it.
     PauseTurn,
     Refusal,
     /// The window is full.

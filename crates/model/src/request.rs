@@ -1,7 +1,6 @@
-//! What a model is asked: the session's own bytes, and what is appended to them.
+//! A request to a model: the session's own bytes, and what is appended to them.
 
-use bethink_transcript::json;
-use bethink_transcript::message::is_white;
+use bethink_transcript::arrange::trim_end;
 use bethink_transcript::prompt::messages_json;
 use bethink_transcript::{
     Block, BlockKind, CacheMark, PromptBlock, PromptMessage, Role, Seq, StructureFault, ValidPrompt,
@@ -17,7 +16,7 @@ pub struct ModelRequest {
     /// JSON array of tool definitions in the shape of the Messages API; `[]` for none.
     pub tools: Bytes,
     pub prompt: ValidPrompt,
-    /// Blocks of the prompt that carry a cache breakpoint.
+    /// Blocks of the prompt with a cache breakpoint.
     pub marks: Vec<CacheMark>,
     pub max_tokens: u64,
 }
@@ -28,16 +27,16 @@ impl ModelRequest {
         messages_json(self.prompt.messages(), &self.marks)
     }
 
-    /// Bytes of all that is sent, near enough to compare and to bound by.
+    /// Approximate bytes of everything that is sent, for comparisons and limits.
     pub fn weight(&self) -> usize {
         let blocks = self.prompt.messages().iter().flat_map(|m| &m.blocks);
         let messages: usize = blocks.map(|block| block.json.len() + 1).sum();
         self.system.len() + self.tools.len() + messages
     }
 
-    /// The request with more said after it; what has the role of the message before it joins that. What
-    /// was there keeps its bytes and its breakpoints. White space at the very end of the assistant's words
-    /// goes, because providers refuse it.
+    /// The request with more messages after it; one with the same role as the last is joined to it. Existing
+    /// messages keep their bytes and breakpoints. White space at the end of a final assistant message is
+    /// removed, because providers reject it.
     pub fn followed_by(
         &self,
         more: Vec<PromptMessage>,
@@ -53,17 +52,16 @@ impl ModelRequest {
         Ok(ModelRequest { prompt: ValidPrompt::check(messages)?, ..self.clone() })
     }
 
-    /// The place after the last message, for what is appended there.
+    /// The position after the last message, for what is appended there.
     pub fn end(&self) -> Seq {
         let last = self.prompt.messages().last().and_then(|message| message.blocks.last());
         last.map_or(Seq::ZERO, |block| block.origin.seq())
     }
 }
 
-/// A model's answer as a message of the next request. Every block has the bytes that came, above all
-/// thinking, which is signed; only half surrogate pairs, which no provider takes back, are mended elsewhere.
-/// Blocks without anything to read, results, which are not the assistant's to give, and thinking that
-/// nothing follows are left out: providers take none of them back.
+/// A model's answer as a message of the next request. Blocks keep their bytes, which matters most for signed
+/// thinking; only half surrogate pairs are replaced, outside of thinking. Blank blocks, tool results and
+/// trailing thinking are left out, because providers reject them.
 pub fn answered<'a>(content: impl IntoIterator<Item = &'a Block>, after: Seq) -> PromptMessage {
     let blocks = content.into_iter().filter(|b| !matches!(b.kind, BlockKind::ToolResult { .. }));
     let blocks = blocks.map(|block| {
@@ -78,33 +76,9 @@ pub fn answered<'a>(content: impl IntoIterator<Item = &'a Block>, after: Seq) ->
     PromptMessage { role: Role::Assistant, blocks }
 }
 
-/// Tokens of what was not counted: four bytes each, which is what prose and code cost in the mean.
+/// Estimated tokens of uncounted bytes: one per four, the mean of prose and code.
 pub fn about_tokens(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(4)).unwrap_or(u32::MAX)
-}
-
-fn trim_end(messages: &mut Vec<PromptMessage>) {
-    let Some(last) = messages.last_mut().filter(|m| m.role == Role::Assistant) else { return };
-    while let Some(block) = last.blocks.last_mut().filter(|b| b.kind == BlockKind::Text) {
-        let source = Block::shown(block.json.clone(), BlockKind::Text);
-        let text = source.text();
-        let kept = text.trim_end_matches(is_white);
-        if kept.is_empty() {
-            last.blocks.pop();
-            continue;
-        }
-        if kept.len() < text.len()
-            && let Some(json) =
-                json::with_member(source.as_str(), "text", &json::encode_string(kept))
-        {
-            let trimmed = Block::shown(json, BlockKind::Text);
-            *block = PromptBlock::answered(&trimmed, block.origin.seq(), block.tokens);
-        }
-        break;
-    }
-    if last.blocks.is_empty() {
-        messages.pop();
-    }
 }
 
 #[cfg(test)]

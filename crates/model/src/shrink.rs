@@ -1,4 +1,4 @@
-//! Smaller requests. Every change keeps the request valid and makes it strictly smaller, or is not made.
+//! Makes requests smaller. Every change keeps the request valid and makes it strictly smaller, or returns `None`.
 
 use bethink_transcript::arrange::media_in_words;
 use bethink_transcript::{
@@ -7,34 +7,33 @@ use bethink_transcript::{
 
 use crate::request::{ModelRequest, about_tokens};
 
-/// Share of the rounds that go where an error does not say by how much the prompt is too long: 20%, by
-/// the specification (section 4, level 3).
+/// One in this many rounds is dropped if an error does not say how far the prompt is over the limit: 20%
+/// (specification, section 4, level 3).
 const ROUNDS_PER_DROP: usize = 5;
-/// What a model reads in place of rounds that were left out, where its own words would come first.
+/// Replaces dropped rounds, if an assistant message would come first otherwise.
 pub const MARKER: &str =
-    "(Earlier messages of this conversation are left out here: they did not fit into the window.)";
+    "(Earlier messages of this conversation are left out: they did not fit in the context window.)";
 const MARKER_TOKENS: u32 = 24;
 const IMAGE: &str = "[image]";
 const DOCUMENT: &str = "[document]";
 
-/// Without its oldest API rounds: as many as hold `gap` tokens, or every fifth where that is not known; at
-/// least one goes and at least one stays. The last `tail` messages, the instruction and what was said
-/// after it, always stay, and so does the summary at the beginning of a compacted session. `None` where
-/// nothing can go.
+/// Drops the oldest API rounds: as many as have `gap` tokens, or one in five if that is unknown; at least one
+/// is dropped and at least one stays. The last `tail` messages (the instruction and what follows it) and the
+/// summary at the beginning of a compacted session always stay. `None` if nothing can be dropped.
 pub fn drop_rounds(request: &ModelRequest, tail: usize, gap: Option<u64>) -> Option<ModelRequest> {
     let messages = request.prompt.messages();
     let session = messages.get(..messages.len().saturating_sub(tail))?;
     let last_round = session.iter().rposition(|m| m.role == Role::Assistant)?;
     let enough = enough(session, last_round, gap);
-    // Where results would lose their calls is no cut, nor is what spares less than the marker costs: then
-    // the next place serves, or the one before.
+    // A cut must not separate results from their calls, and must save more than the marker costs; otherwise
+    // the next place is tried, then the ones before.
     let places = (enough..=last_round).chain((1..enough).rev());
     let cuts = places.filter_map(|at| cut(request, at));
     let mut cuts = cuts.filter(|cut| cut.weight() < request.weight());
     cuts.next()
 }
 
-/// The first place at which enough has gone; the last round's beginning where there is none.
+/// The first place at which enough is dropped; the beginning of the last round if there is none.
 fn enough(session: &[PromptMessage], last_round: usize, gap: Option<u64>) -> usize {
     let wanted = (rounds(session) / ROUNDS_PER_DROP).max(1);
     let (mut tokens, mut dropped) = (0u64, 0);
@@ -54,8 +53,8 @@ fn rounds(messages: &[PromptMessage]) -> usize {
     messages.iter().filter(|message| message.role == Role::Assistant).count()
 }
 
-/// From message `at` on, behind the summary of an even earlier part. A marker from the last cut goes with
-/// what was before.
+/// The request from message `at` on, after the summary of an even earlier part. A marker from the last cut is
+/// dropped too.
 fn cut(request: &ModelRequest, at: usize) -> Option<ModelRequest> {
     let all = request.prompt.messages();
     let mut messages = all.get(at..)?.to_vec();
@@ -81,7 +80,7 @@ fn cut(request: &ModelRequest, at: usize) -> Option<ModelRequest> {
     Some(ModelRequest { prompt: ValidPrompt::check(messages).ok()?, marks, ..request.clone() })
 }
 
-/// What stands for an even earlier part at the prompt's beginning: nobody else has it, so that it stays.
+/// The summary of an even earlier part at the beginning of the prompt, which exists nowhere else.
 fn summary(first: &PromptMessage) -> &[PromptBlock] {
     let marker = json::text_block(MARKER);
     let ours = |block: &PromptBlock| {
@@ -91,7 +90,7 @@ fn summary(first: &PromptMessage) -> &[PromptBlock] {
     first.blocks.get(..count).unwrap_or_default()
 }
 
-/// Without images and documents, those inside of tool results included; a word stands for each.
+/// Replaces images and documents, including those in tool results, with a word each.
 pub fn strip_media(request: &ModelRequest) -> Option<ModelRequest> {
     let prompt = without_media(&request.prompt);
     let stripped = ModelRequest { prompt, ..request.clone() };
@@ -129,7 +128,7 @@ fn in_words(block: &PromptBlock) -> Option<PromptBlock> {
     }
 }
 
-/// Without thinking. A message that was nothing else goes, and its neighbours become one.
+/// Removes thinking. A message with nothing else is removed too, and its neighbours are joined.
 pub fn strip_thinking(request: &ModelRequest) -> Option<ModelRequest> {
     let mut messages: Vec<PromptMessage> = Vec::new();
     let mut marks = Vec::new();
@@ -152,7 +151,7 @@ pub fn strip_thinking(request: &ModelRequest) -> Option<ModelRequest> {
     (stripped.weight() < request.weight()).then_some(stripped)
 }
 
-/// With a smaller limit of output.
+/// Lowers the output limit.
 pub fn shrink_output(request: &ModelRequest, max_tokens: u64) -> Option<ModelRequest> {
     let smaller = max_tokens > 0 && max_tokens < request.max_tokens;
     smaller.then(|| ModelRequest { max_tokens, ..request.clone() })

@@ -1,6 +1,6 @@
-//! The canonical bytes of a message: two that mean the same have the same.
+//! The canonical bytes of a message: messages with the same meaning have the same bytes.
 //!
-//! Texts are decoded, so that escapes don't matter. `0xFF` ends them: no UTF-8 has it.
+//! Texts are decoded, so that escapes do not matter. `0xFF` ends them, because it never occurs in UTF-8.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use crate::shape::{BlockShape, ContentShape};
 
 const END: u8 = 0xFF;
 
-/// Members of an image or a document that say nothing of it.
+/// Members of an image or a document that do not identify it.
 const FORM: [&[u8]; 2] = [b"type", b"citations"];
 
-/// Appends the content's canonical bytes. Thinking is left out: many clients drop it, and none may change it,
-/// since the provider checks its signature. Texts beside each other count as one, without the white space
-/// around it where the assistant spoke.
+/// Appends the content's canonical bytes. Thinking is left out: many clients drop it, and none may change it, because
+/// the provider checks its signature. Adjacent texts count as one, in assistant messages without the white space
+/// around it.
 pub(crate) fn content(
     out: &mut Vec<u8>,
     content: &ContentShape<'_>,
@@ -58,7 +58,7 @@ pub(crate) fn content(
     Ok(())
 }
 
-/// A stretch of text.
+/// A run of text.
 struct TextRun<'a> {
     out: &'a mut Vec<u8>,
     from: usize,
@@ -76,7 +76,7 @@ impl<'a> TextRun<'a> {
         unescape(self.out, literal);
     }
 
-    /// A run without words is none.
+    /// A blank run is left out.
     fn end(self) {
         let Self { out, from, trims } = self;
         if trims {
@@ -138,7 +138,7 @@ fn optional(out: &mut Vec<u8>, raw: Option<&[u8]>) -> Result<(), BadJson> {
     }
 }
 
-/// Members in order of their keys, those without a value left out.
+/// Members in order of their keys, without those that are `null`.
 fn members<'a>(
     out: &mut Vec<u8>,
     members: impl Iterator<Item = &'a (&'a [u8], &'a [u8])>,
@@ -154,7 +154,7 @@ fn members<'a>(
     Ok(())
 }
 
-/// Any JSON: keys in order, numbers by what they are worth.
+/// Any JSON value: keys in order, numbers by value.
 fn value(out: &mut Vec<u8>, raw: &[u8]) -> Result<(), BadJson> {
     any(out, &mut Cursor::new(raw))
 }

@@ -1,8 +1,8 @@
-//! Marks of a conversation's prefixes, and whose conversations are compared at all.
+//! Marks of a conversation's prefixes, and the scope within which conversations are compared.
 
 use crate::likeness::{MessageReading, Speaker};
 
-/// Those whose conversations may be continued by one another's requests.
+/// A request may only continue conversations of the same scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChainScope(pub u64);
 
@@ -22,9 +22,9 @@ impl ChainScope {
 
 /// Makes the marks of one conversation, message by message.
 ///
-/// Until somebody has answered, words alone do not tell conversations apart: an agent and the request that
-/// makes a title for it begin with the same sentence. So `setting` (model, tools) counts until the first
-/// answer, and no longer, since clients change it later on.
+/// Before the first answer, texts do not distinguish conversations: an agent and the request that generates its
+/// title begin with the same sentence. So `setting` (model, tools) counts until the first answer, but not after it,
+/// because clients change it later.
 #[derive(Clone, Debug)]
 pub struct Chain {
     setting: u128,
@@ -38,7 +38,7 @@ impl Chain {
         Self { setting: u128::from(setting), said: 0, answered: false }
     }
 
-    /// The mark of all messages so far, this one included. Equal marks are equal conversations.
+    /// The mark of all messages so far, including this one. Equal marks mean equal conversations.
     pub fn push(&mut self, message: &MessageReading) -> u128 {
         self.answered |= message.speaker == Speaker::Assistant;
         self.said = joined(self.said, message.likeness);

@@ -1,4 +1,4 @@
-//! What a message means, as one number.
+//! The meaning of a message as one number.
 
 use std::ops::Range;
 
@@ -13,24 +13,24 @@ use crate::shape::MessageShape;
 pub enum Speaker {
     User,
     Assistant,
-    /// `system`, `developer`: instructions that stand within a conversation.
+    /// `system`, `developer`: instructions within a conversation.
     Other,
 }
 
-/// A message as far as histories are compared.
+/// What is needed of a message to compare histories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageReading {
     pub speaker: Speaker,
-    /// Equal where two messages say the same in the same role.
+    /// Equal if two messages say the same in the same role.
     pub likeness: u128,
-    /// Images and documents in it, those in tool results included.
+    /// Images and documents in it, including those in tool results.
     pub media: u32,
     cuts: Vec<Range<usize>>,
     last_mark: Option<Range<usize>>,
 }
 
 impl MessageReading {
-    /// The message's bytes without breakpoints, otherwise as they came.
+    /// The message's bytes without breakpoints, otherwise unchanged.
     pub fn unmarked(&self, message: &Bytes) -> Bytes {
         if self.cuts.is_empty() {
             return message.clone();
@@ -52,7 +52,7 @@ impl MessageReading {
     }
 }
 
-/// Reads messages; the same one for many, since it keeps its room.
+/// Reads messages; reuse it, because it keeps its buffers.
 #[derive(Debug, Default)]
 pub struct LikenessReader {
     canonical: Vec<u8>,
@@ -77,7 +77,7 @@ impl LikenessReader {
         hasher.update(&self.canonical);
         let likeness = first_half(&hasher);
         let mut cuts = shape.marks.cuts;
-        // A block's own breakpoint may stand before those inside of it.
+        // A block's own breakpoint may come before those inside it.
         cuts.sort_by_key(|cut| cut.start);
         Ok(MessageReading { speaker, likeness, media, cuts, last_mark: shape.marks.last })
     }

@@ -1,4 +1,4 @@
-//! A message as spans of its own bytes: role, blocks, and where breakpoints stand.
+//! A message as spans of its own bytes: role, blocks, and breakpoints.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use bethink_transcript::json::{BadJson, Cursor};
 
 use crate::NotComparable;
 
-/// The member by which clients mark what a provider is to cache.
+/// The member with which clients mark what a provider should cache.
 const BREAKPOINT: &[u8] = b"cache_control";
 
 #[derive(Debug)]
@@ -17,10 +17,10 @@ pub(crate) struct MessageShape<'a> {
     pub(crate) marks: Marks,
 }
 
-/// Where breakpoints stand in a message.
+/// The positions of breakpoints in a message.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
-    /// Cut out, these leave a message without any.
+    /// The ranges to cut out to remove them.
     pub(crate) cuts: Vec<Range<usize>>,
     /// The value of the last.
     pub(crate) last: Option<Range<usize>>,
@@ -133,7 +133,7 @@ fn block<'a>(at: &mut Cursor<'a>, marks: &mut Marks) -> Result<BlockShape<'a>, B
     }
 }
 
-/// The place behind the comma that follows, if one does.
+/// The position after the next comma, if one follows.
 fn after_comma(at: &Cursor<'_>) -> usize {
     let mut ahead = at.clone();
     if ahead.takes(b',') { ahead.at } else { at.at }

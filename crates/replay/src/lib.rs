@@ -1,7 +1,7 @@
-//! Plays a recorded session through a daemon as its agent would have, and measures.
+//! Plays a recorded session through a daemon as its agent would have, and measures the result.
 //!
-//! Owns the reading of recordings as calls, the playing of them and the figures. Leaves asking the daemon to
-//! `bethink-client`, and everything shown to its caller.
+//! Owns reading recordings as calls, playing them, and the figures. Requests to the daemon go through
+//! `bethink-client`; the caller displays the results.
 //!
 //! Reading order: `recording` → `question` → `structure` → `player`.
 

@@ -1,5 +1,5 @@
-//! Plays a recording through the daemon as its agent would have: every message is appended, and
-//! before every turn of the assistant the prompt is asked for and checked.
+//! Plays a recording through the daemon as its agent would have: appends every message, and requests and
+//! checks the prompt before every turn of the assistant.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use uuid::Uuid;
 use crate::recording::Recording;
 use crate::structure::faults;
 
-/// Who is taken to speak where the recording names no model.
+/// The model to assume if the recording names none.
 const SOME_MODEL: &str = "claude-sonnet-4-5";
-/// Bytes that count as a token when a prompt is held against its window from outside: fewer tokens
-/// than any tokenizer makes of them, so that what is over by this measure is over by every one.
+/// Bytes per token for checking a prompt against its window from outside. This gives fewer tokens than any
+/// tokenizer, so a prompt that is over the limit by this measure really is.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// How long the event of a finished update is waited for; it is on its way already.
+/// How long to wait for the event of a finished update, which was already sent.
 const EVENT_PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct ReplayPlan {
     pub title: String,
     pub window: u64,
     pub max_output: u64,
-    /// Ask at every Nth turn alone.
+    /// Request the prompt only at every Nth turn.
     pub every: u64,
 }
 
@@ -47,12 +47,12 @@ pub struct Player<'a> {
     began: Instant,
 }
 
-/// What one message led to.
+/// The result of one message.
 #[derive(Debug)]
 pub struct ReplayStep {
-    /// Messages played, this one included.
+    /// Messages played so far, including this one.
     pub done: usize,
-    /// The prompt's report, where the assistant's turn came.
+    /// The prompt's report, if it was the assistant's turn.
     pub report: Option<ContextReport>,
 }
 
@@ -61,7 +61,7 @@ pub struct ReplayStep {
 pub enum ReplayError {
     #[error(transparent)]
     Client(#[from] ClientError),
-    #[error("message {0} cannot be sent: {1}")]
+    #[error("could not send message {0}: {1}")]
     Message(usize, #[source] serde_json::Error),
 }
 
@@ -92,7 +92,7 @@ pub struct CompactionFigures {
 }
 
 impl<'a> Player<'a> {
-    /// Begins a session to play into.
+    /// Creates a session to play into.
     pub async fn begin(
         client: &'a Client,
         recording: &'a Recording,
@@ -150,7 +150,7 @@ impl<'a> Player<'a> {
         Ok(Some(prompt.report))
     }
 
-    /// Brings the notes up to date with all that was played, and answers them.
+    /// Updates the notes with everything played so far, and returns them.
     pub async fn note(&mut self) -> Result<String, ClientError> {
         let update = self.client.update_notes(self.session.id).await?;
         self.notes.reach(update.through_seq).await;
@@ -201,7 +201,7 @@ struct Notes {
     /// The newest message that each update covered.
     covered: UnboundedReceiver<u64>,
     updates: u64,
-    /// Ends when this is dropped, so that no open stream holds a daemon up that is to stop.
+    /// Aborted on drop, so that no open stream delays the daemon's shutdown.
     _listener: JoinSet<()>,
 }
 
@@ -227,8 +227,8 @@ impl Notes {
         self.updates
     }
 
-    /// Until the event of an update that covers message `seq` has come; not for ever, since a stream
-    /// may break off.
+    /// Waits for the event of an update that covers message `seq`, with a limit, because the stream may be cut
+    /// off.
     async fn reach(&mut self, seq: u64) {
         let reached = async {
             while let Some(through_seq) = self.covered.recv().await {

@@ -1,5 +1,5 @@
-//! A question to a session, made from its own words: what one would ask who was there at the start
-//! and wants to find it again.
+//! Makes a question from a session's own words, as someone would ask who remembers its beginning and wants
+//! to find it again.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use bethink_transcript::Role;
 
 use crate::recording::{Recorded, Recording};
 
-/// Words of the question: fewer find too much, more are no question.
+/// How many words a question has: fewer find too much, more are not a realistic question.
 const WORDS: usize = 4;
-/// A shorter word says little.
+/// Lengths of useful words.
 const LETTERS: std::ops::RangeInclusive<usize> = 4..=24;
-/// Messages with fewer words are greetings and commands.
+/// Shorter messages are greetings and commands.
 const ENOUGH: usize = 6;
 
-/// The rarest words of the first thing that a person said, in the order they were said.
+/// The rarest words of the first message from a person, in their original order.
 pub fn question(recording: &Recording) -> Option<String> {
     let asked = recording.messages.iter().find_map(|one| {
         let words = words(&prose(one)?);
@@ -37,8 +37,8 @@ pub fn question(recording: &Recording) -> Option<String> {
     Some(picked.join(" "))
 }
 
-/// What a person said in a message; tool results say nothing, and what a program wrote begins with a
-/// tag.
+/// The text that a person wrote in a message, without tool results and texts from programs, which begin with
+/// a tag.
 pub fn prose(recorded: &Recorded) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]

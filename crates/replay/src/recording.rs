@@ -58,8 +58,8 @@ impl Recording {
         self.messages.push(Recorded { role: message.role, speaker, content });
     }
 
-    /// The agent called its model after this message: the last result of a turn is there, and what
-    /// follows isn't a further chunk of the message that is being answered.
+    /// Whether the agent called its model after this message: all results of the turn are there, and the next
+    /// message is not another chunk of the same answer.
     pub fn is_turn(&self, i: usize) -> bool {
         let is_user = |message: &Recorded| message.role == Role::User;
         if !self.messages.get(i).is_some_and(is_user) {
@@ -76,7 +76,7 @@ impl Recording {
 }
 
 impl Recorded {
-    /// The message to append. The recorded usage stays behind: it belongs to another prompt.
+    /// The message to append, without the recorded usage, which belongs to a different prompt.
     pub fn message(&self) -> Result<Box<RawValue>, serde_json::Error> {
         #[derive(serde::Serialize)]
         struct Body<'a> {

@@ -1,5 +1,5 @@
-//! Would the Messages API take the prompt that the daemon answered? Its bytes are read back and checked by the
-//! validator that every prompt passes; the end-to-end tests hold prompts against one of their own.
+//! Checks that the Messages API would accept the daemon's prompt: parses its bytes and runs the validator that every
+//! prompt passes. The end-to-end tests have a validator of their own.
 
 use bethink_transcript::message::MessageSource;
 use bethink_transcript::{
@@ -8,7 +8,7 @@ use bethink_transcript::{
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-/// What is wrong with the messages of a prompt, one line a fault.
+/// What is wrong with the messages of a prompt, one line per fault.
 pub(crate) fn faults(messages: &str) -> Vec<String> {
     match read(messages).map(ValidPrompt::check) {
         Ok(Ok(_)) => Vec::new(),
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn each_rule_is_seen_when_broken() {
         check(&[], &["no messages"]);
-        check(&[HELLO, HELLO], &["the role of the message before"]);
+        check(&[HELLO, HELLO], &["the same role as the message before"]);
         check(&[HELLO, USE], &["has no result"]);
         check(&[HELLO, USE, HELLO], &["has no result"]);
         check(&[RESULT], &["has no call"]);
@@ -71,7 +71,7 @@ mod tests {
         check(&[r#"{"role":"assistant","content":"hi"}"#], &["not the user's"]);
         check(&[r#"{"role":"system","content":"x"}"#], &["not messages: message 0: role"]);
         let late = r#"{"role":"user","content":[{"type":"text","text":"y"},{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
-        check(&[HELLO, USE, late], &["does not come first"]);
+        check(&[HELLO, USE, late], &["comes after other blocks"]);
         check(&["3"], &["not messages"]);
     }
 }

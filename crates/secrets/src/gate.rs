@@ -6,17 +6,17 @@ use bethink_invisible_chars::{Sighting, find};
 
 use crate::{ScannedText, SecretFinding, scan};
 
-/// Findings that a message lists; the rest are counted.
+/// How many findings a message lists; the rest are counted.
 const MOST_TOLD: usize = 5;
 
-/// Why a text may not enter a team's memory, nor leave for it. Never holds a value.
+/// Why a text must not be shared with the team. Never contains a secret's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 pub struct SecretRefusal {
     pub findings: Vec<SecretFinding>,
     pub sightings: Vec<Sighting>,
 }
 
-/// What everything passes that is written to a team's memory, pushed or pulled.
+/// The check for everything that is written to, pushed to or pulled from a team's memory.
 pub fn gate(name: &str, text: &str) -> Result<(), SecretRefusal> {
     let mut sightings = find(name);
     sightings.iter_mut().for_each(|sighting| sighting.line = 0);

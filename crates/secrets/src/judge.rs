@@ -1,8 +1,8 @@
-//! What looks like a secret and is none: placeholders, references, names of things, hashes that are called so.
+//! Rejects what looks like a secret but is not: placeholders, references, names, labelled hashes.
 //!
-//! A rule's expression says where a value stands; a judge says whether it is one. Judges of keys with a
-//! form of their own let little pass, since the form already says what it is; the judge of `password = …`
-//! lets much pass, since people write about passwords far more often than they write them down.
+//! A rule's expression finds a value; a judge decides whether it is a secret. Judges of keys with a distinctive
+//! form are strict, because the form already shows what it is; the judge of `password = …` is lenient, because
+//! people write about passwords far more often than they write them down.
 
 mod shape;
 
@@ -14,14 +14,14 @@ use shape::{
     is_words, refers, says_nothing, stands_in,
 };
 
-/// Bits a character. A run of one letter has 0, hexadecimal of 32 digits 3.4 on average, base64 of 40 4.7.
+/// Bits per character. A run of one letter has 0, 32 hexadecimal digits have 3.4 on average, 40 of base64 have 4.7.
 const LEAST_TOKEN: f64 = 2.0;
 const LEAST_RANDOM: f64 = 2.8;
 const LEAST_ASSIGNED: f64 = 3.0;
 const LEAST_PASSWORD: f64 = 2.2;
-/// Shortest value under a name such as `token` that is taken for one.
+/// Shortest value of a name such as `token` that counts as a secret.
 const LEAST_BYTES: usize = 12;
-/// Beginnings of a name's last word, the longer before the shorter.
+/// Beginnings of a name's last word, longer ones first.
 const SECRET_WORDS: [&str; 10] =
     ["passwords", "password", "secrets", "secret", "tokens", "token", "auth", "key", "pwd", "pass"];
 
@@ -64,13 +64,13 @@ fn token(value: &str) -> bool {
     entropy(value) >= LEAST_TOKEN && !stands_in(value) && !is_words(value)
 }
 
-/// A value without a form, known by its context.
+/// A value without a distinctive form, found by its context.
 fn random(value: &str) -> bool {
     let spoken = !value.bytes().any(|byte| byte.is_ascii_digit()) && is_humps(value);
     token(value) && entropy(value) >= LEAST_RANDOM && !spoken && !is_identifier(value)
 }
 
-/// Between `user:` and `@` of an address.
+/// A value between `user:` and `@` in a URL.
 fn in_address(candidate: &SecretCandidate<'_>) -> bool {
     let value = candidate.value.as_str();
     let user = candidate.head.rsplit("//").next().unwrap_or("").trim_end_matches(':');
@@ -81,8 +81,8 @@ fn in_address(candidate: &SecretCandidate<'_>) -> bool {
         && !value.bytes().all(|byte| byte == value.as_bytes()[0])
 }
 
-/// A value that a name such as `password` or `token` is given. The cheapest questions come first: there are
-/// many such places in an honest text.
+/// A value assigned to a name such as `password` or `token`. The cheapest checks come first, because ordinary texts
+/// have many such places.
 fn assigned(candidate: &SecretCandidate<'_>) -> bool {
     let value = candidate.value.trim_end_matches(['.', ':', '!', '?', ')', '*']);
     let digits = value.bytes().any(|byte| byte.is_ascii_digit());
@@ -110,7 +110,7 @@ fn is_call(candidate: &SecretCandidate<'_>) -> bool {
     candidate.after.first().is_some_and(|byte| matches!(byte, b'(' | b'[' | b'{' | b'<'))
 }
 
-/// `token_count`, `password_hash`: the last word of the name says that it is about a secret.
+/// `token_count`, `password_hash`: the name is about a secret rather than one itself.
 fn is_about(head: &str) -> bool {
     let name = head.trim_end_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let name = name.trim_end_matches(" is").to_ascii_lowercase();

@@ -1,8 +1,8 @@
-//! Finds what must not be shared: keys and passwords, and characters that a reader does not see.
+//! Finds what must not be shared: keys and passwords, and invisible characters.
 //!
-//! Pure: text in, findings out, and a finding never holds the value. A rule names its kind of key, so that
-//! a person knows what to take out; [`gate`] is the one question that everything asks before text enters
-//! a team's memory or leaves for it. Who is told, and what is done about it, is the daemon's.
+//! Pure: text in, findings out, and a finding never contains the value. A rule names its kind of key, so that a
+//! person knows what to remove; [`gate`] is the check before any text enters or leaves a team's memory. The daemon
+//! decides whom to tell and what to do about it.
 //!
 //! Reading order: [`gate`] → [`scan`](mod@scan) → `table` (`rules.toml`) → `rules` → `judge` → `view` → `decode`.
 

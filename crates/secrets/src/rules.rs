@@ -1,6 +1,5 @@
 //! Matches the rules of the table. Each rule has words without which it cannot match, so that one pass over a text
-//! says which few expressions to run. Checksums within keys are not looked at: a key with a typing error is still
-//! most of a key.
+//! finds the few expressions to run. Checksums within keys are ignored: a key with a typo is still most of a key.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -21,7 +20,7 @@ pub(crate) struct RuleHit {
     pub(crate) value: Range<usize>,
 }
 
-/// Every match in a view that its rule's judge takes for real.
+/// Every match in a view that its rule's judge accepts.
 pub(crate) fn hits(view: &SecretView<'_>) -> Vec<RuleHit> {
     let bytes = view.bytes.as_ref();
     let scanner = &*SCANNER;
@@ -36,7 +35,7 @@ pub(crate) fn hits(view: &SecretView<'_>) -> Vec<RuleHit> {
     awake.flat_map(|(_, compiled)| compiled.hits(view)).collect()
 }
 
-/// A part of six between two dots, without which no rule that has no words can match.
+/// Whether there are six characters between two dots, without which no rule without words can match.
 fn has_dotted_part(bytes: &[u8]) -> bool {
     bytes.windows(8).any(|part| part[0] == b'.' && part[7] == b'.')
 }
@@ -86,7 +85,7 @@ impl Compiled {
             let Some(whole) = groups.get(0) else { break };
             let value = groups.get(1).unwrap_or(whole).range();
             let whole = whole.range();
-            // Past its first byte only where it was none, since a longer match can hide a true one.
+            // Advance by one byte after a rejected match, because it may hide a real one.
             from = whole.start + 1;
             if view.seen_elsewhere(&whole) {
                 from = whole.end.max(from);
@@ -101,8 +100,8 @@ impl Compiled {
     }
 }
 
-/// No letter or digit goes on before or after, unless a line was joined just there. What follows in a folded
-/// view says nothing: the next line's first word was glued on.
+/// Whether no letter or digit is adjacent, unless a line was joined there: in a folded view the next line's first
+/// word follows directly.
 fn stands_alone(view: &SecretView<'_>, range: &Range<usize>) -> bool {
     let word = |at: Option<usize>| {
         at.and_then(|at| view.bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric)

@@ -1,7 +1,7 @@
-//! Looks for keys and passwords in a name and a text, also where they are disguised.
+//! Looks for keys and passwords in a name and a text, even if they are disguised.
 //!
-//! A text is looked at as it stands; with invisible characters taken out and wrapped lines joined; and
-//! where a run of it decodes to text, at that text. The last two may be nested.
+//! A text is scanned as it is, then without invisible characters and with wrapped lines joined, and then each run
+//! that decodes to text. The last two may be nested.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,10 +10,10 @@ use crate::decode;
 use crate::rules;
 use crate::view::{Seam, SecretView};
 
-/// How often what was decoded is decoded again: a secret of Kubernetes within a value of an archive.
+/// How often decoded text is decoded again, such as a Kubernetes secret within an encoded value.
 const MOST_NESTED: usize = 2;
 
-/// What is looked at: a topic's name, and its file with the front matter.
+/// What is scanned: a topic's name, and its file with the front matter.
 #[derive(Clone, Copy, Debug)]
 pub struct ScannedText<'a> {
     pub name: &'a str,
@@ -27,7 +27,7 @@ pub enum Hiding {
     Name,
     /// In plain sight.
     Text,
-    /// With characters in it that are not seen.
+    /// With invisible characters in it.
     Hidden,
     /// Over several lines.
     Wrapped,
@@ -38,7 +38,7 @@ pub enum Hiding {
 /// One secret, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretFinding {
-    /// From 1; 0 stands for the name.
+    /// From 1; 0 is the name.
     pub line: usize,
     /// Stable, such as `github-token`.
     pub rule: &'static str,
@@ -84,8 +84,8 @@ impl FindingSet {
         }
     }
 
-    /// A secret that two rules know is told once, by the one that says more; and one that is seen in several
-    /// ways, by the plainest.
+    /// A secret that two rules find is reported once, by the more specific rule; one that is found in several ways, by
+    /// the plainest.
     fn sorted(self) -> Vec<SecretFinding> {
         let precise: BTreeSet<usize> =
             self.0.iter().filter(|f| !rules::is_generic(f.rule)).map(|f| f.line).collect();

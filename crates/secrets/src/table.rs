@@ -1,10 +1,10 @@
-//! The table of secrets, `rules.toml`, as the program holds it.
+//! The table of secrets, `rules.toml`.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// Read at the first question. The text is part of the program and a test reads it too, so that it always parses.
+/// Parsed at first use. The text is part of the program and a test parses it, so this cannot fail.
 pub(crate) static TABLE: LazyLock<RuleTable> =
     LazyLock::new(|| toml::from_str(SOURCE).unwrap_or_default());
 
@@ -17,7 +17,7 @@ pub(crate) struct RuleTable {
     pub(crate) rules: Vec<SecretRule>,
 }
 
-/// What each list is for stands in the file.
+/// The lists are explained in the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WordLists {
@@ -56,10 +56,10 @@ pub(crate) enum Judge {
     #[default]
     Token,
     Random,
-    /// A UUID that a name calls a key.
+    /// A UUID whose name says that it is a key.
     Uuid,
     InAddress,
-    /// Where a command takes a password.
+    /// A password argument of a command.
     Password,
     Assigned,
 }

@@ -1,4 +1,4 @@
-//! A text as it stands, or folded: without what is not seen, and with wrapped lines joined.
+//! A text as it is, or folded: without invisible characters, and with wrapped lines joined.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,9 +8,9 @@ use bethink_invisible_chars::kind as unseen;
 /// Where a folded view leaves something out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seam {
-    /// An invisible character, or a wide form turned into the usual one.
+    /// An invisible character, or a full-width form replaced by the usual one.
     Removed,
-    /// A line's end, with the margin and the quotes around it.
+    /// A line end, with the margin and the quotes around it.
     Line,
 }
 
@@ -18,7 +18,7 @@ pub(crate) enum Seam {
 pub(crate) struct SecretView<'a> {
     pub(crate) bytes: Cow<'a, [u8]>,
     pub(crate) folded: bool,
-    /// Ascending. The seam lies before the byte.
+    /// In ascending order. Each seam is before the byte.
     seams: Vec<(usize, Seam)>,
     /// Where each line begins, and its number.
     lines: Vec<(usize, usize)>,
@@ -32,7 +32,7 @@ impl<'a> SecretView<'a> {
         Self { bytes: Cow::Borrowed(text.as_bytes()), folded: false, seams: Vec::new(), lines }
     }
 
-    /// What was decoded from one line of another view.
+    /// A view of text that was decoded from one line of another view.
     pub(crate) fn at_line(bytes: &'a [u8], line: usize) -> Self {
         let lines = vec![(0, line)];
         Self { bytes: Cow::Borrowed(bytes), folded: false, seams: Vec::new(), lines }
@@ -56,7 +56,7 @@ impl<'a> SecretView<'a> {
         self.lines.get(after.saturating_sub(1)).map_or(1, |(_, line)| *line)
     }
 
-    /// What runs through a range; removed characters before line ends, since they say more.
+    /// The seam within a range; removed characters take precedence over line ends.
     pub(crate) fn seam(&self, range: Range<usize>) -> Option<Seam> {
         let mut within = self.within(range).peekable();
         within.peek()?;
@@ -64,7 +64,7 @@ impl<'a> SecretView<'a> {
         Some(if removed { Seam::Removed } else { Seam::Line })
     }
 
-    /// What no seam runs through was seen in the plain view, with its true ends.
+    /// Whether no seam is in the range, so that the plain view has found it already.
     pub(crate) fn seen_elsewhere(&self, range: &Range<usize>) -> bool {
         self.folded && self.seam(range.clone()).is_none()
     }
@@ -73,7 +73,7 @@ impl<'a> SecretView<'a> {
         self.within(range).any(|seam| seam == Seam::Line)
     }
 
-    /// Whether a word may begin or end here, whatever stands beside it.
+    /// Whether a word may begin or end here, because a line was joined.
     pub(crate) fn is_line_seam(&self, at: usize) -> bool {
         let from = self.seams.partition_point(|(seam, _)| *seam < at);
         let here = self.seams[from..].iter().take_while(|(seam, _)| *seam == at);
@@ -122,7 +122,7 @@ impl Fold {
         }
     }
 
-    /// `"abc" +` before `"def"`: the quotes and the sign are no part of the value.
+    /// `"abc" +` before `"def"`: the quotes and the operator are not part of the value.
     fn continued<'l>(&mut self, next: &'l str) -> Option<&'l str> {
         let next = next.trim_start_matches(['+', '.', ' ']);
         let quote = *next.as_bytes().first().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;

@@ -1,20 +1,20 @@
-//! What a provider counts over what is estimated, learnt turn by turn.
+//! The ratio of a provider's counts to the estimates, learned turn by turn.
 //!
-//! A ratio of sums rather than a mean of ratios: long turns say more than short ones. It starts as if
-//! some turns had been estimated exactly, so that one odd turn at the start moves little, and it
-//! forgets, so that a session that changes its kind of text is followed.
+//! A ratio of sums rather than a mean of ratios, because long turns say more than short ones. It starts as
+//! if some tokens had been estimated exactly, so that one odd turn at the start has little effect, and old
+//! turns lose weight, so that it adapts when the kind of text changes.
 
-/// Tokens that are taken as estimated exactly before anything was reported: about ten turns.
+/// Tokens assumed to be estimated exactly before anything was reported: about ten turns.
 const PRIOR_TOKENS: f64 = 10_000.0;
-/// What a turn's weight is worth one turn later; half after 34.
+/// How the weight of a turn changes with each later turn; it halves in 34 turns.
 const MEMORY: f64 = 0.98;
-/// One turn counts as at most so many times its estimate, or as so small a part of it: more was added
-/// or left out by something that no record shows.
+/// A turn counts as at most this many times its estimate, or this fraction of it: a larger difference
+/// comes from something that is not in the history.
 const ODD: f64 = 1.5;
-/// No tokenizer in use is further from the estimate than this.
+/// No tokenizer in use differs more from the estimate.
 const MIN_SCALE: f64 = 0.5;
 const MAX_SCALE: f64 = 2.0;
-/// Turns that the mean error looks back on.
+/// How many turns the mean error covers.
 const ERROR_TURNS: f64 = 20.0;
 
 /// State of one session and one model.
@@ -27,7 +27,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// A turn made the prompt grow by `estimated` tokens as estimated, by `reported` in truth.
+    /// Records that the prompt grew by `estimated` tokens according to the estimate, and by `reported` tokens
+    /// according to the provider.
     pub fn observe(&mut self, estimated: u64, reported: u64) {
         if estimated == 0 || reported == 0 {
             return;
@@ -35,14 +36,14 @@ impl Calibration {
         let (estimated, reported) = (estimated as f64, reported as f64);
         let wrong = ((estimated * self.scale() - reported).abs() / reported).min(1.0);
         self.turns = self.turns.saturating_add(1);
-        // The mean of all turns at first, then of the last ones.
+        // First the mean of all turns, later of the last ones.
         let share = 1.0 / f64::from(self.turns).min(ERROR_TURNS);
         self.error += (wrong - self.error) * share;
         self.estimated = self.estimated * MEMORY + estimated;
         self.reported = self.reported * MEMORY + reported.clamp(estimated / ODD, estimated * ODD);
     }
 
-    /// What an estimate is multiplied by; 1 before anything was reported.
+    /// The factor for estimates; 1 before anything was reported.
     pub fn scale(&self) -> f64 {
         ((PRIOR_TOKENS + self.reported) / (PRIOR_TOKENS + self.estimated))
             .clamp(MIN_SCALE, MAX_SCALE)
@@ -57,8 +58,8 @@ impl Calibration {
         self.turns
     }
 
-    /// Mean error of a turn's growth over the last turns, each judged before it was learnt from; none
-    /// before anything was reported.
+    /// Mean error of the last turns' growth, each measured before it was learned from; `None` before anything
+    /// was reported.
     pub fn error(&self) -> Option<f64> {
         (self.turns > 0).then_some(self.error)
     }

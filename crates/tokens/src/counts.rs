@@ -1,4 +1,4 @@
-//! What was counted in a text or a block, and what that costs.
+//! Counts of the pieces of a text or a block, and their cost in tokens.
 
 use bethink_transcript::{Block, BlockKind};
 
@@ -21,7 +21,7 @@ impl TokenCounts {
         counts
     }
 
-    /// A content block, of which `text` is [`Block::text`], as a provider counts it.
+    /// Counts a content block as a provider does; `text` is [`Block::text`].
     pub fn of_block(block: &Block, text: &str) -> Self {
         let mut counts = Self::default();
         match &block.kind {
@@ -40,7 +40,7 @@ impl TokenCounts {
                 scan::text(text, &mut counts);
                 counts.add(TokenKind::Thought, 1);
             }
-            // Sealed text, which costs what its plain text would: as letters without words.
+            // Encrypted text, counted as letters without words.
             BlockKind::RedactedThinking => {
                 counts.add(TokenKind::Long, u32::try_from(block.json.len()).unwrap_or(u32::MAX));
                 counts.add(TokenKind::Thought, 1);
@@ -67,7 +67,7 @@ impl TokenCounts {
         self.0.get(kind as usize).copied().unwrap_or(0)
     }
 
-    /// Rounded up: what is not empty costs something.
+    /// The cost, rounded up so that anything not empty costs something.
     pub fn tokens(&self) -> u32 {
         let milli: u64 = TokenKind::ALL.iter().map(|k| u64::from(self.of(*k)) * k.milli()).sum();
         u32::try_from(milli.div_ceil(MILLI)).unwrap_or(u32::MAX)

@@ -1,16 +1,16 @@
-//! What a text is made of, as far as it matters to a tokenizer, and what each part costs.
+//! The kinds of pieces that a tokenizer sees in a text, and what each costs.
 //!
-//! A byte-pair tokenizer first splits a text where letters, digits, marks and white space meet, and
-//! then rarely needs more than one token for a common piece. So pieces are counted, not bytes: prose
-//! has about five bytes a piece, code three, JSON and hashes two, and each gets its own figure
-//! without anyone having to say which of them a text is.
+//! A byte-pair tokenizer first splits a text where letters, digits, marks and white space meet, and then
+//! rarely needs more than one token for a common piece. So pieces are counted, not bytes: a piece has about
+//! five bytes in prose, three in code, two in JSON and hashes, and the estimate fits each without knowing
+//! which kind of text it is.
 
-/// Thousandths of a token: sums of many small costs stay whole numbers.
+/// Costs are in thousandths of a token, so that sums are integers.
 pub const MILLI: u64 = 1_000;
-/// A tool result's id and frame, whatever it shows. A result always comes with its call, so that usage
-/// tells the sum of both frames alone; this is the smaller share of it.
+/// The id and frame of a tool result, whatever it shows. A result always comes with its call, so usage only
+/// shows the sum of both frames; this is the smaller part.
 pub const RESULT_FRAME_TOKENS: u32 = 30;
-/// Letters of one case in a row from which on they are no word: minified code, encoded data.
+/// A longer run of letters of one case is not a word but minified code or encoded data.
 pub const LONG_RUN: u32 = 16;
 
 macro_rules! kinds {
@@ -47,31 +47,31 @@ macro_rules! kinds {
 pub enum FactorSource {
     /// Fitted to reported usage (`figures --only tokens` fits it again).
     Usage,
-    /// Set, since the recorded sessions have too little of it to fit.
+    /// Set by hand, because the recorded sessions have too little of it to fit.
     Set,
 }
 
-// Costs of `Usage` kinds were fitted to 1,566 turns of 15 recorded sessions (Claude Sonnet 4 to Opus
-// 4.6), each left out in turn to see that they hold for others: `figures --only tokens FILES…`.
+// Costs of `Usage` kinds were fitted to 1,566 turns of 15 recorded sessions (Claude Sonnet 4 to Opus 4.6),
+// with leave-one-out validation: `figures --only tokens FILES…`.
 kinds! {
-    Free "free" Set 0 "What its neighbours pay for: letters of a word, one space before it.",
-    Word "word" Usage 1_070 "A run of small letters that no capital opens.",
-    Capital "capital" Usage 1_560 "A run of capitals, with the small letters after it.",
-    Long "long run" Set 300 "A letter further than any word goes.",
+    Free "free" Set 0 "Included in the cost of its neighbours: letters of a word, one space before it.",
+    Word "word" Usage 1_070 "A run of lowercase letters that does not follow a capital.",
+    Capital "capital" Usage 1_560 "A run of capitals, with the lowercase letters after it.",
+    Long "long run" Set 300 "A letter beyond the length of any word.",
     Digits "digits" Usage 850 "The first digit of a run.",
-    Digit "digit" Usage 390 "A further digit.",
-    Line "line" Usage 1_000 "A line end; blank lines go with it.",
+    Digit "digit" Usage 390 "Any other digit of a run.",
+    Line "line" Usage 1_000 "A line end, including blank lines after it.",
     Indent "indent" Usage 220 "White space after white space.",
     Mark "mark" Usage 1_280 "A mark, such as a bracket or a quote.",
     Marks "marks" Usage 100 "A mark after a mark.",
     Symbol "symbol" Usage 1_200 "Arrows, box drawing, typographic quotes: U+2000 to U+2FFF.",
-    Cjk "cjk" Set 1_000 "A character of Chinese, Japanese or Korean, or of another script of three bytes a character.",
+    Cjk "cjk" Set 1_000 "A character of Chinese, Japanese, Korean or another script with three bytes per character.",
     Emoji "emoji" Set 2_500 "A character above U+FFFF.",
-    Script "script" Set 600 "A character of a script of two bytes: Cyrillic, Greek, Arabic, accented Latin.",
-    Call "call" Usage 53_000 "A tool call's name, id and frame, beside its input.",
-    Result "result" Set 30_000 "A tool result's id and frame, beside its text.",
-    Thought "thought" Usage 16_000 "A block of thinking, beside its text.",
-    Media "media" Set 2_000_000 "An image or a document, whatever its bytes (specification, section 3).",
+    Script "script" Set 600 "A character of a script with two bytes per character: Cyrillic, Greek, Arabic, accented Latin.",
+    Call "call" Usage 53_000 "The name, id and frame of a tool call, without its input.",
+    Result "result" Set 30_000 "The id and frame of a tool result, without its text.",
+    Thought "thought" Usage 16_000 "A thinking block, without its text.",
+    Media "media" Set 2_000_000 "An image or a document, whatever its size (specification, section 3).",
 }
 
 const _: () = assert!(TokenKind::Result.milli() == RESULT_FRAME_TOKENS as u64 * MILLI);

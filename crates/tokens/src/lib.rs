@@ -1,9 +1,8 @@
-//! How many tokens something costs: one seam, so that a better estimate changes no caller.
+//! Estimates how many tokens something costs, in one place, so that a better estimate changes no caller.
 //!
-//! Owns the estimate of a text, of JSON and of a content block, and how an estimate learns from what
-//! a provider reports. Leaves to others which of a session's figures are fit to learn from
-//! (`bethink-context`). No public tokenizer of current Claude models exists; every figure here is an
-//! estimate, and diagnostics say so.
+//! Owns the estimates for a text, for JSON and for a content block, and their correction from what a
+//! provider reports. Which of a session's figures to learn from is decided in `bethink-context`. There is
+//! no public tokenizer for current Claude models; every figure here is an estimate, and diagnostics say so.
 
 mod calibration;
 mod counts;
@@ -16,7 +15,7 @@ pub use calibration::Calibration;
 pub use counts::TokenCounts;
 pub use kind::TokenKind;
 
-/// Tokens of a readable text.
+/// Tokens of a text.
 pub fn text_tokens(text: &str) -> u32 {
     TokenCounts::of_text(text).tokens()
 }
@@ -26,7 +25,7 @@ pub fn json_tokens(json: &str) -> u32 {
     TokenCounts::of_json(json).tokens()
 }
 
-/// Tokens of a content block, of which `text` is [`Block::text`], as it stands in a prompt.
+/// Tokens of a content block in a prompt; `text` is [`Block::text`].
 pub fn block_tokens(block: &Block, text: &str) -> u32 {
     TokenCounts::of_block(block, text).tokens()
 }

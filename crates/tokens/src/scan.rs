@@ -1,9 +1,9 @@
-//! One pass over bytes: each is paid for by its class and the class before it.
+//! One pass over the bytes: the cost of each depends on its class and the class before it.
 
 use crate::counts::TokenCounts;
 use crate::kind::{LONG_RUN, TokenKind};
 
-/// What a byte is to a tokenizer's splitter.
+/// The class of a byte, as a tokenizer splits text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum ByteClass {
@@ -18,7 +18,7 @@ enum ByteClass {
     Cjk,
     Emoji,
     Script,
-    /// A later byte of a character: paid for by its first.
+    /// A later byte of a character: included in the cost of the first.
     Continued,
 }
 
@@ -27,7 +27,7 @@ const ALL: [ByteClass; 12] = {
     [Start, Small, Capital, Digit, Line, Space, Mark, Symbol, Cjk, Emoji, Script, Continued]
 };
 
-/// Room for classes in tables: a power of two, so that a pair of them is an index without a check.
+/// Table size for classes: a power of two, so that indexing by a pair needs no bounds check.
 const ROOM: usize = 16;
 
 static CLASS: [ByteClass; 256] = classes();
@@ -40,7 +40,7 @@ pub(crate) fn text(text: &str, counts: &mut TokenCounts) {
     scan.settle(counts);
 }
 
-/// JSON as a model sees it: what escapes stand for, not how they are written.
+/// JSON as a model sees it, with escapes decoded.
 pub(crate) fn json(json: &str, counts: &mut TokenCounts) {
     let mut scan = Scan::new();
     let mut rest = json.as_bytes();
@@ -57,8 +57,8 @@ pub(crate) fn json(json: &str, counts: &mut TokenCounts) {
     scan.settle(counts);
 }
 
-/// Tallies pairs of neighbours and asks what they cost at the end alone: the loop over bytes has
-/// nothing to decide.
+/// Counts pairs of neighbours and looks up their costs at the end, so that the loop over bytes has no
+/// branches.
 struct Scan {
     pairs: [u32; ROOM * ROOM],
     long: u32,
@@ -95,7 +95,7 @@ impl Scan {
     }
 }
 
-/// The class of what stands after a backslash, and how many bytes of it there are.
+/// The class of an escape, and its length after the backslash.
 fn escaped(rest: &[u8]) -> (ByteClass, usize) {
     match rest {
         [b'n' | b'r', ..] => (ByteClass::Line, 1),
@@ -110,7 +110,7 @@ fn escaped(rest: &[u8]) -> (ByteClass, usize) {
 fn of_unit(hex: [u8; 4]) -> ByteClass {
     let text = std::str::from_utf8(&hex).unwrap_or_default();
     match u32::from_str_radix(text, 16) {
-        // The second half of a pair, which the first has paid for.
+        // The second half of a pair, included in the cost of the first.
         Ok(0xDC00..=0xDFFF) => ByteClass::Continued,
         Ok(0xD800..=0xDBFF) => ByteClass::Emoji,
         Ok(unit) => char::from_u32(unit).map_or(ByteClass::Mark, |c| {
@@ -133,7 +133,7 @@ const fn classes() -> [ByteClass; 256] {
             0x80..=0xBF => ByteClass::Continued,
             // U+2000 to U+2FFF.
             0xE2 => ByteClass::Symbol,
-            // All else of three bytes: kana, han and hangul, and scripts that are as dear (Indic, Thai).
+            // Other characters with three bytes: kana, han, hangul, and scripts that cost the same (Indic, Thai).
             0xE0 | 0xE1 | 0xE3..=0xEF => ByteClass::Cjk,
             0xF0..=0xFF => ByteClass::Emoji,
             0xC0..=0xDF => ByteClass::Script,

@@ -1,8 +1,8 @@
-//! From messages as they were recorded to messages as the Messages API accepts them.
+//! Turns recorded messages into messages that the Messages API accepts.
 //!
-//! Joins the chunks of one assistant message, merges neighbours of one role, puts tool results first
-//! in the user message after their call, and repairs what arrived broken: in the view only, and
-//! every repair is reported. Deterministic, and stable when the history grows at its end.
+//! Joins the chunks of one assistant message, merges neighbours with the same role, puts tool results
+//! first in the user message after their call, and repairs invalid structure: in the view only, and every
+//! repair is reported. Deterministic, and stable when messages are added at the end.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,27 +13,27 @@ use serde_json::value::RawValue;
 
 use crate::ids::{AssistantMessageId, Seq, ToolUseId};
 use crate::json;
-use crate::message::{BlockKind, Role, is_white};
+use crate::message::{Block, BlockKind, Role, is_white};
 use crate::prompt::{Origin, PromptBlock, PromptMessage, ShownEntry, Variant};
 
-/// Most images and documents in one prompt, by the Messages API.
+/// The most images and documents that the Messages API accepts in one prompt.
 pub const MAX_MEDIA: usize = 100;
-/// Media beyond the limit are dropped so many at a time, so that the prompt's beginning changes once
-/// in twenty images and not at each.
+/// Media beyond the limit are dropped twenty at a time, so that the beginning of the prompt does not change
+/// with every image.
 const MEDIA_STEP: usize = 20;
 
-/// What stands for a result that never came.
+/// Shown for a result that never came.
 pub const NO_RESULT: &str = "No result was recorded for this tool call: it was interrupted. Call it again if its result is needed.";
 const HEAD_MISSING: &str = "(The conversation begins with the assistant's message below.)";
-const MEDIA_LEFT_OUT: &str = "[image or document left out: a prompt holds at most 100]";
+const MEDIA_LEFT_OUT: &str = "[image or document left out: a prompt can have at most 100]";
 
-/// One mend of the view. The history keeps what arrived.
+/// One repair of the view. The history keeps what arrived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "repair", rename_all = "snake_case")]
 pub enum Repair {
-    #[error("call {tool_use_id} in message {seq} has no result; an error result stands for it")]
+    #[error("call {tool_use_id} in message {seq} has no result; an error result was added")]
     ResultSynthesised { tool_use_id: ToolUseId, seq: Seq },
-    #[error("result of {tool_use_id} in message {seq} left out: its call is not in view")]
+    #[error("result of {tool_use_id} in message {seq} left out: its call is not in the prompt")]
     OrphanResultDropped { tool_use_id: ToolUseId, seq: Seq },
     #[error("second result of {tool_use_id} in message {seq} left out")]
     DuplicateResultDropped { tool_use_id: ToolUseId, seq: Seq },
@@ -41,17 +41,17 @@ pub enum Repair {
     DuplicateCallDropped { tool_use_id: ToolUseId, seq: Seq },
     #[error("late result of {tool_use_id} in message {seq} moved up to its call")]
     LateResultMoved { tool_use_id: ToolUseId, seq: Seq },
-    #[error("block in message {seq} left out: its role may not have it")]
+    #[error("block in message {seq} left out: not allowed in this role")]
     MisplacedBlockDropped { seq: Seq },
     #[error("empty text in message {seq} left out")]
     EmptyTextDropped { seq: Seq },
-    #[error("the view begins with the assistant's message {seq}; a user message was put before it")]
+    #[error("the prompt began with assistant message {seq}; a user message was added before it")]
     HeadAdded { seq: Seq },
     #[error("{count} images or documents left out, oldest first")]
     MediaDropped { count: usize },
 }
 
-/// Arranges `shown` into prompt messages and says what had to be mended.
+/// Arranges `shown` into prompt messages and returns what had to be repaired.
 pub fn arrange(shown: impl IntoIterator<Item = ShownEntry>) -> (Vec<PromptMessage>, Vec<Repair>) {
     let mut table = TurnTable::default();
     for message in shown {
@@ -70,16 +70,16 @@ struct ArrangedTurn {
     speech: Vec<PromptBlock>,
     results: Vec<PromptBlock>,
     rest: Vec<PromptBlock>,
-    /// The user has said something of their own, so no more chunks of the message before belong here.
+    /// The user has said something, so later chunks of the assistant's message do not belong here.
     user_spoke: bool,
-    /// A user message, even one of results only, has begun.
+    /// A user message has begun, even if it has only results.
     answered: bool,
 }
 
 #[derive(Default)]
 struct TurnTable {
     turns: Vec<ArrangedTurn>,
-    /// Every call met so far: its turn, and whether its result is there.
+    /// Every call so far: its turn, and whether it has a result.
     calls: HashMap<ToolUseId, (usize, bool)>,
     repairs: Vec<Repair>,
 }
@@ -147,8 +147,8 @@ impl TurnTable {
                 }
                 _ => {
                     if let Some(turn) = self.turns.last_mut() {
-                        // What the daemon appended is no word of the user's; what stands for messages
-                        // parts the assistant's before it from those after it.
+                        // Text that the daemon added is not the user's. The text of a collapsed span
+                        // counts, because it separates assistant messages.
                         turn.user_spoke |= !matches!(block.origin, Origin::Written { .. });
                         turn.answered = true;
                         turn.rest.push(block);
@@ -223,7 +223,7 @@ impl TurnTable {
     }
 }
 
-/// Appends, joining what an emptied message in between left side by side.
+/// Appends a message, or joins it with the last one if that has the same role.
 fn push(messages: &mut Vec<PromptMessage>, role: Role, blocks: Vec<PromptBlock>) {
     match messages.last_mut() {
         Some(last) if last.role == role => last.blocks.extend(blocks),
@@ -244,20 +244,37 @@ fn missing_result(id: &ToolUseId, seq: Seq) -> PromptBlock {
     }
 }
 
-/// The API refuses trailing white space at the end of a final assistant message.
-fn trim_end(messages: &mut [PromptMessage]) {
+/// Removes white space at the end of a final assistant message, which providers reject.
+pub fn trim_end(messages: &mut Vec<PromptMessage>) {
     let Some(last) = messages.last_mut().filter(|m| m.role == Role::Assistant) else { return };
-    let Some(block) = last.blocks.last_mut().filter(|b| b.kind == BlockKind::Text) else { return };
-    let source = crate::message::Block::shown(block.json.clone(), BlockKind::Text);
-    let text = source.text();
-    if text.ends_with(is_white) {
-        let literal = json::encode_string(text.trim_end_matches(is_white));
-        if let Some(json) = json::with_member(source.as_str(), "text", &literal) {
-            block.json = json;
-            if let Origin::Stored { variant, .. } = &mut block.origin {
+    while let Some(block) = last.blocks.last_mut().filter(|b| b.kind == BlockKind::Text) {
+        let source = Block::shown(block.json.clone(), BlockKind::Text);
+        let text = source.text();
+        let kept = text.trim_end_matches(is_white);
+        if kept.is_empty() {
+            last.blocks.pop();
+            continue;
+        }
+        let literal = json::encode_string(kept);
+        let trimmed = (kept.len() < text.len())
+            .then(|| json::with_member(source.as_str(), "text", &literal))
+            .flatten();
+        match (trimmed, &mut block.origin) {
+            (None, _) => {}
+            (Some(json), Origin::Stored { variant, .. }) => {
                 *variant = Variant::Trimmed;
+                block.json = json;
+            }
+            (Some(json), origin) => {
+                let after = origin.seq();
+                let trimmed = Block::shown(json, BlockKind::Text);
+                *block = PromptBlock::answered(&trimmed, after, block.tokens);
             }
         }
+        break;
+    }
+    if last.blocks.is_empty() {
+        messages.pop();
     }
 }
 
@@ -280,28 +297,28 @@ fn drop_media(messages: &mut [PromptMessage]) -> usize {
     dropped
 }
 
-/// The block with its images and documents replaced by `told`, a few words that say so.
-pub fn without_media(block: &mut PromptBlock, told: &str) {
+/// Replaces images and documents in the block with the text `note`.
+pub fn without_media(block: &mut PromptBlock, note: &str) {
     let text = std::str::from_utf8(&block.json).unwrap_or_default();
     block.json = match &block.kind {
         BlockKind::ToolResult { .. } => {
-            media_in_words(text, &|_| told).unwrap_or_else(|| block.json.clone())
+            media_in_words(text, &|_| note).unwrap_or_else(|| block.json.clone())
         }
         _ => {
             block.kind = BlockKind::Text;
-            json::text_block(told)
+            json::text_block(note)
         }
     };
     block.media = 0;
-    // What is left of it is text.
+    // Only text is left.
     block.tokens = block.tokens.min(u32::try_from(block.json.len() / 3).unwrap_or(u32::MAX));
     if let Origin::Stored { variant, .. } = &mut block.origin {
         *variant = Variant::WithoutMedia;
     }
 }
 
-/// A tool result whose images and documents are texts: what `words` says of `image` or `document`. Its
-/// other parts keep their bytes. `None` where its content is no list.
+/// A tool result with each image or document replaced by the text that `words` gives for its type. Other
+/// parts keep their bytes. `None` if its content is not a list.
 pub fn media_in_words<'w>(result: &str, words: &dyn Fn(&str) -> &'w str) -> Option<Bytes> {
     #[derive(Deserialize)]
     struct Result<'a> {

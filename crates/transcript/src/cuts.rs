@@ -1,18 +1,15 @@
-//! Where a history may be cut: on the boundaries of API rounds, and nowhere else.
+//! Where a history may be cut: only between API rounds.
 //!
-//! An API round is one assistant message with all its chunks, plus the user message that carries its
-//! tool results. A cut inside one would separate a call from its result, or thinking from its
-//! siblings.
+//! An API round is one assistant message with all its chunks, plus the user message with its tool
+//! results. A cut inside one would separate a call from its result, or thinking from the text after it.
 
 use std::collections::HashMap;
 
 use crate::ids::{AssistantMessageId, ToolUseId};
 use crate::message::{Block, BlockKind, Message, Role};
 
-/// The places at which `messages` may be cut, in ascending order: `i` keeps `messages[i..]`.
-///
-/// `0` and `messages.len()` are among them, the latter unless the last round still waits for a
-/// result.
+/// The indexes at which `messages` may be cut, in ascending order: `i` keeps `messages[i..]`. Includes `0`,
+/// and `messages.len()` unless the last round still waits for a result.
 pub fn cut_points<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<usize> {
     let mut spans = Spans::default();
     let mut count = 0;
@@ -23,7 +20,7 @@ pub fn cut_points<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<us
     spans.open_places(count)
 }
 
-/// Stretches that must not be cut: `blocked[a..b]` holds the places `a+1..=b`.
+/// Finds ranges that must not be cut.
 #[derive(Default)]
 struct Spans<'a> {
     calls: HashMap<&'a ToolUseId, usize>,
@@ -38,8 +35,8 @@ struct Spans<'a> {
 impl<'a> Spans<'a> {
     fn observe(&mut self, i: usize, message: &'a Message) {
         if let Some(id) = &message.assistant_message_id {
-            // Only what follows within the same round belongs together; an id met again after the
-            // user spoke starts anew (see `arrange`).
+            // Chunks belong together only within one round; after the user spoke, the same id starts a
+            // new message (see `arrange`).
             match self.chunks.get(id) {
                 Some(&first) if self.last_speech.is_none_or(|spoke| spoke < first) => {
                     self.stretches.push((first, i));
@@ -83,7 +80,7 @@ impl<'a> Spans<'a> {
         for &(first, last) in &self.stretches {
             block(first, last);
         }
-        // A call without a result is still under way if nothing was said since, by either side.
+        // A call without a result is still running if neither side has said anything since.
         let newest = self.newest.map_or(0, |(start, _)| start);
         for &called in self.waiting.values() {
             if called >= newest && self.last_speech.is_none_or(|spoke| spoke < called) {

@@ -1,17 +1,17 @@
-//! The session's own edit tool: a fork must repeat the session's tools byte for byte, so it edits files
-//! with whatever tool the client has for them.
+//! The client's own edit tool. A forked agent must repeat the session's tools byte for byte, so it edits
+//! files with the tool that the client has for it.
 
 use serde_json::Value;
 
-/// Names of the arguments in use by clients.
+/// Argument names that clients use.
 const PATH: &[&str] = &["file_path", "path", "filePath", "filename"];
 const OLD: &[&str] = &["old_string", "old_str", "oldString", "search", "old_text", "oldText"];
 const NEW: &[&str] = &["new_string", "new_str", "newString", "replace", "new_text", "newText"];
 const ALL: &[&str] = &["replace_all", "replaceAll"];
-/// A tool with several commands says with this which one is meant.
+/// The argument that selects the command of a tool with several.
 const COMMAND: &str = "command";
 const REPLACE: &str = "str_replace";
-/// Begins the type of a provider's own editor, which comes without a schema.
+/// Type prefix of a provider's own editor, which has no schema.
 const BUILT_IN: &str = "text_editor_";
 
 /// How a client's edit tool is called.
@@ -22,7 +22,7 @@ pub struct EditShape {
     pub old: String,
     pub new: String,
     pub replace_all: Option<String>,
-    /// A call says `"command": "str_replace"`.
+    /// A call needs `"command": "str_replace"`.
     pub has_command: bool,
 }
 
@@ -36,8 +36,8 @@ pub struct EditCall {
 }
 
 impl EditShape {
-    /// The tool among a session's definitions (a JSON array in the shape of the Messages API) that replaces
-    /// text in a file; of several, the one whose name says so. `None` where there is none.
+    /// The tool in a session's definitions (a JSON array in the shape of the Messages API) that replaces text
+    /// in a file; if there are several, the one with the best name.
     pub fn find(tools_json: &str) -> Option<Self> {
         let tools: Vec<Value> = serde_json::from_str(tools_json).ok()?;
         let shapes = tools.iter().filter_map(Self::of);
@@ -66,7 +66,7 @@ impl EditShape {
     }
 }
 
-/// Lower is better; of equal ones the first counts.
+/// Lower is better; among equals the first wins.
 fn rank(name: &str) -> u8 {
     let name = name.to_lowercase();
     match name.as_str() {
@@ -78,10 +78,10 @@ fn rank(name: &str) -> u8 {
 }
 
 impl EditCall {
-    /// The arguments of a call; the reason for the model where it can't be understood.
+    /// The arguments of a call, or the reason why they are invalid, for the model.
     pub fn from_json(shape: &EditShape, input: &str) -> Result<Self, String> {
         let input: Value = serde_json::from_str(input)
-            .map_err(|error| format!("the arguments are no JSON: {error}"))?;
+            .map_err(|error| format!("the arguments are not valid JSON: {error}"))?;
         if shape.has_command && input.get(COMMAND).and_then(Value::as_str) != Some(REPLACE) {
             return Err(format!("only the command {REPLACE:?} is allowed"));
         }

@@ -1,4 +1,4 @@
-//! Every id is its own type, validated at birth.
+//! Every id is a type of its own, validated when it is created.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-/// Longest id that a client may give, in bytes. Provider ids are about 30; a hash fits in 128.
+/// Longest id that a client may give, in bytes. Provider ids have about 30; a hash fits in 128.
 pub const MAX_ID_BYTES: usize = 256;
 
 /// Position of a message in its session, from 1, without gaps, never reused.
@@ -31,14 +31,14 @@ impl fmt::Display for Seq {
     }
 }
 
-/// An id that is not one: what was wrong, in words that name the limit.
+/// Why a text is not a valid id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
-    #[error("an id may not be empty")]
+    #[error("an id must not be empty")]
     Empty,
-    #[error("an id has at most {MAX_ID_BYTES} bytes, this one has {0}")]
+    #[error("an id can have at most {MAX_ID_BYTES} bytes; this one has {0}")]
     TooLong(usize),
-    #[error("an id may not contain control characters")]
+    #[error("an id must not contain control characters")]
     Control,
 }
 
@@ -101,11 +101,11 @@ macro_rules! text_id {
 }
 
 text_id!(
-    /// One stored record of a session; given by the client or made by the daemon.
+    /// One message of a session; given by the client or created by the daemon.
     MessageId
 );
 text_id!(
-    /// The provider's id of one assistant message, shared by all its chunks.
+    /// The provider's id for one assistant message, shared by all its chunks.
     AssistantMessageId
 );
 text_id!(
@@ -155,6 +155,6 @@ uuid_id!(
     JobId
 );
 uuid_id!(
-    /// One call of a model that the daemon made.
+    /// One model call made by the daemon.
     CallId
 );

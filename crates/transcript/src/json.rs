@@ -1,5 +1,5 @@
-//! Small readings of JSON that keep the original bytes: where values begin and end ([`Cursor`]), string
-//! decoding that never fails, depth, and the change of one key of an object without touching the rest.
+//! JSON helpers that keep the original bytes: where values begin and end ([`Cursor`]), string decoding that
+//! never fails, nesting depth, and changing one member of an object without touching the rest.
 
 mod cursor;
 
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 pub use cursor::{BadJson, Cursor, string_end};
 
 /// Decodes a JSON string literal. A lone surrogate, which JSON allows and UTF-8 does not, becomes
-/// U+FFFD, so that a history holding one is still readable.
+/// U+FFFD, so that a history with one is still readable.
 pub fn decode_string(literal: &str) -> Cow<'_, str> {
     if let Some(inner) = literal.strip_prefix('"').and_then(|s| s.strip_suffix('"'))
         && !inner.contains('\\')
@@ -28,8 +28,8 @@ pub fn decode_string(literal: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// Every string value in a JSON text, decoded, in order; names of members are passed over. Walks
-/// without recursion, and reads as far as the text is JSON.
+/// Calls `each` with every string value in a JSON text, decoded, in order; member names are skipped. Works
+/// without recursion, and stops where the text is no longer JSON.
 pub fn for_each_json_string(text: &str, mut each: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -44,17 +44,17 @@ pub fn for_each_json_string(text: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Serialises text as a JSON string literal.
+/// Encodes text as a JSON string literal.
 pub fn encode_string(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }
 
-/// A `text` block holding `text`.
+/// A content block of type `text`.
 pub fn text_block(text: &str) -> Bytes {
     Bytes::from(format!(r#"{{"type":"text","text":{}}}"#, encode_string(text)))
 }
 
-/// Appends what a string literal without its quotes says. Half a surrogate pair is U+FFFD.
+/// Appends the decoded content of a string literal without its quotes. Half a surrogate pair becomes U+FFFD.
 pub fn unescape(out: &mut Vec<u8>, literal: &[u8]) {
     let mut rest = literal;
     while let Some(at) = memchr(b'\\', rest) {
@@ -67,7 +67,7 @@ pub fn unescape(out: &mut Vec<u8>, literal: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// The character of an escape, and how many bytes it takes.
+/// The character that an escape encodes, and the escape's length in bytes.
 fn escaped(escape: &[u8]) -> (char, usize) {
     let simple = |c| (c, 2);
     match escape.get(1) {
@@ -97,8 +97,8 @@ fn unit(escape: &[u8]) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok()
 }
 
-/// The same JSON with every lone surrogate escape (`\\ud83d` without its partner) as U+FFFD, which is as long; `None`
-/// where there is none. Providers refuse a body that holds one, and a session would be stuck.
+/// The same JSON with every lone surrogate escape (`\\ud83d` without its partner) replaced by `\\ufffd`, which has the
+/// same length; `None` if there is none. Providers reject a body with one, and the session would be stuck.
 pub fn without_lone_surrogates(json: &str) -> Option<Bytes> {
     let mut out = json.as_bytes().to_vec();
     let (mut at, mut changed) = (0, false);
@@ -122,7 +122,7 @@ fn surrogate(bytes: &[u8], at: usize) -> Option<u32> {
     unit(bytes.get(at..)?).filter(|code| (0xD800..=0xDFFF).contains(code))
 }
 
-/// Deepest nesting of arrays and objects in `text`, found without recursion.
+/// Deepest nesting of arrays and objects in `text`, computed without recursion.
 pub fn depth(text: &[u8]) -> usize {
     let (mut depth, mut deepest, mut at) = (0usize, 0, 0);
     while let Some(byte) = text.get(at) {
@@ -140,14 +140,14 @@ pub fn depth(text: &[u8]) -> usize {
     deepest
 }
 
-/// The object without the member `key`; every other member keeps its bytes and its place.
+/// The object without the member `key`; all other members keep their bytes and order.
 pub fn without_key(object: &str, key: &str) -> Option<Bytes> {
     let members = members(object)?;
     let others = members.iter().filter(|(name, _)| name != key);
     Some(object_of(others.map(|(name, value)| (name.as_str(), value.get())), object.len()))
 }
 
-/// The object with `value` (JSON) in place of member `key`, or added last.
+/// The object with member `key` set to `value` (JSON), in its place or added last.
 pub fn with_member(object: &str, key: &str, value: &str) -> Option<Bytes> {
     let members = members(object)?;
     let new = |name: &str, old| if name == key { value } else { old };

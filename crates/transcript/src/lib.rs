@@ -1,12 +1,11 @@
-//! The vocabulary of a conversation: messages, the structure between them, and what makes a prompt valid.
+//! Messages, their structure, and what makes a prompt valid.
 //!
-//! Owns the shapes of the Anthropic Messages API as bethink stores and shows them, the rules of
-//! structure that every prompt must obey, and the view-only repair of histories that break them.
-//! Leaves to others what is *shown* of a message (`bethink-context`) and where it is kept
-//! (`bethink-store`).
+//! Owns the shapes of the Anthropic Messages API as bethink stores and shows them, the structural rules
+//! for prompts, and the repair of histories that break them, in the view only. Left to others: what is
+//! *shown* of a message (`bethink-context`) and where it is stored (`bethink-store`).
 //!
 //! Reading order: [`ids`] → [`json`] → [`message`] → [`cuts`] → [`prompt`] → [`arrange`] → [`validate`];
-//! [`text`], [`typed`], [`todos`] and [`edit_tool`] stand by themselves.
+//! [`text`], [`typed`], [`todos`] and [`edit_tool`] are independent.
 
 pub mod arrange;
 pub mod cuts;

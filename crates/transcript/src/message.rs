@@ -1,4 +1,4 @@
-//! One stored message: its original bytes, and beside them what bethink needs to know of it.
+//! One stored message: its original bytes, and what bethink needs to know about them.
 
 mod block;
 mod parse;
@@ -12,8 +12,8 @@ use crate::ids::{AssistantMessageId, MessageId, Seq, ToolUseId};
 pub use block::{Block, BlockKind, ParseError, TextPlace};
 pub use parse::MessageObject;
 
-/// Most content blocks one message may carry. A message of the Messages API rarely has a hundred;
-/// the limit keeps a hostile one from costing more than its bytes.
+/// The most content blocks in one message. Real messages rarely have a hundred; the limit keeps a hostile
+/// one from costing more memory than its bytes.
 pub const MAX_BLOCKS: usize = 20_000;
 
 /// Microseconds since the Unix epoch, UTC.
@@ -23,7 +23,7 @@ pub const MAX_BLOCKS: usize = 20_000;
 #[serde(transparent)]
 pub struct UnixMicros(pub i64);
 
-/// Tokens that the provider reported for the call which produced an assistant message.
+/// Tokens that the provider reported for the call that produced an assistant message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenUsage {
@@ -41,19 +41,19 @@ impl TokenUsage {
             .saturating_add(self.cache_read_input_tokens)
     }
 
-    /// Size of the whole conversation after the call: what went in and what came out.
+    /// Size of the whole conversation after the call: input and output.
     pub fn total(&self) -> u64 {
         self.prompt().saturating_add(self.output_tokens)
     }
 }
 
-/// White space as providers and other languages see it: Unicode's, and the ASCII separators that
-/// Rust does not count.
+/// White space as providers and other languages define it: Unicode's, and the ASCII separators that Rust
+/// does not count.
 pub fn is_white(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
-/// What is known of a message beside its body.
+/// What is known about a message besides its body.
 #[derive(Clone, Debug)]
 pub struct MessageMeta {
     pub seq: Seq,
@@ -61,7 +61,7 @@ pub struct MessageMeta {
     pub created_at: UnixMicros,
 }
 
-/// One message of a history. Immutable: a prompt that shows it differently says so elsewhere.
+/// One message of a history. Immutable: a decision records if a prompt shows it differently.
 #[derive(Clone, Debug)]
 pub struct Message {
     pub seq: Seq,
@@ -78,8 +78,8 @@ pub struct Message {
 impl Message {
     /// Reads a message object: `{role, content, assistant_message_id?, model?, usage?, …}`.
     ///
-    /// Unknown members and blocks are kept. The provider's own `id` of an assistant message counts
-    /// as its `assistant_message_id` where `recorded` says that the object comes from the provider.
+    /// Unknown members and blocks are kept. If the object comes from the provider, its `id` counts as the
+    /// `assistant_message_id`.
     pub fn parse(meta: MessageMeta, raw: Bytes, source: MessageSource) -> Result<Self, ParseError> {
         let message = MessageObject::whole(&raw)?.message(meta, source)?;
         Ok(Self { raw, ..message })
@@ -90,7 +90,7 @@ impl Message {
         &self.raw
     }
 
-    /// Bytes that this message holds in memory, near enough to budget by.
+    /// Approximate bytes that this message occupies in memory.
     pub fn weight(&self) -> usize {
         self.raw.len() + self.blocks.len() * size_of::<Block>() + size_of::<Self>()
     }
@@ -121,7 +121,7 @@ impl Message {
 pub enum MessageSource {
     /// A client of the daemon: `id` is the message's own id.
     Client,
-    /// A provider's answer as a recorder kept it: `id` is the assistant message's id.
+    /// A recorded answer from a provider: `id` is the assistant message's id.
     Provider,
 }
 

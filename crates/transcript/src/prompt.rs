@@ -1,4 +1,4 @@
-//! What a prompt is made of: blocks of exact bytes that remember where they came from.
+//! The parts of a prompt: blocks with exact bytes and their origin.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -19,9 +19,9 @@ pub enum Variant {
     Preview,
     /// An old tool result's placeholder.
     Cleared,
-    /// A payload that a later event made worthless.
+    /// The placeholder of a result that a later event made worthless.
     Snipped,
-    /// Shortened because it alone would not fit after a compaction.
+    /// Shortened because the kept tail would not fit after a compaction.
     Clipped,
     /// Text without its trailing white space.
     Trimmed,
@@ -44,7 +44,7 @@ pub enum Origin {
         after: Seq,
         hash: u64,
     },
-    /// Stands for the messages from `first` on: what they said, the user's words among it.
+    /// The text of a collapsed span that begins with message `first`.
     Span {
         first: Seq,
         hash: u64,
@@ -69,12 +69,12 @@ pub struct PromptBlock {
     pub origin: Origin,
     pub tokens: u32,
     pub media: u16,
-    /// Holds nothing that a model could read: an empty or white text.
+    /// A text that is empty or has only white space.
     pub blank: bool,
 }
 
 impl PromptBlock {
-    /// A text that the daemon writes at the place after message `after`.
+    /// A text that the daemon adds after message `after`.
     pub fn written(text: &str, after: Seq, tokens: u32) -> Self {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
@@ -88,7 +88,7 @@ impl PromptBlock {
         }
     }
 
-    /// A text that stands for the messages from `first` on.
+    /// The text of a collapsed span, from message `first` on.
     pub fn span(text: &str, first: Seq, tokens: u32) -> Self {
         let mut block = Self::written(text, first, tokens);
         if let Origin::Written { hash, .. } = block.origin {
@@ -97,7 +97,7 @@ impl PromptBlock {
         block
     }
 
-    /// A block of a model's answer, on its way back into a prompt.
+    /// A block of a model's answer that becomes part of a prompt.
     pub fn answered(block: &Block, after: Seq, tokens: u32) -> Self {
         let mut hasher = DefaultHasher::new();
         block.json.hash(&mut hasher);
@@ -112,7 +112,7 @@ impl PromptBlock {
     }
 }
 
-/// A stored message, or text of the daemon's, as it is about to be shown; not yet arranged.
+/// A stored message or a text from the daemon, before it is arranged.
 #[derive(Clone, Debug)]
 pub struct ShownEntry {
     pub seq: Seq,
@@ -133,13 +133,13 @@ impl PromptMessage {
         self.blocks.iter().map(|b| u64::from(b.tokens)).sum()
     }
 
-    /// One text that the daemon says in the user's place.
+    /// A text from the daemon, in the role of the user.
     pub fn said(text: &str, after: Seq, tokens: u32) -> Self {
         Self { role: Role::User, blocks: vec![PromptBlock::written(text, after, tokens)] }
     }
 }
 
-/// A block that carries a cache breakpoint: index of its message, index in that.
+/// A block with a cache breakpoint: the index of its message, and its index in the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheMark {
     pub message: usize,
@@ -148,8 +148,8 @@ pub struct CacheMark {
 
 const CACHE_CONTROL: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
-/// The `messages` of a request as a JSON array, joined from bytes that exist already. Marks beside any
-/// block are left out.
+/// The `messages` of a request as a JSON array, joined from bytes that already exist. Marks without a block
+/// are ignored.
 pub fn messages_json(messages: &[PromptMessage], marks: &[CacheMark]) -> Vec<u8> {
     let bytes: usize = messages.iter().flat_map(|m| &m.blocks).map(|b| b.json.len() + 1).sum();
     let room = bytes + messages.len() * 40 + marks.len() * CACHE_CONTROL.len() + 2;
@@ -176,7 +176,7 @@ fn push_message(out: &mut Vec<u8>, at: usize, message: &PromptMessage, marks: &[
             out.push(b',');
         }
         match block.json.strip_suffix(b"}") {
-            // A marker goes last into its block, so that the bytes before it stay a prefix.
+            // The marker goes last, so that the bytes before it stay a prefix.
             Some(open) if marks.contains(&CacheMark { message: at, block: i }) => {
                 out.extend_from_slice(open);
                 out.extend_from_slice(CACHE_CONTROL.as_bytes());

@@ -1,5 +1,5 @@
-//! Text that others wrote, before bethink takes it as its own: without what a terminal obeys, and with
-//! the lines that Markdown reads as structure told apart.
+//! Helpers for text from elsewhere: removes terminal escapes and hidden characters, shortens, and finds
+//! Markdown structure.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ const CSI: char = '\u{9b}';
 const OSC: char = '\u{9d}';
 const BELL: char = '\u{7}';
 
-/// The text without terminal escapes, control characters other than `\n` and `\t`, and marks that hide or
-/// reorder what is read. Lines end with `\n`. Joiners stay: honest words are written with them.
+/// The text without terminal escapes, control characters other than `\n` and `\t`, and characters that hide
+/// or reorder text. Lines end with `\n`. Zero-width joiners stay, because ordinary words need them.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unwanted) {
         return Cow::Borrowed(text);
@@ -35,19 +35,19 @@ fn is_unwanted(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || hides_or_reorders(c)
 }
 
-/// Zero-width spaces, marks of direction, and the invisible alphabet of tags.
+/// Zero-width spaces, direction marks, and invisible tag characters.
 fn hides_or_reorders(c: char) -> bool {
     matches!(c, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}'
         | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// `rest` stands behind an escape character.
+/// Skips an escape sequence; `rest` follows the escape character.
 fn after_escape(rest: &str) -> &str {
     let Some(kind) = rest.chars().next() else { return rest };
     let inner = &rest[kind.len_utf8()..];
     match kind {
         '[' => after_parameters(inner),
-        // Commands with a text: of the window, the clipboard, a device.
+        // Commands with a text: for the window title, the clipboard, a device.
         ']' | 'P' | 'X' | '^' | '_' => after_string(inner),
         // Intermediate characters, then a final one.
         ' '..='/' => {
@@ -64,7 +64,7 @@ fn after_parameters(rest: &str) -> &str {
     rest.strip_prefix(|c: char| ('@'..='~').contains(&c)).unwrap_or(rest)
 }
 
-/// Through the end of a command's text; one that is never ended takes its line and no more.
+/// Skips the text of a command; without a terminator it ends with the line.
 fn after_string(rest: &str) -> &str {
     let ends = |c: char| matches!(c, BELL | '\u{9c}' | '\n' | ESCAPE);
     let Some(end) = rest.find(ends) else { return "" };
@@ -82,13 +82,13 @@ pub fn beginning(text: &str, bytes: usize) -> &str {
     }
 }
 
-/// The first `bytes` of a line, with an ellipsis where something is missing.
+/// The first `bytes` of a line, with an ellipsis if something is missing.
 pub fn shorten(line: &str, bytes: usize) -> String {
     let head = &line[..line.floor_char_boundary(bytes)];
     if head.len() == line.len() { line.to_owned() } else { format!("{}…", head.trim_end()) }
 }
 
-/// The first `chars` characters of a line up to the end of a word, with an ellipsis where something is missing.
+/// The first `chars` characters of a line up to the end of a word, with an ellipsis if something is missing.
 pub fn shorten_at_word(line: &str, chars: usize) -> String {
     let Some((end, _)) = line.char_indices().nth(chars) else { return line.to_owned() };
     let head = &line[..end];
@@ -100,7 +100,7 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Marks of a Markdown heading, if the line is one.
+/// The level of a Markdown heading, if the line is one.
 pub fn heading_level(line: &str) -> Option<usize> {
     let marks = line.bytes().take_while(|byte| *byte == b'#').count();
     let rest = line.get(marks..)?;
@@ -108,13 +108,13 @@ pub fn heading_level(line: &str) -> Option<usize> {
     is_one.then_some(marks)
 }
 
-/// The mark of fenced code that a line begins or ends.
+/// The fence that opens or closes a code block, if the line is one.
 pub fn fence(line: &str) -> Option<&'static str> {
     let start = line.trim_start();
     ["```", "~~~"].into_iter().find(|mark| start.starts_with(mark))
 }
 
-/// For each line, whether it lies within fenced code that is closed.
+/// For each line, whether it is in a closed code block.
 pub fn closed_fences(lines: &[&str]) -> Vec<bool> {
     let mut fenced = vec![false; lines.len()];
     let mut open: Option<(usize, &str)> = None;
@@ -131,7 +131,7 @@ pub fn closed_fences(lines: &[&str]) -> Vec<bool> {
     fenced
 }
 
-/// The mark of fenced code that is left open at the end of a text.
+/// The fence of a code block that is left open at the end of a text.
 pub fn open_fence(text: &str) -> Option<&'static str> {
     text.lines().filter_map(fence).fold(None, |open, mark| match open {
         None => Some(mark),

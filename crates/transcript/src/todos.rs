@@ -1,18 +1,18 @@
-//! Todos: read from the agent's own calls, written as the reminder at the tail.
+//! Todos: read from the agent's own calls, and written as reminders.
 
 pub use bethink_api::{Todo, TodoPriority, TodoStatus};
 use serde::Deserialize;
 
 use crate::Message;
 
-/// Tools by which agents keep their list.
+/// Tools with which agents set their list.
 const TODO_TOOLS: [&str; 3] = ["TodoWrite", "todo_write", "todowrite"];
 
-/// The list, with what the prompt already shows of it.
+/// The list, and what the prompt already shows of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TodoList {
     pub items: Vec<Todo>,
-    /// Not shown yet as it stands.
+    /// The current list has not been shown yet.
     pub changed: bool,
     /// Short reminders since the whole list was shown.
     pub short: u32,
@@ -24,13 +24,13 @@ impl TodoList {
         self.items = items;
     }
 
-    /// The agent's own call shows the list already.
+    /// Sets a list that the agent's own call already shows.
     pub fn set_by_agent(&mut self, items: Vec<Todo>) {
         *self = Self { items, changed: false, short: 0 };
     }
 }
 
-/// The list that `message` sets, if it holds a todo call.
+/// The list that `message` sets, if it has a todo call.
 pub fn set_by(message: &Message) -> Option<Vec<Todo>> {
     #[derive(Deserialize)]
     struct TodoToolInput {
@@ -47,11 +47,11 @@ pub fn set_by(message: &Message) -> Option<Vec<Todo>> {
     Some(todos)
 }
 
-/// Open items that a short reminder names.
+/// How many open items a short reminder lists.
 const NAMED: usize = 4;
 
-/// The reminder that stands after a tool round: the whole list when it is news, else a line of what
-/// is open. The list itself stays readable where it was shown whole.
+/// The reminder after a tool round: the whole list if it changed, otherwise a line of open items. The whole
+/// list stays readable where it was last shown.
 pub fn reminder(todos: &[Todo], changed: bool) -> Option<String> {
     let mut open: Vec<&Todo> = todos.iter().filter(|t| t.status != TodoStatus::Completed).collect();
     if todos.is_empty() || (!changed && open.is_empty()) {

@@ -1,5 +1,5 @@
-//! The structural validator. [`ValidPrompt`] can be made nowhere else, so that a prompt that breaks a
-//! rule can't be expressed.
+//! The structural validator. It is the only way to make a [`ValidPrompt`], so a prompt that breaks a rule
+//! cannot exist.
 
 use std::collections::HashSet;
 
@@ -10,19 +10,19 @@ use crate::ids::ToolUseId;
 use crate::message::{BlockKind, Role, is_white};
 use crate::prompt::PromptMessage;
 
-/// A rule of structure that a prompt breaks; `at` is the message's index in the prompt.
+/// A structural rule that a prompt breaks; `at` is the message's index in the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum StructureFault {
     #[error("the prompt has no messages")]
     NoMessages,
-    #[error("message 0 is not the user's")]
+    #[error("message 0 is not a user message")]
     FirstNotUser,
-    #[error("message {at} has the role of the message before it")]
+    #[error("message {at} has the same role as the message before it")]
     RolesDoNotAlternate { at: usize },
     #[error("message {at} is empty")]
     EmptyMessage { at: usize },
-    #[error("message {at} holds an empty text block")]
+    #[error("message {at} has an empty text block")]
     EmptyText { at: usize },
     #[error("message {at}: tool_use {id} has no result in the next message")]
     CallWithoutResult { at: usize, id: ToolUseId },
@@ -32,9 +32,9 @@ pub enum StructureFault {
     DuplicateResult { at: usize, id: ToolUseId },
     #[error("message {at}: tool_use id {id} was used before")]
     DuplicateCall { at: usize, id: ToolUseId },
-    #[error("message {at}: a tool_result does not come first")]
+    #[error("message {at}: a tool_result comes after other blocks")]
     ResultNotFirst { at: usize },
-    #[error("message {at} holds a block that its role may not have")]
+    #[error("message {at} has a block that its role does not allow")]
     MisplacedBlock { at: usize },
     #[error("the last message ends in white space")]
     TrailingWhitespace,
@@ -47,7 +47,7 @@ pub enum StructureFault {
 pub struct ValidPrompt(Vec<PromptMessage>);
 
 impl ValidPrompt {
-    /// Checks every rule; all faults are returned, not just the first.
+    /// Checks every rule; returns all violations, not just the first.
     pub fn check(messages: Vec<PromptMessage>) -> Result<Self, Vec<StructureFault>> {
         let faults = faults(&messages);
         if faults.is_empty() { Ok(Self(messages)) } else { Err(faults) }
@@ -159,7 +159,7 @@ fn unanswered(at: usize, open: &mut Vec<&ToolUseId>) -> impl Iterator<Item = Str
 }
 
 fn ends_in_white_space(message: &PromptMessage) -> bool {
-    // Every way to write white space at the end of a JSON string: as itself or as an escape.
+    // The text is decoded, because white space may be written as an escape.
     message.role == Role::Assistant
         && message.blocks.last().is_some_and(|block| {
             block.kind == BlockKind::Text

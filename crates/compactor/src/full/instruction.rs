@@ -1,4 +1,4 @@
-//! What a model is told that writes a summary. It stands behind the session's newest message.
+//! The instruction to a model that writes a summary. It follows the session's newest message.
 
 use bethink_transcript::text::plain;
 
@@ -7,11 +7,11 @@ use super::wish::bounded;
 /// What differs from one summary to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FullInstruction<'a> {
-    /// What the person who asks for the compaction wants kept above all.
+    /// What the person who asks for the compaction wants kept above all else.
     pub focus: Option<&'a str>,
-    /// What the project's people want of every summary, see [`super::compact_instructions`].
+    /// What the project wants of every summary, see [`super::compact_instructions`].
     pub compact_instructions: Option<&'a str>,
-    /// Tokens that the summary may have, where that is known.
+    /// How many tokens the summary may have, if known.
     pub summary_tokens: Option<u64>,
 }
 
@@ -19,29 +19,29 @@ pub struct FullInstruction<'a> {
 const TASK: &str = include_str!("instruction.md");
 
 const CLOSING: &str = "\
-Now answer in text alone: `<analysis>`, then `<summary>` with the nine sections. No tool call, no \
-greeting, no question.
+Now answer in text only: `<analysis>`, then `<summary>` with the nine sections. No tool calls, no \
+greeting, no questions.
 ";
 
-/// The instruction whole; what a person asked for stands last.
+/// The whole instruction; what a person asked for comes last.
 pub fn instruction(what: &FullInstruction<'_>) -> String {
     let mut text = TASK.to_owned();
     if let Some(tokens) = what.summary_tokens {
         // English has about three words to four tokens; names and code have fewer.
         text.push_str(&format!(
-            "- The summary has room for {tokens} tokens, about {} words. What is longer is cut.\n",
+            "- The summary has room for {tokens} tokens, about {} words. Anything longer is cut.\n",
             tokens / 3 * 2
         ));
     }
     if let Some(wish) = what.compact_instructions.and_then(|wish| bounded(&plain(wish))) {
         text.push_str(&format!(
-            "\nThe project's instructions say of summaries:\n<compact_instructions>\n{wish}\n</compact_instructions>\n"
+            "\nThe project's instructions for summaries:\n<compact_instructions>\n{wish}\n</compact_instructions>\n"
         ));
     }
     text.push_str(&format!("\n{CLOSING}"));
     if let Some(focus) = what.focus.and_then(|focus| bounded(&plain(focus))) {
         text.push_str(&format!(
-            "\nThe user asked for this summary, and for what it is to keep above all else:\n<focus>\n{focus}\n</focus>\n"
+            "\nThe user asked for this summary and said what it must keep above all else:\n<focus>\n{focus}\n</focus>\n"
         ));
     }
     text

@@ -1,4 +1,4 @@
-//! A model's answer, read with suspicion: nine sections, or a reason why not.
+//! Reads a model's answer: nine sections, or the reason why it is rejected.
 
 use bethink_transcript::text::{closed_fences, plain};
 
@@ -7,15 +7,14 @@ use crate::section::Section;
 
 use super::sections::{self, Found};
 
-/// What a model wrote, section by section; what it wrote for the user is left out.
+/// What a model wrote, by section. What it wrote under "All User Messages" is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FullText {
     sections: Found,
 }
 
 impl FullText {
-    /// The lines of a section, each with its end; empty where there is nothing to say, and for the user's
-    /// messages.
+    /// The lines of a section with their line ends; empty if it says nothing, and for the user's messages.
     pub fn section(&self, section: Section) -> &str {
         self.sections.iter().find(|(known, _)| *known == section).map_or("", |(_, text)| text)
     }
@@ -25,20 +24,20 @@ impl FullText {
     }
 }
 
-/// Why an answer is no summary. Nothing of it is used.
+/// Why an answer was rejected. No part of it is used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FullFault {
-    #[error("the answer has {actual} bytes, {limit} are read")]
+    #[error("the answer is {actual} bytes; the limit is {limit}")]
     TooLarge { limit: usize, actual: usize },
     #[error("the answer calls a tool ({markup}), which was forbidden")]
     ToolCall { markup: String },
-    #[error("the answer has neither <summary> nor nine sections")]
+    #[error("the answer has neither <summary> nor the nine sections")]
     NoSummary,
-    #[error("the summary lacks {}", named(.sections))]
+    #[error("the summary is missing {}", named(.sections))]
     Lacks { sections: Vec<Section> },
     #[error("the summary broke off before {}", named(.sections))]
     BrokenOff { sections: Vec<Section> },
-    #[error("nothing stands in the summary's sections")]
+    #[error("every section of the summary is empty")]
     Empty,
 }
 
@@ -46,7 +45,8 @@ fn named(sections: &[Section]) -> String {
     sections.iter().map(|section| section.name()).collect::<Vec<_>>().join(", ")
 }
 
-/// Places where a summary may begin that are tried, from the last, and then the first: it may quote the tag.
+/// How many `<summary>` tags are tried as its beginning, from the last one back, and then the first: a summary
+/// may quote the tag.
 const BEGINNINGS: usize = 8;
 const DRAFT: (&str, &str) = ("<analysis>", "</analysis>");
 const SUMMARY: (&str, &str) = ("<summary>", "</summary>");
@@ -56,7 +56,7 @@ pub fn read(reply: &str) -> Result<FullText, FullFault> {
         return Err(FullFault::TooLarge { limit: REPLY_MAX_BYTES, actual: reply.len() });
     }
     let reply = plain(reply);
-    // The same places, whatever the case of the tags.
+    // Tags are found in any case; offsets are the same in both.
     let lower = reply.to_ascii_lowercase();
     let (before, after) = around_draft(&reply, &lower);
     if let Some(markup) = tool_call(before).or_else(|| tool_call(after)) {
@@ -98,7 +98,7 @@ fn taken(summary: &str, is_closed: bool) -> Result<FullText, FullFault> {
     Ok(FullText { sections: found })
 }
 
-/// What stands before the draft and behind it. A draft that is not closed ends where the summary begins.
+/// The text before and after the draft. A draft that is not closed ends where the summary begins.
 fn around_draft<'a>(reply: &'a str, lower: &str) -> (&'a str, &'a str) {
     let Some(from) = lower.find(DRAFT.0) else { return (reply, "") };
     let closed = lower[from..].find(DRAFT.1).map(|end| from + end + DRAFT.1.len());
@@ -106,7 +106,7 @@ fn around_draft<'a>(reply: &'a str, lower: &str) -> (&'a str, &'a str) {
     (&reply[..from], &reply[end.unwrap_or(reply.len())..])
 }
 
-/// A draft may have been put into the summary itself: it begins a line there, where a mention would not.
+/// Removes a draft that was put into the summary itself. It starts a line there; a mention would not.
 fn without_draft(summary: &str) -> String {
     let mut kept = String::with_capacity(summary.len());
     let mut in_draft = false;
@@ -127,7 +127,7 @@ fn says_nothing(text: &str) -> bool {
     matches!(words.as_str(), "" | "none" | "n/a" | "nothing" | "not applicable")
 }
 
-/// Beginnings of calls that models write as text when their tools are taken away.
+/// How calls begin that models write as text when they have no tools.
 const CALLS: [&str; 9] = [
     "<tool_call",
     "<tool_use",
@@ -141,7 +141,7 @@ const CALLS: [&str; 9] = [
 ];
 const MARKUP_CHARS: usize = 60;
 
-/// A call at the beginning of a line; one that is quoted in code or in a sentence calls nothing.
+/// A call at the start of a line; one quoted in code or in a sentence does not count.
 fn tool_call(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let fenced = closed_fences(&lines);
@@ -152,7 +152,7 @@ fn tool_call(text: &str) -> Option<String> {
     calls.next().map(|line| line.chars().take(MARKUP_CHARS).collect())
 }
 
-/// The tag without a prefix of its name space: `<ns:invoke …` begins as `<invoke …` does.
+/// The tag without its namespace prefix: `<ns:invoke …` becomes `<invoke …`.
 fn unspaced(line: &str) -> String {
     let tag = line.strip_prefix('<').and_then(|tag| tag.split_once(':'));
     let tag = tag.filter(|(space, _)| space.chars().all(|c| c.is_ascii_alphanumeric()));
@@ -219,7 +219,10 @@ mod tests {
         let lacking = nine.replace("Errors and Fixes", "Errors").replace("Next Step", "Outlook");
         let lacking = fault(&format!("<summary>{lacking}</summary>"));
         assert_eq!(lacking, FullFault::Lacks { sections });
-        assert_eq!(lacking.to_string(), "the summary lacks Errors and Fixes, Optional Next Step");
+        assert_eq!(
+            lacking.to_string(),
+            "the summary is missing Errors and Fixes, Optional Next Step"
+        );
         let half = &nine[..nine.find("## 8").unwrap()];
         let sections = vec![Section::Current, Section::Next];
         assert_eq!(fault(&format!("<summary>{half}")), FullFault::BrokenOff { sections });

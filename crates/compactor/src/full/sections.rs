@@ -1,5 +1,5 @@
-//! The nine sections in a model's text. Headings are known by their names: models number them, mark them as
-//! headings or bold, or write on in the same line.
+//! Finds the nine sections in a model's text. Headings are recognized by name: models number them, make them
+//! headings or bold, or continue on the same line.
 
 use bethink_transcript::text::{closed_fences, open_fence};
 
@@ -8,10 +8,10 @@ use crate::section::Section;
 /// Columns by which a heading may be indented.
 const INDENT: usize = 3;
 
-/// Sections that were found, in the order of a summary; what stands before the first is no part of any.
+/// Sections that were found, in the order of a summary. Text before the first heading is dropped.
 pub(super) type Found = Vec<(Section, String)>;
 
-/// Reads leniently: headings within fenced code are code, unless a section is missing then.
+/// Finds sections leniently: a heading within fenced code is code, unless a section would be missing then.
 pub(super) fn find(text: &str) -> Found {
     let lines = outdented(text);
     let careful = collect(&lines, &closed_fences(&lines));
@@ -22,7 +22,7 @@ pub(super) fn find(text: &str) -> Found {
     if bold.len() > careful.len() { bold } else { careful }
 }
 
-/// Those that are not there.
+/// The sections that are missing.
 pub(super) fn lacking(found: &Found) -> Vec<Section> {
     let is_there = |section: &Section| found.iter().any(|(known, _)| known == section);
     Section::ALL.into_iter().filter(|section| !is_there(section)).collect()
@@ -50,7 +50,7 @@ fn collect(lines: &[&str], fenced: &[bool]) -> Found {
     found.into_iter().map(|(section, lines)| (section, tidy(&lines))).collect()
 }
 
-/// Without blank lines at either end or two in a row; code that was left open is closed.
+/// Removes blank lines at either end and repeated ones, and closes code that was left open.
 fn tidy(lines: &[&str]) -> String {
     let mut text = String::new();
     let mut blank = false;
@@ -76,7 +76,7 @@ pub(super) fn close_fence(text: &mut String) {
     }
 }
 
-/// Lines without the indentation that all of them have.
+/// The lines without their common indentation.
 fn outdented(text: &str) -> Vec<&str> {
     let indent = |line: &&str| line.len() - line.trim_start_matches(' ').len();
     let written = text.lines().filter(|line| !line.trim().is_empty());
@@ -84,7 +84,7 @@ fn outdented(text: &str) -> Vec<&str> {
     text.lines().map(|line| line.get(least..).unwrap_or("")).collect()
 }
 
-/// The section that a line heads, and what it says of it already.
+/// The section whose heading this line is, and the text after the heading.
 fn heading(line: &str) -> Option<(Section, &str)> {
     let bare = line.trim_start_matches(' ');
     if line.len() - bare.len() > INDENT {
@@ -100,7 +100,7 @@ fn heading(line: &str) -> Option<(Section, &str)> {
     heads.then_some((section, tail))
 }
 
-/// Without marks of a heading, of bold text and of a numbered list, and whether there were any.
+/// The line without marks of a heading, bold text or a numbered list, and whether it had any.
 fn unmarked(line: &str) -> (&str, bool) {
     let mut bare = line.trim_start_matches('#').trim_start();
     bare = without_bold(bare);

@@ -1,4 +1,4 @@
-//! What a project's people want of every summary: a section of their instructions file.
+//! What a project wants of every summary: a section of its instruction file.
 
 use bethink_transcript::text::{beginning, closed_fences, heading_level};
 
@@ -7,8 +7,8 @@ use crate::limits::WISH_BYTES;
 const HEADING: &str = "compact instructions";
 
 /// The text below the heading "Compact instructions", of any level and in any case, up to the next heading
-/// of the same level or a higher one; where several files or sections say something, the first that does.
-/// At most [`WISH_BYTES`], cut at a line end.
+/// of the same or a higher level. The first such section that is not empty counts. At most [`WISH_BYTES`],
+/// cut at a line end.
 pub fn compact_instructions(markdown: &str) -> Option<String> {
     let lines: Vec<&str> = markdown.trim_start_matches('\u{feff}').lines().collect();
     let fenced = closed_fences(&lines);
@@ -22,7 +22,7 @@ pub fn compact_instructions(markdown: &str) -> Option<String> {
     texts.next()
 }
 
-/// At most [`WISH_BYTES`] of a wish; `None` where nothing is said.
+/// The first [`WISH_BYTES`] of the text; `None` if it is blank.
 pub(super) fn bounded(wish: &str) -> Option<String> {
     let wish = beginning(wish.trim(), WISH_BYTES).trim_end();
     (!wish.is_empty()).then(|| wish.to_owned())

@@ -1,4 +1,4 @@
-//! The summary from a model's text: its sections, the user's own words, and what the text lacks.
+//! Writes the summary from a model's text: its sections, the user's own words, and what the text lacks.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,9 @@ use bethink_transcript::text::shorten;
 use crate::SummaryLevel;
 use crate::ladder::{Summarizer, SummaryRequest};
 use crate::section::Section;
-use crate::summary::{NONE, Pages, is_unanswered, lacking, laid_out, user_messages};
+use crate::summary::{
+    NONE, Pages, UNANSWERED_PERCENT, is_unanswered, lacking, laid_out, user_messages,
+};
 
 use super::FullText;
 use super::sections::close_fence;
@@ -16,18 +18,16 @@ use super::sections::close_fence;
 #[derive(Clone, Copy, Debug)]
 pub struct FullSummarizer<'a> {
     pub text: &'a FullText,
-    /// The newest message that the model read: what came later stays whole.
+    /// The newest message that the model read; later ones are kept whole.
     pub through: Seq,
 }
 
-/// Share of the page that the user's words may take, in percent, however long the model's text is.
+/// Share of the summary that the user's words may take, in percent, however long the model's text is.
 const USER_PERCENT: usize = 25;
-/// The same when the newest of them is not answered: a giant request is what the next turn is about.
-const UNANSWERED_PERCENT: usize = 50;
-/// Of what they leave, so much may be the model's: files and names from facts always have some room.
+/// Of what they leave, the share of the model's text: files and names from facts always have some room.
 const TEXT_PERCENT: usize = 85;
 const ADDED: &str = "Added from the session's record:\n";
-/// Less than this has no room for what a summary is for.
+/// With less room than this, a summary would say nothing useful.
 const LEAST_ROOM: usize = 200;
 
 impl Summarizer for FullSummarizer<'_> {
@@ -43,7 +43,7 @@ impl Summarizer for FullSummarizer<'_> {
         let frame: usize = Section::ALL.iter().map(|s| s.heading().len() + 1 + NONE.len()).sum();
         let room = request.max_bytes.saturating_sub(frame + 2 * ADDED.len());
         if room < LEAST_ROOM {
-            return Err(format!("{} bytes are too few for nine sections", request.max_bytes));
+            return Err(format!("{} bytes are not enough for nine sections", request.max_bytes));
         }
         Ok(self.write(request, room))
     }
@@ -55,7 +55,7 @@ impl FullSummarizer<'_> {
         let mut pages = within(self.text, room.saturating_sub(user.len()) * TEXT_PERCENT / 100);
         let texts: Vec<&str> = pages.iter().chain([&user]).map(String::as_str).collect();
         let left = room.saturating_sub(texts.iter().map(|text| text.len()).sum());
-        // Whoever reads the summary by itself does not have the tail.
+        // Someone who reads the summary by itself does not see the tail.
         let known = if request.stands_alone { HashSet::new() } else { request.visible.clone() };
         let (files, names) = lacking(request, known, &texts, left);
         for (section, added) in [(Section::Files, files), (Section::Concepts, names)] {
@@ -69,7 +69,7 @@ impl FullSummarizer<'_> {
         laid_out(&pages)
     }
 
-    /// Bytes for the user's words: their share, or half of what the model's text leaves where that is more.
+    /// Bytes for the user's words: their share, or half of what the model's text leaves if that is more.
     fn user_room(&self, request: &SummaryRequest<'_>, room: usize) -> usize {
         let percent = if is_unanswered(request) { UNANSWERED_PERCENT } else { USER_PERCENT };
         let left = room.saturating_sub(self.text.weight());
@@ -77,8 +77,8 @@ impl FullSummarizer<'_> {
     }
 }
 
-/// Which sections give way, one after the other, and to what share of themselves: names and files can be
-/// added from facts, and what one goes on by is cut last.
+/// Which sections are cut, in this order, and to what percentage of their length. Names and files can be
+/// added from facts; what the next turn needs most is cut last.
 const GIVES_WAY: [(&[Section], &[usize]); 2] = [
     (
         &[Section::Concepts, Section::Files, Section::Solving, Section::Errors, Section::Request],
@@ -106,13 +106,13 @@ fn within(text: &FullText, room: usize) -> Pages {
     pages
 }
 
-/// Room for the line that says what was left out.
+/// Room for the line that says how much was left out.
 const NOTE_BYTES: usize = 64;
-/// A line that is cut says at least so much.
+/// A line that is cut keeps at least this many bytes.
 const FEW_WORDS: usize = 40;
 
-/// The first whole lines in `limit` bytes, and how many there were more; of a line that is longer than
-/// that, its beginning. Code that the cut left open is closed.
+/// As many whole lines as fit in `limit` bytes, with a note of how many are left out. If the first line is
+/// longer than that, its beginning. Closes code that the cut left open.
 fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -133,7 +133,7 @@ fn cut(text: &str, limit: usize) -> String {
         kept = format!("{}\n", shorten(first, room - '…'.len_utf8() - 1));
     }
     close_fence(&mut kept);
-    format!("{kept}(… {more} more lines had no room here)\n")
+    format!("{kept}(… {more} more lines left out)\n")
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_cut_is_at_a_line_end_unless_one_line_is_over_and_closes_code() {
         let rows = "- one\n- two\n".repeat(20);
-        assert!(cut(&rows, 120).ends_with("- two\n- one\n(… 31 more lines had no room here)\n"));
+        assert!(cut(&rows, 120).ends_with("- two\n- one\n(… 31 more lines left out)\n"));
         let long = cut(&"word ".repeat(100), 150);
         assert!(long.starts_with("word ") && long.contains("…\n(… 1 more lines"), "{long}");
         let code = format!("```rust\n{}```\n", "let x = 1;\n".repeat(30));

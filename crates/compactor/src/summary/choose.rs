@@ -1,5 +1,5 @@
-//! Which statements are worth their bytes: those that name what will be needed and is said nowhere
-//! else, that give a reason, that are new.
+//! Chooses the statements that are worth their bytes: those with needed names that occur nowhere else,
+//! with a reason, or new.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,19 +12,19 @@ use crate::ladder::SummaryRequest;
 use super::page::{SummaryPage, WrittenSummary};
 
 const STATEMENT_BYTES: usize = 280;
-/// What a line costs beside its words: its mark, and that it has to be read.
+/// The cost of a line besides its words: its mark, and the effort of reading it.
 const LINE_COST: f32 = 24.0;
-/// Worth of a line for being new, against that of one name that is surely needed.
+/// Worth of a line for being new, where a name that is certainly needed is worth 1.
 const FRESH: f32 = 1.2;
-/// Messages after which that counts half.
+/// The number of messages after which that worth is halved.
 const HALF_LIFE: f32 = 60.0;
-/// Worth of a reason, and of the user's word.
+/// Worth of a reason, and of coming from the user.
 const REASON: f32 = 0.5;
 const BY_USER: f32 = 0.8;
 
-/// "Good." says nothing by itself.
+/// Shorter statements without a name, such as "Good.", are left out.
 const SHORTEST: usize = 48;
-/// Share of its worth that is left to a statement that announces a step.
+/// Factor for a statement that only announces a step.
 const ANNOUNCEMENT: f32 = 0.3;
 
 struct LineCandidate {
@@ -70,7 +70,7 @@ pub(super) fn statements(
     }
 }
 
-/// What may be said: decisions, and the beginnings of statements that hold no decision.
+/// Candidates: decisions, and the beginnings of statements without a decision.
 fn candidates(
     request: &SummaryRequest<'_>,
     written: &WrittenSummary,
@@ -78,10 +78,10 @@ fn candidates(
 ) -> Vec<LineCandidate> {
     let facts = request.facts;
     let decided: HashSet<Seq> = facts.decisions.iter().map(|d| d.seq).collect();
-    // Words of the user that are shown whole need not be told of.
-    let told = |seq: Seq| written.user_from.is_some_and(|from| seq >= from);
+    // User messages that are shown in full need no line here.
+    let shown = |seq: Seq| written.user_from.is_some_and(|from| seq >= from);
     let decisions = facts.decisions.iter();
-    let decisions = decisions.filter(|d| request.is_hidden(d.seq) && !(d.by_user && told(d.seq)));
+    let decisions = decisions.filter(|d| request.is_hidden(d.seq) && !(d.by_user && shown(d.seq)));
     let decisions = decisions.map(|d| {
         let bonus = REASON + if d.by_user { BY_USER } else { 0.0 };
         candidate(facts, d.seq, format!("- {}", decision(d, STATEMENT_BYTES)), bonus)
@@ -102,7 +102,7 @@ fn candidates(
     decisions.chain(statements).filter(|c| c.line.len() < room && says(c)).collect()
 }
 
-/// "Now let me read the file": what came of it is told elsewhere.
+/// "Now let me read the file": its outcome is described elsewhere.
 fn is_announcement(text: &str) -> bool {
     const OPENINGS: &str = "Let me|Now let|Now I|I'll |I will |First, |Next, |No response|```";
     OPENINGS.split('|').any(|opening| text.starts_with(opening))
@@ -121,7 +121,7 @@ pub(super) fn needs(facts: &Facts) -> HashMap<&str, f32> {
     facts.names.ranked(&facts.moment()).iter().map(|ranked| (ranked.name, ranked.need)).collect()
 }
 
-/// 1 for the newest message, a half for one that is `half_life` messages older.
+/// 1 for the newest message, one half for one that is `half_life` messages older.
 pub(super) fn freshness(facts: &Facts, seq: Seq, half_life: f32) -> f32 {
     names::decay(facts.through.0.saturating_sub(seq.0), half_life)
 }

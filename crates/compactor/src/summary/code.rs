@@ -1,4 +1,4 @@
-//! Code as it was written: the newest edits that no kept tail shows, where a summary has room for them.
+//! Code as it was written: the newest edits outside the kept tail, if the summary has room for them.
 
 use std::collections::HashSet;
 
@@ -10,21 +10,22 @@ use crate::ladder::SummaryRequest;
 
 use super::choose::{freshness, needs};
 
-/// Below this many bytes a summary has better things to say; of what is above, so much may be code.
+/// Of the room beyond this many bytes, this percentage may be code.
 const FROM_BYTES: usize = 6_000;
 const PERCENT: usize = 45;
-/// One excerpt; an edit is told by its beginning.
+/// Limit for one excerpt, which is the beginning of an edit.
 const EXCERPT_BYTES: usize = 700;
-/// Messages after which an edit is worth half.
+/// The number of messages after which the worth of an edit is halved.
 const HALF_LIFE: f32 = 120.0;
-const HEADING: &str = "Code as it was written (JSON strings: tabs and line ends can be seen, as an exact edit needs them)\n";
+const HEADING: &str =
+    "Code as it was written (JSON strings show tabs and line ends, which an exact edit needs)\n";
 
-/// Excerpts in `room` bytes shared with files and names; empty where there is little room.
+/// Excerpts in `room` bytes shared with files and names; empty if there is little room.
 pub(super) fn excerpts(request: &SummaryRequest<'_>, room: usize) -> String {
     within(request, room.saturating_sub(FROM_BYTES) * PERCENT / 100)
 }
 
-/// Excerpts in `limit` bytes of their own.
+/// Excerpts in up to `limit` bytes.
 pub(super) fn within(request: &SummaryRequest<'_>, limit: usize) -> String {
     let facts = request.facts;
     let mut left = limit.saturating_sub(HEADING.len());
@@ -50,8 +51,8 @@ fn row(facts: &Facts, edit: &ToolEdit) -> String {
     format!("- {} {name}: {}\n", mark(edit.seq), shorten(&edit.code, EXCERPT_BYTES))
 }
 
-/// Hidden edits, those first that name the most of what will be needed, for their length and age. Text
-/// that was written twice is told once.
+/// Hidden edits by the predicted need of their names, weighted by length and age. Text that was written
+/// twice is listed once.
 fn by_worth<'a>(request: &SummaryRequest<'a>) -> Vec<&'a ToolEdit> {
     let facts = request.facts;
     let needs = needs(facts);

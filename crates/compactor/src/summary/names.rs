@@ -1,5 +1,5 @@
-//! Files with what was done to them and the names around them; then the names of no file. Chosen by
-//! predicted need.
+//! Files, with what was done to them and their names; then names that belong to no file. Both are chosen
+//! by predicted need.
 
 use std::collections::HashSet;
 
@@ -10,19 +10,18 @@ use bethink_transcript::Seq;
 use crate::ladder::SummaryRequest;
 
 const SYMBOLS: usize = 12;
-/// Rows of files take at most this share of the room, in percent; names share the rest by need.
+/// Rows of files take at most this percentage of the room; names share the rest by need.
 const ROWS_PERCENT: usize = 45;
-/// The line that says where they are takes at most this share.
+/// The line with their common root takes at most this percentage.
 const ROOT_PERCENT: usize = 20;
-/// Worth of a name in a summary that stands alone, against that of another, when the kept tail shows it
-/// too: the summary is the only place where the others can be read.
+/// Factor for a name that the kept tail shows too: other names can only be read in the summary.
 const IN_TAIL: f32 = 0.5;
-/// Names of no file that stand in one line.
+/// How many names that belong to no file go in one line.
 const A_ROW: usize = 16;
 const COMMANDS: usize = 6;
 
-/// The two sections, in `room` bytes together: files with their code, and the names of no file. A reader knows the
-/// names in `known` and those in `texts`.
+/// The two sections, in `room` bytes together: files with their code, and names that belong to no file. A reader
+/// already has the names in `known` and in `texts`.
 pub(crate) fn lacking(
     request: &SummaryRequest<'_>,
     mut known: HashSet<String>,
@@ -33,13 +32,13 @@ pub(crate) fn lacking(
     let concepts = commands_and_tools(request.facts, room / 6);
     crate::fidelity::collect(&concepts, &mut known);
     let room = room.saturating_sub(concepts.len());
-    // Code shows a name and not what became of it: a row may name it all the same.
+    // Code contains a name but does not say what became of it, so a row may repeat it.
     let code = super::code::excerpts(request, room);
     let (files, rest) = files(request, &mut known, room.saturating_sub(code.len()));
     (files + &code, concepts + &rest)
 }
 
-/// The section of files, and the rows of names that belong to none of them.
+/// The section of files, and rows of the names that belong to none of them.
 fn files(
     request: &SummaryRequest<'_>,
     known: &mut HashSet<String>,
@@ -56,7 +55,7 @@ fn files(
         spent += row.len() + 1;
         crate::fidelity::collect(row, known);
     }
-    // Each row with names costs a few words that lead to them.
+    // Each row with names costs a few words of introduction.
     let for_names = room.saturating_sub(spent + rows.len() * 14 + 130);
     let chosen = choose(request, known, for_names);
     let mut groups = facts.names_by_file(&chosen);
@@ -79,7 +78,7 @@ fn files(
     let (said, seen) = parted(facts, rest);
     let mut others = String::new();
     for (what, names) in
-        [("Talked about or used in commands", said), ("Met in tool output only", seen)]
+        [("Mentioned or used in commands", said), ("Seen only in tool output", seen)]
     {
         if !names.is_empty() {
             let rows: Vec<String> = names.chunks(A_ROW).map(|row| listed(facts, row)).collect();
@@ -89,8 +88,8 @@ fn files(
     (files, others)
 }
 
-/// The line that says where paths begin, in `room` bytes: of a root that is too long, its end; nothing where
-/// not even that fits.
+/// The line with the common root of all paths, in `room` bytes: only the end of a root that is too long, or
+/// nothing if not even that fits.
 fn below(root: &str, room: usize) -> String {
     const OPENING: &str = "Paths are below ";
     if root.is_empty() {
@@ -105,7 +104,7 @@ fn below(root: &str, room: usize) -> String {
     end.map_or_else(String::new, |end| format!("{OPENING}…{end}\n"))
 }
 
-/// One row a file, the most needed first, as many as fit.
+/// One row per file, the most needed first, as many as fit.
 fn file_rows(facts: &Facts, root: &str, room: usize) -> Vec<(usize, String)> {
     let now = facts.through;
     let all = facts.tools.files();
@@ -127,11 +126,11 @@ fn file_rows(facts: &Facts, root: &str, room: usize) -> Vec<(usize, String)> {
 fn file_need(file: &FileFact, now: Seq) -> u64 {
     let age = now.0.saturating_sub(file.last.0);
     let weight = u64::from(file.edits * 3 + file.reads).min(30);
-    // Edited files first, then the recent ones; thousandths, since the key must be whole.
+    // Edited files first, then recent ones; scaled to integers, because a sort key must be `Ord`.
     (u64::from(file.edits > 0) * 400 + weight * 40 + 100_000 / (100 + age)).max(1)
 }
 
-/// Commands that tell how the project is worked with, and tools with their parameters.
+/// Commands that are typical of work on the project, and tools with their parameters.
 fn commands_and_tools(facts: &Facts, room: usize) -> String {
     let mut out = String::new();
     let mut commands: Vec<_> = facts
@@ -151,7 +150,7 @@ fn commands_and_tools(facts: &Facts, room: usize) -> String {
     out + &tools
 }
 
-/// Tools in use with the parameters that they were called with.
+/// Tools in use, with the parameters they were called with.
 fn tools_row(facts: &Facts) -> String {
     const TOOLS: usize = 10;
     let described = facts.tools.most_used().into_iter().take(TOOLS).map(|(name, tool)| {
@@ -185,7 +184,7 @@ fn choose<'a>(request: &SummaryRequest<'a>, known: &HashSet<String>, room: usize
     chosen
 }
 
-/// Names that were said or given to a tool, and names that stood in results alone.
+/// Names from messages and tool input, and names that occurred only in results.
 fn parted<'a>(facts: &Facts, names: Vec<&'a str>) -> (Vec<&'a str>, Vec<&'a str>) {
     names.into_iter().partition(|name| facts.names.get(name).is_some_and(|n| n.spoken > 0))
 }

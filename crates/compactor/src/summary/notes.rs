@@ -1,5 +1,5 @@
-//! Level 1: the notes that were kept on the way stand for what they cover. What they lack is added from
-//! facts: the user's own words, and the files and names that will be needed and are not in them.
+//! Level 1: the session's notes are the summary of what they cover. What they lack is added from facts:
+//! the user's own words, and needed files and names that are not in them.
 
 use bethink_transcript::Seq;
 
@@ -14,30 +14,30 @@ use super::user_words::user_messages;
 pub struct SessionNotes {
     /// The Markdown file as it is, a person's edits included.
     pub text: String,
-    /// Last message that they speak of.
+    /// The last message that they cover.
     pub through: Seq,
 }
 
-/// Writes a summary from notes; no model call.
+/// Writes a summary from notes, without a model call.
 #[derive(Clone, Copy, Debug)]
 pub struct NotesSummarizer<'a> {
     pub notes: &'a SessionNotes,
-    /// No other level may take its place: notes may then leave little room for what they lack.
+    /// No other level may be tried, so notes may leave little room for what they lack.
     pub is_only: bool,
 }
 
-/// Notes that take more of the summary's budget, in percent, leave too little for what they lack: then
-/// the next level writes a summary that keeps more of what will be needed.
+/// Notes may take this percentage of the summary's budget. Longer ones leave too little room for what they
+/// lack, and the next level writes a better summary.
 const NOTES_PERCENT: usize = 50;
-/// The same where nothing else may be written.
+/// The same if no other level may be tried.
 const ONLY_PERCENT: usize = 85;
-/// Of what notes leave, so much is for the user's words, in percent.
+/// The share of the user's words in the room that notes leave, in percent.
 const USER_PERCENT: usize = 20;
-/// Room for the newest of them, and to say how many are left out.
+/// Room for the newest of them, and for the line that says how many are left out.
 const USER_LEAST_BYTES: usize = 400;
 const USER_HEADING: &str = "# All User Messages";
-const ALSO_HEADING: &str = "# Also Met";
-const INTRODUCTION: &str = "Notes that were kept while the session went on";
+const ALSO_HEADING: &str = "# Other Files and Names";
+const INTRODUCTION: &str = "Notes taken during the session";
 
 impl Summarizer for NotesSummarizer<'_> {
     fn level(&self) -> SummaryLevel {
@@ -51,7 +51,7 @@ impl Summarizer for NotesSummarizer<'_> {
     fn summarize(&self, request: &SummaryRequest<'_>) -> Result<String, String> {
         let notes = self.notes.text.trim();
         if request.focus.is_some() {
-            return Err("focus instructions ask for a summary of their own".to_owned());
+            return Err("the notes cannot follow a focus instruction".to_owned());
         }
         if notes.is_empty() {
             return Err("the notes are empty".to_owned());
@@ -59,10 +59,7 @@ impl Summarizer for NotesSummarizer<'_> {
         let percent = if self.is_only { ONLY_PERCENT } else { NOTES_PERCENT };
         let most = request.max_bytes * percent / 100;
         if notes.len() > most {
-            return Err(format!(
-                "the notes have {} bytes, and {most} are free for them",
-                notes.len()
-            ));
+            return Err(format!("the notes are {} bytes; the limit here is {most}", notes.len()));
         }
         Ok(self.write(notes, request))
     }
@@ -75,7 +72,7 @@ impl Summarizer for NotesSummarizer<'_> {
 impl NotesSummarizer<'_> {
     fn write(&self, notes: &str, request: &SummaryRequest<'_>) -> String {
         let introduction = format!(
-            "{INTRODUCTION}; they cover messages 1 to {}. What stands after them was added from history.\n\n",
+            "{INTRODUCTION}; they cover messages 1 to {}. The sections after them were added from history.\n\n",
             self.notes.through
         );
         let headings = USER_HEADING.len() + ALSO_HEADING.len() + 6;

@@ -1,16 +1,16 @@
-//! A stretch of a summary that never grows past its limit, and what its reader knows by then.
+//! A part of a summary that never grows past its limit, and what its reader already knows.
 
 use std::collections::HashSet;
 
 use bethink_transcript::Seq;
 
-/// What a section without content says.
+/// The text of an empty section.
 pub(crate) const NONE: &str = "- none\n";
 
-/// What a reader knows already.
+/// What a reader already knows.
 pub(super) struct WrittenSummary {
     pub(super) known: HashSet<String>,
-    /// The user's words stand there from this message on.
+    /// The user's messages from this one on are shown.
     pub(super) user_from: Option<Seq>,
 }
 
@@ -40,7 +40,7 @@ impl SummaryPage {
         true
     }
 
-    /// Adds the line, shortened at its end if need be; nothing when less than a few words fit.
+    /// Adds the line, shortened at its end if necessary; nothing if less than a few words fit.
     pub(super) fn line_or_part(&mut self, line: &str) -> bool {
         const FEW_WORDS: usize = 48;
         if self.line(line) {

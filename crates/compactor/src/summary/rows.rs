@@ -13,17 +13,17 @@ use super::page::SummaryPage;
 pub(super) fn request(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let facts = request.facts;
     if let Some(focus) = request.focus {
-        page.line_or_part(&format!("- Asked to keep above all: {}", one_line(focus, 600)));
+        page.line_or_part(&format!("- Keep above all else: {}", one_line(focus, 600)));
     }
     let (first, last) = (facts.user.first(), facts.user.last());
     let is_last = |said: &RecordedStatement| last.is_some_and(|last| last.seq == said.seq);
     if let Some(first) = first {
         let half = (page.left() / 2).max(120);
-        page.line_or_part(&format!("- At first: {}", said(first, half)));
+        page.line_or_part(&format!("- First request: {}", said(first, half)));
     }
     if let Some(last) = last.filter(|_| facts.user.len() > 1) {
         let third = (page.left() / 2).clamp(160, 500);
-        page.line_or_part(&format!("- Most lately: {}", said(last, third)));
+        page.line_or_part(&format!("- Latest request: {}", said(last, third)));
     }
     let corrected =
         facts.user.iter().rev().filter(|s| s.kind == SaidKind::Correction && !is_last(s));
@@ -36,7 +36,7 @@ pub(super) fn errors(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let facts = request.facts;
     let root = common_root(facts.tools.files());
     let mut seen = HashSet::new();
-    // What is not mended comes first, then what commands met, then the newest.
+    // Unresolved failures first, then those of commands, then the newest.
     let mut failures: Vec<_> = facts.tools.failures.iter().rev().collect();
     failures.sort_by_key(|f| (f.fixed.is_some() || !f.of_command, !f.of_command));
     for found in failures {
@@ -56,7 +56,7 @@ pub(super) fn below(line: &str, root: &str) -> String {
 pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
     if let Some(said) = facts.said_since_todos().filter(|_| !facts.todos.is_empty()) {
         page.line(&format!(
-            "- The list is that of {}; what the user said since, in {}, comes before it.",
+            "- This list is from {}; what the user said since, in {}, takes precedence.",
             mark(facts.todos_at),
             mark(said.seq)
         ));
@@ -68,15 +68,15 @@ pub(super) fn pending(page: &mut SummaryPage, facts: &Facts) {
     let done = facts.todos.iter().rev().filter(|t| t.status == TodoStatus::Completed);
     let done: Vec<String> = done.map(|t| one_line(&t.content, 80)).collect();
     if !done.is_empty() {
-        page.line_or_part(&format!("- Done already, do not do again: {}", done.join("; ")));
+        page.line_or_part(&format!("- Already done, do not repeat: {}", done.join("; ")));
     }
     if let Some(plan) = &facts.plan {
         let steps = outline(&plan.text);
-        page.line_or_part(&format!("- Plan as it was shown in {}: {steps}", mark(plan.seq)));
+        page.line_or_part(&format!("- Plan from {}: {steps}", mark(plan.seq)));
     }
 }
 
-/// The headings and numbered steps of a plan, which is what one goes on by.
+/// The headings and numbered steps of a plan.
 fn outline(plan: &str) -> String {
     let mut in_code = false;
     let lines = plan.lines().map(str::trim).filter(|line| {
@@ -98,7 +98,7 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     let kinds = [
         (CommandPurpose::Test, "Tests"),
         (CommandPurpose::Check, "Checks"),
-        (CommandPurpose::Commit, "Recorded"),
+        (CommandPurpose::Commit, "Committed"),
     ];
     for (purpose, what) in kinds {
         let newest = facts.tools.commands.iter().filter(|c| c.purpose == purpose);
@@ -106,7 +106,7 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
             page.line(&format!("- {what}: {}", command(newest)));
         }
     }
-    // What stands in the kept tail is read there.
+    // Actions in the kept tail can be read there.
     let root = common_root(facts.tools.files());
     let hidden =
         facts.tools.actions.iter().rev().filter(|a| request.is_hidden(a.seq) && !a.of_list);
@@ -117,7 +117,7 @@ pub(super) fn current(page: &mut SummaryPage, request: &SummaryRequest<'_>) {
     }
     if let Some(seq) = request.kept_from {
         page.line(&format!(
-            "- Messages from {seq} on follow whole below and are the newest state."
+            "- Messages from {seq} on follow in full below and show the newest state."
         ));
     }
 }
@@ -128,13 +128,15 @@ pub(super) fn next(page: &mut SummaryPage, facts: &Facts) {
             let content = one_line(&todo.content, 200);
             match facts.said_since_todos() {
                 Some(said) => format!(
-                    "- What the user said last, {}, comes first; then, if it still holds: {content}",
+                    "- First do what the user said last, {}; then, if it still applies: {content}",
                     mark(said.seq)
                 ),
-                None => format!("- Go on with: {content}"),
+                None => format!("- Continue with: {content}"),
             }
         }
-        (None, Some(said)) => format!("- Go on with what the user asked last, {}.", mark(said.seq)),
+        (None, Some(said)) => {
+            format!("- Continue with what the user asked last, {}.", mark(said.seq))
+        }
         (None, None) => "- Ask the user what to do next.".to_owned(),
     };
     page.line_or_part(&line);

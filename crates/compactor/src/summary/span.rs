@@ -1,5 +1,5 @@
-//! What stands for a collapsed span: the user's words, what came of them, files, commands, errors and
-//! names, from the span's own messages. Whoever wants more finds the whole behind it.
+//! The text shown for a collapsed span: the user's words, statements and decisions, files, commands, errors
+//! and names, from the span's own messages.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,26 +16,25 @@ use super::rows::below;
 use super::user_words::question;
 use super::{WrittenSummary, choose, code};
 
-/// What a text is written from.
+/// The input for a span's text.
 #[derive(Clone, Debug)]
 pub struct SpanRequest {
     pub id: CollapseId,
     /// The span's messages, oldest first.
     pub messages: Vec<Arc<Message>>,
-    /// Some that follow it: they tell whether what failed in it was mended.
+    /// Some messages that follow it: they show whether a failure in it was fixed.
     pub after: Vec<Arc<Message>>,
     pub max_bytes: usize,
     pub hints: Hints,
 }
 
-/// Messages after a span that are worth looking at: what fails is mended soon or not at all.
+/// How many messages after a span are worth looking at: a failure is fixed soon or not at all.
 pub const SPAN_AFTER: usize = 40;
 
-/// The strategy of these texts, kept with each span: no model is asked.
+/// The strategy of these texts, stored with each span: no model is called.
 pub const SPAN_STRATEGY: &str = "embedded";
 
-/// The text of a span within `max_bytes`, the user's words in their own; or why there is none, and then the
-/// span stays as it is.
+/// The text of a span in up to `max_bytes`, or why there is none, and then the span stays as it is.
 pub fn write_span(request: &SpanRequest) -> Result<String, String> {
     let (Some(first), Some(last)) = (request.messages.first(), request.messages.last()) else {
         return Err("a span has at least one message".to_owned());
@@ -43,9 +42,9 @@ pub fn write_span(request: &SpanRequest) -> Result<String, String> {
     let head = request.hints.collapsed(first.seq, last.seq, &request.id.to_string());
     let room = request.max_bytes.saturating_sub(head.len() + 1);
     if room < LEAST_ROOM {
-        return Err(format!("{room} bytes are too few to tell of a span"));
+        return Err(format!("{room} bytes are not enough for the text of a span"));
     }
-    Ok(format!("{head}\n{}", told(request, last.seq, room)).trim_end().to_owned())
+    Ok(format!("{head}\n{}", body(request, last.seq, room)).trim_end().to_owned())
 }
 
 /// A heading and a line or two.
@@ -53,22 +52,22 @@ const LEAST_ROOM: usize = 160;
 /// Bytes of a heading.
 const HEADING: usize = 20;
 const SYMBOLS: usize = 8;
-/// Of the user's words at least so much stays of each message.
+/// Each message of the user keeps at least this many bytes.
 const LEAST_WORDS: usize = 120;
-/// A name and what parts it from the next.
+/// With less room than this, no names are listed.
 const NAMES_FROM: usize = 60;
 
-/// Shares of the room, in percent. What a section leaves over goes to statements, code and names.
+/// Shares of the room, in percent. The rest goes to statements, code and names.
 const WORDS: usize = 40;
 const ERRORS: usize = 15;
 const FILES: usize = 22;
 const COMMANDS: usize = 15;
-/// Of what those leave over.
+/// Share of that rest.
 const STATEMENTS: usize = 60;
-/// Of what is left then; names have the rest.
+/// Share of what is left after statements; names get the remainder.
 const CODE: usize = 55;
 
-fn told(request: &SpanRequest, last: Seq, room: usize) -> String {
+fn body(request: &SpanRequest, last: Seq, room: usize) -> String {
     let mut facts = Facts::default();
     request.messages.iter().for_each(|message| facts.observe(message));
     let root = common_root(facts.tools.files());
@@ -86,13 +85,13 @@ fn told(request: &SpanRequest, last: Seq, room: usize) -> String {
     let statements = statements(&all, room.saturating_sub(spent(0)) * STATEMENTS / 100, &written);
     crate::fidelity::collect(&statements, &mut written.known);
     let left = room.saturating_sub(spent(statements.len()));
-    // Code shows a name and not what it is about: a row may name it all the same.
+    // Code contains a name but does not say what it is about, so the list may repeat it.
     let code = code::within(&all, left * CODE / 100);
     let names = names(&facts, &written.known, left.saturating_sub(code.len()));
     [words, statements, files, code, commands, errors, names].concat()
 }
 
-/// All of a span is behind its text.
+/// A request in which every message is hidden.
 fn everything<'a>(facts: &'a Facts, visible: &'a HashSet<String>) -> SummaryRequest<'a> {
     SummaryRequest {
         facts,
@@ -109,7 +108,7 @@ fn titled(title: &str, lines: String) -> String {
     if lines.is_empty() { lines } else { format!("{title}\n{lines}") }
 }
 
-/// The user's words, whole where they fit: long messages give way before short ones.
+/// The user's words, in full where they fit: long messages are shortened before short ones.
 fn words(facts: &Facts, limit: usize) -> String {
     let said: Vec<&RecordedStatement> =
         facts.user.iter().filter(|s| s.kind != SaidKind::Handover).collect();
@@ -126,7 +125,7 @@ fn words(facts: &Facts, limit: usize) -> String {
     titled("The user said:", page.finish())
 }
 
-/// The most that each may have so that all of them together have `room`.
+/// The limit for each item that makes all of them fit in `room` together.
 fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut lengths: Vec<usize> = lengths.collect();
     lengths.sort_unstable();
@@ -145,7 +144,7 @@ fn level(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
 fn statements(all: &SummaryRequest<'_>, limit: usize, written: &WrittenSummary) -> String {
     let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
     choose::statements(&mut page, all, written);
-    titled("What was said and settled:", page.finish())
+    titled("Statements and decisions:", page.finish())
 }
 
 fn files(facts: &Facts, root: &str, limit: usize) -> String {
@@ -158,11 +157,11 @@ fn files(facts: &Facts, root: &str, limit: usize) -> String {
             break;
         }
     }
-    let title = if root.is_empty() { "Files:".to_owned() } else { format!("Files, below {root}:") };
+    let title = if root.is_empty() { "Files:".to_owned() } else { format!("Files in {root}:") };
     titled(&title, page.finish())
 }
 
-/// Commands, and calls that are about no file.
+/// Commands, and calls that are not about a file.
 fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     let mut page = SummaryPage::new(limit.saturating_sub(HEADING));
     let mut run: Vec<_> = facts.tools.commands.iter().collect();
@@ -185,7 +184,7 @@ fn commands(facts: &Facts, root: &str, limit: usize) -> String {
     titled("Commands and calls:", page.finish())
 }
 
-/// What failed in the span, and what came of it there and soon after.
+/// Failures in the span, and how they ended, there or soon after.
 fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: usize) -> String {
     if facts.tools.failures.is_empty() {
         return String::new();
@@ -204,12 +203,12 @@ fn errors(request: &SpanRequest, facts: &Facts, last: Seq, root: &str, limit: us
     titled("Errors:", page.finish())
 }
 
-/// Names that nothing else tells, the most needed ones.
+/// The most needed names that the other sections do not contain.
 fn names(facts: &Facts, known: &HashSet<String>, limit: usize) -> String {
     if limit < NAMES_FROM {
         return String::new();
     }
-    const OPENING: &str = "Also named: ";
+    const OPENING: &str = "Other names: ";
     let mut names = Vec::new();
     let mut left = limit.saturating_sub(OPENING.len());
     for ranked in facts.names.ranked(&facts.moment()) {

@@ -1,4 +1,4 @@
-//! The user's own words, verbatim: newest first, as many as fit, and what was left out is said.
+//! The user's own words, verbatim: newest first, as many as fit, with a note of what was left out.
 
 use bethink_facts::rows::mark;
 use bethink_facts::{RecordedStatement, SaidKind, without_middle};
@@ -8,24 +8,24 @@ use crate::ladder::SummaryRequest;
 
 use super::page::{NONE, SummaryPage};
 
-/// One message may take at most this share of the section, so that a pasted log does not displace
-/// what was asked.
+/// One message may take at most this percentage of the section, so that a pasted log does not displace
+/// the requests.
 const ONE_MESSAGE_PERCENT: usize = 45;
-/// The newest message may take so much when nobody has answered it yet.
+/// The same for the newest message while it is unanswered.
 const NEWEST_PERCENT: usize = 85;
-/// A message that is cut has at least so many bytes.
+/// A message that is cut keeps at least this many bytes.
 const LEAST_BYTES: usize = 200;
 const LEFT_OUT_BYTES: usize = 120;
 
-/// Writes into `limit` bytes; what stands in the kept tail is read there. Gives the oldest message that
-/// found room.
+/// Writes up to `limit` bytes; messages in the kept tail are left out. Returns the oldest message that
+/// fitted.
 pub(super) fn write(
     page: &mut SummaryPage,
     request: &SummaryRequest<'_>,
     limit: usize,
 ) -> Option<Seq> {
     let user = request.facts.user.iter();
-    // What a client wrote in the user's name is told in the first section.
+    // What a client wrote in the user's name is in the first section.
     let said: Vec<&RecordedStatement> = user
         .filter(|said| request.is_hidden(said.seq) && said.kind != SaidKind::Handover)
         .collect();
@@ -34,7 +34,7 @@ pub(super) fn write(
     said.get(said.len() - shown).map(|said| said.seq)
 }
 
-/// The user's words in `limit` bytes, newest first; "- none" where there are none.
+/// The user's words in up to `limit` bytes, newest first; "- none" if there are none.
 pub(crate) fn user_messages(request: &SummaryRequest<'_>, limit: usize) -> String {
     let mut page = SummaryPage::new(limit);
     write(&mut page, request, limit);
@@ -42,13 +42,13 @@ pub(crate) fn user_messages(request: &SummaryRequest<'_>, limit: usize) -> Strin
     if words.is_empty() { NONE.to_owned() } else { words }
 }
 
-/// The newest message is the user's: what it asks is all that is to be done.
+/// Whether the newest message is the user's, so that the next turn is about it.
 pub(crate) fn is_unanswered(request: &SummaryRequest<'_>) -> bool {
     let newest = request.facts.user.last();
     newest.is_some_and(|said| said.seq == request.facts.through && request.is_hidden(said.seq))
 }
 
-/// How many, of the newest, found room.
+/// How many of the newest messages fitted.
 fn list(page: &mut SummaryPage, said: &[&RecordedStatement], limit: usize, newest: usize) -> usize {
     let mut shown = 0;
     for message in said.iter().rev() {
@@ -68,14 +68,14 @@ fn list(page: &mut SummaryPage, said: &[&RecordedStatement], limit: usize, newes
         && let (Some(first), Some(last)) = (said.first(), said.get(left_out - 1))
     {
         page.line(&format!(
-            "({left_out} older messages of the user are left out: messages {} to {}; search or expand to read them)",
+            "({left_out} older user messages are left out: messages {} to {}; `bethink history` shows them)",
             first.seq, last.seq
         ));
     }
     shown
 }
 
-/// The message whole, or its beginning and its end when it alone would fill the section.
+/// The whole message, or its beginning and end if it would fill the section by itself.
 fn fitted(message: &RecordedStatement, limit: usize) -> String {
     let mark = format!("{} ", mark(message.seq));
     let whole = format!("{mark}{}{}", message.text, question(message));
@@ -86,7 +86,7 @@ fn fitted(message: &RecordedStatement, limit: usize) -> String {
     format!("{mark}{}", without_middle(&message.text, room))
 }
 
-/// What a short reply answers, without which nobody understands it.
+/// The question that a short reply answers; without it the reply makes no sense.
 pub(super) fn question(message: &RecordedStatement) -> String {
     message.question.as_ref().map(|question| format!(" (asked: {question})")).unwrap_or_default()
 }
@@ -113,7 +113,8 @@ mod tests {
     fn newest_first_and_what_is_left_out_is_said() {
         check(1_000, &["one", "two\nlines"], "[2] two\nlines\n[1] one\n");
         let long = "long ".repeat(20);
-        let left_out = "(2 older messages of the user are left out: messages 1 to 2; search or expand to read them)";
+        let left_out =
+            "(2 older user messages are left out: messages 1 to 2; `bethink history` shows them)";
         check(230, &["first", "second", &long], &format!("[3] {long}\n{left_out}\n"));
     }
 

@@ -63,7 +63,7 @@ fn notes_without_room_for_the_rest_give_way_unless_nothing_else_may_be_written()
     let ladder: Vec<&dyn Summarizer> = vec![&level, &EmbeddedSummarizer];
     let outcome = try_compact(&busy(200), &Ask { ladder, ..Ask::default() }).unwrap();
     assert_eq!(outcome.level, SummaryLevel::Embedded);
-    assert!(outcome.refused[0].contains("the notes have"), "{:?}", outcome.refused);
+    assert!(outcome.refused[0].contains("the notes are"), "{:?}", outcome.refused);
     let level = NotesSummarizer { notes: &long, is_only: true };
     let ladder: Vec<&dyn Summarizer> = vec![&level];
     let outcome =

@@ -56,17 +56,17 @@ fn story() -> Vec<Value> {
 fn a_span_in_short() {
     let text = write(&history(&story()), 10, 3_000);
     insta::assert_snapshot!(text, @r#"
-    [Messages 1 to 10 stand here in short; what follows goes on from them. Numbers in brackets are message numbers; `bethink expand 00000000-0000-7000-8000-000000000007 --session S` shows the messages whole]
+    [Messages 1 to 10 are shortened here; the messages below continue from them. Numbers in brackets are message numbers; `bethink expand 00000000-0000-7000-8000-000000000007 --session S` shows the messages in full]
     The user said:
     [1] The gauge shows the tide of yesterday.
     Mend it in gauge.rs, please.
     [9] no, rename it to tide_of
-    What was said and settled:
+    Statements and decisions:
     - [8] We should keep `tide_now` and put the time into `tide_at`, because callers pass it.
     - [10] Renamed: it is `tide_of` everywhere, and PortalBuoy reads it too.
-    Files, below /proj/src/:
+    Files in /proj/src/:
     - gauge.rs (edited, read, last [4]): added tide_at; changed tide_now
-    Code as it was written (JSON strings: tabs and line ends can be seen, as an exact edit needs them)
+    Code as it was written (JSON strings show tabs and line ends, which an exact edit needs)
     - [4] gauge.rs: "fn tide_now() {}\nfn tide_at(t: Time) {}"
     Commands and calls:
     - `cargo test -p gauge` failed in [6]: error[E0425]: cannot find value `epoch`
@@ -80,7 +80,7 @@ fn a_small_room_is_kept_and_too_small_a_one_refused() {
     let history = history(&story());
     for max_bytes in [400, 500, 700, 1_000, 2_000] {
         let text = write(&history, 10, max_bytes);
-        assert!(text.starts_with("[Messages 1 to 10 stand here in short"), "{text}");
+        assert!(text.starts_with("[Messages 1 to 10 are shortened here"), "{text}");
         assert!(text.contains("tide"), "{text}");
     }
     assert!(write_span(&request(&history, 10, 200)).is_err());

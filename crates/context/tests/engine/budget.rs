@@ -89,7 +89,7 @@ fn a_preview_says_how_large_the_result_is_and_where_it_lies() {
     let first = text.lines().next().unwrap();
     assert_eq!(
         first,
-        "[Large tool result: 60000 characters, of which the first 1999 are shown. The full text is kept in \
+        "[Large tool result: 60000 characters, of which the first 1999 are shown. The full text is in \
          message 3: `bethink history --session S --message 3` or GET /v1/sessions/S/messages?after_seq=2&limit=1]"
     );
     let report = report.unwrap();

@@ -1,4 +1,4 @@
-//! An answer put together from the events of a stream.
+//! Assembles an answer from the events of a stream.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,7 +14,7 @@ use crate::trouble::{ProviderRefusal, ProviderTrouble};
 use crate::usage::UsageTally;
 use bethink_sse::SseEvent;
 
-/// Deltas that make a string longer: their type, and the member of the block and of the delta.
+/// Deltas that extend a string: their type, and the member of the block and of the delta.
 const GROWING: [(&str, &str); 4] = [
     ("text_delta", "text"),
     ("thinking_delta", "thinking"),
@@ -26,7 +26,7 @@ const GROWING: [(&str, &str); 4] = [
 pub(crate) struct Events {
     started: Option<(String, String)>,
     parts: BTreeMap<u64, GrowingBlock>,
-    /// The JSON literal of the last one told.
+    /// The last one received, as a JSON literal.
     stop_reason: Option<Box<RawValue>>,
     tally: UsageTally,
     stopped: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Events {
 /// A block while it grows.
 #[derive(Debug)]
 struct GrowingBlock {
-    /// The block as it was started, with members that nobody knows.
+    /// The block as it was started, with unknown members.
     start: Box<RawValue>,
     grown: [Literal; GROWING.len()],
     input: Literal,
@@ -53,12 +53,12 @@ struct StreamLine {
     usage: Option<Box<RawValue>>,
 }
 
-/// The members of an object; JSON as it stands.
+/// The members of an object, with their values as JSON.
 type Members<'a> = HashMap<String, &'a RawValue>;
 
 impl Stream for Events {
     fn take(&mut self, event: &SseEvent) -> Result<DeltaTaken, ProviderTrouble> {
-        // Kinds that will be invented need not be readable.
+        // Other unknown kinds are ignored, but a ping need not even be JSON.
         if event.kind == "ping" {
             return Ok(DeltaTaken::More);
         }
@@ -84,7 +84,7 @@ impl Stream for Events {
         Ok(DeltaTaken::More)
     }
 
-    /// Only `message_stop` says that nothing is missing.
+    /// Only `message_stop` shows that nothing is missing.
     fn end(self) -> Result<Reply, ProviderTrouble> {
         let Some((id, model)) = self.started else {
             return Err(ProviderTrouble::broken("the stream ended before its message began"));
@@ -150,7 +150,7 @@ impl Events {
     ) -> Result<(), ProviderTrouble> {
         let delta = read_delta(delta)?;
         let part = index.and_then(|index| self.parts.get_mut(&index));
-        part.ok_or_else(|| ProviderTrouble::broken("a delta belongs to no block"))?.grow(&delta)
+        part.ok_or_else(|| ProviderTrouble::broken("a delta has no matching block"))?.grow(&delta)
     }
 
     fn change(
@@ -191,7 +191,7 @@ impl GrowingBlock {
         grown.ok_or_else(|| ProviderTrouble::broken(format!("a {kind} has no text")))
     }
 
-    /// The block as it was started, with what came since in its place.
+    /// The block as it was started, with the deltas applied.
     fn json(&self) -> Result<String, ProviderTrouble> {
         let mut json = self.start.get().to_owned();
         for ((_, member), grown) in GROWING.iter().zip(&self.grown) {
@@ -210,7 +210,7 @@ impl GrowingBlock {
         Ok(json)
     }
 
-    /// What the block was started with stands before what grew; it is almost always empty.
+    /// Prepends the text that the block was started with, which is almost always empty.
     fn begun(&self, member: &str, grown: &Literal) -> Result<String, ProviderTrouble> {
         let start: Members<'_> = serde_json::from_str(self.start.get())
             .map_err(|e| ProviderTrouble::no_json("a block", &e))?;
@@ -229,7 +229,7 @@ fn with(json: &str, member: &str, value: &str) -> Result<String, ProviderTrouble
     let joined = with_member(json, member, value).map(|bytes| bytes.to_vec());
     joined
         .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or_else(|| ProviderTrouble::broken("a block of the answer is no object"))
+        .ok_or_else(|| ProviderTrouble::broken("a block of the answer is not an object"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A request as chat completions want it, made from the blocks of the Messages API.
+//! Converts a request from the blocks of the Messages API to chat completions.
 //!
-//! Every message is turned on its own and by fixed rules, and text keeps the bytes of its JSON literal, so
-//! that a longer prompt begins with the bytes of a shorter one. What these servers don't know is left out:
-//! thinking, which is another provider's, cache markers, and blocks of unknown kinds.
+//! Every message is converted by itself with fixed rules, and text keeps the bytes of its JSON literal, so that
+//! a longer prompt begins with the bytes of a shorter one. What these servers do not know is left out: thinking,
+//! cache markers, and blocks of unknown kinds.
 
 use std::borrow::Cow;
 
@@ -19,11 +19,11 @@ use crate::trouble::ProviderTrouble;
 const GAP: &str = r"\n\n";
 const DOCUMENT: &str = "[document]";
 const IMAGE: &str = "[image]";
-/// Stands for a turn of which nothing can be shown, such as one that is all thinking: many of these servers
-/// refuse an empty text, and templates of local models a missing turn.
+/// Shown for a turn without any content, such as one that is all thinking: many of these servers reject an empty
+/// text, and templates of local models reject a missing turn.
 const NOTHING: &str = "(nothing to show)";
 
-/// What could be read of a member; JSON as it stands.
+/// The members of a block that are used.
 #[derive(Deserialize)]
 struct ContentBlock<'a> {
     #[serde(borrow, rename = "type", default)]
@@ -58,7 +58,7 @@ struct ToolDeclaration<'a> {
     input_schema: Option<&'a RawValue>,
 }
 
-/// The body; `limit` is what the server calls its limit of output.
+/// The body; `limit` is the server's name for the output limit.
 pub(super) fn body(
     request: &ModelRequest,
     limit: &str,
@@ -80,7 +80,7 @@ pub(super) fn body(
     Ok(body.into_bytes())
 }
 
-/// One message, which may become several.
+/// Converts one message, which may become several.
 pub(super) fn messages(message: Message) -> String {
     let blocks = message.blocks.into_vec().into_iter().map(|block| PromptBlock {
         json: block.json,
@@ -93,7 +93,7 @@ pub(super) fn messages(message: Message) -> String {
     chat(&PromptMessage { role: message.role, blocks: blocks.collect() }).join(",")
 }
 
-/// Tools that the provider itself would carry out have no schema, and are left out.
+/// Tools that the provider itself runs have no schema, and are left out.
 fn tools(tools: &[u8]) -> Result<String, ProviderTrouble> {
     let tools: Vec<ToolDeclaration<'_>> = array(tools, "the request's tools")?;
     let mut turned = Vec::with_capacity(tools.len());
@@ -118,7 +118,7 @@ fn array<'a, T: Deserialize<'a>>(json: &'a [u8], what: &str) -> Result<Vec<T>, P
         return Ok(Vec::new());
     }
     serde_json::from_slice(json).map_err(|e| {
-        let what = format!("{what} are no JSON array: {e}");
+        let what = format!("{what} are not a JSON array: {e}");
         ProviderTrouble::Found(bethink_model::ErrorClass::Invalid, what)
     })
 }
@@ -136,8 +136,8 @@ fn chat(message: &PromptMessage) -> Vec<String> {
     }
 }
 
-/// Results come first, each a message of its own, and then what the user said beside them. Images of
-/// results follow there, since a result holds nothing but text.
+/// Results come first, each as a message of its own, then what the user said. Images in results go there too,
+/// because a result can contain only text.
 fn user(message: &PromptMessage) -> Vec<String> {
     let (mut messages, mut parts) = (Vec::new(), Vec::new());
     for block in &message.blocks {
@@ -229,8 +229,7 @@ fn image(source: Option<&MediaSource<'_>>) -> UserPart {
     }
 }
 
-/// The inside of the literal of a result's text. These servers have no word for a failure, so the text
-/// says it.
+/// The inside of the JSON literal of a result's text. This format has no error flag, so the text says it.
 fn result(block: &ContentBlock<'_>, is_error: bool, beside: &mut Vec<UserPart>) -> String {
     let mut texts: Vec<String> = Vec::new();
     match block.content {
@@ -253,11 +252,11 @@ fn result(block: &ContentBlock<'_>, is_error: bool, beside: &mut Vec<UserPart>) 
         None => {}
     }
     let text = texts.join(r"\n");
-    let told = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
-    if is_error && !told { format!("Error: {text}") } else { text }
+    let says_so = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if is_error && !says_so { format!("Error: {text}") } else { text }
 }
 
-/// One string where there is nothing but text, since many servers take no parts.
+/// One string if there is only text, because many servers do not accept parts.
 fn content(parts: &[UserPart]) -> String {
     let texts: Vec<&str> = parts
         .iter()

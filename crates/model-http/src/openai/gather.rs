@@ -1,5 +1,5 @@
-//! An answer of chat completions, gathered from chunks or from one whole message, as blocks of the
-//! Messages API.
+//! Assembles an answer in blocks of the Messages API, from the chunks or the whole message of chat
+//! completions.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::answer::{self, Literal};
 use crate::trouble::ProviderTrouble;
 use crate::usage::UsageTally;
 
-/// Most calls of tools in one answer. Models make a dozen; a bound keeps the search for the call of a piece
+/// The most tool calls in one answer. Models make a dozen; the limit keeps the search for the call of a piece
 /// short.
 const MAX_CALLS: usize = 1_000;
 
@@ -34,7 +34,7 @@ struct Choice {
     finish_reason: Option<String>,
 }
 
-/// What of a message is read. Reasoning comes under many names, isn't signed, and is of no use later.
+/// The members of a message that are read. Reasoning has many names, is not signed, and is not needed later.
 #[derive(Deserialize)]
 struct MessageDelta {
     content: Option<Box<RawValue>>,
@@ -79,7 +79,7 @@ impl GatheredAnswer {
         first(&mut self.id, chunk.id);
         first(&mut self.model, chunk.model);
         self.tally.take_openai(chunk.usage.as_deref());
-        // One answer was asked for.
+        // Only one answer was requested.
         let choices = chunk.choices.unwrap_or_default();
         let Some(choice) = choices.into_iter().find(|choice| choice.index.unwrap_or(0) == 0) else {
             return Ok(());
@@ -121,8 +121,8 @@ impl GatheredAnswer {
         Ok(())
     }
 
-    /// The call that a piece belongs to: by index, or the last one where a server counts none. Another id
-    /// begins another call whatever the index says, since some servers count all of them as 0.
+    /// The call that a piece belongs to: by index, or the last one if the server sends no index. A different id
+    /// begins a new call whatever the index, because some servers always send 0.
     fn call_of(
         &mut self,
         index: Option<u64>,
@@ -136,14 +136,14 @@ impl GatheredAnswer {
             Some(at) if index.is_some() || !id.is_empty() || at + 1 == self.calls.len() => at,
             _ => {
                 if self.calls.len() >= MAX_CALLS {
-                    let what = format!("the answer has more than {MAX_CALLS} calls of tools");
+                    let what = format!("the answer has more than {MAX_CALLS} tool calls");
                     return Err(ProviderTrouble::Found(ErrorClass::TooMuch, what));
                 }
                 self.calls.push(ToolCallParts { index, ..ToolCallParts::default() });
                 self.calls.len() - 1
             }
         };
-        self.calls.get_mut(at).ok_or_else(|| ProviderTrouble::broken("a call of a tool is lost"))
+        self.calls.get_mut(at).ok_or_else(|| ProviderTrouble::broken("a tool call is missing"))
     }
 
     pub(super) fn reply(self) -> Result<Reply, ProviderTrouble> {
@@ -169,13 +169,13 @@ impl GatheredAnswer {
         })
     }
 
-    /// An answer without a reason for its end may have been cut off, and is none.
+    /// Without a finish reason the answer may have been cut off, so it is rejected.
     fn stop(&self) -> Result<Stop, ProviderTrouble> {
         let Some(finish) = self.finish.as_deref() else {
-            return Err(ProviderTrouble::broken("the answer ended without a finish_reason"));
+            return Err(ProviderTrouble::broken("the answer has no finish_reason"));
         };
         Ok(match finish {
-            // Several servers say "stop" beside calls.
+            // Several servers say "stop" even with calls.
             "stop" | "tool_calls" | "function_call" if !self.calls.is_empty() => Stop::ToolUse,
             "stop" if !self.refusal.is_empty() => Stop::Refusal,
             "stop" | "tool_calls" | "function_call" => Stop::EndTurn,
@@ -187,11 +187,11 @@ impl GatheredAnswer {
 }
 
 impl ToolCallParts {
-    /// A call needs an id of its own, for its result to name; where a server gives none, or one twice, it
-    /// gets one here.
+    /// A call needs a unique id, to which its result refers; if the server sends none, or repeats one, a new one
+    /// is made here.
     fn block(mut self, used: &mut HashSet<String>) -> Result<String, ProviderTrouble> {
         if self.name.is_empty() {
-            return Err(ProviderTrouble::broken("a call of a tool has no name"));
+            return Err(ProviderTrouble::broken("a tool call has no name"));
         }
         if self.id.is_empty() || used.contains(&self.id) {
             self.id = format!("call_{}", Uuid::new_v4().simple());
@@ -213,7 +213,7 @@ fn first(into: &mut String, found: Option<String>) {
     }
 }
 
-/// The text of content that comes in parts.
+/// The text of content in parts.
 fn parts(content: &RawValue) -> Result<String, ProviderTrouble> {
     #[derive(Deserialize)]
     struct TextPart {

@@ -107,7 +107,7 @@ fn an_answer_that_does_not_fit_is_asked_for_shorter() {
     let whole = talk();
     let (lower, _, change) =
         again(recovery().after_error(&overflow(Some(198_000), 4_000, 200_000), &whole));
-    assert_eq!((lower.max_tokens, change), (2_000, "limit of output lowered"));
+    assert_eq!((lower.max_tokens, change), (2_000, "output limit lowered"));
     assert_eq!(lower.messages_json(), whole.messages_json());
     let (lower, ..) = again(recovery().after_error(&overflow(None, 4_000, 2_048), &whole));
     assert_eq!(lower.max_tokens, 2_048);
@@ -128,7 +128,7 @@ fn the_limit_of_output_is_lowered_twice_and_then_rounds_go() {
         changes.push((change, next.max_tokens));
         request = next;
     }
-    let lowered = "limit of output lowered";
+    let lowered = "output limit lowered";
     assert_eq!(changes, [(lowered, 3_000), (lowered, 2_000), ("oldest rounds dropped", 2_000)]);
     // What an error lowered is not raised again.
     let cut = reply(Stop::MaxTokens, &[text("half")]);

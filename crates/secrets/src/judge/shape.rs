@@ -1,8 +1,8 @@
-//! What a value looks like.
+//! The shape of a value.
 
 use crate::table::TABLE;
 
-/// Shannon's, over the bytes of a value.
+/// The Shannon entropy of a value's bytes.
 pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0u32; 256];
     value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
@@ -11,7 +11,7 @@ pub(super) fn entropy(value: &str) -> f64 {
     -shares.map(|share| share * share.log2()).sum::<f64>()
 }
 
-/// A placeholder, in the form of a key or in none.
+/// Whether this is a placeholder, with or without the form of a key.
 pub(super) fn stands_in(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     TABLE.words.placeholders.iter().any(|part| lower.contains(part))
@@ -47,12 +47,12 @@ pub(super) fn refers(value: &str) -> bool {
         || value.contains("{{")
 }
 
-/// Words as programs write them, with signs between them.
+/// Words as in program identifiers, with separators.
 pub(super) fn is_identifier(value: &str) -> bool {
     value.contains(['_', '-', '.', '/', ':']) && is_humps(value)
 }
 
-/// Every piece between signs and humps is a word, a short number, or a word with a short number after it.
+/// Whether every piece between separators and case changes is a word, a short number, or both.
 pub(super) fn is_humps(value: &str) -> bool {
     let mut humps: Vec<String> = Vec::new();
     let mut before = ' ';

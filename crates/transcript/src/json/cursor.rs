@@ -1,21 +1,21 @@
-//! One pass over JSON without a tree: where values begin and end. What it passes by without an error is JSON.
+//! Walks JSON in one pass without building a tree. Everything it skips without an error is valid JSON.
 
 use memchr::{memchr, memchr2};
 use serde::de::IgnoredAny;
 
-/// Deepest nesting that is read, unless a cursor has a limit of its own.
+/// Default limit for nesting.
 const MAX_DEPTH: usize = 256;
 
-/// Why a text can't be walked.
+/// Why a text could not be walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadJson {
-    #[error("not JSON from byte {0} on")]
+    #[error("invalid JSON at byte {0}")]
     At(usize),
     #[error("nested deeper than {MAX_DEPTH}")]
     Depth,
 }
 
-/// A place in a text of JSON.
+/// A position in a JSON text.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     text: &'a [u8],
@@ -23,7 +23,7 @@ pub struct Cursor<'a> {
     pub at: usize,
     depth: usize,
     deepest: usize,
-    /// A string had the escape of a surrogate, paired or not, since this was last reset.
+    /// A string contained a surrogate escape, paired or not, since this was last reset.
     pub(crate) met_surrogate: bool,
 }
 
@@ -33,12 +33,12 @@ impl<'a> Cursor<'a> {
         Self::with_depth(text, MAX_DEPTH)
     }
 
-    /// The same with `deepest` levels of nesting allowed.
+    /// The same, with at most `deepest` levels of nesting.
     pub fn with_depth(text: &'a [u8], deepest: usize) -> Self {
         Self { text, at: 0, depth: 0, deepest, met_surrogate: false }
     }
 
-    /// The error of what stands here.
+    /// The error for this position.
     pub fn wrong(&self) -> BadJson {
         BadJson::At(self.at)
     }
@@ -59,26 +59,26 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// Passes by `wanted` if it comes next.
+    /// Skips `wanted` if it comes next.
     pub fn takes(&mut self, wanted: u8) -> bool {
         let found = self.peek() == Some(wanted);
         self.at += usize::from(found);
         found
     }
 
-    /// Passes by `wanted`, which must come next.
+    /// Skips `wanted`, which must come next.
     pub fn take(&mut self, wanted: u8) -> Result<(), BadJson> {
         if self.takes(wanted) { Ok(()) } else { Err(self.wrong()) }
     }
 
-    /// Goes into an array or object.
+    /// Enters an array or object.
     pub fn open(&mut self, bracket: u8) -> Result<(), BadJson> {
         self.take(bracket)?;
         self.depth += 1;
         if self.depth > self.deepest { Err(BadJson::Depth) } else { Ok(()) }
     }
 
-    /// Whether there is another element; at the end, goes out.
+    /// Whether there is another element; leaves the array or object at its end.
     pub fn more(&mut self, first: bool, bracket: u8) -> Result<bool, BadJson> {
         if self.takes(bracket) {
             self.depth -= 1;
@@ -104,7 +104,7 @@ impl<'a> Cursor<'a> {
         loop {
             let rest = self.text.get(self.at..).unwrap_or_default();
             let stop = memchr2(b'"', b'\\', rest).ok_or_else(|| self.wrong())?;
-            // Without an early end, so that the compiler makes vectors of it.
+            // No early exit, so that the compiler can vectorize this.
             if rest[..stop].iter().fold(false, |found, byte| found | (*byte < b' ')) {
                 return Err(self.wrong());
             }
@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A number, or one of JSON's three words.
+    /// A number, `true`, `false` or `null`.
     pub fn word(&mut self) -> Result<&'a [u8], BadJson> {
         self.peek();
         let from = self.at;
@@ -138,7 +138,7 @@ impl<'a> Cursor<'a> {
         Ok(word)
     }
 
-    /// Passes by a whole value, without recursion.
+    /// Skips a whole value, without recursion.
     pub fn skip(&mut self) -> Result<&'a [u8], BadJson> {
         self.peek();
         let from = self.at;
@@ -154,7 +154,7 @@ impl<'a> Cursor<'a> {
                 }
                 _ => drop(self.word()?),
             }
-            // Out of what ends here, to the next value.
+            // Leave everything that ends here, up to the next value.
             loop {
                 let Some(bracket) = closing.last().copied() else { return Ok(self.slice(from)) };
                 if self.more(first, bracket)? {
@@ -169,7 +169,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes through the array that comes next; `each` passes by one element.
+    /// Walks the array that comes next; `each` must skip one element.
     pub fn array(
         &mut self,
         mut each: impl FnMut(&mut Self) -> Result<(), BadJson>,
@@ -183,8 +183,8 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Goes through the object that comes next; `known` passes by the value of the member `names[n]`. `false` where
-    /// one of the names comes twice, or a key is no text: half a surrogate pair.
+    /// Walks the object that comes next; `known` must skip the value of the member `names[n]`. Returns `false` if a
+    /// name occurs twice, or a key is not valid text (half a surrogate pair).
     pub fn object<const N: usize>(
         &mut self,
         names: [&str; N],
@@ -219,13 +219,13 @@ impl<'a> Cursor<'a> {
         Ok(is_plain)
     }
 
-    /// Nothing but white space is left.
+    /// Checks that only white space is left.
     pub fn end(&mut self) -> Result<(), BadJson> {
         if self.peek().is_none() { Ok(()) } else { Err(self.wrong()) }
     }
 }
 
-/// Just behind the closing quote of the string that opens at `start`.
+/// The index after the closing quote of the string that opens at `start`.
 pub fn string_end(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {

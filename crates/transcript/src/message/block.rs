@@ -1,4 +1,4 @@
-//! A content block: its bytes, what it is, and where its text stands; read in one pass.
+//! A content block: its bytes, its kind, and where its text is; read in one pass.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use crate::ids::ToolUseId;
 use crate::json::{self, BadJson, Cursor};
 
-/// What a block is, as far as structure cares.
+/// The kind of a block, as far as it matters for structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     Text,
@@ -44,26 +44,26 @@ impl BlockKind {
 pub struct Block {
     pub json: Bytes,
     pub kind: BlockKind,
-    /// Images and documents in it, those nested in a tool result included.
+    /// Number of images and documents in it, including those nested in a tool result.
     pub media: u16,
-    /// The client marked it as a cache breakpoint; the prompt places its own.
+    /// The client marked it as a cache breakpoint; bethink places its own.
     pub has_cache_control: bool,
-    /// Its bytes as a provider accepts them, of equal length, where half a surrogate pair stands in them.
+    /// If it contains half a surrogate pair: bytes of the same length that a provider accepts.
     pub mended: Option<Bytes>,
     pub place: TextPlace,
 }
 
-/// Where in a block's JSON its text or its input stands, so that nobody has to look for it again.
+/// Where in a block's JSON its text or its input is, so that it is searched only once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextPlace {
     Nowhere,
     At(Range<usize>),
-    /// The texts of a tool result's parts.
+    /// The text parts of a tool result.
     Parts(Box<[Range<usize>]>),
 }
 
 impl Block {
-    /// A block of a prompt, to read its text.
+    /// A block from a prompt, to read its text.
     pub fn shown(json: Bytes, kind: BlockKind) -> Self {
         let place = TextPlace::of(&json, &kind);
         Self { json, kind, media: 0, has_cache_control: false, mended: None, place }
@@ -102,7 +102,7 @@ impl Block {
     }
 }
 
-/// A message that is not one. `field` is a path below the message, such as `content[2].tool_use_id`.
+/// Why a message is invalid. `field` is a path within the message, such as `content[2].tool_use_id`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct ParseError {
@@ -128,7 +128,7 @@ pub(super) fn string_of<'a>(field: &str, raw: &'a str) -> Result<Cow<'a, str>, P
     }
 }
 
-/// Its bytes as a provider accepts them, where the walk met half a surrogate pair.
+/// Bytes that a provider accepts, if the cursor found half a surrogate pair.
 pub(super) fn mended(json: &Bytes, at: &Cursor<'_>) -> Option<Bytes> {
     if at.met_surrogate { json::without_lone_surrogates(text_of(json)) } else { None }
 }
@@ -147,10 +147,10 @@ const MEMBERS: [&str; 10] = [
     "content",
 ];
 
-/// A block's members by their places from its beginning, and what its content has where that is an array.
+/// The positions of a block's members, relative to its beginning, and facts about its content if that is an array.
 #[derive(Default)]
 struct BlockObject {
-    /// Of [`MEMBERS`], in their order.
+    /// In the order of [`MEMBERS`].
     places: [Option<Range<usize>>; MEMBERS.len()],
     parts: Option<Box<[Range<usize>]>>,
     media: u16,
@@ -175,8 +175,8 @@ impl BlockObject {
         Ok(found)
     }
 
-    /// The texts of a tool result's parts, and how many are images or documents. Nothing is known of them where one
-    /// is no object.
+    /// Finds the text parts of a tool result, and counts images and documents. If a part is not an object, all of
+    /// them are ignored.
     fn parts_at(&mut self, start: usize, at: &mut Cursor<'_>) -> Result<(), BadJson> {
         let (mut texts, mut media, mut is_readable) = (Vec::new(), 0_u16, true);
         at.array(|at| {
@@ -254,7 +254,7 @@ impl BlockObject {
         })
     }
 
-    /// Where the text or the input of a block of this kind stands.
+    /// Where the text or the input of a block of this kind is.
     fn place(self, kind: &BlockKind) -> TextPlace {
         let [.., text, thinking, input, content] = self.places;
         let one = match kind {
@@ -287,7 +287,7 @@ pub(super) fn block_at(
     if at.peek() != Some(b'{') {
         at.skip()?;
         let field = format!("content[{index}]");
-        return Ok(Err(ParseError::at(field, "a block is an object with a `type`")));
+        return Ok(Err(ParseError::at(field, "a block must be an object with a `type`")));
     }
     at.met_surrogate = false;
     let start = at.at;

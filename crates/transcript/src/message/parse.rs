@@ -1,4 +1,4 @@
-//! Reading a message object in one pass: what structure needs is looked at, everything else keeps its bytes.
+//! Reads a message object in one pass: only the members that matter for structure are parsed.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -13,10 +13,10 @@ use super::{
     TokenUsage,
 };
 
-/// A message object as it stands in a text of JSON, not yet judged.
+/// A message object as it was found in a JSON text, not yet validated.
 #[derive(Debug)]
 pub struct MessageObject<'a> {
-    /// JSON; `None` where it is absent or `null`, as with the others.
+    /// JSON; `None` if it is absent or `null`, as with the others.
     pub id: Option<&'a str>,
     pub created_at: Option<&'a str>,
     role: Option<&'a str>,
@@ -28,7 +28,7 @@ pub struct MessageObject<'a> {
 }
 
 impl<'a> MessageObject<'a> {
-    /// The object that `raw` is, and nothing else.
+    /// The object, if `raw` is exactly one.
     pub fn whole(raw: &'a Bytes) -> Result<Self, ParseError> {
         let text = std::str::from_utf8(raw).map_err(|e| {
             ParseError::at("", format!("not UTF-8 from byte {} on", e.valid_up_to()))
@@ -38,7 +38,7 @@ impl<'a> MessageObject<'a> {
         object.and_then(|object| at.end().map(|()| object)).map_err(|_| explain(text))
     }
 
-    /// The object that comes next in `body`, which `at` walks. A member that comes twice is an error.
+    /// The object that comes next in `body`, which `at` walks. A repeated member is an error.
     pub fn read(body: &'a Bytes, at: &mut Cursor<'a>) -> Result<Self, BadJson> {
         at.peek();
         let start = at.at;
@@ -67,7 +67,7 @@ impl<'a> MessageObject<'a> {
         let blocks = self.content.unwrap_or_else(|| {
             Err(ParseError::at("content", "missing: a string or an array of blocks"))
         })?;
-        // The provider's own `id` counts where the object comes from the provider.
+        // The `id` is the assistant message's only if the object comes from the provider.
         let own_id = self.id.filter(|_| source == MessageSource::Provider);
         let id = self.assistant_message_id.or(own_id).filter(|_| role == Role::Assistant);
         let field = "assistant_message_id";
@@ -93,7 +93,7 @@ impl<'a> MessageObject<'a> {
     }
 }
 
-/// Why `text` is no message object; it was found to be none.
+/// Explains why `text` is not a message object.
 fn explain(text: &str) -> ParseError {
     #[derive(Deserialize)]
     #[allow(dead_code, reason = "what is read is whether it can be")]
@@ -108,8 +108,8 @@ fn explain(text: &str) -> ParseError {
     }
     let problem = match (text.trim_start().chars().next(), serde_json::from_str::<Head>(text)) {
         (Some('{'), Err(error)) => format!("not a message object: {error}"),
-        (Some(_), _) => "a message is an object with `role` and `content`".to_owned(),
-        (None, _) => "empty: a message is an object with `role` and `content`".to_owned(),
+        (Some(_), _) => "a message must be an object with `role` and `content`".to_owned(),
+        (None, _) => "empty: a message must be an object with `role` and `content`".to_owned(),
     };
     ParseError::at("", problem)
 }
@@ -128,7 +128,7 @@ fn role_of(raw: Option<&str>) -> Result<Role, ParseError> {
 }
 
 fn usage_of(raw: &str) -> Result<TokenUsage, ParseError> {
-    // Every figure is read on its own: providers send null and fractions where a figure is unknown.
+    // Every figure is read by itself: providers send null or fractions for unknown ones.
     let value: serde_json::Value = serde_json::from_str(raw)
         .map_err(|e| ParseError::at("usage", format!("not readable: {e}")))?;
     let Some(object) = value.as_object() else {
@@ -187,7 +187,8 @@ fn content_at(
                 Ok(())
             })?;
             if count > MAX_BLOCKS {
-                let problem = format!("at most {MAX_BLOCKS} blocks, this one has {count}");
+                let problem =
+                    format!("must have at most {MAX_BLOCKS} blocks; this one has {count}");
                 blocks = Err(ParseError::at("content", problem));
             }
             Ok(Some(blocks))

@@ -12,7 +12,7 @@ fn a_fork_without_tools_is_told_once() {
     // Words that came with a call are not lost to a later turn without any.
     assert_eq!(done.text, "<summary>x</summary>");
     assert_eq!((done.ended, done.turns, done.denials.len()), (Ended::OutOf("denials"), 2, 2));
-    insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: No tools may be called here. Answer in words only.");
+    insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: You may not call tools here. Answer in text only.");
     let one = forked(&Script::new([calls(&first)]), &world, &[], Budget { turns: 1, ..BUDGET });
     let one = one.unwrap();
     assert_eq!((one.text.as_str(), one.ended), ("<summary>x</summary>", Ended::OutOf("turns")));

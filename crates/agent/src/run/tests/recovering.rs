@@ -17,7 +17,7 @@ fn failures_are_recovered_from_and_every_step_is_told() {
     assert!(asked[2].prompt.tokens() + 100 <= asked[1].prompt.tokens());
     assert_eq!(*world.waits.lock().unwrap(), [Duration::from_secs(1)]);
     let weight = |n: usize| asked[n].weight();
-    let change = "asked again";
+    let change = "retried";
     let overloaded = ModelError::new(ErrorClass::Overloaded, "it failed");
     let expected = [
         AgentStep::Failed { error: overloaded, attempt: 1 },

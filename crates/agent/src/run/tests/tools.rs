@@ -61,9 +61,9 @@ fn what_is_not_allowed_is_denied_and_the_model_told_why() {
     1 assistant: {"type":"tool_use","id":"t1","name":"bash","input":{}}
     1 assistant: {"type":"tool_use","id":"t2","name":"edit","input":{}}
     1 assistant: {"type":"tool_use","id":"t8","name":"edit","input":{"path":"notes.md"}}
-    2 user: t1 error: "bash" may not be called here. Allowed: edit.
+    2 user: t1 error: You may not call "bash" here. Allowed: edit.
     2 user: t2 error: Denied: only notes.md
-    2 user: t8 error: Not called: at most 5 calls in one answer. Call it in your next one.
+    2 user: t8 error: Not called: at most 5 calls per answer. Call it in your next answer.
     2 user: A call of "edit" was left out: its id was used before.
     A call of "" was left out: a tool's name has 1 to 128 letters, digits, _ or -.
     A call of "edit file" was left out: a tool's name has 1 to 128 letters, digits, _ or -.
@@ -122,7 +122,7 @@ fn a_call_in_an_answer_that_was_cut_off_is_not_made() {
     let budget = Budget { max_output: 1, ..BUDGET };
     let done = forked(&script, &World::default(), &[&edit], budget).unwrap();
     assert_eq!((edit.made.lock().unwrap().len(), done.denials.len()), (0, 1));
-    insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: Not called: the answer was cut off before its end. Call again, with less in one answer.");
+    insta::assert_snapshot!(reads(&script.asked()[1], 2), @"2 user: t1 error: Not called: your answer was cut off. Call again, with less in one answer.");
 }
 
 /// Ends only once two of them have begun.
