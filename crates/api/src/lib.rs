@@ -19,6 +19,7 @@ mod problem;
 mod query;
 mod search;
 mod session;
+mod shape;
 mod state;
 mod team;
 
@@ -34,6 +35,7 @@ pub use model::*;
 pub use problem::*;
 pub use search::*;
 pub use session::*;
+pub use shape::*;
 pub use state::*;
 pub use team::*;
 

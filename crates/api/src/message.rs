@@ -2,13 +2,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::FillLevel;
+use crate::{FillLevel, MessageShape};
 
 /// `POST /v1/sessions/{id}/messages`.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct AppendRequest {
-    /// `{id?, role, content, assistant_message_id?, model?, usage?, created_at?}`, kept as sent.
-    #[schema(value_type = Vec<Object>)]
+    /// Kept exactly as they are sent.
+    #[schema(value_type = Vec<MessageShape>)]
     pub messages: Vec<Box<RawValue>>,
 }
 
@@ -57,7 +57,7 @@ pub struct HistoryMessage {
     /// RFC 3339.
     pub created_at: String,
     /// The message object exactly as it was appended.
-    #[schema(value_type = Object)]
+    #[schema(value_type = MessageShape)]
     pub message: Box<RawValue>,
 }
 

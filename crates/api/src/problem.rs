@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 /// `application/problem+json` (RFC 9457): what was wrong, where, what is allowed, what to do.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// Stable slug.
+    /// The kind of problem.
     #[serde(rename = "type")]
     pub kind: String,
     pub title: String,
@@ -20,10 +20,8 @@ pub struct Problem {
     pub hint: Option<String>,
     /// What fills the window, for `context_overflow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
     pub context: Option<Box<crate::ContextReport>>,
     /// What stands there and what was to be written, where a write of a memory lost a race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
     pub versions: Option<Box<crate::BothVersions>>,
 }

@@ -41,7 +41,36 @@ pub(crate) enum ProblemSort {
 }
 
 impl ProblemSort {
-    fn status_and_title(self) -> (StatusCode, &'static str) {
+    /// Every sort, for the OpenAPI document.
+    pub(crate) const ALL: [Self; 25] = [
+        Self::InvalidJson,
+        Self::InvalidUtf8,
+        Self::BodyCutOff,
+        Self::TooDeep,
+        Self::BodyTimeout,
+        Self::UnsupportedMediaType,
+        Self::Unauthorized,
+        Self::TooManyFailures,
+        Self::ForbiddenOrigin,
+        Self::Misdirected,
+        Self::MethodNotAllowed,
+        Self::Busy,
+        Self::OfService(ErrorKind::Invalid),
+        Self::OfService(ErrorKind::NotFound),
+        Self::OfService(ErrorKind::Conflict),
+        Self::OfService(ErrorKind::Stale),
+        Self::OfService(ErrorKind::KeyReused),
+        Self::OfService(ErrorKind::TooLarge),
+        Self::OfService(ErrorKind::ContextOverflow),
+        Self::OfService(ErrorKind::NotCompactable),
+        Self::OfService(ErrorKind::StorageFull),
+        Self::OfService(ErrorKind::ReadOnly),
+        Self::OfService(ErrorKind::ShuttingDown),
+        Self::OfService(ErrorKind::Unreachable),
+        Self::OfService(ErrorKind::Internal),
+    ];
+
+    pub(crate) fn status_and_title(self) -> (StatusCode, &'static str) {
         use StatusCode as S;
         match self {
             Self::OfService(kind) => of_service(kind),

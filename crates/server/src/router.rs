@@ -15,7 +15,7 @@ use utoipa::openapi::extensions::Extensions;
 use crate::app::ServerState;
 use crate::guard::{Guard, guard};
 use crate::observe::{dress, observe, panicked};
-use crate::openapi::{Contract, with_problems};
+use crate::openapi::{Contract, finished};
 use crate::problem::{HttpFailure, ProblemSort};
 use crate::routes::{
     compactions, context, dashboard, events, files, hooks, instructions, jobs, memories,
@@ -119,7 +119,7 @@ routes! {
 pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<String> {
     let mut openapi = Contract::openapi();
     openapi.merge(Handlers::openapi());
-    let mut openapi = with_problems(openapi);
+    let mut openapi = finished(openapi);
     let mut listed = Vec::new();
     for (name, routes) in entrances {
         let route = |(method, path): &(&str, &str)| json!({ "entrance": name, "method": method, "path": path });

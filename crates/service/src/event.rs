@@ -4,16 +4,19 @@ use bethink_api as api;
 use bethink_transcript::{CompactionId, Seq};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// One thing that happened, with the data of its kind.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(tag = "event", content = "data", rename_all = "snake_case")]
 pub enum Event {
     /// A message was appended.
     Message {
+        #[schema(value_type = u64)]
         seq: Seq,
         id: String,
+        #[schema(value_type = api::Role)]
         role: &'static str,
     },
     /// A prompt was handed out; tokens of the window that it fills.
@@ -25,6 +28,7 @@ pub enum Event {
         parts: api::PartTokens,
     },
     Compaction {
+        #[schema(value_type = Uuid)]
         id: CompactionId,
         trigger: String,
         level: String,
@@ -43,6 +47,7 @@ pub enum Event {
     /// The provider's prompt cache was missed.
     Cache(api::CacheFall),
     Notes {
+        #[schema(value_type = u64)]
         through_seq: Seq,
         by: String,
     },
@@ -58,6 +63,8 @@ pub enum Event {
         by: api::MemoryAuthor,
     },
     /// The user asked to forget something that no memory file says.
+    #[serde(rename = "memory")]
+    #[schema(title = "ForgetAskedEvent")]
     ForgetAsked {
         outcome: &'static str,
         by: &'static str,
@@ -72,6 +79,7 @@ pub enum Event {
     },
     /// Memories were shown with a prompt.
     Recall {
+        #[schema(value_type = u64)]
         after_seq: Seq,
         strategy: api::Strategy,
         memories: Vec<RecalledTopic>,
@@ -105,7 +113,7 @@ pub enum Event {
 }
 
 /// A topic that a prompt was given, and why.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RecalledTopic {
     pub scope: api::MemoryScope,
     pub name: String,
@@ -113,7 +121,7 @@ pub struct RecalledTopic {
 }
 
 /// On the way to a model's answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum ModelStep {
     Asked {
@@ -178,8 +186,9 @@ impl Event {
 
     /// Its data, an object.
     pub(crate) fn data(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(data)) => data,
+        let mut tagged = serde_json::to_value(self).unwrap_or_default();
+        match tagged.get_mut("data").map(Value::take) {
+            Some(Value::Object(data)) => data,
             // Every variant is an object of plain values.
             _ => Map::new(),
         }

@@ -12,7 +12,7 @@ use crate::query::Asked;
 
 /// Compact now.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/compact", tag = "compactions",
+    post, path = "/v1/sessions/{id}/compact", tag = "compactions", operation_id = "compaction_create",
     params(("id" = uuid::Uuid, Path)),
     request_body = Option<api::CompactRequest>,
     responses((status = 200, body = api::Compaction))
@@ -24,7 +24,7 @@ pub(crate) async fn compact(Id(id): SessionPath, change: Change) -> Reply {
 
 /// All compactions of a session.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/compactions", tag = "compactions",
+    get, path = "/v1/sessions/{id}/compactions", tag = "compactions", operation_id = "compaction_list",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Compactions))
 )]
@@ -34,7 +34,7 @@ pub(crate) async fn list(State(app): State<ServerState>, Id(id): SessionPath) ->
 
 /// Show again what a compaction took out of the prompt.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/compactions/{cid}/undo", tag = "compactions",
+    post, path = "/v1/sessions/{id}/compactions/{cid}/undo", tag = "compactions", operation_id = "compaction_undo",
     params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Compaction))
 )]
@@ -47,7 +47,7 @@ pub(crate) async fn undo(
 
 /// The messages behind a summary.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/compactions/{cid}/expand", tag = "compactions",
+    get, path = "/v1/sessions/{id}/compactions/{cid}/expand", tag = "compactions", operation_id = "compaction_expand",
     params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), api::ExpandQuery),
     responses((status = 200, body = api::Expanded))
 )]
@@ -62,7 +62,7 @@ pub(crate) async fn expand(
 
 /// All spans of a session that have a short text, staged and committed.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/collapses", tag = "collapses",
+    get, path = "/v1/sessions/{id}/collapses", tag = "collapses", operation_id = "collapse_list",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Collapses))
 )]
@@ -72,7 +72,7 @@ pub(crate) async fn collapses(State(app): State<ServerState>, Id(id): SessionPat
 
 /// The messages behind a span's text.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/collapses/{cid}/expand", tag = "collapses",
+    get, path = "/v1/sessions/{id}/collapses/{cid}/expand", tag = "collapses", operation_id = "collapse_expand",
     params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), api::ExpandQuery),
     responses((status = 200, body = api::Expanded))
 )]

@@ -15,10 +15,10 @@ use crate::path::{Id, SessionPath};
 /// Asked again without a new message it answers the same prompt, so that an `Idempotency-Key` is
 /// taken and needs no keeping.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/context", tag = "context",
+    post, path = "/v1/sessions/{id}/context", tag = "context", operation_id = "context_build",
     params(("id" = uuid::Uuid, Path)),
     request_body = Option<api::ContextRequest>,
-    responses((status = 200, body = Object))
+    responses((status = 200, body = api::PromptShape))
 )]
 pub(crate) async fn context(
     State(app): State<ServerState>,
@@ -36,7 +36,7 @@ pub(crate) async fn context(
 
 /// The report alone; changes nothing.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/context/report", tag = "context",
+    get, path = "/v1/sessions/{id}/context/report", tag = "context", operation_id = "context_report",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::ContextReport))
 )]
@@ -46,7 +46,7 @@ pub(crate) async fn report(State(app): State<ServerState>, Id(id): SessionPath) 
 
 /// The provider's own count of the prompt; asks it.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/context/count", tag = "context",
+    get, path = "/v1/sessions/{id}/context/count", tag = "context", operation_id = "context_count",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::PromptCount))
 )]
@@ -56,7 +56,7 @@ pub(crate) async fn count(State(app): State<ServerState>, Id(id): SessionPath) -
 
 /// The provider refused the prompt: what it said, and what was done about it.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/recover", tag = "context",
+    post, path = "/v1/sessions/{id}/recover", tag = "context", operation_id = "context_recover",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::RecoverRequest,
     responses((status = 200, body = api::Recovered))
@@ -68,7 +68,7 @@ pub(crate) async fn recover(Id(id): SessionPath, change: Change) -> Reply {
 
 /// Recalled memories and other texts that prompts add, and results that they leave out.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/decisions", tag = "context",
+    get, path = "/v1/sessions/{id}/decisions", tag = "context", operation_id = "decision_list",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::DecisionList))
 )]

@@ -19,7 +19,7 @@ const LOGIN_BYTES: u64 = 1_024;
 
 /// An address that logs one browser in, once, within a minute.
 #[utoipa::path(
-    post, path = "/v1/dashboard/launch", tag = "dashboard",
+    post, path = "/v1/dashboard/launch", tag = "dashboard", operation_id = "dashboard_launch",
     responses((status = 200, body = api::Launch))
 )]
 pub(crate) async fn launch(State(app): State<ServerState>) -> Reply {
@@ -30,7 +30,7 @@ pub(crate) async fn launch(State(app): State<ServerState>) -> Reply {
 
 /// Exchange a launch token for a login. Needs no other token.
 #[utoipa::path(
-    post, path = "/v1/dashboard/login", tag = "dashboard", security(()),
+    post, path = "/v1/dashboard/login", tag = "dashboard", operation_id = "dashboard_login", security(()),
     request_body = api::Login,
     responses((status = 200, body = api::LoggedIn))
 )]
@@ -59,7 +59,7 @@ pub(crate) async fn login(
 
 /// Where a provider's client is pointed to. The addresses hold a secret: whoever knows one may use the gateway.
 #[utoipa::path(
-    get, path = "/v1/gateway", tag = "gateway",
+    get, path = "/v1/gateway", tag = "gateway", operation_id = "gateway_get",
     responses((status = 200, body = api::GatewayAddresses))
 )]
 pub(crate) async fn gateway(State(app): State<ServerState>) -> Reply {

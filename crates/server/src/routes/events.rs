@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use bethink_service::StreamEvent;
+use bethink_service::{Event, StreamEvent};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::HeaderMap;
@@ -24,14 +24,18 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Told at once: the time a client waits before it comes back.
 const GREETING: Bytes = Bytes::from_static(b"retry: 1000\n\n");
 
-/// What happens in a session, as server-sent events; `Last-StreamEvent-ID` resumes after that event.
+/// What happens in a session, as server-sent events; `Last-Event-ID` resumes after that event.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/events", tag = "events",
+    get, path = "/v1/sessions/{id}/events", tag = "events", operation_id = "session_event_stream",
     params(
         ("id" = uuid::Uuid, Path),
-        ("Last-StreamEvent-ID" = Option<String>, Header, description = "The last event that was seen"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen"),
     ),
-    responses((status = 200, body = String, content_type = "text/event-stream"))
+    responses((
+        status = 200,
+        description = "Server-sent events: the field `event` of each, and its `data` as JSON",
+        body = Event, content_type = "text/event-stream"
+    ))
 )]
 pub(crate) async fn events(
     State(app): State<ServerState>,
@@ -45,12 +49,16 @@ pub(crate) async fn events(
     Ok(streamed(&app, events))
 }
 
-/// What happens in all sessions, as server-sent events; each names its session. `Last-StreamEvent-ID` resumes after
+/// What happens in all sessions, as server-sent events; each names its session. `Last-Event-ID` resumes after
 /// that event; where too much was missed, `reset` says that lists have to be read again.
 #[utoipa::path(
-    get, path = "/v1/events", tag = "events",
-    params(("Last-StreamEvent-ID" = Option<String>, Header, description = "The last event that was seen")),
-    responses((status = 200, body = String, content_type = "text/event-stream"))
+    get, path = "/v1/events", tag = "events", operation_id = "event_stream",
+    params(("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen")),
+    responses((
+        status = 200,
+        description = "Server-sent events: the field `event` of each, and its `data` as JSON",
+        body = Event, content_type = "text/event-stream"
+    ))
 )]
 pub(crate) async fn all(
     State(app): State<ServerState>,
@@ -85,8 +93,8 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
         Ok("") => Ok(None),
         Ok(id) => Ok(Some(id.to_owned())),
         Err(_) => Err(HttpFailure::field(
-            "Last-StreamEvent-ID",
-            "an event id has visible ASCII characters",
+            "Last-Event-ID",
+            "an event ID may only contain visible ASCII characters",
         )),
     }
 }

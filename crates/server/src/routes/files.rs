@@ -24,12 +24,12 @@ const JSONL: &str = "application/x-ndjson";
 
 /// Import a session file: JSONL as the body, or `{"path": …}` as `application/json`.
 #[utoipa::path(
-    post, path = "/v1/import", tag = "files",
+    post, path = "/v1/import", tag = "files", operation_id = "session_import",
     request_body(content(
         (api::ImportRequest = "application/json"),
         (String = "application/x-ndjson"),
     )),
-    responses((status = 202, description = "The job that imports", body = api::Job))
+    responses((status = 202, description = "The import job; its result is a list of `ImportFile`", body = api::Job))
 )]
 pub(crate) async fn import(State(app): State<ServerState>, request: Request) -> Reply {
     let (parts, body) = request.into_parts();
@@ -60,9 +60,9 @@ fn job(job: &api::Job) -> Reply {
 
 /// The session as a session file; what was imported comes back line for line.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/export", tag = "files",
+    get, path = "/v1/sessions/{id}/export", tag = "files", operation_id = "session_export",
     params(("id" = uuid::Uuid, Path)),
-    responses((status = 200, body = String, content_type = "application/x-ndjson"))
+    responses((status = 200, description = "JSON lines", body = String, content_type = "application/x-ndjson"))
 )]
 pub(crate) async fn export(
     State(app): State<ServerState>,

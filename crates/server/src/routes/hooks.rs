@@ -42,7 +42,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
 /// Tell what happened in a client's session. The body is the client's own hook JSON, the answer what the client
 /// reads; no answer ever blocks anything.
 #[utoipa::path(
-    post, path = "/v1/hooks/{event}", tag = "hooks",
+    post, path = "/v1/hooks/{event}", tag = "hooks", operation_id = "hook_deliver",
     params(
         ("event" = String, Path, description = "As `bethink hook` takes it, or in the client's spelling"),
         HookQuery,

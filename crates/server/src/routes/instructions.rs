@@ -11,7 +11,7 @@ use crate::query::Asked;
 
 /// The chain: files in order, why each is loaded, and what is skipped.
 #[utoipa::path(
-    get, path = "/v1/instructions", tag = "instructions",
+    get, path = "/v1/instructions", tag = "instructions", operation_id = "instruction_list",
     params(api::InstructionQuery),
     responses((status = 200, body = api::InstructionChain))
 )]
@@ -26,7 +26,7 @@ pub(crate) async fn get(
 /// Let a project load a file that lies outside of it, or that looks like a secret. For people: nothing in a
 /// project can do this.
 #[utoipa::path(
-    post, path = "/v1/instructions/approve", tag = "instructions",
+    post, path = "/v1/instructions/approve", tag = "instructions", operation_id = "instruction_approve",
     params(Key),
     request_body = api::ApproveImport,
     responses((status = 200, body = api::ImportApproval))
@@ -38,7 +38,7 @@ pub(crate) async fn approve(change: Change) -> Reply {
 
 /// Take an approval back.
 #[utoipa::path(
-    post, path = "/v1/instructions/revoke", tag = "instructions",
+    post, path = "/v1/instructions/revoke", tag = "instructions", operation_id = "instruction_revoke",
     params(Key),
     request_body = api::ApproveImport,
     responses((status = 200, body = api::ImportApproval))

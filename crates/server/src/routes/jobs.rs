@@ -10,7 +10,7 @@ use crate::query::Asked;
 
 /// The newest jobs: those that a request started, and the daemon's own.
 #[utoipa::path(
-    get, path = "/v1/jobs", tag = "jobs",
+    get, path = "/v1/jobs", tag = "jobs", operation_id = "job_list",
     params(api::LimitQuery),
     responses((status = 200, body = api::Jobs))
 )]
@@ -23,7 +23,7 @@ pub(crate) async fn list(
 
 /// State, progress and result of a job.
 #[utoipa::path(
-    get, path = "/v1/jobs/{id}", tag = "jobs",
+    get, path = "/v1/jobs/{id}", tag = "jobs", operation_id = "job_get",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Job))
 )]

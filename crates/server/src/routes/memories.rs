@@ -22,7 +22,7 @@ const SHORTER: &str = "split the topic: a prompt gets 4,096 bytes of it";
 
 /// The topics of a project, in order of scope and name.
 #[utoipa::path(
-    get, path = "/v1/memories", tag = "memories",
+    get, path = "/v1/memories", tag = "memories", operation_id = "memory_list",
     params(api::MemoryQuery),
     responses((status = 200, body = api::MemoriesPage))
 )]
@@ -36,7 +36,7 @@ pub(crate) async fn list(
 
 /// Remember something in a topic of its own; the daemon finds a name that is free.
 #[utoipa::path(
-    post, path = "/v1/memories", tag = "memories",
+    post, path = "/v1/memories", tag = "memories", operation_id = "memory_remember",
     params(Key),
     request_body = api::Remember,
     responses((status = 201, body = api::MemoryWritten))
@@ -49,7 +49,7 @@ pub(crate) async fn remember(change: Change) -> Reply {
 
 /// Where a project's memory lies, and its index as prompts get it.
 #[utoipa::path(
-    get, path = "/v1/memories/index", tag = "memories",
+    get, path = "/v1/memories/index", tag = "memories", operation_id = "memory_index",
     params(api::ScopeQuery),
     responses((status = 200, body = api::MemoryIndex))
 )]
@@ -62,9 +62,9 @@ pub(crate) async fn index(
 
 /// One topic, as it stands in its file.
 #[utoipa::path(
-    get, path = "/v1/memories/{scope}/{name}", tag = "memories",
+    get, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_get",
     params(TopicPath, api::ProjectQuery),
-    responses((status = 200, body = String, content_type = "text/markdown"))
+    responses((status = 200, description = "The topic's file", body = String, content_type = "text/markdown"))
 )]
 pub(crate) async fn get(
     State(app): State<ServerState>,
@@ -77,7 +77,7 @@ pub(crate) async fn get(
 /// Write a topic. With `If-Match` only over what was read, with `If-None-Match: *` only where there is
 /// none; a lost race is answered with both versions.
 #[utoipa::path(
-    put, path = "/v1/memories/{scope}/{name}", tag = "memories",
+    put, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_put",
     params(
         TopicPath,
         api::ProjectQuery,
@@ -85,7 +85,7 @@ pub(crate) async fn get(
         ("If-None-Match" = Option<String>, Header),
     ),
     request_body(content = String, content_type = "text/markdown"),
-    responses((status = 200, body = api::MemoryWritten), (status = 409))
+    responses((status = 200, body = api::MemoryWritten))
 )]
 pub(crate) async fn put(
     State(app): State<ServerState>,
@@ -107,9 +107,9 @@ pub(crate) async fn put(
 
 /// Remove a topic. Its versions stay, and it is not learnt again.
 #[utoipa::path(
-    delete, path = "/v1/memories/{scope}/{name}", tag = "memories",
+    delete, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_delete",
     params(TopicPath, api::ProjectQuery, ("If-Match" = Option<String>, Header)),
-    responses((status = 200, body = api::MemoryWritten), (status = 409))
+    responses((status = 200, body = api::MemoryWritten))
 )]
 pub(crate) async fn delete(
     State(app): State<ServerState>,
@@ -127,9 +127,9 @@ pub(crate) async fn delete(
 
 /// What a topic held before, newest first.
 #[utoipa::path(
-    get, path = "/v1/memories/{scope}/{name}/history", tag = "memories",
+    get, path = "/v1/memories/{scope}/{name}/history", tag = "memories", operation_id = "memory_history",
     params(TopicPath, api::HistoryQuery),
-    responses((status = 200, content(
+    responses((status = 200, description = "The versions, or the text of one version", content(
         (api::MemoryHistory = "application/json"),
         (String = "text/markdown")
     )))
@@ -152,7 +152,7 @@ pub(crate) async fn history(
 
 /// Put back what a topic held before.
 #[utoipa::path(
-    post, path = "/v1/memories/{scope}/{name}/restore", tag = "memories",
+    post, path = "/v1/memories/{scope}/{name}/restore", tag = "memories", operation_id = "memory_restore",
     params(TopicPath, api::ProjectQuery),
     request_body = api::RestoreMemory,
     responses((status = 200, body = api::MemoryWritten))

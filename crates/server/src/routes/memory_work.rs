@@ -15,7 +15,7 @@ use crate::query::Asked;
 
 /// Memories that help with something, the best first; none where nothing fits.
 #[utoipa::path(
-    post, path = "/v1/recall", tag = "memories",
+    post, path = "/v1/recall", tag = "memories", operation_id = "memory_recall",
     request_body = api::RecallRequest,
     responses((status = 200, body = api::RecallAnswer))
 )]
@@ -26,7 +26,7 @@ pub(crate) async fn recall(State(app): State<ServerState>, sent: Sent) -> Reply 
 /// Look through a session now for what later ones should know; by default through what came since the last
 /// extraction.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/extract", tag = "memories",
+    post, path = "/v1/sessions/{id}/extract", tag = "memories", operation_id = "session_extract",
     params(("id" = uuid::Uuid, Path), Key),
     request_body = api::ExtractRequest,
     responses((status = 200, body = api::Extracted))
@@ -38,7 +38,7 @@ pub(crate) async fn extract(Id(id): SessionPath, change: Change) -> Reply {
 
 /// Take back what one session taught. What others wrote stays, and versions are kept.
 #[utoipa::path(
-    post, path = "/v1/memories/forget", tag = "memories",
+    post, path = "/v1/memories/forget", tag = "memories", operation_id = "memory_forget",
     params(Key),
     request_body = api::ForgetRequest,
     responses((status = 200, body = api::Forgotten))
@@ -50,7 +50,7 @@ pub(crate) async fn forget(change: Change) -> Reply {
 
 /// How a project's memory is: where it lies, how large it is, and what is wrong with it. Changes nothing.
 #[utoipa::path(
-    get, path = "/v1/memories/lint", tag = "memories",
+    get, path = "/v1/memories/lint", tag = "memories", operation_id = "memory_lint",
     params(api::ScopeQuery),
     responses((status = 200, body = api::MemoryLint))
 )]
@@ -64,7 +64,7 @@ pub(crate) async fn lint(
 /// Bring MEMORY.md up to date with the topics: lines of topics that are gone go, missing ones come, and
 /// everything else stays.
 #[utoipa::path(
-    post, path = "/v1/memories/rebuild", tag = "memories",
+    post, path = "/v1/memories/rebuild", tag = "memories", operation_id = "memory_rebuild",
     params(Key),
     request_body = api::RebuildMemory,
     responses((status = 200, body = api::MemoryRebuilt))
@@ -76,7 +76,7 @@ pub(crate) async fn rebuild(change: Change) -> Reply {
 
 /// Bring a project's own memory into order, look at what that would change, or take the last time back.
 #[utoipa::path(
-    post, path = "/v1/dream", tag = "memories",
+    post, path = "/v1/dream", tag = "memories", operation_id = "dream_start",
     params(Key),
     request_body = api::DreamRequest,
     responses((status = 202, description = "The job; its result is a `DreamResult`", body = api::Job))
@@ -90,7 +90,7 @@ pub(crate) async fn dream(change: Change) -> Reply {
 /// One call of the memory tool `memory_20250818` over a project's memory. What the model can put right is an
 /// answer with `is_error`.
 #[utoipa::path(
-    post, path = "/v1/memory-tool", tag = "memories",
+    post, path = "/v1/memory-tool", tag = "memories", operation_id = "memory_tool_call",
     params(Key),
     request_body = api::MemoryToolCall,
     responses((status = 200, body = api::MemoryToolResult))

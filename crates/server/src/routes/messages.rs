@@ -15,7 +15,7 @@ const MAX_SEQ: u64 = i64::MAX as u64;
 
 /// Append messages; durable when answered. A message id met before is not appended again.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/messages", tag = "messages",
+    post, path = "/v1/sessions/{id}/messages", tag = "messages", operation_id = "message_append",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::AppendRequest,
     responses((status = 200, body = api::Appended))
@@ -35,7 +35,7 @@ pub(crate) async fn append(
 
 /// Raw history, untouched by any compaction.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/messages", tag = "messages",
+    get, path = "/v1/sessions/{id}/messages", tag = "messages", operation_id = "message_list",
     params(("id" = uuid::Uuid, Path), api::MessageQuery),
     responses((status = 200, body = api::MessagesPage))
 )]

@@ -23,9 +23,9 @@ const SHORTER_NOTES: &str = "shorten the notes: a prompt takes a small part of t
 
 /// The notes; the bare template before anything was noted.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/notes", tag = "notes",
+    get, path = "/v1/sessions/{id}/notes", tag = "notes", operation_id = "notes_get",
     params(("id" = uuid::Uuid, Path)),
-    responses((status = 200, body = String, content_type = "text/markdown"))
+    responses((status = 200, description = "The notes file", body = String, content_type = "text/markdown"))
 )]
 pub(crate) async fn get(
     State(app): State<ServerState>,
@@ -38,10 +38,10 @@ pub(crate) async fn get(
 /// Replace the notes by a person's text, which later updates respect. With `If-Match` only if they are
 /// still those that were read.
 #[utoipa::path(
-    put, path = "/v1/sessions/{id}/notes", tag = "notes",
+    put, path = "/v1/sessions/{id}/notes", tag = "notes", operation_id = "notes_put",
     params(("id" = uuid::Uuid, Path), ("If-Match" = Option<String>, Header)),
     request_body(content = String, content_type = "text/markdown"),
-    responses((status = 204), (status = 412))
+    responses((status = 204, description = "The notes were replaced"))
 )]
 pub(crate) async fn put(
     State(app): State<ServerState>,
@@ -66,7 +66,7 @@ pub(crate) async fn put(
 
 /// Bring the notes up to date now, whatever the gate says.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/notes/update", tag = "notes",
+    post, path = "/v1/sessions/{id}/notes/update", tag = "notes", operation_id = "notes_update",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::NotesUpdate))
 )]

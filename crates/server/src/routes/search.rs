@@ -12,7 +12,7 @@ use crate::query::Asked;
 
 /// Search all history of a session, before and after any boundary. Nothing fits, nothing is answered.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/search", tag = "search",
+    get, path = "/v1/sessions/{id}/search", tag = "search", operation_id = "session_search",
     params(("id" = uuid::Uuid, Path), api::SearchQuery),
     responses((status = 200, body = api::SearchHits))
 )]
@@ -26,7 +26,7 @@ pub(crate) async fn session(
 
 /// The same of all sessions of a project.
 #[utoipa::path(
-    get, path = "/v1/search", tag = "search",
+    get, path = "/v1/search", tag = "search", operation_id = "project_search",
     params(
         ("project_dir" = String, Query, description = "Whose sessions are searched"),
         api::SearchQuery,
@@ -43,7 +43,7 @@ pub(crate) async fn project(
 
 /// Make the index of a session anew, from its history.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/search/rebuild", tag = "search",
+    post, path = "/v1/sessions/{id}/search/rebuild", tag = "search", operation_id = "search_rebuild",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 202, body = api::Job))
 )]

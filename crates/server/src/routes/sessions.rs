@@ -16,7 +16,7 @@ use crate::query::Asked;
 
 /// Begin a session.
 #[utoipa::path(
-    post, path = "/v1/sessions", tag = "sessions",
+    post, path = "/v1/sessions", tag = "sessions", operation_id = "session_create",
     params(Key),
     request_body = api::CreateSession,
     responses((status = 201, body = api::Session))
@@ -35,7 +35,7 @@ pub(crate) async fn create(State(app): State<ServerState>, sent: Sent) -> Reply 
 
 /// Sessions, newest first.
 #[utoipa::path(
-    get, path = "/v1/sessions", tag = "sessions",
+    get, path = "/v1/sessions", tag = "sessions", operation_id = "session_list",
     params(api::SessionQuery),
     responses((status = 200, body = api::SessionsPage))
 )]
@@ -49,7 +49,7 @@ pub(crate) async fn list(
 
 /// One session.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}", tag = "sessions",
+    get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_get",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Session))
 )]
@@ -59,7 +59,7 @@ pub(crate) async fn get(State(app): State<ServerState>, Id(id): SessionPath) -> 
 
 /// Rename, tag or move to another model; only what is given changes.
 #[utoipa::path(
-    patch, path = "/v1/sessions/{id}", tag = "sessions",
+    patch, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_update",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::PatchSession,
     responses((status = 200, body = api::Session))
@@ -71,9 +71,9 @@ pub(crate) async fn patch(Id(id): SessionPath, change: Change) -> Reply {
 
 /// Delete a session with its history.
 #[utoipa::path(
-    delete, path = "/v1/sessions/{id}", tag = "sessions",
+    delete, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_delete",
     params(("id" = uuid::Uuid, Path)),
-    responses((status = 204))
+    responses((status = 204, description = "The session was deleted"))
 )]
 pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
     let work = |daemon: Daemon| async move {
@@ -85,7 +85,7 @@ pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
 
 /// A new session that shares the history up to a message.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/fork", tag = "sessions",
+    post, path = "/v1/sessions/{id}/fork", tag = "sessions", operation_id = "session_fork",
     params(("id" = uuid::Uuid, Path)),
     request_body = Option<api::ForkRequest>,
     responses((status = 201, body = api::Session))
@@ -98,7 +98,7 @@ pub(crate) async fn fork(Id(id): SessionPath, change: Change) -> Reply {
 
 /// Known projects.
 #[utoipa::path(
-    get, path = "/v1/projects", tag = "projects",
+    get, path = "/v1/projects", tag = "projects", operation_id = "project_list",
     responses((status = 200, body = api::Projects))
 )]
 pub(crate) async fn projects(State(app): State<ServerState>) -> Reply {

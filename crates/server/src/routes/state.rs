@@ -9,6 +9,7 @@ use http::request::Parts;
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::change::Change;
+use crate::openapi::SessionState;
 use crate::path::{Id, SessionPath, segment, segments};
 use crate::problem::HttpFailure;
 
@@ -34,7 +35,7 @@ fn kind(name: &str) -> Result<StateKind, HttpFailure> {
 
 /// The todos.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/todos", tag = "state",
+    get, path = "/v1/sessions/{id}/todos", tag = "state", operation_id = "todos_get",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Todos))
 )]
@@ -44,7 +45,7 @@ pub(crate) async fn todos(State(app): State<ServerState>, Id(id): SessionPath) -
 
 /// Replace the whole list of todos.
 #[utoipa::path(
-    put, path = "/v1/sessions/{id}/todos", tag = "state",
+    put, path = "/v1/sessions/{id}/todos", tag = "state", operation_id = "todos_put",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::Todos,
     responses((status = 200, body = api::Todos))
@@ -56,9 +57,9 @@ pub(crate) async fn put_todos(Id(id): SessionPath, change: Change) -> Reply {
 
 /// What is kept of one kind.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/state/{kind}", tag = "state",
+    get, path = "/v1/sessions/{id}/state/{kind}", tag = "state", operation_id = "state_get",
     params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path)),
-    responses((status = 200, body = Object))
+    responses((status = 200, body = SessionState))
 )]
 pub(crate) async fn get(
     State(app): State<ServerState>,
@@ -70,10 +71,10 @@ pub(crate) async fn get(
 
 /// Replace what is kept of one kind; the body is the schema of its name.
 #[utoipa::path(
-    put, path = "/v1/sessions/{id}/state/{kind}", tag = "state",
+    put, path = "/v1/sessions/{id}/state/{kind}", tag = "state", operation_id = "state_put",
     params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path)),
-    request_body = Object,
-    responses((status = 200, body = Object))
+    request_body = SessionState,
+    responses((status = 200, body = SessionState))
 )]
 pub(crate) async fn put(Id(id): SessionPath, KindPath(kind): KindPath, change: Change) -> Reply {
     let body = checked(kind, &change)?;

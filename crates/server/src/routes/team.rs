@@ -15,7 +15,7 @@ use crate::query::Asked;
 
 /// How a project's team memory stands.
 #[utoipa::path(
-    get, path = "/v1/team", tag = "team",
+    get, path = "/v1/team", tag = "team", operation_id = "team_get",
     params(api::TeamQuery),
     responses((status = 200, body = api::TeamStatus))
 )]
@@ -28,10 +28,10 @@ pub(crate) async fn status(
 
 /// Say where the team's memory lies; with a remote it is a clone of that, kept in step by sync.
 #[utoipa::path(
-    post, path = "/v1/team/init", tag = "team",
+    post, path = "/v1/team/init", tag = "team", operation_id = "team_init",
     params(Key),
     request_body = api::TeamInit,
-    responses((status = 200, body = api::TeamSync), (status = 502))
+    responses((status = 200, body = api::TeamSync))
 )]
 pub(crate) async fn init(change: Change) -> Reply {
     let request = change.json()?;
@@ -41,10 +41,10 @@ pub(crate) async fn init(change: Change) -> Reply {
 /// Fetch, merge and push. A topic that both sides changed is kept twice; what holds a secret neither enters
 /// nor leaves.
 #[utoipa::path(
-    post, path = "/v1/team/sync", tag = "team",
+    post, path = "/v1/team/sync", tag = "team", operation_id = "team_sync",
     params(Key),
     request_body = api::TeamSyncRequest,
-    responses((status = 200, body = api::TeamSync), (status = 502))
+    responses((status = 200, body = api::TeamSync))
 )]
 pub(crate) async fn sync(change: Change) -> Reply {
     let api::TeamSyncRequest { project_dir, accept_rewrite } = change.json()?;
@@ -55,7 +55,7 @@ pub(crate) async fn sync(change: Change) -> Reply {
 
 /// What waits for a person, newest first.
 #[utoipa::path(
-    get, path = "/v1/proposals", tag = "team",
+    get, path = "/v1/proposals", tag = "team", operation_id = "proposal_list",
     params(api::ProposalQuery),
     responses((status = 200, body = api::Proposals))
 )]
@@ -68,7 +68,7 @@ pub(crate) async fn proposals(
 
 /// Propose a topic for the team's memory; it enters when a person approves it.
 #[utoipa::path(
-    post, path = "/v1/proposals", tag = "team",
+    post, path = "/v1/proposals", tag = "team", operation_id = "proposal_create",
     params(Key),
     request_body = api::Propose,
     responses((status = 201, body = api::DecidedProposal))
@@ -81,10 +81,10 @@ pub(crate) async fn propose(change: Change) -> Reply {
 
 /// Let a proposal in, over what it was made against.
 #[utoipa::path(
-    post, path = "/v1/proposals/{id}/approve", tag = "team",
+    post, path = "/v1/proposals/{id}/approve", tag = "team", operation_id = "proposal_approve",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::Approval,
-    responses((status = 200, body = api::DecidedProposal), (status = 409))
+    responses((status = 200, body = api::DecidedProposal))
 )]
 pub(crate) async fn approve(Id(id): Id<Uuid>, change: Change) -> Reply {
     let api::Approval { replace } = change.json_or_default()?;
@@ -93,7 +93,7 @@ pub(crate) async fn approve(Id(id): Id<Uuid>, change: Change) -> Reply {
 
 /// Turn a proposal down; the same is not proposed again.
 #[utoipa::path(
-    post, path = "/v1/proposals/{id}/reject", tag = "team",
+    post, path = "/v1/proposals/{id}/reject", tag = "team", operation_id = "proposal_reject",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::DecidedProposal))
 )]

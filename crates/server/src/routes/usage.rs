@@ -10,7 +10,7 @@ use crate::query::Asked;
 
 /// Which model is asked for summaries and notes, and whether it can be.
 #[utoipa::path(
-    get, path = "/v1/model", tag = "models",
+    get, path = "/v1/model", tag = "models", operation_id = "model_get",
     responses((status = 200, body = api::ModelState))
 )]
 pub(crate) async fn model(State(app): State<ServerState>) -> Reply {
@@ -19,7 +19,7 @@ pub(crate) async fn model(State(app): State<ServerState>) -> Reply {
 
 /// The ledger of model calls, summed up.
 #[utoipa::path(
-    get, path = "/v1/usage", tag = "models",
+    get, path = "/v1/usage", tag = "models", operation_id = "usage_get",
     params(api::UsageQuery),
     responses((status = 200, body = api::Usage))
 )]
