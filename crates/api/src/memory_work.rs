@@ -171,7 +171,8 @@ pub struct Forgotten {
 pub struct ForgottenMemory {
     pub scope: MemoryScope,
     pub name: String,
-    /// `removed` (it contained nothing else), `restored` (to its state before the session) or `cut` (only the lines of the session were removed).
+    /// `removed` (it contained nothing else), `restored` (to its state before the session) or `cut` (only the lines of the
+    /// session were removed).
     pub outcome: MemoryOutcome,
     /// The lines that are removed.
     pub lines: Vec<String>,

@@ -2,7 +2,7 @@
 
 use bethink_api as api;
 use bethink_service::Event;
-use utoipa::openapi::schema::{AnyOfBuilder, Components, Object, ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{AnyOfBuilder, Components, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoParams, Modify, OpenApi, PartialSchema, ToSchema};
@@ -57,6 +57,7 @@ use crate::problem::ProblemSort;
         Event,
         api::ImportFile,
         api::DreamResult,
+        api::StateKind,
     )),
     modifiers(&TokenScheme),
     security(("token" = []))
@@ -186,9 +187,13 @@ fn describe_response(response: &mut Response, components: &Components) {
         RefOr::T(_) => None,
     });
     let schema = described.filter_map(|name| components.schemas.get(name)).next();
-    if let Some(RefOr::T(Schema::Object(Object { description: Some(text), .. }))) = schema {
-        response.description.clone_from(text);
-    }
+    let text = match schema {
+        Some(RefOr::T(Schema::Object(schema))) => &schema.description,
+        Some(RefOr::T(Schema::OneOf(schema))) => &schema.description,
+        Some(RefOr::T(Schema::AnyOf(schema))) => &schema.description,
+        _ => &None,
+    };
+    response.description = text.clone().unwrap_or_default();
 }
 
 /// Gives each kind of event a schema with a name, so that generated clients have a type for it.
@@ -216,7 +221,77 @@ fn constant(schema: Option<&RefOr<Schema>>) -> &str {
 }
 
 /// Descriptions of fields that mean the same in every schema.
-const FIELDS: &[(&str, &str)] = &[];
+const FIELDS: &[(&str, &str)] = &[
+    ("after_seq", "The message after which the memories were added."),
+    ("at", "When it happened, as RFC 3339."),
+    ("attempt", "Number of the attempt, from 1."),
+    ("branch", "Branch of the repository."),
+    ("by", "Who or what did it."),
+    ("bytes", "Size in bytes."),
+    ("cache_read_tokens", "Tokens read from a cache."),
+    ("calls", "Number of calls."),
+    ("change", "What changed."),
+    ("class", "The class of the error."),
+    ("compaction", "ID of the compaction that was made."),
+    ("content", "The text."),
+    ("created_at", "When it was created, as RFC 3339."),
+    ("description", "What it is about, in one line."),
+    ("detail", "An explanation for a person."),
+    ("dir", "The memory directory."),
+    ("dry_run", "Nothing was changed."),
+    ("event", "The kind of event."),
+    ("fidelity", "Share, from 0 to 1, of the names still needed that the new prompt contains."),
+    ("file", "Name of the file."),
+    ("first_seq", "Position of the first message."),
+    ("hint", "What to do."),
+    ("id", "The ID."),
+    ("imported_by", "The file that imports it."),
+    ("items", "Number of todos."),
+    ("kind", "What kind it is."),
+    ("last_seq", "Position of the last message."),
+    ("level", "The summary level."),
+    ("line", "Line number, from 1."),
+    ("lines", "Number of lines."),
+    ("max_tokens", "The `max_tokens` for the next call."),
+    ("message", "The error in words."),
+    ("model", "Name of the model."),
+    ("ms", "Duration in milliseconds."),
+    ("name", "The name."),
+    ("next_cursor", "Cursor of the next page; not set on the last page."),
+    ("ok", "Whether the tool succeeded."),
+    ("outcome", "What happened."),
+    ("output_tokens", "Tokens that the model wrote."),
+    ("path", "Path of the file."),
+    ("project", "Name of the project's memory."),
+    ("project_dir", "Any directory of the project."),
+    ("purpose", "What the model was called for."),
+    ("reason", "Why."),
+    ("remaining", "Tokens left until a compaction is due."),
+    ("remote", "The remote repository."),
+    ("seq", "Position of the message in its session."),
+    ("session_id", "The session."),
+    ("status", "The HTTP status."),
+    ("step", "The step."),
+    ("tags", "Labels for finding it."),
+    ("text", "The text."),
+    ("through_seq", "The newest message that the notes cover."),
+    ("title", "The title."),
+    ("tokens", "Number of tokens."),
+    ("tokens_after", "Tokens of the prompt afterwards."),
+    ("tokens_before", "Tokens of the prompt before."),
+    ("tool", "Name of the tool."),
+    ("topics", "Number of topics."),
+    ("trigger", "`auto`, `manual`, `reactive` or `recorded`."),
+    ("undone", "Whether it was undone."),
+    ("unpriced", "Calls to models without a known price."),
+    ("updated_at", "When it last changed, as RFC 3339."),
+    ("wait_ms", "How long to wait first, in milliseconds."),
+    ("warning", "What a person should know."),
+    ("warnings", "What a person should know."),
+    ("why", "The reason."),
+    ("window", "Size of the context window in tokens."),
+    ("words", "What the user asked to forget."),
+];
 
 fn describe_fields(components: &mut Components) {
     for schema in components.schemas.values_mut() {

@@ -1,4 +1,4 @@
-//! What happens, as those who follow it are told. The set is closed: clients know every kind.
+//! Events that clients can follow. The set is closed: clients know every kind.
 
 use bethink_api as api;
 use bethink_transcript::{CompactionId, Seq};
@@ -19,7 +19,7 @@ pub enum Event {
         #[schema(value_type = api::Role)]
         role: &'static str,
     },
-    /// A prompt was handed out; tokens of the window that it fills.
+    /// A prompt was built. `tokens` is how much of the window it fills.
     Context {
         tokens: u64,
         level: api::FillLevel,
@@ -27,6 +27,7 @@ pub enum Event {
         window: u64,
         parts: api::PartTokens,
     },
+    /// The session was compacted, or a compaction was undone.
     Compaction {
         #[schema(value_type = Uuid)]
         id: CompactionId,
@@ -38,22 +39,18 @@ pub enum Event {
         warning: Option<String>,
         undone: bool,
     },
-    /// A span has a text, or a prompt shows it.
-    Collapse {
-        id: Uuid,
-        covers: api::Covers,
-        state: api::CollapseState,
-    },
+    /// A collapsed span has a text, or prompts show it.
+    Collapse { id: Uuid, covers: api::Covers, state: api::CollapseState },
     /// The provider's prompt cache was missed.
     Cache(api::CacheFall),
+    /// The notes were written.
     Notes {
         #[schema(value_type = u64)]
         through_seq: Seq,
         by: String,
     },
-    Todos {
-        items: usize,
-    },
+    /// The todo list changed.
+    Todos { items: usize },
     /// A memory file changed.
     Memory {
         project: String,
@@ -62,35 +59,27 @@ pub enum Event {
         outcome: api::MemoryOutcome,
         by: api::MemoryAuthor,
     },
-    /// The user asked to forget something that no memory file says.
+    /// The user asked to forget something that no memory file contains.
     #[serde(rename = "memory")]
     #[schema(title = "ForgetAskedEvent")]
-    ForgetAsked {
-        outcome: &'static str,
-        by: &'static str,
-        words: String,
-        hint: &'static str,
-    },
-    Proposal {
-        id: Uuid,
-        name: String,
-        state: api::ProposalState,
-        project_dir: String,
-    },
-    /// Memories were shown with a prompt.
+    ForgetAsked { outcome: &'static str, by: &'static str, words: String, hint: &'static str },
+    /// A proposal was made or decided.
+    Proposal { id: Uuid, name: String, state: api::ProposalState, project_dir: String },
+    /// Memories were added to a prompt.
     Recall {
         #[schema(value_type = u64)]
         after_seq: Seq,
         strategy: api::Strategy,
         memories: Vec<RecalledTopic>,
     },
-    /// A step of a call of a model.
+    /// A step of a model call.
     Model {
         purpose: &'static str,
         model: String,
         #[serde(flatten)]
         step: ModelStep,
     },
+    /// A refused prompt was handled.
     Recovery {
         class: String,
         step: api::RecoveryStep,
@@ -99,20 +88,15 @@ pub enum Event {
         max_tokens: Option<u64>,
         compaction: Option<String>,
     },
-    Job {
-        id: Uuid,
-        kind: String,
-        state: api::JobState,
-    },
+    /// A job changed its state.
+    Job { id: Uuid, kind: String, state: api::JobState },
     /// A session was `created`, `changed` or `deleted`.
-    Session {
-        change: &'static str,
-    },
-    /// A reader missed more than is kept: it reads again what it shows.
+    Session { change: &'static str },
+    /// The reader missed more events than are stored, so it has to read everything again.
     Reset {},
 }
 
-/// A topic that a prompt was given, and why.
+/// A topic that was added to a prompt, and why.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RecalledTopic {
     pub scope: api::MemoryScope,
@@ -120,7 +104,7 @@ pub struct RecalledTopic {
     pub why: api::RecallWhy,
 }
 
-/// On the way to a model's answer.
+/// A step on the way to a model's answer.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum ModelStep {
@@ -138,7 +122,7 @@ pub enum ModelStep {
         message: String,
         attempt: u32,
     },
-    /// It is tried again.
+    /// The call is retried.
     Again {
         change: &'static str,
         wait_ms: u64,
@@ -156,14 +140,14 @@ pub enum ModelStep {
         tool: String,
         reason: String,
     },
-    /// What it answered could not be used.
+    /// The answer could not be used.
     Refused {
         message: String,
     },
 }
 
 impl Event {
-    /// The name by which streams carry it.
+    /// Its name in event streams.
     pub fn kind(&self) -> &'static str {
         match self {
             Event::Message { .. } => "message",

@@ -1,4 +1,4 @@
-//! Server-sent events of a session.
+//! Server-sent events of one session, or of all.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use crate::app::ServerState;
 use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
-/// Pause after which a comment shows that both ends still live; proxies and clients give up on
-/// silent streams after thirty seconds at the earliest.
+/// After this much silence, a comment keeps the connection open. Proxies and clients give up on silent streams
+/// after thirty seconds at the earliest.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Told at once: the time a client waits before it comes back.
+/// Sent first: how many milliseconds a client waits before it reconnects.
 const GREETING: Bytes = Bytes::from_static(b"retry: 1000\n\n");
 
-/// What happens in a session, as server-sent events; `Last-Event-ID` resumes after that event.
+/// Stream the events of a session as server-sent events. `Last-Event-ID` resumes after that event.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/events", tag = "events", operation_id = "session_event_stream",
     params(
         ("id" = uuid::Uuid, Path),
-        ("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen"),
+        ("Last-Event-ID" = Option<String>, Header, description = "ID of the last event received"),
     ),
     responses((
         status = 200,
@@ -49,11 +49,11 @@ pub(crate) async fn events(
     Ok(streamed(&app, events))
 }
 
-/// What happens in all sessions, as server-sent events; each names its session. `Last-Event-ID` resumes after
-/// that event; where too much was missed, `reset` says that lists have to be read again.
+/// Stream the events of all sessions as server-sent events. The data of each has a `session_id`. `Last-Event-ID` resumes
+/// after that event. If too many events were missed, a `reset` event says that lists have to be read again.
 #[utoipa::path(
     get, path = "/v1/events", tag = "events", operation_id = "event_stream",
-    params(("Last-Event-ID" = Option<String>, Header, description = "The last event that was seen")),
+    params(("Last-Event-ID" = Option<String>, Header, description = "ID of the last event received")),
     responses((
         status = 200,
         description = "Server-sent events: the field `event` of each, and its `data` as JSON",
@@ -71,7 +71,7 @@ pub(crate) async fn all(
     Ok(streamed(&app, events))
 }
 
-/// Ends with the daemon.
+/// Ends when the daemon stops.
 fn streamed(
     app: &ServerState,
     events: impl Stream<Item = StreamEvent> + Send + 'static,
@@ -81,7 +81,7 @@ fn streamed(
     let lines = keep_alive(texts).take_until(stopped).map(Ok::<_, std::io::Error>);
     let kind = [
         (CONTENT_TYPE, "text/event-stream"),
-        // Reverse proxies would hold events back until a buffer is full.
+        // Without it, reverse proxies hold events back until a buffer is full.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (kind, Body::from_stream(lines)).into_response()
@@ -99,8 +99,8 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
     }
 }
 
-/// Puts a comment wherever `texts` is silent. The pinned stream keeps the wait for the next event
-/// across comments, so that none is lost.
+/// Adds a comment whenever `texts` is silent. The pinned stream continues to wait for the same event after a comment,
+/// so none is lost.
 fn keep_alive(texts: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
     let texts = stream::once(async { GREETING }).chain(texts);
     stream::unfold(Box::pin(texts), |mut texts| async move {

@@ -1,4 +1,4 @@
-//! Background work that a request started.
+//! Background jobs.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -8,7 +8,7 @@ use crate::app::ServerState;
 use crate::path::Id;
 use crate::query::Asked;
 
-/// The newest jobs: those that a request started, and the daemon's own.
+/// List the newest jobs: those started by requests, and the daemon's own.
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", operation_id = "job_list",
     params(api::LimitQuery),
@@ -21,7 +21,7 @@ pub(crate) async fn list(
     HttpAnswer::ok(&app.daemon.cx.jobs().jobs(asked.limit).await?)
 }
 
-/// State, progress and result of a job.
+/// Get the state, progress and result of a job.
 #[utoipa::path(
     get, path = "/v1/jobs/{id}", tag = "jobs", operation_id = "job_get",
     params(("id" = uuid::Uuid, Path)),

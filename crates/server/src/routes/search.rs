@@ -1,4 +1,4 @@
-//! Search in history: of a session, of a project.
+//! Search in the history of a session or a project.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -10,7 +10,7 @@ use crate::app::ServerState;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
-/// Search all history of a session, before and after any boundary. Nothing fits, nothing is answered.
+/// Search the whole history of a session, including compacted messages.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/search", tag = "search", operation_id = "session_search",
     params(("id" = uuid::Uuid, Path), api::SearchQuery),
@@ -24,11 +24,11 @@ pub(crate) async fn session(
     HttpAnswer::ok(&app.daemon.search.search(id, &query).await?)
 }
 
-/// The same of all sessions of a project.
+/// Search the history of all sessions of a project.
 #[utoipa::path(
     get, path = "/v1/search", tag = "search", operation_id = "project_search",
     params(
-        ("project_dir" = String, Query, description = "Whose sessions are searched"),
+        ("project_dir" = String, Query, description = "Any directory of the project"),
         api::SearchQuery,
     ),
     responses((status = 200, body = api::SearchHits))
@@ -41,7 +41,7 @@ pub(crate) async fn project(
     HttpAnswer::ok(&app.daemon.search.search_project(project.project_dir, &query).await?)
 }
 
-/// Make the index of a session anew, from its history.
+/// Rebuild the search index of a session from its history.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/search/rebuild", tag = "search", operation_id = "search_rebuild",
     params(("id" = uuid::Uuid, Path)),
