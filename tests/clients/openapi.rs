@@ -50,7 +50,7 @@ fn a_client_for_python_is_generated() {
     let Some(python) = kit(Kit::Python) else { return };
     let dir = scratch("openapi-python");
     let generate = python.script("openapi-python-client").arg("generate").arg("--path");
-    let generate = generate.arg(file("openapi.json")).args(["--meta", "none", "--fail-on-warning"]);
+    let generate = generate.arg(file("openapi.json")).args(["--meta", "none"]);
     generate.arg("--output-path").arg(dir.join("bethink_client")).run().good();
     let example = python.script("python").arg(file("tests/clients/openapi/example.py"));
     example.env("PYTHONPATH", &dir).env("PYTHONDONTWRITEBYTECODE", "1").run().good();
