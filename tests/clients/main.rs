@@ -1,8 +1,9 @@
-//! The daemon as other people's programs meet it: the official SDKs through the gateway, and a tester of
-//! schemas over every operation.
+//! The daemon and its API as other people's programs meet them: the official SDKs through the gateway, a tester of
+//! schemas over every operation, and checkers and generators for the OpenAPI document.
 
 // What is broken ends the test where it stands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+mod openapi;
 mod schema;
 mod sdks;

@@ -11,7 +11,7 @@ const FOG: &str = "---\ndescription: How far one sees in the fog\ntype: project\
 fn what_is_remembered_is_recalled() {
     let desk = Desk::new();
     let none = desk.call("recall", &json!({ "query": "How far does the fog reach?" })).good();
-    assert_eq!(none.text, "Nothing is remembered of this project yet.");
+    assert_eq!(none.text, "This project has no memories yet.");
     let text = "The fog ends at 800 metres, since the radar is mounted there.";
     let kept = desk.call("remember", &json!({ "text": text, "type": "project" })).good();
     assert_eq!(
@@ -35,7 +35,7 @@ fn what_is_remembered_is_recalled() {
     assert_eq!(history["versions"][0]["author"], "agent", "{history}");
     let misfit =
         desk.call("recall", &json!({ "query": "Which colour has the harbour crane?" })).good();
-    assert_eq!(misfit.text, "None of 1 memories fits.");
+    assert_eq!(misfit.text, "None of 1 memories is relevant.");
 }
 
 /// Nothing enters the team's memory by a tool.
@@ -86,7 +86,7 @@ fn history_is_searched_in_one_session_or_in_all() {
         2
     );
     let elsewhere = json!({ "query": "tide gauge", "project_dir": "/nowhere/else" });
-    assert_eq!(desk.call("search_history", &elsewhere).good().text, "Nothing fits these words.");
+    assert_eq!(desk.call("search_history", &elsewhere).good().text, "No message matches.");
     let many = desk.call("search_history", &json!({ "query": "tide", "limit": 100_000 })).bad();
     assert!(many.starts_with("invalid: limit"), "{many}");
 }
@@ -115,7 +115,7 @@ fn notes_and_todos_belong_to_a_session_that_is_named() {
     let read = desk.call("todos", &json!({ "session_id": session })).good();
     assert_eq!(read.value["todos"], put.value["todos"]);
     let empty = desk.call("todos", &json!({ "session_id": session, "todos": [] })).good();
-    assert_eq!(empty.text, "The list is empty.");
+    assert_eq!(empty.text, "The todo list is empty.");
     let wrong = desk.call(
         "todos",
         &json!({ "session_id": session, "todos": [{ "content": "x", "status": "later" }] }),
@@ -170,7 +170,7 @@ fn arguments_are_checked_and_the_answer_names_them() {
         ("recall", json!({ "query": "x", "colour": "red" }), "unknown field `colour`"),
         ("recall", json!({ "query": "  " }), "query"),
         ("recall", json!({ "query": "x", "limit": -1 }), "invalid"),
-        ("recall", json!({ "query": "x", "session_id": "no id" }), "is not an id"),
+        ("recall", json!({ "query": "x", "session_id": "no id" }), "is not a valid ID"),
         ("recall", json!({ "query": "x", "project_dir": "not/absolute" }), "absolute"),
         (
             "recall",

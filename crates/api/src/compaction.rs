@@ -4,13 +4,13 @@ use uuid::Uuid;
 
 use crate::message::HistoryMessage;
 
-/// Which level writes a summary, cheapest first.
+/// How a summary is written, cheapest first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryLevel {
-    /// From the notes that were taken on the way; no model call.
+    /// From the session's notes; no model call.
     SessionMemory,
     /// One model call.
     Full,
@@ -30,61 +30,67 @@ impl SummaryLevel {
     }
 }
 
-/// `POST /v1/sessions/{id}/compact`.
+/// How to compact a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct CompactRequest {
-    /// What the summary should look at above all.
+    /// What the summary should focus on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The cheapest that works when absent.
+    /// The cheapest level that works if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<SummaryLevel>,
-    /// Upper bound of the summary, 4 bytes a token.
+    /// Maximum size of the summary, counted as 4 bytes a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_tokens: Option<u64>,
 }
 
+/// A range of messages, both ends included.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Covers {
     pub first_seq: u64,
     pub last_seq: u64,
 }
 
-/// Something that stands after the summary because the view would have lost it.
+/// Something added after the summary, because the prompt would have lost it otherwise.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RestoredItem {
     /// `file`, `plan`, `skill`, `agent`, `tool`, `instructions` or `hook`.
     pub kind: String,
     pub name: String,
     pub tokens: u64,
-    /// Only named, since its content was over its budget.
+    /// Only its name was restored, because its content was over its budget.
     pub truncated: bool,
 }
 
-/// What the fidelity score was made from.
+/// What the fidelity score is based on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct FidelityDetail {
-    /// Names that the covered stretch used again after their first mention.
+    /// Names that the summarized messages used more than once.
     pub names: u64,
+    /// Those that the new prompt still contains.
     pub kept: u64,
-    /// The heaviest names that the new prompt no longer holds.
+    /// The most important names that the new prompt no longer contains.
     pub lost: Vec<String>,
-    /// How the cut proved, once the session has gone on.
+    /// How well the compaction turned out, once the session has continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hindsight: Option<Hindsight>,
 }
 
-/// Of the names that were used in the 40 messages after a cut and had been met before it, those that
-/// could be read in the prompt right after it.
+/// Of the names that were used both before a compaction and in the 40 messages after it, those that the prompt right
+/// after it contained.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Hindsight {
     /// Share, from 0 to 1.
     pub score: f64,
+    /// All of these names.
     pub names: u64,
+    /// Those that the prompt contained.
     pub kept: u64,
+    /// Those that it did not contain.
     pub lost: Vec<String>,
 }
 
+/// One compaction of a session.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Compaction {
     pub id: Uuid,
@@ -93,68 +99,81 @@ pub struct Compaction {
     /// `session_memory`, `full`, `embedded` or `recorded`.
     pub level: String,
     pub covers: Covers,
+    /// The first message that prompts still show in full.
     pub kept_from_seq: u64,
+    /// Tokens of the prompt before the compaction.
     pub tokens_before: u64,
+    /// Tokens of the prompt after it.
     pub tokens_after: u64,
+    /// The text that replaces the messages.
     pub summary: String,
+    /// Tokens of the summary.
     pub summary_tokens: u64,
-    /// Share, from 0 to 1, of the names in use that can still be read after the cut.
+    /// Share, from 0 to 1, of the names still needed that the new prompt contains.
     pub fidelity: f64,
     pub fidelity_detail: FidelityDetail,
-    /// Fidelity is low or has fallen, and why.
+    /// Set if fidelity is low or has fallen: why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+    /// What was added after the summary.
     pub restored: Vec<RestoredItem>,
-    /// What was tried first, and why it was not taken; a model's failures too.
+    /// What was tried first and why it was rejected, including a model's failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<String>,
     pub created_at: String,
+    /// When it was undone, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_at: Option<String>,
 }
 
+/// A session's compactions, oldest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Compactions {
     pub compactions: Vec<Compaction>,
 }
 
-/// `GET …/expand?q=`: the messages behind a summary, or those that a line of it is about.
+/// The messages that a summary replaces, or those that one line of it is about.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Expanded {
     pub messages: Vec<HistoryMessage>,
     pub next_cursor: Option<String>,
 }
 
-/// Which of the messages behind a summary or a collapsed span to show.
+/// Which of the messages that a summary or a collapsed span replaces to show.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ExpandQuery {
-    /// A line of the summary or the text; all messages without
+    /// A line of the summary or the text; all messages if absent
     pub q: Option<String>,
-    /// At most so many
+    /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
-    /// `next_cursor` of the page before
+    /// `next_cursor` of the previous page
     pub cursor: Option<String>,
 }
 
-/// A span of messages and the short text that stands for it, or is ready to.
+/// A span of messages, and the short text that replaces it in prompts or is ready to.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Collapse {
     pub id: Uuid,
     pub covers: Covers,
     pub state: CollapseState,
+    /// The short text.
     pub text: String,
-    /// Of the messages as the prompt showed them, and of the text; estimated.
+    /// Estimated tokens of the messages as the prompt showed them.
     pub tokens_before: u64,
+    /// Estimated tokens of the text.
     pub tokens: u64,
-    /// Who wrote the text: `embedded`, or a model's strategy.
+    /// How the text was written: `embedded`, or by a model.
     pub strategy: String,
+    /// When the text was ready, as RFC 3339.
     pub staged_at: String,
+    /// When prompts began to show it, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub committed_at: Option<String>,
 }
 
+/// Whether prompts show a collapse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CollapseState {
@@ -164,7 +183,7 @@ pub enum CollapseState {
     Committed,
 }
 
-/// `GET /v1/sessions/{id}/collapses`.
+/// The collapsed spans of a session.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Collapses {
     pub collapses: Vec<Collapse>,

@@ -3,7 +3,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-/// One part of the system prompt; the daemon puts parts in their order.
+/// One part of the system prompt. The daemon puts the parts in order.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SystemPart {
     /// `attribution`, `client_prefix`, `introduction`, `system`, `doing_tasks`, `tools`,
@@ -12,40 +12,44 @@ pub struct SystemPart {
     pub text: String,
 }
 
-/// How much of bethink's own goes into a prompt.
+/// How much bethink adds to a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Inject {
-    /// Instruction files, the memory's index and recalled memories.
+    /// Instruction files, the memory index and recalled memories.
     #[default]
     Full,
-    /// Recalled memories alone.
+    /// Only recalled memories.
     Recall,
     Off,
 }
 
-/// Whether a prompt may compact the session first.
+/// Whether the session may be compacted to make the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptCompaction {
-    /// As the settings say.
+    /// As the settings specify.
     Auto,
     Never,
 }
 
-/// `POST /v1/sessions/{id}/context`.
+/// What to put into a prompt besides the history.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextRequest {
+    /// Your own system prompt, in parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<Vec<SystemPart>>,
-    /// Tool definitions, handed through byte for byte.
+    /// Tool definitions, passed through byte for byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     pub tools: Option<Box<RawValue>>,
+    /// What to recall memories for; the newest user message if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
+    /// Names of tools used recently: memories that only explain them are not recalled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recent_tools: Option<Vec<String>>,
+    /// Files that the agent has touched; rules for them are loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub touched_paths: Option<Vec<String>>,
     /// What bethink adds to the prompt; `full` by default.
@@ -56,7 +60,7 @@ pub struct ContextRequest {
     pub compact: Option<PromptCompaction>,
 }
 
-/// How full the window is.
+/// How full the context window is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FillLevel {
@@ -68,91 +72,109 @@ pub enum FillLevel {
     Blocking,
 }
 
-/// All from one function of the window; see the specification, section 3.
+/// Token limits that follow from the size of the context window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Thresholds {
+    /// The whole window.
     pub window: u64,
+    /// The window without what is reserved for output.
     pub effective: u64,
+    /// From here on the level is `warning`.
     pub warning: u64,
+    /// From here on the session is compacted automatically.
     pub auto: u64,
+    /// From here on no prompt is made without a compaction.
     pub blocking: u64,
 }
 
-/// Tokens of the transformed prompt, by part.
+/// Tokens of the prompt, by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PartTokens {
+    /// The system prompt.
     pub system: u64,
+    /// Instruction files.
     pub instructions: u64,
+    /// The memory index.
     pub memory: u64,
+    /// Tool definitions.
     pub tools: u64,
+    /// The summary of a compaction.
     pub summary: u64,
+    /// Messages shown from the history.
     pub tail: u64,
+    /// Reminders and recalled memories.
     pub attachments: u64,
 }
 
+/// What one stage did to shorten the prompt.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct StageReport {
+    /// Its name, such as `snip` or `microcompact`.
     pub stage: String,
+    /// Tokens before the stage.
     pub tokens_before: u64,
+    /// Tokens after it.
     pub tokens_after: u64,
-    /// What it touched: tool_use ids, seqs or names.
+    /// What it changed: `tool_use` IDs, message positions or names.
     pub touched: Vec<String>,
+    /// Why it changed that.
     pub why: String,
 }
 
+/// The newest compaction of a session, in brief.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct LastCompaction {
     pub id: String,
     pub level: String,
     pub fidelity: f64,
-    /// Fidelity is low or has fallen, and why.
+    /// Set if fidelity is low or has fallen: why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     pub at: String,
 }
 
-/// What is known of the estimate of tokens in this session, from usage that the provider reported.
+/// How good the token estimate is in this session, measured against the usage that the provider reported.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct TokenEstimate {
-    /// Tokens that are the provider's own figure.
+    /// Tokens that the provider reported.
     pub reported: u64,
-    /// What the estimate was multiplied by, as learnt; 1 before anything was reported.
+    /// Learned factor applied to the estimate; 1 until usage is reported.
     pub scale: f64,
-    /// Turns that it was learnt from.
+    /// Number of turns it was learned from.
     pub turns: u64,
-    /// Mean error of a turn's growth over the last turns, as a share of it.
+    /// Mean relative error of the estimated growth per turn, over the last turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
 }
 
-/// The provider's prompt cache, as its figures tell of it since the session was loaded.
+/// The provider's prompt cache, judged by the usage it has reported since the session was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CacheReport {
-    /// Prompts whose cached prefix was not read again, without a compaction that explains it.
+    /// Prompts whose cached prefix was not read again, although no compaction explains it.
     pub breaks: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<CacheFall>,
 }
 
-/// Much less was read from the cache than was in it.
+/// A prompt for which much less was read from the cache than the cache contained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CacheFall {
     /// `system`, `tools`, `model`, `idle`, `unknown`, `compaction`, or what changed the prompt:
     /// `microcompact`, `snip`, `collapse`, `history`.
     pub cause: String,
-    /// Tokens that were read from the cache or written to it before.
+    /// Tokens read from the cache or written to it by the previous prompt.
     pub read_before: u64,
-    /// Tokens that were read from it now.
+    /// Tokens read from it by this prompt.
     pub read_now: u64,
     pub at: String,
-    /// As it should be, after a compaction.
+    /// Expected, because of a compaction.
     pub expected: bool,
 }
 
-/// Where a count of tokens came from.
+/// Where a token count comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub enum TokenSource {
-    /// The provider's last figure, and an estimate of what came after it.
+    /// The provider's last count, plus an estimate of what came after it.
     #[serde(rename = "reported+estimate")]
     Reported,
     #[default]
@@ -160,30 +182,33 @@ pub enum TokenSource {
     Estimate,
 }
 
-/// What fills the window: measured on the prompt that would be sent, never on raw history.
+/// What fills the context window. Measured on the prompt that would be sent, not on the history.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextReport {
+    /// Tokens of the whole prompt.
     pub tokens: u64,
     pub parts: PartTokens,
     pub thresholds: Thresholds,
-    /// Tokens before a compaction is due.
+    /// Tokens left until a compaction is due.
     pub remaining: u64,
-    /// Tokens over the effective window, in percent.
+    /// Tokens as a percentage of the effective window.
     pub percent: f64,
+    /// Messages in the prompt.
     pub messages: u64,
     pub level: FillLevel,
+    /// What shortened the prompt, in order.
     pub stages: Vec<StageReport>,
-    /// Index of the first prompt message that differs from the prompt before; absent when the old
-    /// prompt is a prefix of this one.
+    /// Index of the first message that differs from the previous prompt; absent if that prompt is a prefix of
+    /// this one.
     pub first_changed: Option<u64>,
-    /// Index of the first prompt message that does not stand as it was first shown: thinking from there
-    /// to the edit was thought over another prompt. Absent when nothing was edited.
+    /// Index of the first message that no longer appears as it was first shown; thinking blocks after it were
+    /// written for another prompt. Absent if nothing was edited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_edited: Option<u64>,
-    /// Why the prefix parted.
+    /// Why this prompt diverges from the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<String>,
-    /// Tokens of the stable prefix over all tokens.
+    /// Share of the tokens that are in the stable prefix, from 0 to 1.
     pub predicted_cache_hit: f64,
     #[serde(default)]
     pub cache: CacheReport,
@@ -191,72 +216,73 @@ pub struct ContextReport {
     /// How good the estimated share of `tokens` is.
     #[serde(default)]
     pub estimate: TokenEstimate,
-    /// What the structural repair did to the view, in words.
+    /// What was repaired so that the prompt is valid, in words.
     pub repairs: Vec<String>,
     pub last_compaction: Option<LastCompaction>,
-    /// The compaction that this call made.
+    /// ID of the compaction that this call made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<String>,
-    /// What a person should know: a breaker that opened, todos with several items in progress, …
+    /// What a person should know, such as an open breaker or several todos in progress.
     pub notices: Vec<String>,
 }
 
-/// `GET …/context/count`: the prompt as the provider counts it.
+/// The provider's own token count of the prompt.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PromptCount {
+    /// The provider's count.
     pub tokens: u64,
-    /// What bethink takes it for.
+    /// bethink's estimate.
     pub estimated: u64,
     pub model: String,
 }
 
-/// `GET /v1/sessions/{id}/decisions`: what makes prompts differ from the history, oldest first. Compactions and
-/// collapsed spans have routes of their own.
+/// How prompts differ from the history, oldest decision first. Compactions and collapsed spans have routes of their
+/// own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DecisionList {
     pub decisions: Vec<DecidedView>,
 }
 
-/// One of them.
+/// One way in which prompts differ from the history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DecidedView {
-    /// `attached` or `instructed`: a text stands after a message. `replaced`, `cleared` or `snipped`: results are
-    /// shown shorter or not at all. `stripped`: blocks that the provider would not take.
+    /// `attached` or `instructed`: a text was added after a message. `replaced`, `cleared` or `snipped`: tool results
+    /// are shown shortened or not at all. `stripped`: blocks that the provider would reject were removed.
     pub kind: String,
-    /// The message that an attached text stands after; else the newest one when it was decided.
+    /// The message that an attached text follows; otherwise the newest message at the time of the decision.
     pub after_seq: u64,
-    /// Of an attached text: `memory`, `todos`, `file`, `plan`, …
+    /// What an attached text is: `memory`, `todos`, `file`, `plan`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Of an attached text.
+    /// Tokens of an attached text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// The messages that are shown otherwise.
+    /// The messages that are shown differently.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seqs: Vec<u64>,
     pub at: String,
 }
 
-/// `POST /v1/sessions/{id}/recover`: what the provider said when it refused the session's last prompt.
+/// What the provider answered when it refused the session's last prompt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct RecoverRequest {
-    /// HTTP status; absent for an error within a stream.
+    /// HTTP status; absent for an error inside a stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The provider's body: its JSON, or its text as a string.
+    /// The body of the answer, as JSON or as a string.
     pub error: Value,
     /// The `max_tokens` of the refused call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// The `retry-after` of the answer, in seconds.
+    /// The `retry-after` header of the answer, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<f64>,
-    /// Tries of this prompt so far, this one included. Where it is absent, the daemon counts what it was told.
+    /// Attempts with this prompt so far, including this one. If absent, the daemon counts the reports it received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// Some of the answer was shown already, so that it must not be asked for again unseen.
+    /// Part of the answer was already shown, so the call must not be repeated silently.
     #[serde(default, skip_serializing_if = "is_false")]
     pub heard: bool,
 }
@@ -266,36 +292,39 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What the error was, what was done about it, and whether to ask again.
+/// What the error was, what was done about it, and whether to try again.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Recovered {
     /// `overflow`, `output_overflow`, `media_too_large`, `request_too_large`, `thinking_bound`, `history`,
     /// `rate_limited`, `overloaded`, `server`, `auth`, `quota`, `not_found`, `invalid`, …, `unknown`.
     pub class: String,
-    /// Figures that the error named, in tokens.
+    /// Input tokens that the error named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
+    /// Output tokens that the error named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
+    /// Limit that the error named, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     pub step: RecoveryStep,
-    /// In words, for a person.
+    /// An explanation for a person.
     pub detail: String,
-    /// Ask for the context again and send it. The prompt is another one unless `step` is `wait`, or
-    /// `shrink_output`, which changes `max_tokens` alone.
+    /// Ask for the prompt again and send it. It differs from the refused one unless `step` is `wait`, or
+    /// `shrink_output`, which only changes `max_tokens`.
     pub retry: bool,
+    /// Wait this many milliseconds first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
-    /// For the next call.
+    /// The `max_tokens` for the next call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// The compaction that was made.
+    /// ID of the compaction that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<String>,
 }
 
-/// What was done about an error of the provider.
+/// What was done about a provider error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryStep {

@@ -1,36 +1,37 @@
-//! Each of these holds something that opens a door, so none is ever printed.
+//! The dashboard login and the gateway addresses. Each of these types holds a secret, so none is ever printed.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// `POST /v1/dashboard/launch`.
+/// A URL that logs in one browser.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 pub struct Launch {
-    /// To be opened in a browser, once, within a minute.
+    /// Open it in a browser within a minute. It works once.
     pub url: String,
 }
 
-/// `POST /v1/dashboard/login`.
+/// A request to log in.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct Login {
+    /// The token from the launch URL.
     pub launch: String,
 }
 
-/// A cookie comes with it; further requests need both.
+/// A login. The answer also sets a cookie; further requests need both.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct LoggedIn {
-    /// To be sent as `X-Bethink-Page`.
+    /// Send it in the header `X-Bethink-Page`.
     pub page: String,
 }
 
-/// `GET /v1/gateway`: base addresses for clients that keep their own credential for the provider.
+/// Base URLs for clients that use their own credentials for the provider.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 pub struct GatewayAddresses {
-    /// As `ANTHROPIC_BASE_URL`.
+    /// For `ANTHROPIC_BASE_URL`.
     pub anthropic: String,
-    /// As `OPENAI_BASE_URL`.
+    /// For `OPENAI_BASE_URL`.
     pub openai: String,
 }
 

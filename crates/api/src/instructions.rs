@@ -1,26 +1,28 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// `GET /v1/instructions`: the instruction files that count for a working directory.
+/// The instruction files that apply to a working directory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct InstructionChain {
-    /// `false`: the configuration keeps them out of prompts.
+    /// `false` if the configuration keeps them out of prompts.
     pub enabled: bool,
-    /// The toplevel of the working tree, or the directory itself.
+    /// The root of the working tree, or the directory itself.
     pub root: String,
+    /// The working directory.
     pub cwd: String,
-    /// In the order of the prompt: the later one is, the nearer and the stronger.
+    /// In the order of the prompt: later files are nearer and take precedence.
     pub files: Vec<InstructionFile>,
+    /// Files that are not loaded.
     pub skipped: Vec<SkippedInstruction>,
-    /// Skipped ones that are not listed.
+    /// Number of skipped files that are not listed.
     #[serde(default)]
     pub skipped_more: u64,
-    /// Real paths that a person approved for this project.
+    /// Real paths of files that a person approved for this project.
     #[serde(default)]
     pub approved: Vec<String>,
 }
 
-/// Which place a file has.
+/// Where an instruction file comes from.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -34,34 +36,35 @@ pub enum InstructionKind {
     Import,
 }
 
-/// A file that is loaded.
+/// An instruction file that is loaded.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InstructionFile {
     pub path: String,
-    /// Where a symlink leads.
+    /// The target of a symlink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_path: Option<String>,
     pub kind: InstructionKind,
-    /// In words.
+    /// The reason, in words.
     pub why: String,
-    /// A touched file brought it in; it stands at the tail and ends with a compaction.
+    /// It was loaded because a file was touched. It is at the end of the prompt, until the next compaction.
     #[serde(default)]
     pub touched: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<String>,
-    /// A rule's patterns.
+    /// The path patterns of a rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Of the file.
+    /// Size of the file.
     pub bytes: u64,
-    /// Of what is loaded of it.
+    /// Lines that are loaded.
     pub lines: u64,
+    /// Characters that are loaded.
     pub chars: u64,
-    /// Estimated.
+    /// Estimated tokens.
     pub tokens: u64,
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// As the model reads it.
+    /// The text as the model reads it.
     pub content: String,
 }
 
@@ -69,7 +72,7 @@ pub struct InstructionFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipKind {
-    /// Until a file is touched that matches.
+    /// Not loaded until a matching file is touched.
     Waiting,
     AlreadyLoaded,
     SameText,
@@ -92,24 +95,24 @@ pub enum SkipKind {
     TooMany,
 }
 
-/// A file that is not loaded.
+/// An instruction file that is not loaded.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SkippedInstruction {
     pub path: String,
     pub reason: SkipKind,
-    /// In words.
+    /// The reason, in words.
     pub why: String,
-    /// Nothing is missing.
+    /// Nothing is missing because of it.
     #[serde(default)]
     pub harmless: bool,
-    /// `POST /v1/instructions/approve` would load it.
+    /// `POST /v1/instructions/approve` would allow it.
     #[serde(default)]
     pub approve: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<String>,
 }
 
-/// `POST /v1/instructions/approve` and `/revoke`.
+/// A file to approve for a project, or whose approval to revoke.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ApproveImport {
     pub project_dir: String,
@@ -117,10 +120,12 @@ pub struct ApproveImport {
     pub path: String,
 }
 
+/// Whether a file is approved for a project.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ImportApproval {
-    /// Without symlinks.
+    /// The path with symlinks resolved.
     pub path: String,
+    /// Whether it may be loaded now.
     pub approved: bool,
 }
 
@@ -130,9 +135,9 @@ pub struct ImportApproval {
 pub struct InstructionQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// The working directory; the project's by default
+    /// The working directory; the project directory by default
     pub cwd: Option<String>,
-    /// A file as a session would touch it; may be repeated
+    /// A file that a session would touch; may be repeated
     #[serde(default)]
     #[param(value_type = Option<Vec<String>>)]
     pub touched: Vec<String>,

@@ -2,14 +2,18 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+/// How far a job is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct JobProgress {
+    /// Units that are done.
     pub done: u64,
+    /// Units in all.
     pub total: u64,
     /// `bytes`, `messages`, …
     pub unit: String,
 }
 
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
@@ -19,51 +23,58 @@ pub enum JobState {
     Failed,
 }
 
+/// Background work.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Job {
     pub id: Uuid,
+    /// What the job does, such as `import` or `dream`.
     pub kind: String,
     pub state: JobState,
     pub progress: JobProgress,
-    /// For an import: [`ImportFile`] in an array, one entry a file; for other kinds an object.
+    /// For an import, an array with one `ImportFile` per file; for other kinds, an object.
     pub result: Option<serde_json::Value>,
+    /// Why the job failed.
     pub error: Option<String>,
     pub created_at: String,
     pub updated_at: String,
 }
 
-/// `GET /v1/jobs`, newest first.
+/// Jobs, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Jobs {
     pub jobs: Vec<Job>,
 }
 
-/// `POST /v1/import` with `application/json`; any other type is the JSONL itself.
+/// A session file to import from disk.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ImportRequest {
+    /// Absolute path of a session file.
     pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_dir: Option<String>,
 }
 
+/// A line that was kept but is not part of the conversation.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SkippedLine {
-    /// From 1.
+    /// Line number, from 1.
     pub line: u64,
+    /// Why it is not part of the conversation.
     pub reason: String,
 }
 
+/// What was imported from one file.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ImportFile {
     pub file: String,
     pub session_id: Uuid,
     /// Messages of the main thread.
     pub messages: u64,
-    /// Sessions made from sidechains.
+    /// Sessions created from side conversations.
     pub children: Vec<Uuid>,
-    /// Lines that are kept as they are and take no part in the conversation.
+    /// Lines that are kept unchanged but are not part of the conversation.
     pub skipped: Vec<SkippedLine>,
-    /// The same bytes had been imported before; nothing was added.
+    /// The same file was imported before, so nothing was added.
     #[serde(default)]
     pub already_imported: bool,
 }

@@ -1,7 +1,7 @@
 //! The wire types of the HTTP surface, shared by the daemon and every client.
 //!
-//! Owns the JSON shapes and nothing else: no behaviour, no transport. Field names are the public
-//! contract; more fields may be added, none is renamed.
+//! It owns only the JSON shapes: no behaviour, no transport. Field names are the public contract: fields may be
+//! added, but none is renamed.
 //!
 //! Message content crosses the wire as raw JSON, so that unknown blocks, key order and number
 //! spelling survive.
@@ -19,6 +19,7 @@ mod problem;
 mod query;
 mod search;
 mod session;
+mod shape;
 mod state;
 mod team;
 
@@ -34,6 +35,7 @@ pub use model::*;
 pub use problem::*;
 pub use search::*;
 pub use session::*;
+pub use shape::*;
 pub use state::*;
 pub use team::*;
 
@@ -41,7 +43,7 @@ use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// Whose memory, sessions or history a request is about.
+/// The project that a request is about.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ProjectQuery {
@@ -49,7 +51,7 @@ pub struct ProjectQuery {
     pub project_dir: String,
 }
 
-/// Which project to search; all of them where none is given.
+/// Which project to search. Without it, all projects are searched.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct OptionalProjectQuery {
@@ -57,16 +59,16 @@ pub struct OptionalProjectQuery {
     pub project_dir: Option<String>,
 }
 
-/// How much of a list.
+/// How much of a list to return.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct LimitQuery {
-    /// At most so many
+    /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
 }
 
-/// Prints a word of a closed set as JSON has it.
+/// Prints a value of a closed set as in JSON.
 macro_rules! printed_as_in_json {
     ($($name:ident),* $(,)?) => {$(
         impl std::fmt::Display for $name {
@@ -102,24 +104,27 @@ printed_as_in_json!(
     TeamMemoryKind,
 );
 
-/// One of the words of a closed set, by its name in JSON.
+/// Parses a value of a closed set from its name in JSON.
 pub fn parse_word<'de, T: Deserialize<'de>>(word: &'de str) -> Option<T> {
     let word = IntoDeserializer::<serde::de::value::Error>::into_deserializer(word);
     T::deserialize(word).ok()
 }
 
-/// `GET /health`.
+/// Whether the daemon is healthy.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Health {
     pub status: HealthStatus,
+    /// Version of the daemon.
     pub version: String,
+    /// What is wrong, if the status is `degraded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What of a person's configuration is broken, so that a default is used.
+    /// Broken settings for which the default is used instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
 }
 
+/// Whether everything works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
@@ -128,7 +133,7 @@ pub enum HealthStatus {
     Degraded,
 }
 
-/// `$BETHINK_HOME/daemon.json`: where the daemon that owns this home serves.
+/// `$BETHINK_HOME/daemon.json`: the address of the daemon that owns this home.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DaemonFile {
     pub url: String,
@@ -164,10 +169,10 @@ mod tests {
             serde_json::to_value(found).unwrap()
         };
         let limit = json!({
-            "name": "limit", "in": "query", "description": "At most so many", "required": false,
+            "name": "limit", "in": "query", "description": "Maximum number of entries", "required": false,
             "schema": { "type": "integer", "format": "int64", "minimum": 0 },
         });
         assert_eq!(described("limit"), limit);
-        assert_eq!(described("tag")["description"], "With this tag only");
+        assert_eq!(described("tag")["description"], "Only sessions with this tag");
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-/// Whose memory a topic is in.
+/// Whose memory a topic belongs to.
 #[derive(
     Clone,
     Copy,
@@ -23,7 +23,7 @@ use uuid::Uuid;
 pub enum MemoryScope {
     #[default]
     Private,
-    /// The directory of a project that several people share.
+    /// A directory that a project's team shares.
     Team,
 }
 
@@ -31,7 +31,7 @@ impl MemoryScope {
     pub const ALL: [Self; 2] = [Self::Private, Self::Team];
 }
 
-/// What a memory is about; no part in which one is chosen.
+/// What a memory is about.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -43,7 +43,7 @@ pub enum MemoryKind {
     Reference,
 }
 
-/// Not one of the four.
+/// A type of memory that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no type of memory: use user, feedback, project or reference")]
 pub struct UnknownKind(pub String);
@@ -61,7 +61,7 @@ impl MemoryKind {
     }
 }
 
-/// As people write it in front matter, in any case.
+/// Ignores case, because people write it in front matter.
 impl FromStr for MemoryKind {
     type Err = UnknownKind;
 
@@ -80,20 +80,20 @@ impl TryFrom<String> for MemoryKind {
     }
 }
 
-/// What became of a topic, or would.
+/// What happened to a topic, or would happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryOutcome {
     Created,
     Changed,
-    /// It says that already.
+    /// It already says that.
     Same,
     Removed,
-    /// For the team: it waits for a person.
+    /// Waits for a person to approve it for the team.
     Proposed,
-    /// As it was before the session that taught it something.
+    /// Restored to its state before the session changed it.
     Restored,
-    /// Without the lines that a session taught.
+    /// The lines that a session added were removed.
     Cut,
 }
 
@@ -102,13 +102,13 @@ pub enum MemoryOutcome {
 #[serde(rename_all = "snake_case")]
 pub enum MemoryAuthor {
     Person,
-    /// A client's model, of its own accord.
+    /// A client's model, on its own initiative.
     Agent,
     Extraction,
     Dream,
     Sync,
     Restore,
-    /// It stood there before.
+    /// The file was already there.
     Found,
 }
 
@@ -116,32 +116,33 @@ pub enum MemoryAuthor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Memory {
     pub scope: MemoryScope,
-    /// The file within the memory directory, without `.md`.
+    /// The file name in the memory directory, without `.md`.
     pub name: String,
-    /// As its front matter names it, where that says something else.
+    /// The name in its front matter, if it differs from the file name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Absent where the file names none.
+    /// Absent if the file does not specify one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// When the file was last written.
+    /// When the file was last written, as RFC 3339.
     pub modified: String,
     pub bytes: u64,
-    /// Its tag, for `If-Match`.
+    /// For `If-Match`.
     #[serde(default)]
     pub etag: String,
-    /// Where it was learnt.
+    /// Where it was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MemorySource>,
 }
 
-/// Where a memory was learnt.
+/// Where a memory was learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemorySource {
+    /// ID of the session.
     pub session: String,
-    /// Seqs, such as `12` or `12-14`.
+    /// Message positions, such as `12` or `12-14`.
     pub messages: Vec<String>,
     /// `embedded`, `model`, `agent` or `person`.
     pub strategy: String,
@@ -149,7 +150,7 @@ pub struct MemorySource {
     pub time: String,
 }
 
-/// `GET /v1/memories`.
+/// Topics of a project, in order of scope and name.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MemoriesPage {
     pub memories: Vec<Memory>,
@@ -157,43 +158,46 @@ pub struct MemoriesPage {
     pub next_cursor: Option<String>,
 }
 
-/// `GET /v1/memories/index`: the index as prompts get it.
+/// The memory index as it appears in prompts.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MemoryIndex {
-    /// Where the project's memory lies.
+    /// The project's memory directory.
     pub dir: String,
     pub scope: MemoryScope,
+    /// Text of the index, cut to its limits.
     pub content: String,
-    /// Of the whole file.
+    /// Lines of the whole file.
     pub lines: u64,
+    /// Size of the whole file.
     pub bytes: u64,
-    /// `lines` or `bytes`: the cap that cut it.
+    /// `lines` or `bytes`: the limit that cut it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_by: Option<String>,
     pub warnings: Vec<String>,
-    /// Topics in the directory, whether the index names them or not.
+    /// Topics in the directory, including those that the index does not list.
     #[serde(default)]
     pub topics: u64,
-    /// Files that look like memories and are none, and why.
+    /// Files that look like topics but are not, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strange: Vec<String>,
-    /// Why the directory can't be looked at; what is told of it is older then.
+    /// Why the directory cannot be read. The other fields are then out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// Changes are found by looking every few seconds: the system has no watches left.
+    /// The directory is checked every few seconds, because the system has no file watches left.
     #[serde(default)]
     pub polled: bool,
 }
 
-/// `POST /v1/memories`: something to remember, in a file whose name the daemon finds.
+/// Something to remember. The daemon chooses a file name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Remember {
     pub project_dir: String,
+    /// What to remember.
     pub text: String,
-    /// A file's name; found from the title or text where it is absent.
+    /// The file name; derived from the title or text if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// One line that says what it is about.
+    /// What it is about, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
@@ -201,71 +205,74 @@ pub struct Remember {
     /// `private` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<MemoryScope>,
-    /// The session that it was said in.
+    /// The session in which it was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
 }
 
-/// What came of a write.
+/// The result of a write.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MemoryWritten {
     pub scope: MemoryScope,
     pub name: String,
-    /// Of what was written, where it has one.
+    /// The type of what was written, if it has one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// Where the file lies.
+    /// Path of the file.
     pub path: String,
-    /// Its tag, for `If-Match`; empty where it was removed.
+    /// For `If-Match`; empty if the file was removed.
     pub etag: String,
     pub outcome: MemoryOutcome,
-    /// Caps that were passed, and what else a writer should know.
+    /// Limits that were exceeded, and anything else that the writer should know.
     pub warnings: Vec<String>,
 }
 
 /// One version of a topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryVersion {
+    /// Its number.
     pub version: i64,
     pub at: String,
     pub author: MemoryAuthor,
+    /// The session that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Uuid>,
-    /// Why, where somebody said so.
+    /// The reason, if one was given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// Absent: the file was removed.
+    /// Size of the file; absent if it was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// The ETag of this version.
     pub etag: String,
-    /// It is what the file holds now.
+    /// Whether the file has this content now.
     pub current: bool,
 }
 
-/// `GET /v1/memories/{scope}/{name}/history`, newest first.
+/// The versions of a topic, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MemoryHistory {
     pub versions: Vec<MemoryVersion>,
 }
 
-/// `POST /v1/memories/{scope}/{name}/restore`.
+/// Which version to restore.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct RestoreMemory {
-    /// A version's number [default: the newest that differs from the file].
+    /// Number of the version; by default the newest that differs from the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
 }
 
-/// Both sides of a write that lost a race.
+/// Both sides of a conflicting write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BothVersions {
-    /// What the file holds; absent where it is gone.
+    /// Content of the file; absent if the file does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
-    /// Its tag, to write on.
+    /// ETag of the file, for the next write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// What was to be written; absent where the file was to go.
+    /// What was to be written; absent if the file was to be removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub yours: Option<String>,
 }
@@ -278,20 +285,20 @@ pub struct MemoryQuery {
     pub project_dir: String,
     /// Both by default
     pub scope: Option<MemoryScope>,
-    /// At most so many
+    /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
-    /// `next_cursor` of the page before
+    /// `next_cursor` of the previous page
     pub cursor: Option<String>,
 }
 
-/// Which memory directories of a project.
+/// A project, and which of its memory directories.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ScopeQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// An index is of one, `private` by default, findings are of both
+    /// Whose memory: for the index `private` by default, for findings both
     pub scope: Option<MemoryScope>,
 }
 
@@ -301,11 +308,11 @@ pub struct ScopeQuery {
 pub struct HistoryQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// At most so many
+    /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
-    /// Only versions with smaller numbers, for the next page
+    /// Only versions with smaller numbers; for the next page
     pub before: Option<u64>,
-    /// The text of this one instead of the list
+    /// Return the text of this version instead of the list
     pub version: Option<u64>,
 }

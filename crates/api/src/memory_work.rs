@@ -1,4 +1,4 @@
-//! Work over a project's whole memory: recall, extraction, lint, dreams, the memory tool.
+//! Work on a project's whole memory: recall, extraction, lint, consolidation, the memory tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,85 +7,88 @@ use uuid::Uuid;
 
 use crate::{MemoryKind, MemoryOutcome, MemoryScope, Strategy};
 
-/// `POST /v1/recall`: which memories help with something.
+/// What to recall memories for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallRequest {
     pub project_dir: String,
-    /// What somebody said or wants to do, in any words.
+    /// What the user said or wants to do, in any words.
     pub query: String,
-    /// What this session has been told since its last compaction is left out.
+    /// Memories that this session has received since its last compaction are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
-    /// How to use these tools need not be told. Taken from the session where it is absent.
+    /// Names of tools used recently: memories that only explain them are left out. Taken from the session if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recent_tools: Option<Vec<String>>,
-    /// At most so many; 5 are the most there are.
+    /// The maximum number of memories; at most 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }
 
-/// Memories that help, the best first; none where nothing fits.
+/// Relevant memories, best first; none if nothing fits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecallAnswer {
+    /// Best first.
     pub memories: Vec<RecalledMemory>,
-    /// Topics that were looked at.
+    /// Number of topics that were searched.
     pub searched: u64,
-    /// Who chose.
+    /// How they were chosen.
     pub strategy: Strategy,
 }
 
-/// One of them, as a prompt gets it.
+/// A memory as it is added to a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecalledMemory {
     pub scope: MemoryScope,
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Absent where the file names none.
+    /// Absent if the file does not specify one.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// In words.
+    /// Its age, in words.
     pub age: String,
-    /// When the file was last written.
+    /// When the file was last written, as RFC 3339.
     pub modified: String,
-    /// 0 to 1, the same in every directory.
+    /// Relevance from 0 to 1, comparable across directories.
     pub score: f64,
-    /// Its body, 200 lines and 4,096 bytes at most.
+    /// Its text, at most 200 lines and 4,096 bytes.
     pub content: String,
+    /// The text was cut.
     pub truncated: bool,
-    /// Where all of it is.
+    /// Path of the whole file.
     pub path: String,
     pub why: RecallWhy,
 }
 
-/// What a memory was chosen by.
+/// Why a memory was chosen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecallWhy {
     pub by: Strategy,
-    /// Words of the query, as the index has them, that the topic holds; the most telling first.
+    /// Words of the query, in index form, that the topic contains; most significant first.
     pub terms: Vec<RecallTerm>,
-    /// Of the words alone.
+    /// Score from matching words only.
     pub score: f64,
-    /// Its place among what a model chose, from 1.
+    /// Its rank in the model's choice, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<u64>,
 }
 
-/// A word, and the parts of the topic that hold it.
+/// A word, and the parts of the topic that contain it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecallTerm {
+    /// The word, in index form.
     pub term: String,
     /// `name`, `description`, `heading`, `identifier`, `body`.
     pub fields: Vec<String>,
 }
 
-/// `POST /v1/sessions/{id}/extract`.
+/// What to extract memories from.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ExtractRequest {
-    /// Show what would be written, and write nothing.
+    /// Show what would be written, but write nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// From the session's beginning, imported messages too; by default what came since the last extraction.
+    /// Start at the beginning of the session, including imported messages; by default, at the last extraction.
     #[serde(default)]
     pub all: bool,
 }
@@ -93,20 +96,21 @@ pub struct ExtractRequest {
 /// What an extraction found and wrote.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Extracted {
-    /// `embedded` or `model`; empty where there was nothing to look at.
+    /// `embedded` or `model`; empty if there was nothing to process.
     pub strategy: String,
     pub dry_run: bool,
-    /// The end of the newest turn that was looked at; 0 where none has ended.
+    /// Position of the last message of the newest turn processed; 0 if no turn has ended.
     pub through_seq: u64,
-    /// The user's statements that were looked at.
+    /// Number of the user's statements that were processed.
     pub statements: u64,
-    /// Statements of turns in which the agent wrote memory itself; they are passed over.
+    /// Statements skipped because the agent wrote memory itself in that turn.
     pub by_agent: u64,
+    /// Memories that were written, or would be.
     pub memories: Vec<LearntMemory>,
-    /// What teaches something and was not written.
+    /// Statements worth remembering that were not written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedStatement>,
-    /// Requests of the user to forget something; which topics they mean is a person's to say.
+    /// The user's requests to forget something. A person has to decide which topics they mean.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forget: Vec<String>,
 }
@@ -122,10 +126,10 @@ pub struct LearntMemory {
     pub description: Option<String>,
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryKind>,
-    /// The user's own words, where they were taken over.
+    /// The user's own words, if they were used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
-    /// The message in which they stand.
+    /// Position of the message that contains them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
     /// The whole file, in a dry run.
@@ -137,46 +141,50 @@ pub struct LearntMemory {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DroppedStatement {
     pub seq: u64,
-    /// Empty where it holds a secret.
+    /// The statement; empty if it contains a secret.
     pub statement: String,
+    /// Why it was not written.
     pub reason: String,
 }
 
-/// `POST /v1/memories/forget`: take back what one session taught.
+/// A session whose memories to remove.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ForgetRequest {
     pub project_dir: String,
     pub session_id: Uuid,
-    /// Show what would be done, and do nothing.
+    /// Show what would be done, but do nothing.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// What was taken back, or would be.
+/// What was removed, or would be.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Forgotten {
     pub dry_run: bool,
     pub session_id: Uuid,
+    /// The topics that change.
     pub files: Vec<ForgottenMemory>,
 }
 
-/// One topic of it.
+/// A topic from which a session's memories are removed.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ForgottenMemory {
     pub scope: MemoryScope,
     pub name: String,
-    /// `removed` (it held nothing else), `restored` (as it was before the session) or `cut` (without its lines).
+    /// `removed` (it contained nothing else), `restored` (to its state before the session) or `cut` (only the lines of the
+    /// session were removed).
     pub outcome: MemoryOutcome,
-    /// The lines that go.
+    /// The lines that are removed.
     pub lines: Vec<String>,
-    /// What stays.
+    /// The text that remains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// `GET /v1/memories/lint`: how a project's memory is, and what is wrong with it.
+/// The state of a project's memory, and what is wrong with it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct MemoryLint {
+    /// One entry per memory directory.
     pub shelves: Vec<MemoryShelf>,
 }
 
@@ -187,24 +195,24 @@ pub struct MemoryShelf {
     pub dir: String,
     /// `bethink` or `claude`.
     pub layout: String,
-    /// Whether the directory is there; it is made by the first write.
+    /// Whether the directory exists. The first write creates it.
     pub there: bool,
     pub topics: u64,
-    /// Of all topics together.
+    /// Size of all topics together.
     pub bytes: u64,
-    /// Absent where there is no MEMORY.md.
+    /// Absent if there is no MEMORY.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<IndexSize>,
-    /// `events`, or `polling` where the system has no watches left.
+    /// `events`, or `polling` if the system has no file watches left.
     pub watch: String,
-    /// Why the directory can't be looked at; what is told is older then.
+    /// Why the directory cannot be read. The other fields are then out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-    /// The gravest first.
+    /// Most severe first.
     pub findings: Vec<MemoryFinding>,
 }
 
-/// The size of an index, and which cap of a prompt it passes.
+/// The size of an index, and which limit it exceeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct IndexSize {
     pub lines: u64,
@@ -214,131 +222,138 @@ pub struct IndexSize {
     pub cut_by: Option<String>,
 }
 
-/// How much a finding matters, the most first.
+/// How severe a finding is.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Something that was written down is not found, or is not what it seems.
+    /// A memory cannot be found, or is not what it seems.
     Error,
-    /// Found less well than it could be.
+    /// A memory is harder to find than necessary.
     Warning,
-    /// Tidiness.
+    /// A matter of tidiness.
     Note,
 }
 
-/// One thing that is wrong.
+/// One problem in a memory directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryFinding {
     pub severity: Severity,
-    /// Stable, for programs: `dead-link`.
+    /// A stable name for programs, such as `dead-link`.
     pub rule: String,
-    /// Within the directory.
+    /// Path in the directory.
     pub file: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    /// What is wrong.
     pub what: String,
-    /// What a person can do.
+    /// What a person can do about it.
     pub help: String,
 }
 
-/// `POST /v1/memories/rebuild`: MEMORY.md brought up to date with the topics.
+/// Which `MEMORY.md` to bring up to date with the topics.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct RebuildMemory {
     pub project_dir: String,
     /// `private` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<MemoryScope>,
-    /// Tells what would change, and changes nothing.
+    /// Show what would change, but change nothing.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// What a rebuild changes.
+/// What a rebuild of the index changed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct MemoryRebuilt {
     pub scope: MemoryScope,
-    /// Where the index lies.
+    /// Path of the index.
     pub path: String,
+    /// Whether the index changed, or would change.
     pub changed: bool,
     /// Nothing was written.
     pub dry_run: bool,
-    /// Lines that came.
+    /// Lines that were added.
     pub added: Vec<String>,
-    /// Lines that went.
+    /// Lines that were removed.
     pub dropped: Vec<String>,
     pub warnings: Vec<String>,
 }
 
-/// `POST /v1/dream`. The answer is a job; its result is a [`DreamResult`].
+/// A memory to consolidate. The answer is a job whose result is a `DreamResult`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DreamRequest {
     pub project_dir: String,
-    /// Looks, and changes nothing.
+    /// Show what would change, but change nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// Puts back what the last dream changed, as far as nobody changed it since.
+    /// Undo what the last consolidation changed, except where it has been changed since.
     #[serde(default)]
     pub undo: bool,
 }
 
-/// What a dream found, did and left.
+/// What a consolidation found, changed and left alone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DreamResult {
     pub project_dir: String,
-    /// Where the memory lies.
+    /// The memory directory.
     pub dir: String,
     pub dry_run: bool,
+    /// An earlier consolidation was undone.
     pub undo: bool,
     pub strategy: Strategy,
-    /// In order of their phases.
+    /// In the order of the phases.
     pub steps: Vec<DreamStep>,
-    /// What was seen and is left to a person.
+    /// What it noticed and leaves to a person.
     pub notes: Vec<DreamNote>,
-    /// Lines and sentences that stand in no file any more; the versions before have them.
+    /// Lines and sentences that no file contains any more; earlier versions have them.
     pub dropped: Vec<DreamDropped>,
-    /// Unified.
+    /// All changes, as a unified diff.
     pub diff: String,
     /// Files that were changed.
     pub applied: Vec<String>,
-    /// Edits of a model that were left out, and why.
+    /// A model's edits that were rejected, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
-    /// Files that were to be changed and were not.
+    /// Files that should have been changed but were not.
     pub left_alone: Vec<DreamLeft>,
 }
 
-/// The phases of a dream, in their order.
+/// The phases of a consolidation, in order.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DreamPhase {
-    /// What is there.
+    /// Look at what exists.
     Orient,
-    /// What sessions taught that no topic holds.
+    /// Find what sessions taught that no topic contains.
     Gather,
-    /// What belongs together, what is outdated, what is said twice.
+    /// Merge what belongs together, mark what is outdated, remove what is said twice.
     Consolidate,
-    /// The index, and what is empty.
+    /// Update the index and remove what is empty.
     Prune,
 }
 
+/// One step of a consolidation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DreamStep {
     pub phase: DreamPhase,
     pub file: String,
+    /// What was done.
     pub what: String,
     pub why: String,
 }
 
+/// What a consolidation noticed and leaves to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DreamNote {
     pub phase: DreamPhase,
     pub text: String,
 }
 
+/// Text that a consolidation removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DreamDropped {
     pub file: String,
@@ -346,27 +361,30 @@ pub struct DreamDropped {
     pub why: String,
 }
 
+/// A file that a consolidation left alone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DreamLeft {
     pub file: String,
     pub why: String,
 }
 
-/// `POST /v1/memory-tool`: one call of Anthropic's memory tool, `memory_20250818`.
+/// One call of Anthropic's memory tool, `memory_20250818`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryToolCall {
     pub project_dir: String,
-    /// The tool's input as the model sent it: `{"command": "view", "path": "/memories"}`.
+    /// The tool input as the model sent it: `{"command": "view", "path": "/memories"}`.
     #[schema(value_type = Object)]
     pub input: Value,
-    /// The session that it was called in.
+    /// The session in which it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
 }
 
-/// What the model is to be told, as the content of a `tool_result`.
+/// What to send to the model as the content of a `tool_result`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryToolResult {
+    /// The text for the model.
     pub content: String,
+    /// The call failed; the text says why.
     pub is_error: bool,
 }

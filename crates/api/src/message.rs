@@ -2,37 +2,39 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::FillLevel;
+use crate::{FillLevel, MessageShape};
 
-/// `POST /v1/sessions/{id}/messages`.
+/// Messages to append.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct AppendRequest {
-    /// `{id?, role, content, assistant_message_id?, model?, usage?, created_at?}`, kept as sent.
-    #[schema(value_type = Vec<Object>)]
+    /// Kept exactly as they are sent.
+    #[schema(value_type = Vec<MessageShape>)]
     pub messages: Vec<Box<RawValue>>,
 }
 
+/// What was appended, and how full the window is now.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Appended {
-    /// Messages that were new; a message id met before counts no second time.
+    /// Number of new messages. A message whose ID is already in the session is not appended again.
     pub appended: u64,
-    /// First and last position of the messages in this request, repeated ones included.
+    /// Position of the first message of this request, including repeated ones.
     pub first_seq: u64,
+    /// Position of the last message of this request, including repeated ones.
     pub last_seq: u64,
     pub context: ContextLevel,
 }
 
-/// How full the window is, in brief.
+/// How full the context window is, in brief.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ContextLevel {
-    /// Estimated tokens of the messages that the next prompt shows, system and tools left out.
+    /// Estimated tokens of the messages in the next prompt, without system and tools.
     pub tokens: u64,
     pub level: FillLevel,
-    /// Tokens before a compaction is due.
+    /// Tokens left until a compaction is due.
     pub remaining: u64,
 }
 
-/// Who speaks.
+/// Who wrote a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -49,18 +51,21 @@ impl Role {
     }
 }
 
+/// A message of a history, with its position.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct HistoryMessage {
     pub seq: u64,
+    /// ID of the message, unique in its session.
     pub id: String,
     pub role: Role,
     /// RFC 3339.
     pub created_at: String,
     /// The message object exactly as it was appended.
-    #[schema(value_type = Object)]
+    #[schema(value_type = MessageShape)]
     pub message: Box<RawValue>,
 }
 
+/// A page of history, oldest message first.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct MessagesPage {
     pub messages: Vec<HistoryMessage>,
@@ -75,10 +80,10 @@ pub struct MessageQuery {
     pub after_seq: Option<u64>,
     /// Messages before this position
     pub before_seq: Option<u64>,
-    /// At most so many
+    /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
-    /// `next_cursor` of the page before
+    /// `next_cursor` of the previous page
     #[param(value_type = Option<String>)]
     pub cursor: Option<u64>,
 }

@@ -2,23 +2,23 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-/// `GET /v1/model`: which model bethink asks for its own purposes, and whether it can be asked. Never a key, nor
-/// anything made from one.
+/// Which model bethink calls for its own purposes, and whether it can be called. Never contains a key or anything
+/// derived from one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ModelState {
     /// `none`, `anthropic` or `openai`.
     pub provider: String,
     pub state: ModelReadiness,
-    /// The state in words, where there is more to say.
+    /// Details of the state, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Absent where each session's own model is asked.
+    /// Name of the model; absent if each session's own model is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// For notes, where it is another one.
+    /// Name of the model for notes, if it is a different one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub small_name: Option<String>,
-    /// Scheme, host and port that the key and conversations go to.
+    /// Scheme, host and port to which the key and conversations are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     pub summary: Strategy,
@@ -28,7 +28,7 @@ pub struct ModelState {
     pub problems: Vec<ModelProblem>,
 }
 
-/// Whether the model can be asked.
+/// Whether the model can be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelReadiness {
@@ -36,14 +36,14 @@ pub enum ModelReadiness {
     Off,
     Ready,
     NoKey,
-    /// After failures.
+    /// Paused after failures.
     Resting,
-    /// For the day.
+    /// The day's budget is spent.
     Spent,
     Broken,
 }
 
-/// Who does what a model can do.
+/// Whether a model or the built-in algorithm does something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
@@ -55,9 +55,9 @@ pub enum Strategy {
 /// Where the key comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ModelKey {
-    /// The name of the environment variable, `command`, or `none`: the server gets no key.
+    /// Name of an environment variable, `command`, or `none` if no key is sent.
     pub from: String,
-    /// Whether the variable is set; unknown of a command, which is run when a key is needed.
+    /// Whether the variable is set; absent for a command, which is only run when a key is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub present: Option<bool>,
 }
@@ -65,23 +65,25 @@ pub struct ModelKey {
 /// What is wrong with the configuration, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ModelProblem {
+    /// What is wrong.
     pub found: String,
+    /// What to do about it.
     pub todo: String,
 }
 
-/// `GET /v1/usage`: what models were asked for bethink's own purposes, and what it cost. Calls of deleted sessions
-/// stay.
+/// bethink's own model calls and what they cost. Calls of deleted sessions are included.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Usage {
-    /// One for each purpose and model (with `by=session`, or of a session, for each session too), those with the
-    /// newest call first.
+    /// One row for each purpose and model, newest call first. With `by=session`, or for one session, also one for each
+    /// session.
     pub rows: Vec<UsageRow>,
-    /// There are more rows than are shown; the totals count them all.
+    /// There are more rows than are listed; the totals include them all.
     pub more: bool,
     pub totals: UsageSums,
     pub today: UsageToday,
 }
 
+/// The calls for one purpose of one model.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct UsageRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,53 +91,62 @@ pub struct UsageRow {
     /// `summary`, `notes`, `collapse`, …
     pub purpose: String,
     pub model: String,
-    /// When the newest call began.
+    /// When the newest call began, as RFC 3339.
     pub last_at: String,
     #[serde(flatten)]
     pub sums: UsageSums,
 }
 
+/// Number and cost of calls.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct UsageSums {
+    /// Number of calls.
     pub calls: u64,
+    /// Calls that failed.
     pub failed: u64,
-    /// Tokens that no cache held.
+    /// Input tokens that were not in a cache.
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Tokens read from a cache.
     pub cache_read_tokens: u64,
+    /// Tokens written to a cache.
     pub cache_write_tokens: u64,
-    /// Of the calls that have a price; absent where none has.
+    /// Cost of the calls whose model has a known price; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Calls that used tokens of a model without a known price.
+    /// Calls to models without a known price.
     pub unpriced: u64,
 }
 
-/// The running day, UTC, over all sessions and purposes, and its limits where there are some.
+/// The current day in UTC, over all sessions and purposes, and its limits if there are any.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct UsageToday {
+    /// The date, such as `2026-01-31`.
     pub day: String,
     pub calls: u64,
-    /// Read and written, cached or not.
+    /// Input and output tokens, cached or not.
     pub tokens: u64,
+    /// Cost so far.
     pub cost_usd: f64,
     pub unpriced: u64,
+    /// The limit of tokens per day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_tokens: Option<u64>,
+    /// The limit of cost per day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub daily_cost_usd: Option<f64>,
 }
 
-/// Which calls of models to sum up.
+/// Which model calls to sum up.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct UsageQuery {
     /// Of this session only
     #[serde(default, deserialize_with = "crate::query::given")]
     pub session: Option<Uuid>,
-    /// From this time on: RFC 3339, or a day
+    /// From this time on: RFC 3339 or a date
     pub since: Option<String>,
-    /// `session`: the sums of each session apart
+    /// `session`: one row for each session
     #[param(inline)]
     pub by: Option<UsageBy>,
 }

@@ -1,29 +1,34 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// `application/problem+json` (RFC 9457): what was wrong, where, what is allowed, what to do.
+/// `application/problem+json` (RFC 9457): what was wrong, where, what is allowed and what to do.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// Stable slug.
+    /// The kind of problem.
     #[serde(rename = "type")]
     pub kind: String,
+    /// The kind in words.
     pub title: String,
+    /// The HTTP status.
     pub status: u16,
+    /// What was wrong this time, and what is allowed.
     pub detail: String,
+    /// The field, parameter or header that was wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// The limit that was exceeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// The value that exceeded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<u64>,
+    /// What to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// What fills the window, for `context_overflow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
     pub context: Option<Box<crate::ContextReport>>,
-    /// What stands there and what was to be written, where a write of a memory lost a race.
+    /// The current content and the content to write, if a write of a memory conflicted with another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
     pub versions: Option<Box<crate::BothVersions>>,
 }

@@ -1,8 +1,8 @@
-//! Reading what stands in a query.
+//! Reading query parameters.
 
 use serde::{Deserialize, Deserializer};
 
-/// Of a parameter that is no text, also an empty value is one, and wrong.
+/// An empty value counts as given, so it is rejected where the parameter is not a text.
 pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     value: D,
 ) -> Result<Option<T>, D::Error> {

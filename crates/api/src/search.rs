@@ -4,63 +4,68 @@ use uuid::Uuid;
 
 use crate::Role;
 
-/// What to search for, and what a hit has to be.
+/// What to search for, and which hits to return.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SearchQuery {
     /// A question, or words to look for
     pub q: String,
-    /// At most so many
+    /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
-    /// Of the user or the assistant only
+    /// Only messages of the `user` or the `assistant`
     pub role: Option<String>,
-    /// Calls of this tool and their results only
+    /// Only calls of this tool and their results
     pub tool: Option<String>,
-    /// Calls about this path, or part of one, only
+    /// Only calls about this path or a part of it
     pub path: Option<String>,
-    /// From this time on, RFC 3339. Of a time of more than 100 days, or one without `after`, only the best messages are
-    /// looked through
+    /// From this time on, RFC 3339. Without it, or over more than 100 days, only the best-matching messages are
+    /// searched
     pub after: Option<String>,
     /// Before this time, RFC 3339
     pub before: Option<String>,
 }
 
+/// A message that was found.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SearchHit {
     pub session_id: Uuid,
-    /// Title of the session, where a whole project was searched.
+    /// Title of the session, if a whole project was searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     pub seq: u64,
+    /// ID of the message.
     pub message_id: String,
     pub role: Role,
-    /// Higher is better; comparable within one answer only.
+    /// Higher is better; only comparable within one answer.
     pub score: f64,
-    /// The part of the message that shows why it was found, on one line.
+    /// The part of the message that matched, on one line.
     pub snippet: String,
-    /// Where words of the query stand in the snippet: start and end, in characters.
+    /// Positions of query words in the snippet: start and end, in characters.
     #[serde(default)]
     pub highlights: Vec<[usize; 2]>,
-    /// For a tool's result: the call that it answers.
+    /// For a tool result, the call that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<AnsweredCall>,
     pub created_at: String,
 }
 
+/// The tool call that a result answers.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AnsweredCall {
     pub seq: u64,
+    /// Name of the tool.
     pub tool: String,
-    /// Beginning of what the tool was given.
+    /// The beginning of its input.
     pub input: String,
 }
 
-/// Best first; nothing rather than what fits badly.
+/// What was found, best first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SearchHits {
+    /// Best first; empty if nothing matches well.
     pub hits: Vec<SearchHit>,
-    /// Everything was searched; `false` while an index is still being made, then ask again.
+    /// Everything was searched. `false` while an index is still being built; then search again later.
     #[serde(default = "whole")]
     pub complete: bool,
 }

@@ -2,21 +2,22 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-/// The model that a session talks to; decides every threshold.
+/// A session's model. All token limits depend on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ModelSpec {
+    /// Name of the model.
     pub name: String,
-    /// Tokens of the whole window, input and output.
+    /// Size of the context window in tokens, input and output together.
     pub context_window: u64,
-    /// Tokens that one answer may have.
+    /// Maximum output tokens of one call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// The provider checks thinking blocks against the prompt that they were made from.
+    /// The provider checks thinking blocks against the prompt for which they were written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preserved_thinking: Option<bool>,
 }
 
-/// `POST /v1/sessions`.
+/// A session to create.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CreateSession {
     /// Absolute path of the working tree.
@@ -25,14 +26,14 @@ pub struct CreateSession {
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The session that this one explores for.
+    /// The session for which this one explores something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSpec>,
 }
 
-/// `PATCH /v1/sessions/{id}`: only what is given changes.
+/// Changes to a session. Absent fields stay as they are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PatchSession {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,46 +44,51 @@ pub struct PatchSession {
     pub model: Option<ModelSpec>,
 }
 
-/// `POST /v1/sessions/{id}/fork`.
+/// Where to fork a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ForkRequest {
-    /// Last message that the fork shares; the newest when absent.
+    /// The last message that the fork shares; the newest if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_seq: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
+/// One conversation with an agent.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Session {
     pub id: Uuid,
     pub project_dir: String,
     pub title: Option<String>,
     pub tags: Vec<String>,
+    /// The session that this one was forked from, or explores for.
     pub parent: Option<Uuid>,
-    /// For a fork: the last message that it shares with its parent.
+    /// For a fork, the last message that it shares with its parent.
     pub forked_at_seq: Option<u64>,
     pub model: ModelSpec,
-    /// Messages stored.
+    /// Number of messages.
     pub messages: u64,
+    /// Position of the newest message.
     pub last_seq: u64,
-    /// RFC 3339.
     pub created_at: String,
     pub updated_at: String,
 }
 
+/// A project that has sessions.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Project {
     pub project_dir: String,
+    /// Number of its sessions.
     pub sessions: u64,
 }
 
-/// `GET /v1/projects`: those that have sessions.
+/// The projects that have sessions.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Projects {
     pub projects: Vec<Project>,
 }
 
+/// Sessions, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SessionsPage {
     pub sessions: Vec<Session>,
@@ -93,36 +99,38 @@ pub struct SessionsPage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SessionQuery {
-    /// Of this project only
+    /// Only sessions of this project
     pub project_dir: Option<String>,
     /// Words in the title or the history
     pub q: Option<String>,
-    /// With this tag only
+    /// Only sessions with this tag
     pub tag: Option<String>,
-    /// At most so many
+    /// Maximum number of entries
     #[param(value_type = Option<u64>)]
     pub limit: Option<usize>,
-    /// `next_cursor` of the page before
+    /// `next_cursor` of the previous page
     pub cursor: Option<String>,
 }
 
-/// `POST /v1/sessions/{id}/notes/update`: what was written.
+/// What an update wrote to the notes.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct NotesUpdate {
-    /// Newest message that the notes cover.
+    /// The newest message that the notes cover.
     pub through_seq: u64,
+    /// Size of the notes.
     pub bytes: u64,
+    /// How they were written: `embedded`, or by a model.
     pub strategy: String,
     pub updated_at: String,
 }
 
-/// Who tells what happened in its session.
+/// Which agent reports a hook event.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HookQuery {
-    /// `claude-code` if absent, `codex`, `gemini`, `cursor`
+    /// `claude-code` (the default), `codex`, `gemini` or `cursor`
     pub client: Option<String>,
-    /// An event that is sent again counts once
+    /// ID of the event; an event that is sent twice counts once
     #[serde(default, deserialize_with = "crate::query::given")]
     pub id: Option<Uuid>,
 }

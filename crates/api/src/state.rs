@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+/// The status of a todo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
@@ -10,6 +11,7 @@ pub enum TodoStatus {
     Completed,
 }
 
+/// The priority of a todo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoPriority {
@@ -19,17 +21,20 @@ pub enum TodoPriority {
     Low,
 }
 
+/// One item of a todo list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Todo {
+    /// An ID of the client's, unique in the list.
     #[serde(default)]
     pub id: String,
+    /// What to do.
     pub content: String,
     pub status: TodoStatus,
     #[serde(default)]
     pub priority: TodoPriority,
 }
 
-/// What of a session is kept across compactions by `PUT /v1/sessions/{id}/state/{kind}`.
+/// A kind of state that compactions keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StateKind {
@@ -54,17 +59,19 @@ impl StateKind {
     ];
 }
 
-/// `GET, PUT /v1/sessions/{id}/todos`: always the whole list.
+/// The whole todo list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Todos {
     pub todos: Vec<Todo>,
 }
 
-/// `PUT …/state/plan`: a file that the session points at, or its text.
+/// The plan: a file or its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Plan {
+    /// The file that contains the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The text of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Plan mode is on.
@@ -72,25 +79,29 @@ pub struct Plan {
     pub active: bool,
 }
 
+/// A skill that was invoked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Skill {
     pub name: String,
     pub content: String,
 }
 
-/// `PUT …/state/skills`: invoked skills, newest last.
+/// Invoked skills, newest last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Skills {
     pub skills: Vec<Skill>,
 }
 
+/// A sub-agent of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Agent {
+    /// An ID of the client's.
     pub id: String,
     #[serde(default)]
     pub name: String,
     /// `running`, `finished`, `failed`, or the client's own word.
     pub status: String,
+    /// What it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// The main conversation has seen the result.
@@ -98,41 +109,43 @@ pub struct Agent {
     pub read: bool,
 }
 
-/// `PUT …/state/agents`.
+/// Sub-agents of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Agents {
     pub agents: Vec<Agent>,
 }
 
-/// `PUT …/state/tools`: definitions of tools that were discovered on the way, verbatim.
+/// Definitions of tools that the session discovered, kept unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Tools {
     #[schema(value_type = Vec<Object>)]
     pub tools: Vec<Box<RawValue>>,
 }
 
+/// A file that the agent read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileRead {
     pub path: String,
-    /// RFC 3339; order in the list decides where it is absent, newest last.
+    /// RFC 3339. If absent, the order of the list counts, newest last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_at: Option<String>,
 }
 
-/// `PUT …/state/files`: files read, newest last.
+/// Files that the agent read, newest last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Files {
     pub files: Vec<FileRead>,
 }
 
+/// Instructions of an agent, an MCP server or a hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Instruction {
     pub name: String,
     pub text: String,
 }
 
-/// `PUT …/state/instructions` (of agents and MCP servers) and `PUT …/state/hooks` (output of
-/// session-start hooks): announced again in full after a compaction.
+/// Instructions of agents and MCP servers (kind `instructions`), or output of session-start hooks (kind `hooks`). After
+/// a compaction the prompt shows them again in full.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Instructions {
     pub instructions: Vec<Instruction>,

@@ -4,20 +4,20 @@ use uuid::Uuid;
 
 use crate::MemorySource;
 
-/// `POST /v1/team/init`: where a project's team memory lies.
+/// Where to keep a project's team memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamInit {
     pub project_dir: String,
-    /// A repository that everybody reaches: https, ssh, file, or an absolute path. Absent: what `[team]`
-    /// says, else a repository of one's own.
+    /// A repository that everybody can reach: https, ssh, file, or an absolute path. If absent, the one in
+    /// `[team]`, otherwise a new local repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
-    /// A directory in the place of the project's own, such as a synced or mounted folder; absolute.
+    /// A directory to use instead of the default one, such as a synced or mounted folder. Must be absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<String>,
 }
 
-/// `GET /v1/team`: how a project's team memory stands.
+/// The state of a project's team memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamStatus {
     pub dir: String,
@@ -26,26 +26,27 @@ pub struct TeamStatus {
     pub remote: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The commit that the directory was last brought to.
+    /// The commit to which the directory was last updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// Whether the remote answers; absent where it was not asked.
+    /// Whether the remote answers; absent if it was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reachable: Option<bool>,
     /// What is wrong, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
     pub topics: u64,
-    /// Files that the last sync has not seen as they are.
+    /// Files that changed since the last sync.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsynced: Vec<String>,
-    /// Files that may not be shared as they are.
+    /// Files that must not be shared in their current state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<TeamBlocked>,
-    /// Proposals that wait for a person.
+    /// Number of proposals that wait for a person.
     pub proposals: u64,
 }
 
+/// How a team memory is shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamMemoryKind {
@@ -55,11 +56,11 @@ pub enum TeamMemoryKind {
     Repository,
 }
 
-/// `POST /v1/team/sync`
+/// A team memory to sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamSyncRequest {
     pub project_dir: String,
-    /// The remote's history was rewritten, and that is meant: take it on. What is here stays.
+    /// Adopt the remote's history although it was rewritten. Local changes are kept.
     #[serde(default)]
     pub accept_rewrite: bool,
 }
@@ -67,17 +68,21 @@ pub struct TeamSyncRequest {
 /// What a sync did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamSync {
-    /// Files that changed here.
+    /// Number of files that changed here.
     pub pulled: u64,
-    /// Files that changed at the remote.
+    /// Number of files that changed at the remote.
     pub pushed: u64,
+    /// Topics that both sides changed.
     pub conflicts: Vec<TeamConflict>,
+    /// Files that were not shared.
     pub blocked: Vec<TeamBlocked>,
+    /// Files that changed here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pulled_files: Vec<String>,
+    /// Files that changed at the remote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushed_files: Vec<String>,
-    /// The commit that both sides have now.
+    /// The commit that both sides are at now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// What else a person should know.
@@ -88,48 +93,50 @@ pub struct TeamSync {
 /// A topic that two people changed. Both versions are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamConflict {
-    /// Holds theirs now.
+    /// Now contains their version.
     pub name: String,
-    /// Holds ours.
+    /// Contains our version.
     pub kept_as: String,
     /// Who made their version.
     pub theirs_by: String,
 }
 
-/// A file that may not be shared as it is. Says what and where, and never the value.
+/// A file that must not be shared in its current state. Names the finding, but never contains the value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TeamBlocked {
     pub file: String,
     pub way: BlockedWay,
     /// Rule and line of each finding.
     pub reasons: Vec<String>,
-    /// Who made the version, or the commit that holds it.
+    /// Who made the version, or the commit that contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
+/// Where a file was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockedWay {
     /// It was not pushed.
     Here,
-    /// It did not enter the directory.
+    /// It was not copied into the directory.
     Incoming,
-    /// A commit that is not pushed yet holds it, and nothing is pushed.
+    /// A commit that is not pushed yet contains it, so nothing is pushed.
     History,
 }
 
-/// `POST /v1/proposals`: what an agent would have the team know.
+/// A topic to propose for the team memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Propose {
     pub project_dir: String,
     pub name: String,
     pub text: String,
-    /// Where it was learnt.
+    /// Where it was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MemorySource>,
 }
 
+/// The state of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalState {
@@ -138,42 +145,44 @@ pub enum ProposalState {
     Rejected,
 }
 
-/// Something that wants to enter a team's memory.
+/// A topic that is proposed for a team's memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Proposal {
     pub id: Uuid,
     pub project_dir: String,
     pub name: String,
-    /// The whole topic, as it would stand in its file.
+    /// The whole topic, as its file would contain it.
     pub text: String,
-    /// Of the topic that it would replace; absent where there was none.
+    /// Text of the topic that it would replace; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// `agent`, `extraction` or `dream`.
+    /// Who proposed it: `agent`, `extraction` or `dream`.
     pub by: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MemorySource>,
     pub state: ProposalState,
+    /// When it was proposed, as RFC 3339.
     pub proposed_at: String,
+    /// When a person decided, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<String>,
 }
 
-/// `GET /v1/proposals`
+/// Proposals, newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Proposals {
     pub proposals: Vec<Proposal>,
 }
 
-/// `POST /v1/proposals/{id}/approve`
+/// How to approve a proposal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct Approval {
-    /// Over what stands there now, although it is not what the proposal was made against.
+    /// Approve even if the topic has changed since the proposal was made.
     #[serde(default)]
     pub replace: bool,
 }
 
-/// What became of a proposal.
+/// A proposal and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DecidedProposal {
     pub proposal: Proposal,
@@ -181,13 +190,13 @@ pub struct DecidedProposal {
     pub warnings: Vec<String>,
 }
 
-/// Whose team memory.
+/// The project whose team memory to show.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TeamQuery {
     /// Any directory of the project
     pub project_dir: String,
-    /// `true`: ask the remote whether it answers
+    /// `true`: check whether the remote answers
     #[serde(default)]
     #[param(value_type = Option<bool>)]
     pub ask: bool,
@@ -197,9 +206,9 @@ pub struct TeamQuery {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ProposalQuery {
-    /// Of this project alone
+    /// Only proposals of this project
     pub project_dir: Option<String>,
-    /// `true`: what was decided, too
+    /// `true`: include decided proposals
     #[serde(default)]
     #[param(value_type = Option<bool>)]
     pub all: bool,

@@ -23,17 +23,17 @@ use crate::{Daemon, Inner, connect};
 /// Why the daemon could not come up.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
-    #[error("we could not use {home} as bethink's home")]
+    #[error("could not use {home} as bethink's home")]
     Home { home: PathBuf, source: std::io::Error },
     #[error(
         "another daemon owns {home} ({holder}); stop it, or choose another home with BETHINK_HOME"
     )]
     Owned { home: PathBuf, holder: String },
-    #[error("we could not open the database in {home}")]
+    #[error("could not open the database in {home}")]
     Store { home: PathBuf, source: OpenError },
-    #[error("we could not read the work left by the last daemon")]
+    #[error("could not read the work left by the last daemon")]
     Work(#[from] StoreError),
-    #[error("we could not read the work left by the last daemon: {0}")]
+    #[error("could not read the work left by the last daemon: {0}")]
     Index(ServiceError),
 }
 

@@ -1,4 +1,4 @@
-//! The home's lock: whoever holds it owns all leased work.
+//! The lock of the home. The daemon that holds it owns all leased work.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;

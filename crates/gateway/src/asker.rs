@@ -56,7 +56,7 @@ impl ClientIdentity {
                 headers,
                 "x-bethink-session",
                 |text| text.parse().ok(),
-                "is no id of a session: give a UUID, as `bethink session ls` shows it",
+                "is not a session ID: send a UUID as shown by `bethink session ls`",
             )?,
             client,
             project_dir: own(
@@ -65,7 +65,7 @@ impl ClientIdentity {
                 |path| {
                     (path.starts_with('/') && path.len() <= MAX_PROJECT).then(|| path.to_owned())
                 },
-                "is no absolute path, such as /home/me/work",
+                "is not an absolute path such as /home/me/work",
             )?,
             inject: own(
                 headers,

@@ -44,8 +44,8 @@ impl Desk {
     pub(crate) fn project(&self, given: Option<String>) -> Result<String, ServiceError> {
         let named = given.filter(|dir| !dir.trim().is_empty()).or_else(|| self.project.clone());
         named.ok_or_else(|| {
-            ServiceError::invalid("project_dir", "it is not known which project this is about")
-                .hint("give project_dir, the absolute path of the project; a client may send it as X-Bethink-Project")
+            ServiceError::invalid("project_dir", "unknown project")
+                .hint("pass project_dir, the absolute path of the project; a client can also send it in the header X-Bethink-Project")
         })
     }
 
@@ -90,7 +90,7 @@ impl Desk {
         let newest = sessions.first().map(|session| SessionId(session.id));
         newest.ok_or_else(|| {
             ServiceError::not_found(format!("{dir} has no session yet"))
-                .hint("a session begins with its first message")
+                .hint("a session is created by its first message")
         })
     }
 
@@ -100,8 +100,7 @@ impl Desk {
     }
 
     async fn unnamed(&self, project: Option<String>) -> ServiceError {
-        let refusal =
-            ServiceError::invalid("session_id", "it is not known which session this is about");
+        let refusal = ServiceError::invalid("session_id", "unknown session");
         let newest = match self.project(project) {
             Ok(dir) => self.newest_of(dir, NAMED_SESSIONS).await.unwrap_or_default(),
             Err(_) => Vec::new(),
@@ -112,9 +111,9 @@ impl Desk {
         });
         let named: Vec<String> = named.collect();
         refusal.hint(match named.is_empty() {
-            true => "give session_id, or \"last\" for the newest session of the project".to_owned(),
+            true => "pass session_id, or \"last\" for the newest session of the project".to_owned(),
             false => format!(
-                "give session_id: the newest of the project are {}; \"last\" is the first of them",
+                "pass session_id: the newest of the project are {}; \"last\" is the first of them",
                 named.join(", ")
             ),
         })
@@ -124,7 +123,7 @@ impl Desk {
 pub(crate) fn uuid(text: &str, field: &'static str) -> Result<Uuid, ServiceError> {
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(60).collect();
-        ServiceError::invalid(field, format!("{shown:?} is not an id"))
-            .hint("ids look like 0199a1b2-0000-7000-8000-000000000000")
+        ServiceError::invalid(field, format!("{shown:?} is not a valid ID"))
+            .hint("IDs look like 0199a1b2-0000-7000-8000-000000000000")
     })
 }

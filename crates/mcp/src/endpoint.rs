@@ -1,4 +1,4 @@
-//! `/mcp`: each request stands for itself, so that a restart of the daemon ends no client's session.
+//! `/mcp`: each request is independent, so a restart of the daemon does not end a client's session.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub const ROUTES: &[(&str, &str)] = &[("POST", "/mcp")];
 /// Pages of this machine; which of them, the server's guard knows.
 const ORIGINS: [&str; 3] = ["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"];
 
-/// The endpoint; its streams end when `stop` is cancelled. It belongs behind the server's guard, which knows the
-/// hosts, the origins and the token. A page from elsewhere is not let in even where the settings trust its origin.
+/// The endpoint. Its streams end when `stop` is cancelled. It must be behind the server's guard, which checks host,
+/// origin and token. Pages of other origins are refused even if the settings trust their origin.
 pub fn router(daemon: Daemon, stop: CancellationToken) -> Router {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)

@@ -1,11 +1,11 @@
 //! The daemon as an MCP server: its memory and history as tools, resources and prompts of any client.
 //!
-//! Owns the endpoint `/mcp` (streamable HTTP, without sessions), what a client is shown, and how texts that others
-//! wrote are handed to a model. Leaves every decision to the services, who may come in to the server's guard, and
-//! stdio to the command line, which hands each line to this endpoint. The only crate that knows `rmcp`.
+//! Owns the endpoint `/mcp` (streamable HTTP, without sessions), what a client sees, and how texts that others wrote are
+//! shown to a model. The services make every decision, the server's guard checks who may connect, and the command line
+//! forwards each line of stdio to this endpoint. The only crate that uses `rmcp`.
 //!
-//! What a client can do here is confined: it proposes to the team and never approves, changes no setting, and
-//! deletes no history.
+//! A client has few rights here: it can propose to the team but not approve, and it cannot change settings or delete
+//! history.
 //!
 //! Reading order: [`endpoint`] → `manners` → `server` → `desk` → `tools` → `resources` → `prompts` → `told` → `refused`.
 
@@ -30,11 +30,11 @@ pub(crate) const EXPANDED_BYTES: usize = 24_000;
 pub(crate) const EXPANDED_MESSAGE_BYTES: usize = 6_000;
 /// Messages of one `expand`, unless fewer are asked for.
 pub(crate) const EXPANDED_MESSAGES: u64 = 20;
-/// Bytes of notes in one answer; the daemon's own are held to half of it.
+/// Maximum bytes of notes in one answer; the daemon keeps its own notes below half of it.
 pub(crate) const NOTES_BYTES: usize = 100_000;
 /// Hits of one search, unless fewer are asked for.
 pub(crate) const HITS: u64 = 10;
 /// Resources of one page of a list.
 pub(crate) const RESOURCES: usize = 100;
-/// Sessions that a refusal names, so that one can be chosen.
+/// How many sessions an error lists to choose from.
 pub(crate) const NAMED_SESSIONS: usize = 3;

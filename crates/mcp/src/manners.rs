@@ -1,4 +1,4 @@
-//! What is no message gets an answer in JSON-RPC, too: clients read nothing else.
+//! Answers to invalid messages, also in JSON-RPC: clients read nothing else.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -14,7 +14,7 @@ use crate::MESSAGE_BYTES;
 
 const PARSE_ERROR: i64 = -32_700;
 const INVALID_REQUEST: i64 = -32_600;
-/// Of the range that JSON-RPC leaves to servers.
+/// In the range that JSON-RPC leaves to servers.
 const REFUSED: i64 = -32_000;
 /// Bytes of a refusal's text; it is a sentence.
 const SENTENCE: usize = 4_096;
@@ -39,7 +39,7 @@ pub(crate) async fn manners(request: Request, next: Next) -> Response {
     let message: Value = match serde_json::from_slice(&body) {
         Ok(message) => message,
         Err(error) => {
-            let why = format!("the message is not JSON: {error}");
+            let why = format!("the message is not valid JSON: {error}");
             return refusal(StatusCode::BAD_REQUEST, PARSE_ERROR, &why, &Value::Null);
         }
     };
@@ -50,12 +50,12 @@ pub(crate) async fn manners(request: Request, next: Next) -> Response {
     worded(next.run(Request::from_parts(parts, Body::from(body))).await, &id).await
 }
 
-/// Why it is no JSON-RPC message of this protocol.
+/// Why it is not a valid JSON-RPC message of this protocol.
 fn malformed(message: &Value) -> Option<&'static str> {
     let Some(message) = message.as_object() else {
         return Some(match message.is_array() {
-            true => "batches are not served: send one message at a time",
-            false => "a message is a JSON object",
+            true => "batches are not supported: send one message at a time",
+            false => "a message must be a JSON object",
         });
     };
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -75,7 +75,7 @@ fn malformed(message: &Value) -> Option<&'static str> {
     }
 }
 
-/// A refusal in plain text becomes an error that belongs to its request.
+/// Turns a plain-text error into a JSON-RPC error for its request.
 async fn worded(response: Response, id: &Value) -> Response {
     let status = response.status();
     if status.is_success() || is_json(&response) {

@@ -1,4 +1,4 @@
-//! Texts that a person puts into a conversation on purpose.
+//! Texts that a person adds to a conversation on purpose.
 
 use bethink_api as api;
 use bethink_service::ServiceError;
@@ -29,7 +29,7 @@ pub(crate) fn all() -> Vec<Prompt> {
         Prompt::new(
             HANDOVER,
             Some("A session's notes, as a start for a new one"),
-            Some(vec![argument("session_id", "Its id, or \"last\" (the default)", false)]),
+            Some(vec![argument("session_id", "Session ID, or \"last\" (the default)", false)]),
         )
         .with_title("Hand over"),
     ]
@@ -45,7 +45,7 @@ pub(crate) async fn get(
         HANDOVER => handover(desk, arguments).await,
         _ => {
             let shown: String = name.chars().take(60).collect();
-            let known = format!("there is no prompt {shown:?}; there are {RECALL} and {HANDOVER}");
+            let known = format!("unknown prompt {shown:?}; use {RECALL} or {HANDOVER}");
             return Err(ErrorData::invalid_params(known, None));
         }
     };
@@ -65,14 +65,14 @@ async fn recalled(desk: &Desk, arguments: &JsonObject) -> Result<String, Service
     Ok(recall::text(&desk.daemon.memories.recall(request).await?))
 }
 
-/// Here a person chooses, who sees what comes of it: the newest session is a fair guess.
+/// A person chooses this prompt and sees the result, so the newest session is a fair default.
 async fn handover(desk: &Desk, arguments: &JsonObject) -> Result<String, ServiceError> {
     let named = text(arguments, "session_id")?.unwrap_or_else(|| "last".to_owned());
     let id = desk.session(Some(named), None).await?;
     let notes = desk.daemon.notes.notes(id).await?;
     Ok(format!(
-        "These are the notes of session {id}, up to its message {}. Go on from there. They may have been overtaken: \
-         check what they say of files and code before you rely on it, and begin nothing that they call done.\n{}",
+        "These are the notes of session {id}, up to its message {}. Continue from there. They may be out of date: \
+         check what they say about files and code before you rely on it, and do not redo what they call done.\n{}",
         notes.through,
         fenced(&notes.text)
     ))

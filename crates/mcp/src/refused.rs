@@ -1,17 +1,17 @@
-//! Refusals of the daemon, in the protocol's two ways: a tool's own answer that a model can act on, and an error.
+//! Errors of the daemon, in the two forms of the protocol: a tool result that a model can act on, and a protocol error.
 
 use bethink_service::{ErrorKind, ServiceError};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::json;
 
-/// Of the range that JSON-RPC leaves to servers: what was asked for is right, and can't be done now.
+/// In the range that JSON-RPC leaves to servers: the request is valid, but cannot be done now.
 const REFUSED: ErrorCode = ErrorCode(-32_000);
 
 /// What, where, what is allowed, and what to do: one sentence for a model.
 fn sentence(refusal: &ServiceError) -> String {
     if refusal.kind == ErrorKind::Internal {
         tracing::error!(cause = %refusal, "a call met a fault of the daemon");
-        return "internal: the daemon met a fault of its own; its log has the cause".to_owned();
+        return "internal: internal error in the daemon; see its log for the cause".to_owned();
     }
     let mut out = format!("{}: ", refusal.kind);
     if let Some(field) = &refusal.field {
@@ -27,7 +27,7 @@ fn sentence(refusal: &ServiceError) -> String {
     out
 }
 
-/// A tool that could not do what it was called for.
+/// The answer of a tool that failed.
 pub(crate) fn of_tool(refusal: &ServiceError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(sentence(refusal))])
 }

@@ -1,5 +1,5 @@
-//! Memories and notes to be read by name. No subscriptions: a request that stands for itself has nowhere to tell of a
-//! change, and what can't be kept is not promised.
+//! Memories and notes, read by name. There are no subscriptions: requests are independent, so there is no stream on which
+//! to report a change.
 
 use bethink_api as api;
 use bethink_service::ServiceError;
@@ -18,7 +18,7 @@ use bethink_transcript::SessionId;
 
 const MARKDOWN: &str = "text/markdown";
 
-/// The memories of the client's project; none where the client names no project.
+/// The memories of the client's project; none if the client names no project.
 pub(crate) async fn list(
     desk: &Desk,
     cursor: Option<String>,
@@ -40,7 +40,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
             .with_mime_type(MARKDOWN),
         ResourceTemplate::new("bethink://notes/{session}", "notes")
             .with_title("Notes of a session")
-            .with_description("What a session keeps of itself")
+            .with_description("The notes of a session")
             .with_mime_type(MARKDOWN),
     ]
 }
@@ -63,8 +63,8 @@ async fn text(desk: &Desk, uri: &str) -> Result<String, ServiceError> {
         }
         None => {
             let shown: String = uri.chars().take(120).collect();
-            Err(ServiceError::not_found(format!("there is no {shown:?}"))
-                .hint("resources/list and resources/templates/list tell what there is"))
+            Err(ServiceError::not_found(format!("resource not found: {shown:?}"))
+                .hint("resources/list and resources/templates/list show what exists"))
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Texts that others wrote, as a model gets them: between tags that they cannot close, and without characters that
-//! nobody sees.
+//! Texts that others wrote, as a model reads them: between tags that they cannot close, and without invisible
+//! characters.
 
 use bethink_memdir::prompt::guarded;
 use serde_json::Value;
 
-/// Characters of a call's input that stand for it.
+/// How many characters of a call's input are shown.
 const INPUT_CHARS: usize = 2_000;
 
-/// A text that stands on a line of its own, such as a title or a snippet.
+/// A text on one line, such as a title or a snippet.
 pub(crate) fn line(text: &str) -> String {
     guarded(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -17,13 +17,13 @@ pub(crate) fn fenced(text: &str) -> String {
     format!("<memory>\n{}\n</memory>", guarded(text.trim_end()))
 }
 
-/// At most so many bytes, and whether it was cut.
+/// The first bytes of a text, and whether it was cut.
 pub(crate) fn cut(text: &str, bytes: usize) -> (&str, bool) {
     let end = text.floor_char_boundary(bytes);
     (&text[..end], end < text.len())
 }
 
-/// What a message says, its calls and results included; thoughts stay where they are.
+/// The text of a message with its calls and results, but without thinking.
 pub(crate) fn of_message(message: &str) -> String {
     let message: Value = serde_json::from_str(message).unwrap_or_default();
     guarded(&of_content(&message["content"])).into_owned()

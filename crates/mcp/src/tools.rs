@@ -1,4 +1,4 @@
-//! The tools, in an order that stays: a client's prompt cache begins with them.
+//! The tools, in a fixed order: a client's prompt cache begins with them.
 
 mod answer;
 pub(crate) mod expand;
@@ -33,7 +33,7 @@ pub(crate) fn all() -> Vec<Tool> {
     ]
 }
 
-/// An unknown name is an error of the protocol; everything else that goes wrong is the tool's own answer.
+/// An unknown name is a protocol error; every other error is the answer of the tool.
 pub(crate) async fn call(
     desk: Desk,
     name: &str,
@@ -54,7 +54,7 @@ pub(crate) async fn call(
 fn unknown(name: &str) -> ErrorData {
     let shown: String = name.chars().take(60).collect();
     let known: Vec<_> = all().into_iter().map(|tool| tool.name).collect();
-    let message = format!("Unknown tool: {shown:?}; there are {}", known.join(", "));
+    let message = format!("Unknown tool: {shown:?}; use one of {}", known.join(", "));
     ErrorData::invalid_params(message, None)
 }
 
@@ -87,7 +87,7 @@ where
     }
 }
 
-/// To its end even when the client hangs up: half a change is none.
+/// Runs to its end even if the client disconnects, so that no change is left half done.
 async fn kept<T: Send + 'static>(
     work: impl Future<Output = Answered<T>> + Send + 'static,
 ) -> Answered<T> {

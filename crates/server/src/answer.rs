@@ -1,4 +1,4 @@
-//! What a handler answers: a status and a JSON text, which can be kept for a repeated request.
+//! The answer of a handler: a status and a JSON text, which can be stored for a repeated request.
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -30,7 +30,7 @@ impl HttpAnswer {
         }
     }
 
-    /// JSON that is already a text.
+    /// JSON that is already serialized.
     pub(crate) fn text(body: Bytes) -> Self {
         Self { status: StatusCode::OK, body }
     }
@@ -39,7 +39,7 @@ impl HttpAnswer {
         Self { status: StatusCode::NO_CONTENT, body: Bytes::new() }
     }
 
-    /// As it is kept beside an idempotency key: the status in three digits, then the body.
+    /// As it is stored with an idempotency key: the status in three digits, then the body.
     pub(crate) fn to_kept(&self) -> String {
         format!("{}{}", self.status.as_u16(), String::from_utf8_lossy(&self.body))
     }

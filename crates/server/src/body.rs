@@ -60,7 +60,7 @@ where
     }
 }
 
-/// The body of a mutation, within its limit of bytes, for a service that checks it while reading it; with its key.
+/// The body of a change, within its size limit, with its idempotency key. The service checks it while parsing it.
 #[derive(Debug)]
 pub(crate) struct UncheckedBody {
     pub(crate) key: Option<Receipt>,
@@ -93,8 +93,7 @@ pub(crate) fn check_object(body: &[u8], depth: usize) -> Result<(), HttpFailure>
     object::<IgnoredAny>(body).map(drop)
 }
 
-/// The whole body, refused as soon as it is known to be over `limit` bytes; `smaller` tells what to do
-/// then.
+/// The whole body. It is refused as soon as it is known to exceed `limit` bytes; `smaller` is the hint for that.
 pub(crate) async fn read(
     body: Body,
     headers: &HeaderMap,
@@ -112,7 +111,7 @@ pub(crate) async fn read(
     })
 }
 
-/// Is the body JSON by its `Content-Type`?
+/// Whether the `Content-Type` says that the body is JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     media_type(headers).is_some_and(|kind| kind == "application/json" || kind.ends_with("+json"))
 }
@@ -121,12 +120,13 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 pub(crate) fn check_text(body: &[u8], depth: usize) -> Result<(), HttpFailure> {
     if let Err(error) = std::str::from_utf8(body) {
         let offset = error.valid_up_to();
-        let detail = format!("the byte at offset {offset} of the body is not UTF-8");
+        let detail = format!("the body is not valid UTF-8 at byte offset {offset}");
         return Err(HttpFailure::new(ProblemSort::InvalidUtf8, detail));
     }
     let actual = json::depth(body);
     if actual > depth {
-        let detail = format!("the body nests {actual} arrays and objects, {depth} are allowed");
+        let detail =
+            format!("the body has {actual} nested arrays and objects; at most {depth} are allowed");
         return Err(
             HttpFailure::new(ProblemSort::TooDeep, detail).bounded(depth as u64, actual as u64)
         );
@@ -134,17 +134,16 @@ pub(crate) fn check_text(body: &[u8], depth: usize) -> Result<(), HttpFailure> {
     Ok(())
 }
 
-/// An object, as every request body of ours is. serde would take an array for a struct too, its
-/// members by position.
+/// Every request body is an object. serde would also accept an array for a struct, with its members by position.
 pub(crate) fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure> {
     if body.trim_ascii_start().first() == Some(&b'{') {
         return parse(body);
     }
     parse::<IgnoredAny>(body)?;
-    Err(HttpFailure::field("body", "the body is JSON, and no object; an object is wanted"))
+    Err(HttpFailure::field("body", "the body must be a JSON object"))
 }
 
-/// JSON that cannot be read is a 400, a value of the wrong type a 422 with its field.
+/// Invalid JSON is a 400; a value of the wrong type is a 422 that names its field.
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
@@ -157,12 +156,12 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, HttpFailure> {
 
 fn json_failure(error: &serde_json::Error, path: &str) -> HttpFailure {
     let path = if path == "." { "" } else { path };
-    // serde_json counts a number that no type can hold among the faults of syntax.
+    // serde_json reports a number that is too large for its type as a syntax error.
     let out_of_range = error.to_string().starts_with("number out of range");
     if error.classify() != Category::Data && !out_of_range {
         return HttpFailure::new(
             ProblemSort::InvalidJson,
-            format!("the body is not JSON: {error}"),
+            format!("the body is not valid JSON: {error}"),
         );
     }
     let message = error.to_string();
@@ -175,7 +174,7 @@ fn json_failure(error: &serde_json::Error, path: &str) -> HttpFailure {
     HttpFailure::field(field, message)
 }
 
-/// serde names a missing field in its message and its parent in the path.
+/// serde names a missing field in its message, and the parent of the field in the path.
 fn missing(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.split('`').next()
 }
@@ -183,7 +182,8 @@ fn missing(message: &str) -> Option<&str> {
 fn check_media_type(headers: &HeaderMap) -> Result<(), HttpFailure> {
     match media_type(headers) {
         Some(kind) if !is_json(headers) => {
-            let detail = format!("the body is {kind:?}; this route takes application/json");
+            let detail =
+                format!("the body has the type {kind:?}; this route takes application/json");
             Err(HttpFailure::new(ProblemSort::UnsupportedMediaType, detail))
         }
         _ => Ok(()),

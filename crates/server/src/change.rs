@@ -1,4 +1,4 @@
-//! A request that changes something: done once for its `Idempotency-Key`, and to its end even when the client hangs up.
+//! A request that changes something: it runs once per `Idempotency-Key`, and to its end even if the client disconnects.
 
 use axum::extract::{FromRequest, Request};
 use bethink_daemon::Daemon;
@@ -14,7 +14,7 @@ use crate::body::Sent;
 use crate::idempotency::once;
 use crate::problem::HttpFailure;
 
-/// What was sent, and the daemon that does it.
+/// What was sent, and the daemon to apply it to.
 #[derive(Debug)]
 pub(crate) struct Change {
     app: ServerState,
@@ -42,7 +42,7 @@ impl Change {
         self.sent.json_or_default()
     }
 
-    /// Answers with what came of it.
+    /// Runs `work` and answers with its result.
     pub(crate) async fn done<T, F>(self, work: impl FnOnce(Daemon) -> F) -> Reply
     where
         T: Serialize,
@@ -65,7 +65,7 @@ impl Change {
         once(&self.app, self.sent.key, async move { HttpAnswer::with(status, &work.await?) }).await
     }
 
-    /// Where the answer is no JSON of a value.
+    /// For an answer that is not the JSON of a value.
     pub(crate) async fn answered<F>(self, work: impl FnOnce(Daemon) -> F) -> Reply
     where
         F: Future<Output = Reply> + Send + 'static,

@@ -114,14 +114,14 @@ impl Guard {
 
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpFailure> {
         let Some(host) = only(headers, &HOST) else {
-            return Err(misdirected("the request has to name exactly one Host"));
+            return Err(misdirected("the request must have exactly one Host header"));
         };
         if !self.hosts.contains(&host) {
-            return Err(misdirected("the Host is not one of this daemon's"));
+            return Err(misdirected("the Host header does not name this daemon"));
         }
         match uri.authority() {
             Some(authority) if !authority.as_str().eq_ignore_ascii_case(&host) => {
-                Err(misdirected("the URI names another host than the Host header"))
+                Err(misdirected("the URI and the Host header name different hosts"))
             }
             _ => Ok(()),
         }
@@ -133,7 +133,7 @@ impl Guard {
             true => match only(headers, &ORIGIN) {
                 Some(origin) if self.trusted_origins.contains(&origin) => true,
                 Some(origin) if self.own_origins.contains(&origin) => false,
-                _ => return Err(forbidden("the Origin is not on the list")),
+                _ => return Err(forbidden("the Origin is not allowed")),
             },
         };
         let elsewhere = headers
@@ -141,7 +141,7 @@ impl Guard {
             .iter()
             .any(|site| site != "same-origin" && site != "none");
         if elsewhere && !trusted {
-            return Err(forbidden("a page of another site sent this request"));
+            return Err(forbidden("the request comes from a page of another site"));
         }
         Ok(())
     }
@@ -171,8 +171,9 @@ impl Guard {
             return HttpFailure::new(ProblemSort::TooManyFailures, detail)
                 .header(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        HttpFailure::new(ProblemSort::Unauthorized, "send `Authorization: Bearer <token>`")
-            .hint("the token is in the file `token` of BETHINK_HOME; `bethink dashboard` logs a browser in")
+        HttpFailure::new(ProblemSort::Unauthorized, "send `Authorization: Bearer <token>`").hint(
+            "the token is in `$BETHINK_HOME/token`; run `bethink dashboard` to log in a browser",
+        )
     }
 }
 
@@ -255,8 +256,9 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
 }
 
 fn misdirected(detail: &str) -> HttpFailure {
-    HttpFailure::new(ProblemSort::Misdirected, detail)
-        .hint("use 127.0.0.1, localhost or [::1] with the port, or daemon.allowed_hosts")
+    HttpFailure::new(ProblemSort::Misdirected, detail).hint(
+        "use 127.0.0.1, localhost or [::1] with the port, or add the host to daemon.allowed_hosts",
+    )
 }
 
 fn forbidden(detail: &str) -> HttpFailure {

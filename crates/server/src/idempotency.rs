@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a repeated mutation is answered as the first one was, and done once.
+//! `Idempotency-Key`: a repeated request runs once, and gets the answer of the first one.
 
 use std::sync::PoisonError;
 
@@ -15,16 +15,16 @@ const HEADER: &str = "idempotency-key";
 /// Longest key; a UUID or a hash fits several times.
 const MAX_KEY_BYTES: usize = 255;
 
-/// The key of a request, when it has one.
+/// The key of a request, if it has one.
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let bytes = value.as_bytes();
     if values.next().is_some() {
-        return Err(HttpFailure::field("Idempotency-Key", "the key was given more than once"));
+        return Err(HttpFailure::field("Idempotency-Key", "the header was sent more than once"));
     }
     if bytes.is_empty() || bytes.len() > MAX_KEY_BYTES {
-        let detail = format!("a key has 1 to {MAX_KEY_BYTES} characters");
+        let detail = format!("a key must have 1 to {MAX_KEY_BYTES} characters");
         let failure = HttpFailure::field("Idempotency-Key", detail);
         return Err(failure.bounded(MAX_KEY_BYTES as u64, bytes.len() as u64));
     }
@@ -32,13 +32,14 @@ pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
         Ok(text) if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) => {
             Ok(Some(text.to_owned()))
         }
-        _ => {
-            Err(HttpFailure::field("Idempotency-Key", "a key has printable ASCII characters only"))
-        }
+        _ => Err(HttpFailure::field(
+            "Idempotency-Key",
+            "a key may only contain printable ASCII characters",
+        )),
     }
 }
 
-/// Joins a key with what the request asked for, so that its reuse for something else is noticed.
+/// Adds a hash of the request to the key, so that reuse for a different request is detected.
 pub(crate) fn with_fingerprint(key: String, parts: &Parts, body: &[u8]) -> Receipt {
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let mut hasher = blake3::Hasher::new();
@@ -47,7 +48,7 @@ pub(crate) fn with_fingerprint(key: String, parts: &Parts, body: &[u8]) -> Recei
     Receipt { key, fingerprint: hasher.finalize().to_hex().to_string() }
 }
 
-/// Does `work` once a key. Only answers are kept, no refusals: those may be tried again.
+/// Runs `work` once per key. Only successful answers are stored: an error may be retried.
 pub(crate) async fn once<F>(app: &ServerState, key: Option<Receipt>, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,
@@ -59,20 +60,20 @@ where
         let _running = running;
         if let Some(kept) = daemon.cx.kept_answer(&key).await? {
             return HttpAnswer::from_kept(&kept)
-                .ok_or_else(|| HttpFailure::internal(&"a kept answer could not be read"));
+                .ok_or_else(|| HttpFailure::internal(&"could not read a stored answer"));
         }
         let answer = work.await?;
         if let Err(error) = daemon.cx.keep_answer(key, answer.to_kept()).await {
-            // The work is done and durable; only its repetition is no longer recognised.
-            tracing::warn!(%error, "an answer could not be kept for its idempotency key");
+            // The work is done and durable; only a repetition is no longer recognized.
+            tracing::warn!(%error, "could not store an answer for its idempotency key");
         }
         Ok(answer)
     })
     .await
 }
 
-/// Does `work` to its end even when the client hangs up, which drops the handler: what is half done
-/// would be stored and not known, and the client will come back for the answer.
+/// Runs `work` to its end even if the client disconnects, which drops the handler. Otherwise half of it could be stored
+/// without a record, and the client will come back for the answer.
 pub(crate) async fn to_the_end<F>(app: &ServerState, work: F) -> Reply
 where
     F: Future<Output = Reply> + Send + 'static,
@@ -80,7 +81,7 @@ where
     app.tasks.spawn(work).await.unwrap_or_else(|error| Err(HttpFailure::internal(&error)))
 }
 
-/// Marks a key as being worked on, for as long as it lives.
+/// Marks a key as in use until it is dropped.
 #[derive(Debug)]
 struct Running {
     keys: RunningKeys,
@@ -93,7 +94,7 @@ impl Running {
         if new {
             return Ok(Self { keys: keys.clone(), key: key.to_owned() });
         }
-        let detail = "the first request with this Idempotency-Key is still being worked on";
+        let detail = "the first request with this Idempotency-Key is still running";
         Err(HttpFailure::new(ErrorKind::Conflict, detail).header(RETRY_AFTER, HeaderValue::from(1)))
     }
 }

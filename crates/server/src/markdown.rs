@@ -31,7 +31,7 @@ pub(crate) async fn text(
         let at = error.utf8_error().valid_up_to();
         HttpFailure::new(
             ProblemSort::InvalidUtf8,
-            format!("the byte at offset {at} of the body is not UTF-8"),
+            format!("the body is not valid UTF-8 at byte offset {at}"),
         )
     })
 }

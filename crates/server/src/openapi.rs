@@ -1,55 +1,87 @@
 //! The contract as OpenAPI 3.1, generated from the handlers.
 
 use bethink_api as api;
+use bethink_service::Event;
+use utoipa::openapi::schema::{AnyOfBuilder, Components, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
-use utoipa::{IntoParams, Modify, OpenApi};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::{IntoParams, Modify, OpenApi, PartialSchema, ToSchema};
 
-/// What no single handler says: the title, the token, and the shapes behind `state/{kind}`.
+use crate::problem::ProblemSort;
+
+/// What no single handler says: the title, the token, the tags, and shapes that no handler names.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "bethink",
-        description = "A local memory daemon for coding agents: hand it every message of a session, \
-                       get back the prompt that fits."
+        description = "A local memory daemon for coding agents: send it every message of a session, and ask it for \
+                       a prompt that fits the model's context window.",
+        license(name = "MIT or Apache-2.0", identifier = "MIT OR Apache-2.0")
+    ),
+    servers((
+        url = "/",
+        description = "The daemon that serves this document. `$BETHINK_HOME/daemon.json` holds its address."
+    )),
+    tags(
+        (name = "daemon", description = "Health, metrics, and this document."),
+        (name = "sessions", description = "Create, list, change, fork and delete sessions."),
+        (name = "messages", description = "The history of a session."),
+        (name = "context", description = "The prompt for the next model call, and what fills it."),
+        (name = "compactions", description = "Summaries that replace the older part of a prompt."),
+        (name = "collapses", description = "Short texts that replace old spans of messages."),
+        (name = "search", description = "Search in the history of sessions."),
+        (name = "notes", description = "The notes file of a session."),
+        (name = "state", description = "Todos and other state that a compaction keeps."),
+        (name = "memories", description = "A project's memory: topics, recall, extraction, consolidation."),
+        (name = "team", description = "Memory that several people share, and proposals for it."),
+        (name = "instructions", description = "Instruction files such as `CLAUDE.md`."),
+        (name = "events", description = "Server-sent events."),
+        (name = "hooks", description = "Events that coding agents report."),
+        (name = "files", description = "Import and export of session files."),
+        (name = "jobs", description = "Background work."),
+        (name = "models", description = "The model that bethink itself calls, and what it costs."),
+        (name = "gateway", description = "Addresses of the gateway to model providers."),
+        (name = "dashboard", description = "Login to the dashboard."),
+        (name = "projects", description = "Projects that have sessions."),
     ),
     components(schemas(
         api::Problem,
-        api::ContextReport,
+        ProblemType,
+        SessionState,
         api::Plan,
         api::Skills,
         api::Agents,
         api::Tools,
         api::Files,
         api::Instructions,
-        api::ImportRequest,
+        Event,
         api::ImportFile,
         api::DreamResult,
         api::StateKind,
-        api::UsageBy,
     )),
     modifiers(&TokenScheme),
     security(("token" = []))
 )]
 pub(crate) struct Contract;
 
-/// What most requests that change something take. Only described here: `idempotency` reads it.
+/// The header of most requests that change something. This type only describes it; `idempotency` reads it.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[allow(dead_code, reason = "it describes a header to OpenAPI")]
 pub(crate) struct Key {
-    /// 1 to 255 printable ASCII characters
+    /// 1 to 255 printable ASCII characters. A second request with the same key gets the first one's answer
     #[param(rename = "Idempotency-Key")]
     idempotency_key: Option<String>,
 }
 
-/// A topic in the path. Only described here: `MemoryPath` reads it.
+/// A topic in the path. This type only describes it; `MemoryPath` reads it.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[allow(dead_code, reason = "it describes a path to OpenAPI")]
 pub(crate) struct TopicPath {
+    /// Whose memory
     scope: api::MemoryScope,
-    /// The file without `.md`; a slash in it is sent as %2F
+    /// The file name without `.md`. Encode a slash as %2F
     name: String,
 }
 
@@ -66,21 +98,229 @@ impl Modify for TokenScheme {
     }
 }
 
-/// Every operation may answer with a problem; said once here instead of at each handler.
-pub(crate) fn with_problems(mut openapi: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
-    let problem = ResponseBuilder::new()
-        .description("What was wrong, where, what is allowed, what to do")
-        .content(
-            "application/problem+json",
-            ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build(),
-        )
-        .build();
+/// The kinds of problem, with their status and title.
+///
+/// `api::Problem` keeps a string, because a client may be older than its daemon.
+struct ProblemType;
+
+impl PartialSchema for ProblemType {
+    fn schema() -> RefOr<Schema> {
+        let lines = ProblemSort::ALL.map(|sort| {
+            let (status, title) = sort.status_and_title();
+            format!("- `{sort}` ({}): {title}.", status.as_u16())
+        });
+        let description =
+            format!("The kind of a problem. It never changes.\n\n{}", lines.join("\n"));
+        let kinds = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(ProblemSort::ALL.map(|sort| sort.to_string())))
+            .description(Some(description));
+        kinds.into()
+    }
+}
+
+impl ToSchema for ProblemType {}
+
+/// The state of one kind, as `state/{kind}` takes and returns it.
+pub(crate) struct SessionState;
+
+impl PartialSchema for SessionState {
+    fn schema() -> RefOr<Schema> {
+        let kinds = ["Plan", "Skills", "Agents", "Tools", "Files", "Instructions"];
+        let any = kinds
+            .into_iter()
+            .fold(AnyOfBuilder::new(), |any, kind| any.item(Ref::from_schema_name(kind)));
+        any.description(Some("The schema that is named like `kind`; for `hooks`, `Instructions`."))
+            .into()
+    }
+}
+
+impl ToSchema for SessionState {}
+
+/// Says once what holds for all operations and all schemas.
+pub(crate) fn finished(mut openapi: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
+    let components = openapi.components.get_or_insert_default();
+    components.responses.insert("Problem".to_owned(), problem().into());
+    if let Some(RefOr::T(Schema::Object(problem))) = components.schemas.get_mut("Problem") {
+        problem.properties.insert("type".to_owned(), Ref::from_schema_name("ProblemType").into());
+    }
+    name_events(components);
+    describe_fields(components);
     for item in openapi.paths.paths.values_mut() {
         let operations =
             [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete];
         for operation in operations.into_iter().flatten() {
-            operation.responses.responses.insert("default".into(), problem.clone().into());
+            let responses = &mut operation.responses.responses;
+            for response in responses.values_mut() {
+                if let RefOr::T(response) = response {
+                    describe_response(response, components);
+                }
+            }
+            for status in ["4XX", "default"] {
+                responses.insert(status.to_owned(), Ref::from_response_name("Problem").into());
+            }
         }
     }
     openapi
+}
+
+/// Any operation may answer with it.
+fn problem() -> Response {
+    let schema = Some(Ref::from_schema_name("Problem"));
+    ResponseBuilder::new()
+        .description("What was wrong, where, what is allowed and what to do")
+        .content("application/problem+json", ContentBuilder::new().schema(schema).build())
+        .build()
+}
+
+/// A response without a description of its own is described by its schema.
+fn describe_response(response: &mut Response, components: &Components) {
+    if !response.description.is_empty() {
+        return;
+    }
+    let contents = response.content.values().filter_map(|content| match content {
+        RefOr::T(content) => content.schema.as_ref(),
+        RefOr::Ref(_) => None,
+    });
+    let described = contents.filter_map(|schema| match schema {
+        RefOr::Ref(schema) => schema.ref_location.rsplit('/').next(),
+        RefOr::T(_) => None,
+    });
+    let schema = described.filter_map(|name| components.schemas.get(name)).next();
+    let text = match schema {
+        Some(RefOr::T(Schema::Object(schema))) => &schema.description,
+        Some(RefOr::T(Schema::OneOf(schema))) => &schema.description,
+        Some(RefOr::T(Schema::AnyOf(schema))) => &schema.description,
+        _ => &None,
+    };
+    response.description = text.clone().unwrap_or_default();
+}
+
+/// Gives each kind of event a schema with a name, so that generated clients have a type for it.
+fn name_events(components: &mut Components) {
+    let Some(RefOr::T(Schema::OneOf(mut events))) = components.schemas.remove("Event") else {
+        return;
+    };
+    for item in &mut events.items {
+        let RefOr::T(Schema::Object(event)) = item else { continue };
+        let name = event.title.take().unwrap_or_else(|| {
+            let kind = constant(event.properties.get("event"));
+            let (first, rest) = kind.split_at(1);
+            format!("{}{rest}Event", first.to_uppercase())
+        });
+        let reference = Ref::from_schema_name(&name).into();
+        components.schemas.insert(name, std::mem::replace(item, reference));
+    }
+    components.schemas.insert("Event".to_owned(), Schema::OneOf(events).into());
+}
+
+/// The only value that a property may have.
+fn constant(schema: Option<&RefOr<Schema>>) -> &str {
+    let Some(RefOr::T(Schema::Object(object))) = schema else { return "unknown" };
+    object.enum_values.iter().flatten().next().and_then(|value| value.as_str()).unwrap_or("unknown")
+}
+
+/// Descriptions of fields that mean the same in every schema.
+const FIELDS: &[(&str, &str)] = &[
+    ("after_seq", "The message after which the memories were added."),
+    ("at", "When it happened, as RFC 3339."),
+    ("attempt", "Number of the attempt, from 1."),
+    ("branch", "Branch of the repository."),
+    ("by", "Who or what did it."),
+    ("bytes", "Size in bytes."),
+    ("cache_read_tokens", "Tokens read from a cache."),
+    ("calls", "Number of calls."),
+    ("change", "What changed."),
+    ("class", "The class of the error."),
+    ("compaction", "ID of the compaction that was made."),
+    ("content", "The text."),
+    ("created_at", "When it was created, as RFC 3339."),
+    ("description", "What it is about, in one line."),
+    ("detail", "An explanation for a person."),
+    ("dir", "The memory directory."),
+    ("dry_run", "Nothing was changed."),
+    ("event", "The kind of event."),
+    ("fidelity", "Share, from 0 to 1, of the names still needed that the new prompt contains."),
+    ("file", "Name of the file."),
+    ("first_seq", "Position of the first message."),
+    ("hint", "What to do."),
+    ("id", "The ID."),
+    ("imported_by", "The file that imports it."),
+    ("items", "Number of todos."),
+    ("kind", "What kind it is."),
+    ("last_seq", "Position of the last message."),
+    ("level", "The summary level."),
+    ("line", "Line number, from 1."),
+    ("lines", "Number of lines."),
+    ("max_tokens", "The `max_tokens` for the next call."),
+    ("message", "The error in words."),
+    ("model", "Name of the model."),
+    ("ms", "Duration in milliseconds."),
+    ("name", "The name."),
+    ("next_cursor", "Cursor of the next page; not set on the last page."),
+    ("ok", "Whether the tool succeeded."),
+    ("outcome", "What happened."),
+    ("output_tokens", "Tokens that the model wrote."),
+    ("path", "Path of the file."),
+    ("project", "Name of the project's memory."),
+    ("project_dir", "Any directory of the project."),
+    ("purpose", "What the model was called for."),
+    ("reason", "Why."),
+    ("remaining", "Tokens left until a compaction is due."),
+    ("remote", "The remote repository."),
+    ("seq", "Position of the message in its session."),
+    ("session_id", "The session."),
+    ("status", "The HTTP status."),
+    ("step", "The step."),
+    ("tags", "Labels for finding it."),
+    ("text", "The text."),
+    ("through_seq", "The newest message that the notes cover."),
+    ("title", "The title."),
+    ("tokens", "Number of tokens."),
+    ("tokens_after", "Tokens of the prompt afterwards."),
+    ("tokens_before", "Tokens of the prompt before."),
+    ("tool", "Name of the tool."),
+    ("topics", "Number of topics."),
+    ("trigger", "`auto`, `manual`, `reactive` or `recorded`."),
+    ("undone", "Whether it was undone."),
+    ("unpriced", "Calls to models without a known price."),
+    ("updated_at", "When it last changed, as RFC 3339."),
+    ("wait_ms", "How long to wait first, in milliseconds."),
+    ("warning", "What a person should know."),
+    ("warnings", "What a person should know."),
+    ("why", "The reason."),
+    ("window", "Size of the context window in tokens."),
+    ("words", "What the user asked to forget."),
+];
+
+fn describe_fields(components: &mut Components) {
+    for schema in components.schemas.values_mut() {
+        describe_fields_of(schema);
+    }
+}
+
+fn describe_fields_of(schema: &mut RefOr<Schema>) {
+    match schema {
+        RefOr::T(Schema::Object(object)) => {
+            for (name, field) in &mut object.properties {
+                describe_field(name, field);
+                describe_fields_of(field);
+            }
+        }
+        RefOr::T(Schema::AllOf(parts)) => parts.items.iter_mut().for_each(describe_fields_of),
+        RefOr::T(Schema::OneOf(parts)) => parts.items.iter_mut().for_each(describe_fields_of),
+        _ => {}
+    }
+}
+
+fn describe_field(name: &str, field: &mut RefOr<Schema>) {
+    let description = match field {
+        RefOr::T(Schema::Object(object)) => &mut object.description,
+        RefOr::T(Schema::Array(array)) => &mut array.description,
+        _ => return,
+    };
+    if description.is_none() {
+        let known = FIELDS.iter().find(|(known, _)| *known == name);
+        *description = known.map(|(_, text)| (*text).to_owned());
+    }
 }

@@ -1,4 +1,4 @@
-//! Ids and words in the path, typed, with errors that name them.
+//! Typed path parameters, with errors that name them.
 
 use std::str::FromStr;
 
@@ -52,7 +52,7 @@ impl<S: Send + Sync> FromRequestParts<S> for MemoryPath {
             Some(scope) => Ok(Self(scope, name.to_owned())),
             None => {
                 let shown: String = scope.chars().take(80).collect();
-                let detail = format!("{shown:?} is no scope: use \"private\" or \"team\"");
+                let detail = format!("{shown:?} is not a scope: use \"private\" or \"team\"");
                 Err(HttpFailure::field("scope", detail))
             }
         }
@@ -75,7 +75,7 @@ pub(crate) fn segment<'a>(segments: &'a RawPathParams, name: &str) -> &'a str {
 fn id<T: FromStr>(name: &'static str, text: &str) -> Result<T, HttpFailure> {
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(64).collect();
-        let detail = format!("{shown:?} is not an id; ids are UUIDs");
+        let detail = format!("{shown:?} is not an ID; IDs are UUIDs");
         HttpFailure::new(ErrorKind::NotFound, detail).at(name)
     })
 }

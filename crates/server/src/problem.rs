@@ -1,4 +1,4 @@
-//! Every refusal as `application/problem+json`; the one place that decides an HTTP status.
+//! Errors as `application/problem+json`. This is the only place that decides an HTTP status.
 
 use std::fmt;
 
@@ -9,18 +9,17 @@ use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHE
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 
-/// Seconds after which it is worth trying again: another daemon takes the home over, or a
-/// connection becomes free.
+/// Seconds after which a retry can succeed, because another daemon has taken over the home or a connection is free.
 const RETRY_SECONDS: u64 = 1;
 
-/// A refusal on its way out: the problem, and headers that belong to it.
+/// An error to send: the problem, and headers that belong to it.
 #[derive(Debug)]
 pub(crate) struct HttpFailure {
     problem: Box<Problem>,
     headers: HeaderMap,
 }
 
-/// What kind of refusal it is, as far as HTTP can tell them apart: a service's, or one of HTTP's own.
+/// What kind of error it is: a service's, or one of HTTP itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProblemSort {
@@ -41,23 +40,56 @@ pub(crate) enum ProblemSort {
 }
 
 impl ProblemSort {
-    fn status_and_title(self) -> (StatusCode, &'static str) {
+    /// Every sort, for the OpenAPI document.
+    pub(crate) const ALL: [Self; 25] = [
+        Self::InvalidJson,
+        Self::InvalidUtf8,
+        Self::BodyCutOff,
+        Self::TooDeep,
+        Self::BodyTimeout,
+        Self::UnsupportedMediaType,
+        Self::Unauthorized,
+        Self::TooManyFailures,
+        Self::ForbiddenOrigin,
+        Self::Misdirected,
+        Self::MethodNotAllowed,
+        Self::Busy,
+        Self::OfService(ErrorKind::Invalid),
+        Self::OfService(ErrorKind::NotFound),
+        Self::OfService(ErrorKind::Conflict),
+        Self::OfService(ErrorKind::Stale),
+        Self::OfService(ErrorKind::KeyReused),
+        Self::OfService(ErrorKind::TooLarge),
+        Self::OfService(ErrorKind::ContextOverflow),
+        Self::OfService(ErrorKind::NotCompactable),
+        Self::OfService(ErrorKind::StorageFull),
+        Self::OfService(ErrorKind::ReadOnly),
+        Self::OfService(ErrorKind::ShuttingDown),
+        Self::OfService(ErrorKind::Unreachable),
+        Self::OfService(ErrorKind::Internal),
+    ];
+
+    pub(crate) fn status_and_title(self) -> (StatusCode, &'static str) {
         use StatusCode as S;
         match self {
             Self::OfService(kind) => of_service(kind),
-            Self::InvalidJson => (S::BAD_REQUEST, "The body is not JSON"),
-            Self::InvalidUtf8 => (S::BAD_REQUEST, "The body is not UTF-8"),
+            Self::InvalidJson => (S::BAD_REQUEST, "The body is not valid JSON"),
+            Self::InvalidUtf8 => (S::BAD_REQUEST, "The body is not valid UTF-8"),
             Self::BodyCutOff => (S::BAD_REQUEST, "The body ended too early"),
             Self::TooDeep => (S::UNPROCESSABLE_ENTITY, "The JSON is nested too deeply"),
             Self::BodyTimeout => (S::REQUEST_TIMEOUT, "The body did not arrive"),
             Self::UnsupportedMediaType => {
-                (S::UNSUPPORTED_MEDIA_TYPE, "Another content type wanted")
+                (S::UNSUPPORTED_MEDIA_TYPE, "The content type is not supported")
             }
             Self::Unauthorized => (S::UNAUTHORIZED, "The token is missing or wrong"),
             Self::TooManyFailures => (S::TOO_MANY_REQUESTS, "Too many wrong tokens"),
-            Self::ForbiddenOrigin => (S::FORBIDDEN, "This origin may not call"),
-            Self::Misdirected => (S::MISDIRECTED_REQUEST, "The Host is not this daemon's"),
-            Self::MethodNotAllowed => (S::METHOD_NOT_ALLOWED, "The route has other methods"),
+            Self::ForbiddenOrigin => (S::FORBIDDEN, "The origin is not allowed"),
+            Self::Misdirected => {
+                (S::MISDIRECTED_REQUEST, "The Host header does not name this daemon")
+            }
+            Self::MethodNotAllowed => {
+                (S::METHOD_NOT_ALLOWED, "The route does not have this method")
+            }
             Self::Busy => (S::SERVICE_UNAVAILABLE, "Too many connections"),
         }
     }
@@ -66,23 +98,25 @@ impl ProblemSort {
 fn of_service(kind: ErrorKind) -> (StatusCode, &'static str) {
     use StatusCode as S;
     match kind {
-        ErrorKind::Invalid => (S::UNPROCESSABLE_ENTITY, "The request breaks a rule"),
-        ErrorKind::NotFound => (S::NOT_FOUND, "There is no such thing"),
-        ErrorKind::Conflict => (S::CONFLICT, "The state is another one"),
+        ErrorKind::Invalid => (S::UNPROCESSABLE_ENTITY, "The request is invalid"),
+        ErrorKind::NotFound => (S::NOT_FOUND, "Not found"),
+        ErrorKind::Conflict => (S::CONFLICT, "The request conflicts with the current state"),
         ErrorKind::Stale => (S::PRECONDITION_FAILED, "It has changed since it was read"),
         ErrorKind::KeyReused => (S::UNPROCESSABLE_ENTITY, "The Idempotency-Key was used before"),
         ErrorKind::TooLarge => (S::PAYLOAD_TOO_LARGE, "The request is too large"),
-        ErrorKind::ContextOverflow => (S::UNPROCESSABLE_ENTITY, "The window cannot hold this"),
-        ErrorKind::NotCompactable => (S::CONFLICT, "No compaction would help"),
+        ErrorKind::ContextOverflow => {
+            (S::UNPROCESSABLE_ENTITY, "The prompt does not fit the context window")
+        }
+        ErrorKind::NotCompactable => (S::CONFLICT, "The session cannot be compacted further"),
         ErrorKind::StorageFull => (S::INSUFFICIENT_STORAGE, "The disk is full"),
-        ErrorKind::ReadOnly => (S::SERVICE_UNAVAILABLE, "The home cannot be written"),
+        ErrorKind::ReadOnly => (S::SERVICE_UNAVAILABLE, "The daemon's home is read-only"),
         ErrorKind::ShuttingDown => (S::SERVICE_UNAVAILABLE, "The daemon is shutting down"),
-        ErrorKind::Unreachable => (S::BAD_GATEWAY, "Another machine does not answer"),
-        ErrorKind::Internal => (S::INTERNAL_SERVER_ERROR, "A fault of the daemon"),
+        ErrorKind::Unreachable => (S::BAD_GATEWAY, "Another machine did not answer"),
+        ErrorKind::Internal => (S::INTERNAL_SERVER_ERROR, "Internal error of the daemon"),
     }
 }
 
-/// The stable slug.
+/// The stable name, as in JSON.
 impl fmt::Display for ProblemSort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
@@ -119,21 +153,21 @@ impl HttpFailure {
         Self { problem, headers }
     }
 
-    /// A field or parameter that breaks a rule.
+    /// An error in a field or parameter.
     pub(crate) fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, detail).at(field)
     }
 
-    /// Names the place of what was wrong.
+    /// Names the field that was wrong.
     pub(crate) fn at(mut self, field: impl Into<String>) -> Self {
         self.problem.field = Some(field.into());
         self
     }
 
-    /// A fault of ours: the cause goes to the log, never to the caller.
+    /// An internal error: the cause goes to the log, never to the caller.
     pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
-        tracing::error!(%cause, "a request met a fault of the daemon");
-        Self::new(ErrorKind::Internal, "the daemon met a fault of its own; its log has the cause")
+        tracing::error!(%cause, "a request failed with an internal error");
+        Self::new(ErrorKind::Internal, "internal error in the daemon; see its log for the cause")
     }
 
     pub(crate) fn bounded(mut self, limit: u64, actual: u64) -> Self {

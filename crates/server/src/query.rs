@@ -1,5 +1,5 @@
-//! The query string, read into a type of `bethink-api`, with errors that name the parameter. Of a repeated name the
-//! last counts, an empty text is none.
+//! Parses the query string into a type of `bethink-api`, with errors that name the parameter. If a name is repeated, the
+//! last value counts; an empty value counts as absent.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::forward_to_deserialize_any;
 
 use crate::problem::HttpFailure;
 
-/// What the query asks for.
+/// The parsed query string.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked<T>(pub(crate) T);
 
@@ -38,7 +38,7 @@ fn read<T: DeserializeOwned>(pairs: &[(String, String)]) -> Result<T, HttpFailur
     T::deserialize(MapDeserializer::new(fields)).map_err(|Wrong(failure)| failure)
 }
 
-/// A name with each of its values.
+/// A name with all of its values.
 #[derive(Clone, Debug)]
 struct Parameter<'a> {
     name: &'a str,
@@ -50,7 +50,7 @@ impl<'a> Parameter<'a> {
         self.values.last().copied().unwrap_or_default()
     }
 
-    /// Names the value, and what is allowed.
+    /// An error that names the value and what is allowed.
     fn is_not(&self, allowed: &str) -> Wrong {
         let shown: String = self.value().chars().take(64).collect();
         let detail = format!("`{}` is {shown:?}; {allowed}", self.name);
@@ -86,9 +86,7 @@ impl<'de> Deserializer<'de> for Parameter<'_> {
     fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
         match self.value().parse() {
             Ok(number) => visitor.visit_u64(number),
-            Err(_) => {
-                Err(self.is_not(&format!("allowed is a whole number from 0 to {}", u64::MAX)))
-            }
+            Err(_) => Err(self.is_not(&format!("use a whole number from 0 to {}", u64::MAX))),
         }
     }
 
@@ -97,13 +95,15 @@ impl<'de> Deserializer<'de> for Parameter<'_> {
         match self.value() {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            _ => Err(Wrong(HttpFailure::field(name, format!("`{name}` can be `true` or `false`")))),
+            _ => {
+                Err(Wrong(HttpFailure::field(name, format!("`{name}` must be `true` or `false`"))))
+            }
         }
     }
 
-    /// Ids alone are read from a borrowed text.
+    /// Only IDs are parsed from a borrowed text.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
-        visitor.visit_str::<Wrong>(self.value()).map_err(|_| self.is_not("ids are UUIDs"))
+        visitor.visit_str::<Wrong>(self.value()).map_err(|_| self.is_not("IDs are UUIDs"))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -116,8 +116,8 @@ impl<'de> Deserializer<'de> for Parameter<'_> {
         visitor.visit_enum(word).map_err(|_| {
             let name = self.name;
             let detail = match words {
-                [only] => format!("`{name}` can only be `{only}`"),
-                _ => format!("`{name}` can be `{}`", words.join("`, `")),
+                [only] => format!("`{name}` must be `{only}`"),
+                _ => format!("`{name}` must be `{}`", words.join("`, `")),
             };
             Wrong(HttpFailure::field(name, detail))
         })
@@ -134,7 +134,7 @@ impl<'de> Deserializer<'de> for Parameter<'_> {
     }
 }
 
-/// A refusal, as serde hands errors on.
+/// An error, in the form in which serde passes it on.
 #[derive(Debug)]
 struct Wrong(HttpFailure);
 
@@ -149,7 +149,7 @@ impl Error for Wrong {
 }
 
 fn missing(name: &str) -> Wrong {
-    let failure = HttpFailure::field(name, format!("`{name}` has to be given"));
+    let failure = HttpFailure::field(name, format!("`{name}` is required"));
     Wrong(failure.hint(format!("add ?{name}=… to the path")))
 }
 
@@ -203,7 +203,7 @@ mod tests {
         check_wrong::<LimitQuery>(
             "limit=x",
             "limit",
-            "`limit` is \"x\"; allowed is a whole number from 0 to 18446744073709551615",
+            "`limit` is \"x\"; use a whole number from 0 to 18446744073709551615",
         );
     }
 
@@ -216,22 +216,22 @@ mod tests {
         check_wrong::<UsageQuery>(
             "session=last",
             "session",
-            "`session` is \"last\"; ids are UUIDs",
+            "`session` is \"last\"; IDs are UUIDs",
         );
-        check_wrong::<UsageQuery>("session=", "session", "`session` is \"\"; ids are UUIDs");
-        check_wrong::<UsageQuery>("by=day", "by", "`by` can only be `session`");
+        check_wrong::<UsageQuery>("session=", "session", "`session` is \"\"; IDs are UUIDs");
+        check_wrong::<UsageQuery>("by=day", "by", "`by` must be `session`");
     }
 
     #[test]
     fn what_is_needed_and_what_is_true_is_named() {
         for text in ["", "q=", "limit=3"] {
-            check_wrong::<SearchQuery>(text, "q", "`q` has to be given");
+            check_wrong::<SearchQuery>(text, "q", "`q` is required");
         }
         let found = query::<TeamQuery>("project_dir=/a%20b&ask=true&later=1").unwrap();
         assert_eq!((found.project_dir.as_str(), found.ask), ("/a b", true));
         assert!(!query::<TeamQuery>("project_dir=/").unwrap().ask);
         for text in ["project_dir=/&ask=", "project_dir=/&ask=yes"] {
-            check_wrong::<TeamQuery>(text, "ask", "`ask` can be `true` or `false`");
+            check_wrong::<TeamQuery>(text, "ask", "`ask` must be `true` or `false`");
         }
         let found =
             query::<InstructionQuery>("project_dir=/&touched=a&touched=&touched=b").unwrap();

@@ -1,4 +1,4 @@
-//! Puts the routes, their layers and the guard together.
+//! Assembles the routes, their layers and the guard.
 
 use std::sync::Arc;
 
@@ -15,15 +15,14 @@ use utoipa::openapi::extensions::Extensions;
 use crate::app::ServerState;
 use crate::guard::{Guard, guard};
 use crate::observe::{dress, observe, panicked};
-use crate::openapi::{Contract, with_problems};
+use crate::openapi::{Contract, finished};
 use crate::problem::{HttpFailure, ProblemSort};
 use crate::routes::{
     compactions, context, dashboard, events, files, hooks, instructions, jobs, memories,
     memory_work, messages, notes, search, sessions, state, system, team, usage,
 };
 
-/// The whole surface. The guard stands outside of routing: the inner router is a mere fallback of
-/// the outer one.
+/// All routes. The inner router is only the fallback of the outer one, so that the guard runs before routing.
 pub(crate) fn router(app: ServerState, entrances: Vec<Router>, guard_state: Arc<Guard>) -> Router {
     let api = routes().with_state(app);
     let inner = entrances.into_iter().fold(api, Router::merge);
@@ -38,14 +37,14 @@ pub(crate) fn router(app: ServerState, entrances: Vec<Router>, guard_state: Arc<
         .layer(from_fn(dress))
 }
 
-/// The routes, said once: the router serves this table, and the OpenAPI document describes its handlers.
+/// The only list of routes: the router serves it, and the OpenAPI document describes its handlers.
 macro_rules! routes {
     ($($path:literal => $($method:ident $module:ident::$handler:ident),+;)*) => {
         fn routes() -> Router<ServerState> {
             Router::new()$(.route($path, MethodRouter::new()$(.$method($module::$handler))+))*
         }
 
-        /// What the handlers say of themselves.
+        /// The descriptions of all handlers.
         #[derive(OpenApi)]
         #[openapi(paths($($($module::$handler,)+)*))]
         struct Handlers;
@@ -114,12 +113,12 @@ routes! {
     "/v1/usage" => get usage::usage;
 }
 
-/// The OpenAPI document, which is committed as `openapi.json`. What entrances serve has shapes of other houses; their
-/// routes are listed.
+/// The OpenAPI document, which is committed as `openapi.json`. Other entrances serve formats that are defined elsewhere,
+/// so only their routes are listed.
 pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<String> {
     let mut openapi = Contract::openapi();
     openapi.merge(Handlers::openapi());
-    let mut openapi = with_problems(openapi);
+    let mut openapi = finished(openapi);
     let mut listed = Vec::new();
     for (name, routes) in entrances {
         let route = |(method, path): &(&str, &str)| json!({ "entrance": name, "method": method, "path": path });
@@ -132,12 +131,15 @@ pub fn openapi(entrances: &[(&str, &[(&str, &str)])]) -> serde_json::Result<Stri
 
 async fn unknown_route(request: Request) -> HttpFailure {
     let path: String = request.uri().path().chars().take(200).collect();
-    HttpFailure::new(ErrorKind::NotFound, format!("there is no route {path:?}"))
+    HttpFailure::new(ErrorKind::NotFound, format!("route not found: {path:?}"))
         .hint("GET /openapi.json lists the routes")
 }
 
 async fn wrong_method(request: Request) -> HttpFailure {
-    let detail = format!("the route has no method {}; `Allow` lists its methods", request.method());
+    let detail = format!(
+        "the route does not support {}; the `Allow` header lists its methods",
+        request.method()
+    );
     HttpFailure::new(ProblemSort::MethodNotAllowed, detail)
 }
 

@@ -1,22 +1,25 @@
-//! Events as followers receive them. The set is closed: clients know every kind.
+//! Events that clients can follow. The set is closed: clients know every kind.
 
 use bethink_api as api;
 use bethink_transcript::{CompactionId, Seq};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// One event, with the data of its kind.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
+/// One thing that happened, with the data of its kind.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(tag = "event", content = "data", rename_all = "snake_case")]
 pub enum Event {
     /// A message was appended.
     Message {
+        #[schema(value_type = u64)]
         seq: Seq,
         id: String,
+        #[schema(value_type = api::Role)]
         role: &'static str,
     },
-    /// A prompt was handed out, with the tokens of the window that it fills.
+    /// A prompt was built. `tokens` is how much of the window it fills.
     Context {
         tokens: u64,
         level: api::FillLevel,
@@ -24,7 +27,9 @@ pub enum Event {
         window: u64,
         parts: api::PartTokens,
     },
+    /// The session was compacted, or a compaction was undone.
     Compaction {
+        #[schema(value_type = Uuid)]
         id: CompactionId,
         trigger: String,
         level: String,
@@ -34,21 +39,18 @@ pub enum Event {
         warning: Option<String>,
         undone: bool,
     },
-    /// A span has a text, or a prompt shows it.
-    Collapse {
-        id: Uuid,
-        covers: api::Covers,
-        state: api::CollapseState,
-    },
+    /// A collapsed span has a text, or prompts show it.
+    Collapse { id: Uuid, covers: api::Covers, state: api::CollapseState },
     /// The provider's prompt cache was missed.
     Cache(api::CacheFall),
+    /// The notes were written.
     Notes {
+        #[schema(value_type = u64)]
         through_seq: Seq,
         by: String,
     },
-    Todos {
-        items: usize,
-    },
+    /// The todo list changed.
+    Todos { items: usize },
     /// A memory file changed.
     Memory {
         project: String,
@@ -57,21 +59,15 @@ pub enum Event {
         outcome: api::MemoryOutcome,
         by: api::MemoryAuthor,
     },
-    /// The user asked to forget something that no memory file says.
-    ForgetAsked {
-        outcome: &'static str,
-        by: &'static str,
-        words: String,
-        hint: &'static str,
-    },
-    Proposal {
-        id: Uuid,
-        name: String,
-        state: api::ProposalState,
-        project_dir: String,
-    },
-    /// Memories were shown with a prompt.
+    /// The user asked to forget something that no memory file contains.
+    #[serde(rename = "memory")]
+    #[schema(title = "ForgetAskedEvent")]
+    ForgetAsked { outcome: &'static str, by: &'static str, words: String, hint: &'static str },
+    /// A proposal was made or decided.
+    Proposal { id: Uuid, name: String, state: api::ProposalState, project_dir: String },
+    /// Memories were added to a prompt.
     Recall {
+        #[schema(value_type = u64)]
         after_seq: Seq,
         strategy: api::Strategy,
         memories: Vec<RecalledTopic>,
@@ -83,6 +79,7 @@ pub enum Event {
         #[serde(flatten)]
         step: ModelStep,
     },
+    /// A refused prompt was handled.
     Recovery {
         class: String,
         step: api::RecoveryStep,
@@ -91,21 +88,16 @@ pub enum Event {
         max_tokens: Option<u64>,
         compaction: Option<String>,
     },
-    Job {
-        id: Uuid,
-        kind: String,
-        state: api::JobState,
-    },
+    /// A job changed its state.
+    Job { id: Uuid, kind: String, state: api::JobState },
     /// A session was `created`, `changed` or `deleted`.
-    Session {
-        change: &'static str,
-    },
-    /// The reader missed more than is kept, so it must reload what it shows.
+    Session { change: &'static str },
+    /// The reader missed more events than are stored, so it has to read everything again.
     Reset {},
 }
 
-/// A topic that a prompt was given, and why.
-#[derive(Clone, Debug, Serialize)]
+/// A topic that was added to a prompt, and why.
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct RecalledTopic {
     pub scope: api::MemoryScope,
     pub name: String,
@@ -113,7 +105,7 @@ pub struct RecalledTopic {
 }
 
 /// A step on the way to a model's answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum ModelStep {
     Asked {
@@ -130,7 +122,7 @@ pub enum ModelStep {
         message: String,
         attempt: u32,
     },
-    /// The request is retried.
+    /// The call is retried.
     Again {
         change: &'static str,
         wait_ms: u64,
@@ -155,7 +147,7 @@ pub enum ModelStep {
 }
 
 impl Event {
-    /// The event's name in streams.
+    /// Its name in event streams.
     pub fn kind(&self) -> &'static str {
         match self {
             Event::Message { .. } => "message",
@@ -178,8 +170,9 @@ impl Event {
 
     /// Its data, a JSON object.
     pub(crate) fn data(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(data)) => data,
+        let mut tagged = serde_json::to_value(self).unwrap_or_default();
+        match tagged.get_mut("data").map(Value::take) {
+            Some(Value::Object(data)) => data,
             // Every variant is an object of plain values.
             _ => Map::new(),
         }

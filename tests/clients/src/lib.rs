@@ -17,7 +17,7 @@ pub use run::{Ran, Script};
 /// What is installed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kit {
-    /// `anthropic`, `openai`, `mcp` and `schemathesis`, in a virtual environment.
+    /// SDKs, `mcp`, `schemathesis`, and checkers and generators for OpenAPI, in a virtual environment.
     Python,
     /// `package.json` of this crate, with a Node of its own.
     Node,

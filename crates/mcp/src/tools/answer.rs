@@ -1,4 +1,4 @@
-//! What every tool answers with, and what it tells of itself.
+//! The answer and the description of a tool.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-/// What came of a call: for programs, and for a model.
+/// The result of a call: for programs, and for a model.
 #[derive(Debug)]
 pub(crate) struct ToolAnswer<T> {
     pub(crate) value: T,
     pub(crate) text: String,
-    /// The tool ran, and what it was asked for could not be done.
+    /// The tool ran, but could not do what it was called for.
     pub(crate) is_error: bool,
 }
 
@@ -24,12 +24,12 @@ impl<T> ToolAnswer<T> {
 
 pub(crate) type Answered<T> = Result<ToolAnswer<T>, ServiceError>;
 
-/// What a client may think of a tool before it calls it.
+/// What a client may assume about a tool before it calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Reads,
     Adds,
-    /// Takes the place of something; what stood there is kept as a version, or is a list that is always sent whole.
+    /// Replaces something. The old content is kept as a version, or is a list that is always sent whole.
     Replaces,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn tool<I: JsonSchema + 'static, O: JsonSchema + 'static>(
     tool
 }
 
-/// What may be left out is described by what it holds, so that no model sends a null instead.
+/// Optional fields are described without `null`, so that no model sends one.
 fn without_null(schema: &mut JsonObject) {
     if let Some(Value::Array(types)) = schema.get_mut("type")
         && let Some(kind) = types.iter().find(|kind| *kind != "null").cloned()

@@ -1,4 +1,4 @@
-//! `expand`: the messages behind a summary's line, or behind a span that is shown as a short text.
+//! `expand`: the messages that a line of a summary, or a collapsed span, replaces.
 
 use bethink_api as api;
 use bethink_service::{ErrorKind, ServiceError};
@@ -16,17 +16,17 @@ use crate::{EXPANDED_BYTES, EXPANDED_MESSAGE_BYTES, EXPANDED_MESSAGES};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ExpandInput {
-    /// A line of the summary with its numbers, such as [41], or words to look for; all messages by default
+    /// A line of the summary with its numbers, such as [41], or words to search for; all messages by default
     query: Option<String>,
-    /// Of the compaction or span; the newest compaction by default
+    /// ID of the compaction or collapsed span; the newest compaction by default
     id: Option<String>,
-    /// A session's id, or "last"
+    /// A session ID, or "last"
     session_id: Option<String>,
-    /// At most so many messages, 20 by default
+    /// Maximum number of messages, 20 by default
     limit: Option<u64>,
-    /// `next_cursor` of the answer before
+    /// `next_cursor` of the previous answer
     cursor: Option<String>,
-    /// Absolute path, if not the client's own project
+    /// Absolute path of the project, if it is not the client's own
     project_dir: Option<String>,
 }
 
@@ -44,7 +44,7 @@ struct ShownMessageOutput {
     role: String,
     created_at: String,
     text: String,
-    /// The message is longer
+    /// The text was cut
     truncated: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn described() -> Tool {
         "expand",
         "Expand a summary",
         Effect::Reads,
-        "The whole messages behind a summary: give its line, and read what was really said and done.",
+        "Read the full messages that a line of a summary is about, to see what was really said and done.",
     )
 }
 
@@ -85,27 +85,27 @@ pub(crate) async fn call(desk: Desk, input: ExpandInput) -> Answered<ExpandOutpu
     Ok(ToolAnswer::new(output, text))
 }
 
-/// Of those that stand.
+/// The newest compaction that was not undone.
 async fn newest(desk: &Desk, session: SessionId) -> Result<Uuid, ServiceError> {
     let made = desk.daemon.sessions.compactions(session).await?.compactions;
     let standing = made.iter().rfind(|one| one.undone_at.is_none());
     standing.map(|one| one.id).ok_or_else(|| {
-        ServiceError::not_found("this session has no compaction: nothing is out of view")
-            .hint("search_history finds its messages")
+        ServiceError::not_found("this session has no compaction, so prompts show everything")
+            .hint("use search_history to find its messages")
     })
 }
 
 fn either(refusal: ServiceError, id: Uuid) -> ServiceError {
     match refusal.kind {
         ErrorKind::NotFound => {
-            ServiceError::not_found(format!("the session has no compaction and no span {id}"))
-                .hint("without id it is the newest compaction")
+            ServiceError::not_found(format!("the session has no compaction or collapsed span {id}"))
+                .hint("omit id to use the newest compaction")
         }
         _ => refusal,
     }
 }
 
-/// As many messages as an answer holds. Where all are asked for, in pages, the cursor names the last of them.
+/// As many messages as fit in an answer. If all messages are requested, the cursor names the last one of the page.
 fn within(session: SessionId, found: api::Expanded, pages: bool) -> ExpandOutput {
     let (mut messages, mut bytes) = (Vec::new(), 0);
     let all = found.messages.len();
@@ -133,11 +133,11 @@ fn within(session: SessionId, found: api::Expanded, pages: bool) -> ExpandOutput
 
 fn text(output: &ExpandOutput) -> String {
     if output.messages.is_empty() {
-        return "No message behind it fits.".to_owned();
+        return "No message matches.".to_owned();
     }
     let shown: Vec<String> = output.messages.iter().map(shown).collect();
     let more = match &output.next_cursor {
-        Some(cursor) => format!("\nThere is more: cursor {cursor}"),
+        Some(cursor) => format!("\nThere is more: call again with cursor {cursor}"),
         None => String::new(),
     };
     format!("{}{more}", fenced(&shown.join("\n\n")))

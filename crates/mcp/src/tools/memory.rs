@@ -23,13 +23,13 @@ pub(crate) struct MemoryInput {
     /// create
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file_text: Option<String>,
-    /// str_replace: stands in the file once
+    /// str_replace: must occur exactly once in the file
     #[serde(default, skip_serializing_if = "Option::is_none")]
     old_str: Option<String>,
     /// str_replace
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new_str: Option<String>,
-    /// insert: after this line, 0 is the beginning
+    /// insert: after this line; 0 is the beginning
     #[serde(default, skip_serializing_if = "Option::is_none")]
     insert_line: Option<i64>,
     /// insert
@@ -41,7 +41,7 @@ pub(crate) struct MemoryInput {
     /// rename
     #[serde(default, skip_serializing_if = "Option::is_none")]
     new_path: Option<String>,
-    /// Absolute path, if not the client's own project
+    /// Absolute path of the project, if it is not the client's own
     #[serde(default, skip_serializing)]
     project_dir: Option<String>,
 }
@@ -69,8 +69,8 @@ pub(crate) fn described() -> Tool {
         "memory",
         "Memory files",
         Effect::Replaces,
-        "The project's memory as files under /memories: view, create, edit, delete, rename. What was there is kept \
-         as a version. /memories/team can only be read.",
+        "The project's memory as files under /memories: view, create, edit, delete, rename. Old content is kept \
+         as a version. /memories/team is read-only.",
     )
 }
 

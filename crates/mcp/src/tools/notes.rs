@@ -1,5 +1,5 @@
-//! `notes`: what a session keeps of itself. Read alone: the file is the person's and the daemon's, and an agent that
-//! wants something kept has `remember`.
+//! `notes`: the notes of a session. Read-only: the file belongs to the person and the daemon. An agent that wants to
+//! store something uses `remember`.
 
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -14,16 +14,16 @@ use bethink_memdir::prompt::guarded;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NotesInput {
-    /// A session's id, or "last"
+    /// A session ID, or "last"
     session_id: Option<String>,
-    /// Absolute path, if not the client's own project
+    /// Absolute path of the project, if it is not the client's own
     project_dir: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct NotesOutput {
     session_id: String,
-    /// The newest message that they cover
+    /// The newest message that the notes cover
     through_seq: u64,
     text: String,
     truncated: bool,
@@ -34,7 +34,7 @@ pub(crate) fn described() -> Tool {
         "notes",
         "Notes",
         Effect::Reads,
-        "The notes of a session: what it is about, where it stands, files, errors and what came of them.",
+        "The notes of a session: what it is about, its current state, files, errors and how they were resolved.",
     )
 }
 

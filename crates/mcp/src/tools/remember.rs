@@ -12,25 +12,25 @@ use crate::desk::Desk;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RememberInput {
-    /// In sentences that stand alone, with the reason; no secrets
+    /// In sentences that make sense without context, with the reason; no secrets
     text: String,
-    /// The topic's name; found from the text by default
+    /// Name of the topic; derived from the text by default
     #[serde(default)]
     name: Option<String>,
     #[serde(rename = "type", default)]
     #[schemars(schema_with = "kinds")]
     kind: Option<api::MemoryKind>,
-    /// One line that says what it is about
+    /// What it is about, in one line
     #[serde(default)]
     description: Option<String>,
-    /// `team` proposes it: a person decides
+    /// `team` proposes it to the team: a person decides
     #[serde(default)]
     #[schemars(schema_with = "scopes")]
     scope: Option<api::MemoryScope>,
-    /// The session that it was learnt in
+    /// The session in which it was learned
     #[serde(default)]
     session_id: Option<String>,
-    /// Absolute path, if not the client's own project
+    /// Absolute path of the project, if it is not the client's own
     #[serde(default)]
     project_dir: Option<String>,
 }
@@ -41,10 +41,10 @@ pub(crate) struct RememberOutput {
     outcome: String,
     scope: String,
     name: String,
-    /// Where its file lies
+    /// Path of its file
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// Of the proposal
+    /// ID of the proposal
     #[serde(skip_serializing_if = "Option::is_none")]
     proposal_id: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -64,8 +64,8 @@ pub(crate) fn described() -> Tool {
         "remember",
         "Remember",
         Effect::Adds,
-        "Remember something for later sessions of this project: a preference, a decision with its reason, a trap. \
-         Not what code or git tell anyway.",
+        "Remember something for later sessions of this project: a preference, a decision with its reason, a pitfall. \
+         Do not store what the code or git already shows.",
     )
 }
 

@@ -1,4 +1,4 @@
-//! `todos`: a session's list, always whole.
+//! `todos`: the todo list of a session, always the whole list.
 
 use bethink_api as api;
 use rmcp::model::Tool;
@@ -12,11 +12,11 @@ use crate::told::{fenced, line};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct TodosInput {
-    /// The whole new list; without it the list is read
+    /// The whole new list; omit it to read the list
     todos: Option<Vec<TodoInput>>,
-    /// A session's id, or "last"
+    /// A session ID, or "last"
     session_id: Option<String>,
-    /// Absolute path, if not the client's own project
+    /// Absolute path of the project, if it is not the client's own
     project_dir: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) async fn call(desk: Desk, input: TodosInput) -> Answered<TodosOutput>
     };
     let todos: Vec<TodoInput> = list.todos.into_iter().map(Into::into).collect();
     let text = match todos.is_empty() {
-        true => "The list is empty.".to_owned(),
+        true => "The todo list is empty.".to_owned(),
         false => fenced(&todos.iter().map(shown).collect::<Vec<_>>().join("\n")),
     };
     Ok(ToolAnswer::new(TodosOutput { session_id: id.to_string(), todos }, text))

@@ -1,4 +1,4 @@
-//! Compactions and collapsed spans: make one, list them, undo one, look behind one.
+//! Compactions and collapsed spans: create, list, undo, expand.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -10,9 +10,9 @@ use crate::change::Change;
 use crate::path::{Id, OfSession, SessionPath};
 use crate::query::Asked;
 
-/// Compact now.
+/// Compact a session now.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/compact", tag = "compactions",
+    post, path = "/v1/sessions/{id}/compact", tag = "compactions", operation_id = "compaction_create",
     params(("id" = uuid::Uuid, Path)),
     request_body = Option<api::CompactRequest>,
     responses((status = 200, body = api::Compaction))
@@ -22,9 +22,9 @@ pub(crate) async fn compact(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.sessions.compact(id, request).await }).await
 }
 
-/// All compactions of a session.
+/// List the compactions of a session.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/compactions", tag = "compactions",
+    get, path = "/v1/sessions/{id}/compactions", tag = "compactions", operation_id = "compaction_list",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Compactions))
 )]
@@ -32,9 +32,9 @@ pub(crate) async fn list(State(app): State<ServerState>, Id(id): SessionPath) ->
     HttpAnswer::ok(&app.daemon.sessions.compactions(id).await?)
 }
 
-/// Show again what a compaction took out of the prompt.
+/// Undo a compaction: prompts show the messages again.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/compactions/{cid}/undo", tag = "compactions",
+    post, path = "/v1/sessions/{id}/compactions/{cid}/undo", tag = "compactions", operation_id = "compaction_undo",
     params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Compaction))
 )]
@@ -45,9 +45,9 @@ pub(crate) async fn undo(
     change.done(|daemon| async move { daemon.sessions.undo(id, compaction).await }).await
 }
 
-/// The messages behind a summary.
+/// Get the messages that a summary replaces.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/compactions/{cid}/expand", tag = "compactions",
+    get, path = "/v1/sessions/{id}/compactions/{cid}/expand", tag = "compactions", operation_id = "compaction_expand",
     params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), api::ExpandQuery),
     responses((status = 200, body = api::Expanded))
 )]
@@ -60,9 +60,9 @@ pub(crate) async fn expand(
     HttpAnswer::ok(&app.daemon.sessions.expand(id, compaction, q, limit, cursor).await?)
 }
 
-/// All spans of a session that have a short text, staged and committed.
+/// List the collapsed spans of a session, staged and committed.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/collapses", tag = "collapses",
+    get, path = "/v1/sessions/{id}/collapses", tag = "collapses", operation_id = "collapse_list",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Collapses))
 )]
@@ -70,9 +70,9 @@ pub(crate) async fn collapses(State(app): State<ServerState>, Id(id): SessionPat
     HttpAnswer::ok(&app.daemon.sessions.collapses(id).await?)
 }
 
-/// The messages behind a span's text.
+/// Get the messages that a collapsed span replaces.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/collapses/{cid}/expand", tag = "collapses",
+    get, path = "/v1/sessions/{id}/collapses/{cid}/expand", tag = "collapses", operation_id = "collapse_expand",
     params(("id" = uuid::Uuid, Path), ("cid" = uuid::Uuid, Path), api::ExpandQuery),
     responses((status = 200, body = api::Expanded))
 )]

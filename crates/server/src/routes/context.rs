@@ -1,4 +1,4 @@
-//! The prompt, what fills it, and what makes it differ from the history.
+//! The prompt, what fills it, and how it differs from the history.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -10,15 +10,15 @@ use crate::change::Change;
 use crate::idempotency::to_the_end;
 use crate::path::{Id, SessionPath};
 
-/// The body of the next model call: `{system, messages, tools, report}`.
+/// Build the prompt for the next model call.
 ///
-/// Asked again without a new message it answers the same prompt, so that an `Idempotency-Key` is
-/// taken and needs no keeping.
+/// Without a new message, a second request gets the same prompt. An `Idempotency-Key` is therefore accepted but not
+/// stored.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/context", tag = "context",
+    post, path = "/v1/sessions/{id}/context", tag = "context", operation_id = "context_build",
     params(("id" = uuid::Uuid, Path)),
     request_body = Option<api::ContextRequest>,
-    responses((status = 200, body = Object))
+    responses((status = 200, body = api::PromptShape))
 )]
 pub(crate) async fn context(
     State(app): State<ServerState>,
@@ -34,9 +34,9 @@ pub(crate) async fn context(
     .await
 }
 
-/// The report alone; changes nothing.
+/// Report what fills the context window. Changes nothing.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/context/report", tag = "context",
+    get, path = "/v1/sessions/{id}/context/report", tag = "context", operation_id = "context_report",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::ContextReport))
 )]
@@ -44,9 +44,9 @@ pub(crate) async fn report(State(app): State<ServerState>, Id(id): SessionPath) 
     HttpAnswer::ok(&app.daemon.sessions.report(id).await?)
 }
 
-/// The provider's own count of the prompt; asks it.
+/// Ask the provider to count the tokens of the prompt.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/context/count", tag = "context",
+    get, path = "/v1/sessions/{id}/context/count", tag = "context", operation_id = "context_count",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::PromptCount))
 )]
@@ -54,9 +54,9 @@ pub(crate) async fn count(State(app): State<ServerState>, Id(id): SessionPath) -
     HttpAnswer::ok(&app.daemon.sessions.count(id).await?)
 }
 
-/// The provider refused the prompt: what it said, and what was done about it.
+/// Recover from a refused prompt: send what the provider answered, and learn what was done about it.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/recover", tag = "context",
+    post, path = "/v1/sessions/{id}/recover", tag = "context", operation_id = "context_recover",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::RecoverRequest,
     responses((status = 200, body = api::Recovered))
@@ -66,9 +66,9 @@ pub(crate) async fn recover(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.sessions.recover(id, request).await }).await
 }
 
-/// Recalled memories and other texts that prompts add, and results that they leave out.
+/// List what prompts add to the history, such as recalled memories, and what they leave out.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/decisions", tag = "context",
+    get, path = "/v1/sessions/{id}/decisions", tag = "context", operation_id = "decision_list",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::DecisionList))
 )]

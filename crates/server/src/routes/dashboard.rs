@@ -1,4 +1,4 @@
-//! The dashboard's login, and the gateway's addresses.
+//! The dashboard login and the gateway addresses.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -14,23 +14,23 @@ use crate::body;
 use crate::pages::cookie_name;
 use crate::problem::{HttpFailure, ProblemSort};
 
-/// Anybody may ask for a login, so little is read of it.
+/// Anybody may send a login request, so the limit is small.
 const LOGIN_BYTES: u64 = 1_024;
 
-/// An address that logs one browser in, once, within a minute.
+/// Create a URL that logs in one browser. It works once, within a minute.
 #[utoipa::path(
-    post, path = "/v1/dashboard/launch", tag = "dashboard",
+    post, path = "/v1/dashboard/launch", tag = "dashboard", operation_id = "dashboard_launch",
     responses((status = 200, body = api::Launch))
 )]
 pub(crate) async fn launch(State(app): State<ServerState>) -> Reply {
     let token = app.pages.launch(Instant::now());
-    // In the fragment, which no browser sends and no log holds.
+    // In the fragment, which browsers do not send, so that no log contains it.
     HttpAnswer::ok(&api::Launch { url: format!("http://{}/#launch={token}", app.address) })
 }
 
-/// Exchange a launch token for a login. Needs no other token.
+/// Exchange a launch token for a login. Requires no other token.
 #[utoipa::path(
-    post, path = "/v1/dashboard/login", tag = "dashboard", security(()),
+    post, path = "/v1/dashboard/login", tag = "dashboard", operation_id = "dashboard_login", security(()),
     request_body = api::Login,
     responses((status = 200, body = api::LoggedIn))
 )]
@@ -39,14 +39,14 @@ pub(crate) async fn login(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, HttpFailure> {
-    let body = body::read(body, &headers, LOGIN_BYTES, "send the launch token alone").await?;
+    let body = body::read(body, &headers, LOGIN_BYTES, "send only the launch token").await?;
     let api::Login { launch } = body::object(&body)?;
     let Some(admitted) = app.pages.log_in(&launch, Instant::now()) else {
         return Err(HttpFailure::new(
             ProblemSort::Unauthorized,
-            "the launch token is unknown, used or too old",
+            "the launch token is unknown, already used or expired",
         )
-        .hint("`bethink dashboard` opens a new one"));
+        .hint("run `bethink dashboard` to get a new one"));
     };
     let name = cookie_name(app.address.port());
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", admitted.cookie);
@@ -57,9 +57,9 @@ pub(crate) async fn login(
     Ok(([(SET_COOKIE, cookie)], answer).into_response())
 }
 
-/// Where a provider's client is pointed to. The addresses hold a secret: whoever knows one may use the gateway.
+/// Get the base URLs for provider clients. They contain a secret that allows use of the gateway.
 #[utoipa::path(
-    get, path = "/v1/gateway", tag = "gateway",
+    get, path = "/v1/gateway", tag = "gateway", operation_id = "gateway_get",
     responses((status = 200, body = api::GatewayAddresses))
 )]
 pub(crate) async fn gateway(State(app): State<ServerState>) -> Reply {

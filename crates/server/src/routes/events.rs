@@ -1,11 +1,11 @@
-//! Server-sent events of a session.
+//! Server-sent events of one session, or of all.
 
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use bethink_service::StreamEvent;
+use bethink_service::{Event, StreamEvent};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::HeaderMap;
@@ -15,23 +15,27 @@ use crate::app::ServerState;
 use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
-/// Pause after which a comment shows that both ends still live; proxies and clients give up on
-/// silent streams after thirty seconds at the earliest.
+/// After this much silence, a comment keeps the connection open. Proxies and clients give up on silent streams
+/// after thirty seconds at the earliest.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Told at once: the time a client waits before it comes back.
+/// Sent first: how many milliseconds a client waits before it reconnects.
 const GREETING: Bytes = Bytes::from_static(b"retry: 1000\n\n");
 
-/// What happens in a session, as server-sent events; `Last-StreamEvent-ID` resumes after that event.
+/// Stream the events of a session as server-sent events. `Last-Event-ID` resumes after that event.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/events", tag = "events",
+    get, path = "/v1/sessions/{id}/events", tag = "events", operation_id = "session_event_stream",
     params(
         ("id" = uuid::Uuid, Path),
-        ("Last-StreamEvent-ID" = Option<String>, Header, description = "The last event that was seen"),
+        ("Last-Event-ID" = Option<String>, Header, description = "ID of the last event received"),
     ),
-    responses((status = 200, body = String, content_type = "text/event-stream"))
+    responses((
+        status = 200,
+        description = "Server-sent events: the field `event` of each, and its `data` as JSON",
+        body = Event, content_type = "text/event-stream"
+    ))
 )]
 pub(crate) async fn events(
     State(app): State<ServerState>,
@@ -45,12 +49,16 @@ pub(crate) async fn events(
     Ok(streamed(&app, events))
 }
 
-/// What happens in all sessions, as server-sent events; each names its session. `Last-StreamEvent-ID` resumes after
-/// that event; where too much was missed, `reset` says that lists have to be read again.
+/// Stream the events of all sessions as server-sent events. The data of each has a `session_id`. `Last-Event-ID` resumes
+/// after that event. If too many events were missed, a `reset` event says that lists have to be read again.
 #[utoipa::path(
-    get, path = "/v1/events", tag = "events",
-    params(("Last-StreamEvent-ID" = Option<String>, Header, description = "The last event that was seen")),
-    responses((status = 200, body = String, content_type = "text/event-stream"))
+    get, path = "/v1/events", tag = "events", operation_id = "event_stream",
+    params(("Last-Event-ID" = Option<String>, Header, description = "ID of the last event received")),
+    responses((
+        status = 200,
+        description = "Server-sent events: the field `event` of each, and its `data` as JSON",
+        body = Event, content_type = "text/event-stream"
+    ))
 )]
 pub(crate) async fn all(
     State(app): State<ServerState>,
@@ -63,7 +71,7 @@ pub(crate) async fn all(
     Ok(streamed(&app, events))
 }
 
-/// Ends with the daemon.
+/// Ends when the daemon stops.
 fn streamed(
     app: &ServerState,
     events: impl Stream<Item = StreamEvent> + Send + 'static,
@@ -73,7 +81,7 @@ fn streamed(
     let lines = keep_alive(texts).take_until(stopped).map(Ok::<_, std::io::Error>);
     let kind = [
         (CONTENT_TYPE, "text/event-stream"),
-        // Reverse proxies would hold events back until a buffer is full.
+        // Without it, reverse proxies hold events back until a buffer is full.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (kind, Body::from_stream(lines)).into_response()
@@ -85,14 +93,14 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<String>, HttpFailure> {
         Ok("") => Ok(None),
         Ok(id) => Ok(Some(id.to_owned())),
         Err(_) => Err(HttpFailure::field(
-            "Last-StreamEvent-ID",
-            "an event id has visible ASCII characters",
+            "Last-Event-ID",
+            "an event ID may only contain visible ASCII characters",
         )),
     }
 }
 
-/// Puts a comment wherever `texts` is silent. The pinned stream keeps the wait for the next event
-/// across comments, so that none is lost.
+/// Adds a comment whenever `texts` is silent. The pinned stream continues to wait for the same event after a comment,
+/// so none is lost.
 fn keep_alive(texts: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
     let texts = stream::once(async { GREETING }).chain(texts);
     stream::unfold(Box::pin(texts), |mut texts| async move {

@@ -1,4 +1,4 @@
-//! Session files in and out.
+//! Import and export of session files.
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -19,17 +19,17 @@ use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
 const SMALLER_FILES: &str =
-    "import the file from its path on disk, or raise the limit in the [daemon] section";
+    "import the file by its path on disk, or raise the limit in the [daemon] section";
 const JSONL: &str = "application/x-ndjson";
 
-/// Import a session file: JSONL as the body, or `{"path": …}` as `application/json`.
+/// Import a session file: send JSONL as the body, or `{"path": …}` as `application/json`.
 #[utoipa::path(
-    post, path = "/v1/import", tag = "files",
+    post, path = "/v1/import", tag = "files", operation_id = "session_import",
     request_body(content(
         (api::ImportRequest = "application/json"),
         (String = "application/x-ndjson"),
     )),
-    responses((status = 202, description = "The job that imports", body = api::Job))
+    responses((status = 202, description = "The import job; its result is a list of `ImportFile`", body = api::Job))
 )]
 pub(crate) async fn import(State(app): State<ServerState>, request: Request) -> Reply {
     let (parts, body) = request.into_parts();
@@ -48,7 +48,7 @@ pub(crate) async fn import(State(app): State<ServerState>, request: Request) -> 
     if body.is_empty() {
         return Err(HttpFailure::field(
             "body",
-            "the body is empty; send the lines of a session file",
+            "the body is empty: send the lines of a session file",
         ));
     }
     once(&app, key, async move { job(&daemon.transfer.import_body(body).await?) }).await
@@ -58,11 +58,11 @@ fn job(job: &api::Job) -> Reply {
     HttpAnswer::with(StatusCode::ACCEPTED, job)
 }
 
-/// The session as a session file; what was imported comes back line for line.
+/// Export a session as a session file. An imported file comes back line for line.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/export", tag = "files",
+    get, path = "/v1/sessions/{id}/export", tag = "files", operation_id = "session_export",
     params(("id" = uuid::Uuid, Path)),
-    responses((status = 200, body = String, content_type = "application/x-ndjson"))
+    responses((status = 200, description = "JSON lines", body = String, content_type = "application/x-ndjson"))
 )]
 pub(crate) async fn export(
     State(app): State<ServerState>,
@@ -72,15 +72,14 @@ pub(crate) async fn export(
     Ok(([(CONTENT_TYPE, JSONL)], Body::from_stream(lines)).into_response())
 }
 
-/// Ends at the first refusal: the connection breaks off, so that no client takes half a file for a
-/// whole one.
+/// Ends at the first error by breaking the connection, so that no client takes half a file for a whole one.
 fn lines(export: Export) -> impl Stream<Item = Result<Bytes, ServiceError>> {
     stream::unfold(Some(export), |export| async move {
         let mut export = export?;
         match export.next().await? {
             Ok(lines) => Some((Ok(lines), Some(export))),
             Err(refusal) => {
-                tracing::error!(%refusal, "an export broke off");
+                tracing::error!(%refusal, "could not complete an export");
                 Some((Err(refusal), None))
             }
         }

@@ -1,4 +1,4 @@
-//! Hooks of coding agents: what happened in a session of theirs.
+//! Hook events that coding agents report.
 
 use axum::extract::{FromRequestParts, Request, State};
 use bethink_api::HookQuery;
@@ -16,7 +16,7 @@ use crate::problem::HttpFailure;
 use crate::query::Asked;
 
 const NO_LARGER_HOOKS: &str =
-    "`bethink hook` sends only what is read; or raise max_body_bytes in [daemon]";
+    "use `bethink hook`, which sends only what is needed, or raise max_body_bytes in [daemon]";
 
 /// The last part of `/v1/hooks/{event}`.
 #[derive(Clone, Copy, Debug)]
@@ -30,25 +30,22 @@ impl<S: Send + Sync> FromRequestParts<S> for EventPath {
         let event = HookEvent::named(segment(&segments, "event"));
         event.map(Self).ok_or_else(|| {
             let names = HookEvent::ALL.map(HookEvent::as_str).join(", ");
-            HttpFailure::new(
-                ErrorKind::NotFound,
-                format!("there is no such event; these are: {names}"),
-            )
-            .at("event")
+            HttpFailure::new(ErrorKind::NotFound, format!("unknown event; use one of {names}"))
+                .at("event")
         })
     }
 }
 
-/// Tell what happened in a client's session. The body is the client's own hook JSON, the answer what the client
-/// reads; no answer ever blocks anything.
+/// Report a hook event. The body is the hook JSON of the agent, and the answer is in the format that the agent reads.
+/// No answer ever blocks the agent.
 #[utoipa::path(
-    post, path = "/v1/hooks/{event}", tag = "hooks",
+    post, path = "/v1/hooks/{event}", tag = "hooks", operation_id = "hook_deliver",
     params(
-        ("event" = String, Path, description = "As `bethink hook` takes it, or in the client's spelling"),
+        ("event" = String, Path, description = "The event name, as for `bethink hook` or in the spelling of the agent"),
         HookQuery,
     ),
     request_body(content = serde_json::Value, content_type = "application/json"),
-    responses((status = 200, description = "The client's own shape", body = serde_json::Value))
+    responses((status = 200, description = "The answer in the format of the agent", body = serde_json::Value))
 )]
 pub(crate) async fn hook(
     State(app): State<ServerState>,
@@ -56,7 +53,7 @@ pub(crate) async fn hook(
     Asked(asked): Asked<HookQuery>,
     request: Request,
 ) -> Reply {
-    // First of all: a hook that waits no longer leaves before its body is read.
+    // Before anything else: the hook may disconnect before its body is read.
     app.daemon.hooks.expect_hook();
     let (parts, body) = request.into_parts();
     let client = client(asked.client.as_deref())?;
@@ -73,6 +70,6 @@ fn client(name: Option<&str>) -> Result<HookClient, HttpFailure> {
     let Some(name) = name else { return Ok(HookClient::default()) };
     HookClient::named(name).ok_or_else(|| {
         let names = HookClient::ALL.map(HookClient::as_str).join(", ");
-        HttpFailure::field("client", format!("no such client; these are: {names}"))
+        HttpFailure::field("client", format!("unknown client; use one of {names}"))
     })
 }

@@ -1,4 +1,4 @@
-//! Instruction files of a working directory, and what a person lets a project load.
+//! Instruction files of a working directory, and approvals of files outside the project.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -9,9 +9,9 @@ use crate::change::Change;
 use crate::openapi::Key;
 use crate::query::Asked;
 
-/// The chain: files in order, why each is loaded, and what is skipped.
+/// List the instruction files in order, why each one is loaded, and which are skipped.
 #[utoipa::path(
-    get, path = "/v1/instructions", tag = "instructions",
+    get, path = "/v1/instructions", tag = "instructions", operation_id = "instruction_list",
     params(api::InstructionQuery),
     responses((status = 200, body = api::InstructionChain))
 )]
@@ -23,10 +23,10 @@ pub(crate) async fn get(
     HttpAnswer::ok(&app.daemon.memories.instructions(&project_dir, cwd, touched).await?)
 }
 
-/// Let a project load a file that lies outside of it, or that looks like a secret. For people: nothing in a
-/// project can do this.
+/// Allow a project to load a file that is outside of it or looks like a secret. Only for people: nothing in a project
+/// can do this.
 #[utoipa::path(
-    post, path = "/v1/instructions/approve", tag = "instructions",
+    post, path = "/v1/instructions/approve", tag = "instructions", operation_id = "instruction_approve",
     params(Key),
     request_body = api::ApproveImport,
     responses((status = 200, body = api::ImportApproval))
@@ -36,9 +36,9 @@ pub(crate) async fn approve(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.memories.approve_import(request).await }).await
 }
 
-/// Take an approval back.
+/// Revoke an approval.
 #[utoipa::path(
-    post, path = "/v1/instructions/revoke", tag = "instructions",
+    post, path = "/v1/instructions/revoke", tag = "instructions", operation_id = "instruction_revoke",
     params(Key),
     request_body = api::ApproveImport,
     responses((status = 200, body = api::ImportApproval))

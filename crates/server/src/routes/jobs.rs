@@ -1,4 +1,4 @@
-//! Background work that a request started.
+//! Background jobs.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -8,9 +8,9 @@ use crate::app::ServerState;
 use crate::path::Id;
 use crate::query::Asked;
 
-/// The newest jobs: those that a request started, and the daemon's own.
+/// List the newest jobs: those started by requests, and the daemon's own.
 #[utoipa::path(
-    get, path = "/v1/jobs", tag = "jobs",
+    get, path = "/v1/jobs", tag = "jobs", operation_id = "job_list",
     params(api::LimitQuery),
     responses((status = 200, body = api::Jobs))
 )]
@@ -21,9 +21,9 @@ pub(crate) async fn list(
     HttpAnswer::ok(&app.daemon.cx.jobs().jobs(asked.limit).await?)
 }
 
-/// State, progress and result of a job.
+/// Get the state, progress and result of a job.
 #[utoipa::path(
-    get, path = "/v1/jobs/{id}", tag = "jobs",
+    get, path = "/v1/jobs/{id}", tag = "jobs", operation_id = "job_get",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Job))
 )]

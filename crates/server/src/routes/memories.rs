@@ -1,4 +1,4 @@
-//! Memory of a project: topics as the Markdown files that they are, and what was in them before.
+//! A project's memory: its topics as Markdown files, and their earlier versions.
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -18,11 +18,11 @@ use crate::path::MemoryPath;
 use crate::problem::HttpFailure;
 use crate::query::Asked;
 
-const SHORTER: &str = "split the topic: a prompt gets 4,096 bytes of it";
+const SHORTER: &str = "split the topic: a prompt includes only 4,096 bytes of it";
 
-/// The topics of a project, in order of scope and name.
+/// List the topics of a project, in order of scope and name.
 #[utoipa::path(
-    get, path = "/v1/memories", tag = "memories",
+    get, path = "/v1/memories", tag = "memories", operation_id = "memory_list",
     params(api::MemoryQuery),
     responses((status = 200, body = api::MemoriesPage))
 )]
@@ -34,9 +34,9 @@ pub(crate) async fn list(
     HttpAnswer::ok(&app.daemon.memories.memories(&project_dir, scope, limit, cursor).await?)
 }
 
-/// Remember something in a topic of its own; the daemon finds a name that is free.
+/// Remember something in a new topic. The daemon chooses an unused name.
 #[utoipa::path(
-    post, path = "/v1/memories", tag = "memories",
+    post, path = "/v1/memories", tag = "memories", operation_id = "memory_remember",
     params(Key),
     request_body = api::Remember,
     responses((status = 201, body = api::MemoryWritten))
@@ -47,9 +47,9 @@ pub(crate) async fn remember(change: Change) -> Reply {
     change.done_as(StatusCode::CREATED, work).await
 }
 
-/// Where a project's memory lies, and its index as prompts get it.
+/// Get a project's memory directory, and its index as it appears in prompts.
 #[utoipa::path(
-    get, path = "/v1/memories/index", tag = "memories",
+    get, path = "/v1/memories/index", tag = "memories", operation_id = "memory_index",
     params(api::ScopeQuery),
     responses((status = 200, body = api::MemoryIndex))
 )]
@@ -60,11 +60,11 @@ pub(crate) async fn index(
     HttpAnswer::ok(&app.daemon.memories.memory_index(&asked.project_dir, asked.scope).await?)
 }
 
-/// One topic, as it stands in its file.
+/// Get the file of a topic.
 #[utoipa::path(
-    get, path = "/v1/memories/{scope}/{name}", tag = "memories",
+    get, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_get",
     params(TopicPath, api::ProjectQuery),
-    responses((status = 200, body = String, content_type = "text/markdown"))
+    responses((status = 200, description = "The topic's file", body = String, content_type = "text/markdown"))
 )]
 pub(crate) async fn get(
     State(app): State<ServerState>,
@@ -74,10 +74,10 @@ pub(crate) async fn get(
     Ok(shown(app.daemon.memories.memory(&project.project_dir, scope, &name).await?))
 }
 
-/// Write a topic. With `If-Match` only over what was read, with `If-None-Match: *` only where there is
-/// none; a lost race is answered with both versions.
+/// Write a topic. With `If-Match`, only if it has not changed; with `If-None-Match: *`, only if it does not exist. A
+/// conflict (409) is answered with both versions.
 #[utoipa::path(
-    put, path = "/v1/memories/{scope}/{name}", tag = "memories",
+    put, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_put",
     params(
         TopicPath,
         api::ProjectQuery,
@@ -85,7 +85,7 @@ pub(crate) async fn get(
         ("If-None-Match" = Option<String>, Header),
     ),
     request_body(content = String, content_type = "text/markdown"),
-    responses((status = 200, body = api::MemoryWritten), (status = 409))
+    responses((status = 200, body = api::MemoryWritten))
 )]
 pub(crate) async fn put(
     State(app): State<ServerState>,
@@ -105,11 +105,11 @@ pub(crate) async fn put(
     Ok((headers, HttpAnswer::ok(&done)?).into_response())
 }
 
-/// Remove a topic. Its versions stay, and it is not learnt again.
+/// Remove a topic. Its versions are kept, and it is not learned again. A conflict (409) is answered with both versions.
 #[utoipa::path(
-    delete, path = "/v1/memories/{scope}/{name}", tag = "memories",
+    delete, path = "/v1/memories/{scope}/{name}", tag = "memories", operation_id = "memory_delete",
     params(TopicPath, api::ProjectQuery, ("If-Match" = Option<String>, Header)),
-    responses((status = 200, body = api::MemoryWritten), (status = 409))
+    responses((status = 200, body = api::MemoryWritten))
 )]
 pub(crate) async fn delete(
     State(app): State<ServerState>,
@@ -125,11 +125,11 @@ pub(crate) async fn delete(
     .await
 }
 
-/// What a topic held before, newest first.
+/// List the versions of a topic, newest first, or get the text of one.
 #[utoipa::path(
-    get, path = "/v1/memories/{scope}/{name}/history", tag = "memories",
+    get, path = "/v1/memories/{scope}/{name}/history", tag = "memories", operation_id = "memory_history",
     params(TopicPath, api::HistoryQuery),
-    responses((status = 200, content(
+    responses((status = 200, description = "The versions, or the text of one version", content(
         (api::MemoryHistory = "application/json"),
         (String = "text/markdown")
     )))
@@ -150,9 +150,9 @@ pub(crate) async fn history(
     Ok(HttpAnswer::ok(&found)?.into_response())
 }
 
-/// Put back what a topic held before.
+/// Restore an earlier version of a topic.
 #[utoipa::path(
-    post, path = "/v1/memories/{scope}/{name}/restore", tag = "memories",
+    post, path = "/v1/memories/{scope}/{name}/restore", tag = "memories", operation_id = "memory_restore",
     params(TopicPath, api::ProjectQuery),
     request_body = api::RestoreMemory,
     responses((status = 200, body = api::MemoryWritten))
@@ -182,21 +182,22 @@ fn headers(etag: &str) -> HeaderMap {
     headers
 }
 
-/// What has to stand there.
+/// What the file has to contain.
 fn wish(headers: &HeaderMap) -> Result<Expected, HttpFailure> {
     let text =
         |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());
     match (text(IF_MATCH), text(IF_NONE_MATCH)) {
         (None, None) | (Some("*"), None) => Ok(Expected::Anything),
         (None, Some("*")) => Ok(Expected::Absent),
-        (None, Some(_)) => Err(HttpFailure::field("If-None-Match", "allowed is * alone")),
-        (Some(_), Some(_)) => {
-            Err(HttpFailure::field("If-Match", "If-Match and If-None-Match exclude each other"))
-        }
+        (None, Some(_)) => Err(HttpFailure::field("If-None-Match", "only `*` is allowed")),
+        (Some(_), Some(_)) => Err(HttpFailure::field(
+            "If-Match",
+            "If-Match and If-None-Match cannot be used together",
+        )),
         (Some(tag), None) => {
             let hash = tag.trim().trim_start_matches("W/").trim_matches('"').parse();
             let hash = hash.map_err(|error| {
-                HttpFailure::field("If-Match", format!("{error}; it is the ETag of what was read"))
+                HttpFailure::field("If-Match", format!("{error}; send the ETag that was read"))
             })?;
             Ok(Expected::Hash(hash))
         }

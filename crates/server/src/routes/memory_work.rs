@@ -1,4 +1,4 @@
-//! Work over a project's whole memory: recall, extraction, lint, rebuild, dream, and Anthropic's memory tool.
+//! Work on a project's whole memory: recall, extraction, lint, rebuild, consolidation, and Anthropic's memory tool.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -13,9 +13,9 @@ use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
-/// Memories that help with something, the best first; none where nothing fits.
+/// Recall relevant memories, best first; none if nothing fits.
 #[utoipa::path(
-    post, path = "/v1/recall", tag = "memories",
+    post, path = "/v1/recall", tag = "memories", operation_id = "memory_recall",
     request_body = api::RecallRequest,
     responses((status = 200, body = api::RecallAnswer))
 )]
@@ -23,10 +23,9 @@ pub(crate) async fn recall(State(app): State<ServerState>, sent: Sent) -> Reply 
     HttpAnswer::ok(&app.daemon.memories.recall(sent.json()?).await?)
 }
 
-/// Look through a session now for what later ones should know; by default through what came since the last
-/// extraction.
+/// Extract memories from a session now; by default from what came since the last extraction.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/extract", tag = "memories",
+    post, path = "/v1/sessions/{id}/extract", tag = "memories", operation_id = "session_extract",
     params(("id" = uuid::Uuid, Path), Key),
     request_body = api::ExtractRequest,
     responses((status = 200, body = api::Extracted))
@@ -36,9 +35,9 @@ pub(crate) async fn extract(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.memories.extract_now(id, request).await }).await
 }
 
-/// Take back what one session taught. What others wrote stays, and versions are kept.
+/// Remove what was learned in one session. What others wrote stays, and versions are kept.
 #[utoipa::path(
-    post, path = "/v1/memories/forget", tag = "memories",
+    post, path = "/v1/memories/forget", tag = "memories", operation_id = "memory_forget",
     params(Key),
     request_body = api::ForgetRequest,
     responses((status = 200, body = api::Forgotten))
@@ -48,9 +47,9 @@ pub(crate) async fn forget(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.memories.forget_session(request).await }).await
 }
 
-/// How a project's memory is: where it lies, how large it is, and what is wrong with it. Changes nothing.
+/// Check a project's memory: where it is, how large it is, and what is wrong with it. Changes nothing.
 #[utoipa::path(
-    get, path = "/v1/memories/lint", tag = "memories",
+    get, path = "/v1/memories/lint", tag = "memories", operation_id = "memory_lint",
     params(api::ScopeQuery),
     responses((status = 200, body = api::MemoryLint))
 )]
@@ -61,10 +60,10 @@ pub(crate) async fn lint(
     HttpAnswer::ok(&app.daemon.memories.memory_lint(&asked.project_dir, asked.scope).await?)
 }
 
-/// Bring MEMORY.md up to date with the topics: lines of topics that are gone go, missing ones come, and
+/// Bring `MEMORY.md` up to date with the topics: lines of removed topics are removed, missing ones are added, and
 /// everything else stays.
 #[utoipa::path(
-    post, path = "/v1/memories/rebuild", tag = "memories",
+    post, path = "/v1/memories/rebuild", tag = "memories", operation_id = "memory_rebuild",
     params(Key),
     request_body = api::RebuildMemory,
     responses((status = 200, body = api::MemoryRebuilt))
@@ -74,9 +73,9 @@ pub(crate) async fn rebuild(change: Change) -> Reply {
     change.done(|daemon| async move { daemon.memories.rebuild_memory(request).await }).await
 }
 
-/// Bring a project's own memory into order, look at what that would change, or take the last time back.
+/// Consolidate a project's private memory, show what that would change, or undo the last consolidation.
 #[utoipa::path(
-    post, path = "/v1/dream", tag = "memories",
+    post, path = "/v1/dream", tag = "memories", operation_id = "dream_start",
     params(Key),
     request_body = api::DreamRequest,
     responses((status = 202, description = "The job; its result is a `DreamResult`", body = api::Job))
@@ -87,10 +86,10 @@ pub(crate) async fn dream(change: Change) -> Reply {
     change.done_as(StatusCode::ACCEPTED, work).await
 }
 
-/// One call of the memory tool `memory_20250818` over a project's memory. What the model can put right is an
-/// answer with `is_error`.
+/// Call the memory tool `memory_20250818` on a project's memory. Errors that the model can correct are answers with
+/// `is_error`.
 #[utoipa::path(
-    post, path = "/v1/memory-tool", tag = "memories",
+    post, path = "/v1/memory-tool", tag = "memories", operation_id = "memory_tool_call",
     params(Key),
     request_body = api::MemoryToolCall,
     responses((status = 200, body = api::MemoryToolResult))

@@ -10,12 +10,13 @@ use crate::body::{UncheckedBody, check_object};
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
-/// Positions are stored as 64-bit integers with a sign; nothing lies beyond.
+/// Positions are stored as signed 64-bit integers.
 const MAX_SEQ: u64 = i64::MAX as u64;
 
-/// Append messages; durable when answered. A message id met before is not appended again.
+/// Append messages. They are on disk when the request is answered. A message whose ID is already in the session is not
+/// appended again.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/messages", tag = "messages",
+    post, path = "/v1/sessions/{id}/messages", tag = "messages", operation_id = "message_append",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::AppendRequest,
     responses((status = 200, body = api::Appended))
@@ -27,15 +28,15 @@ pub(crate) async fn append(
 ) -> Reply {
     let appended = app.daemon.sessions.append(id, body.clone(), key).await;
     if appended.as_ref().is_err_and(|refusal| refusal.kind == ErrorKind::Invalid) {
-        // What is wrong with the text itself is told first.
+        // Report an error in the text itself first.
         check_object(&body, app.limits.depth)?;
     }
     HttpAnswer::ok(&appended?)
 }
 
-/// Raw history, untouched by any compaction.
+/// Get the history as it was appended, unaffected by compactions.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/messages", tag = "messages",
+    get, path = "/v1/sessions/{id}/messages", tag = "messages", operation_id = "message_list",
     params(("id" = uuid::Uuid, Path), api::MessageQuery),
     responses((status = 200, body = api::MessagesPage))
 )]
@@ -45,7 +46,7 @@ pub(crate) async fn list(
     Asked(asked): Asked<api::MessageQuery>,
 ) -> Reply {
     let seq = |seq: Option<u64>| seq.map(|seq| seq.min(MAX_SEQ));
-    // The cursor of history is the position of the last message of the page.
+    // The cursor is the position of the last message of the page.
     let after = seq(asked.cursor.or(asked.after_seq));
     let before = seq(asked.before_seq);
     HttpAnswer::ok(&app.daemon.sessions.messages(id, after, before, asked.limit).await?)

@@ -1,4 +1,4 @@
-//! Notes of a session, as the Markdown file that they are.
+//! The notes of a session, as a Markdown file.
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -14,18 +14,18 @@ use crate::markdown;
 use crate::path::{Id, SessionPath};
 use crate::problem::HttpFailure;
 
-/// Newest message that the daemon's own lines cover.
+/// The newest message that the daemon's own lines cover.
 const THROUGH: HeaderName = HeaderName::from_static("bethink-notes-through");
-/// What of a person's template or instruction is broken.
+/// What is wrong with the user's template or instruction.
 const FAULT: HeaderName = HeaderName::from_static("bethink-notes-fault");
 
-const SHORTER_NOTES: &str = "shorten the notes: a prompt takes a small part of them anyway";
+const SHORTER_NOTES: &str = "shorten the notes: a prompt includes only a small part of them";
 
-/// The notes; the bare template before anything was noted.
+/// Get the notes, or the empty template if there are none yet.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/notes", tag = "notes",
+    get, path = "/v1/sessions/{id}/notes", tag = "notes", operation_id = "notes_get",
     params(("id" = uuid::Uuid, Path)),
-    responses((status = 200, body = String, content_type = "text/markdown"))
+    responses((status = 200, description = "The notes file", body = String, content_type = "text/markdown"))
 )]
 pub(crate) async fn get(
     State(app): State<ServerState>,
@@ -35,13 +35,13 @@ pub(crate) async fn get(
     Ok((headers(&notes), notes.text).into_response())
 }
 
-/// Replace the notes by a person's text, which later updates respect. With `If-Match` only if they are
-/// still those that were read.
+/// Replace the notes with a person's text, which later updates keep. With `If-Match`, only if they have not changed
+/// (otherwise 412).
 #[utoipa::path(
-    put, path = "/v1/sessions/{id}/notes", tag = "notes",
+    put, path = "/v1/sessions/{id}/notes", tag = "notes", operation_id = "notes_put",
     params(("id" = uuid::Uuid, Path), ("If-Match" = Option<String>, Header)),
     request_body(content = String, content_type = "text/markdown"),
-    responses((status = 204), (status = 412))
+    responses((status = 204, description = "The notes were replaced"))
 )]
 pub(crate) async fn put(
     State(app): State<ServerState>,
@@ -53,7 +53,7 @@ pub(crate) async fn put(
         None => None,
         Some(Ok(tag)) => Some(tag.to_owned()),
         Some(Err(_)) => {
-            return Err(HttpFailure::field("If-Match", "not the tag of any notes; tags are ASCII"));
+            return Err(HttpFailure::field("If-Match", "not an ETag of notes: ETags are ASCII"));
         }
     };
     let text = markdown::text(body, &parts, MAX_NOTES_BYTES, SHORTER_NOTES).await?;
@@ -64,9 +64,9 @@ pub(crate) async fn put(
     Ok((StatusCode::NO_CONTENT, headers).into_response())
 }
 
-/// Bring the notes up to date now, whatever the gate says.
+/// Update the notes now.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/notes/update", tag = "notes",
+    post, path = "/v1/sessions/{id}/notes/update", tag = "notes", operation_id = "notes_update",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::NotesUpdate))
 )]
@@ -78,7 +78,7 @@ fn headers(notes: &NotesFile) -> HeaderMap {
     let mut headers = markdown::headers(&notes.etag);
     headers.insert(THROUGH, HeaderValue::from(notes.through));
     for fault in &notes.faults {
-        // A header holds visible ASCII; a path may hold more.
+        // A header may only contain visible ASCII; a path may contain more.
         let plain: String =
             fault.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();
         if let Ok(value) = HeaderValue::from_str(&plain) {

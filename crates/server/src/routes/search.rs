@@ -1,4 +1,4 @@
-//! Search in history: of a session, of a project.
+//! Search in the history of a session or a project.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -10,9 +10,9 @@ use crate::app::ServerState;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
-/// Search all history of a session, before and after any boundary. Nothing fits, nothing is answered.
+/// Search the whole history of a session, including compacted messages.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/search", tag = "search",
+    get, path = "/v1/sessions/{id}/search", tag = "search", operation_id = "session_search",
     params(("id" = uuid::Uuid, Path), api::SearchQuery),
     responses((status = 200, body = api::SearchHits))
 )]
@@ -26,9 +26,9 @@ pub(crate) async fn session(
 
 /// Search the history of all sessions, or of those of one project.
 #[utoipa::path(
-    get, path = "/v1/search", tag = "search",
+    get, path = "/v1/search", tag = "search", operation_id = "project_search",
     params(
-        ("project_dir" = Option<String>, Query, description = "The project to search; all of them without it"),
+        ("project_dir" = Option<String>, Query, description = "Any directory of the project; without it, all projects are searched"),
         api::SearchQuery,
     ),
     responses((status = 200, body = api::SearchHits))
@@ -41,9 +41,9 @@ pub(crate) async fn project(
     HttpAnswer::ok(&app.daemon.search.search_sessions(project.project_dir, &query).await?)
 }
 
-/// Make the index of a session anew, from its history.
+/// Rebuild the search index of a session from its history.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/search/rebuild", tag = "search",
+    post, path = "/v1/sessions/{id}/search/rebuild", tag = "search", operation_id = "search_rebuild",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 202, body = api::Job))
 )]

@@ -1,4 +1,4 @@
-//! Sessions: create, list, look at, rename, tag, fork, delete; and the projects that have some.
+//! Sessions: create, list, get, change, fork, delete; and the projects that have sessions.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -14,9 +14,9 @@ use crate::openapi::Key;
 use crate::path::{Id, SessionPath};
 use crate::query::Asked;
 
-/// Begin a session.
+/// Create a session.
 #[utoipa::path(
-    post, path = "/v1/sessions", tag = "sessions",
+    post, path = "/v1/sessions", tag = "sessions", operation_id = "session_create",
     params(Key),
     request_body = api::CreateSession,
     responses((status = 201, body = api::Session))
@@ -33,9 +33,9 @@ pub(crate) async fn create(State(app): State<ServerState>, sent: Sent) -> Reply 
     .await
 }
 
-/// Sessions, newest first.
+/// List sessions, newest first.
 #[utoipa::path(
-    get, path = "/v1/sessions", tag = "sessions",
+    get, path = "/v1/sessions", tag = "sessions", operation_id = "session_list",
     params(api::SessionQuery),
     responses((status = 200, body = api::SessionsPage))
 )]
@@ -47,9 +47,9 @@ pub(crate) async fn list(
     HttpAnswer::ok(&app.daemon.sessions.sessions(project_dir, q, tag, limit, cursor).await?)
 }
 
-/// One session.
+/// Get a session.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}", tag = "sessions",
+    get, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_get",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Session))
 )]
@@ -57,9 +57,9 @@ pub(crate) async fn get(State(app): State<ServerState>, Id(id): SessionPath) -> 
     HttpAnswer::ok(&app.daemon.sessions.session(id).await?)
 }
 
-/// Rename, tag or move to another model; only what is given changes.
+/// Change the title, tags or model of a session. Absent fields stay as they are.
 #[utoipa::path(
-    patch, path = "/v1/sessions/{id}", tag = "sessions",
+    patch, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_update",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::PatchSession,
     responses((status = 200, body = api::Session))
@@ -71,9 +71,9 @@ pub(crate) async fn patch(Id(id): SessionPath, change: Change) -> Reply {
 
 /// Delete a session with its history.
 #[utoipa::path(
-    delete, path = "/v1/sessions/{id}", tag = "sessions",
+    delete, path = "/v1/sessions/{id}", tag = "sessions", operation_id = "session_delete",
     params(("id" = uuid::Uuid, Path)),
-    responses((status = 204))
+    responses((status = 204, description = "The session was deleted"))
 )]
 pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
     let work = |daemon: Daemon| async move {
@@ -83,9 +83,9 @@ pub(crate) async fn delete(Id(id): SessionPath, change: Change) -> Reply {
     change.answered(work).await
 }
 
-/// A new session that shares the history up to a message.
+/// Fork a session: create one that shares its history up to a message.
 #[utoipa::path(
-    post, path = "/v1/sessions/{id}/fork", tag = "sessions",
+    post, path = "/v1/sessions/{id}/fork", tag = "sessions", operation_id = "session_fork",
     params(("id" = uuid::Uuid, Path)),
     request_body = Option<api::ForkRequest>,
     responses((status = 201, body = api::Session))
@@ -96,9 +96,9 @@ pub(crate) async fn fork(Id(id): SessionPath, change: Change) -> Reply {
     change.done_as(StatusCode::CREATED, work).await
 }
 
-/// Known projects.
+/// List the projects that have sessions.
 #[utoipa::path(
-    get, path = "/v1/projects", tag = "projects",
+    get, path = "/v1/projects", tag = "projects", operation_id = "project_list",
     responses((status = 200, body = api::Projects))
 )]
 pub(crate) async fn projects(State(app): State<ServerState>) -> Reply {

@@ -1,4 +1,4 @@
-//! What survives a compaction: todos, and the state that a client puts.
+//! State that a compaction keeps: todos, and what a client stores.
 
 use axum::extract::{FromRequestParts, State};
 use bethink_api as api;
@@ -9,6 +9,7 @@ use http::request::Parts;
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::change::Change;
+use crate::openapi::SessionState;
 use crate::path::{Id, SessionPath, segment, segments};
 use crate::problem::HttpFailure;
 
@@ -27,14 +28,14 @@ impl<S: Send + Sync> FromRequestParts<S> for KindPath {
 fn kind(name: &str) -> Result<StateKind, HttpFailure> {
     api::parse_word(name).ok_or_else(|| {
         let allowed = StateKind::ALL.map(|kind| kind.to_string()).join(", ");
-        let detail = format!("there is no such state; allowed are {allowed}");
+        let detail = format!("unknown state; use one of {allowed}");
         HttpFailure::new(ErrorKind::NotFound, detail).at("kind")
     })
 }
 
-/// The todos.
+/// Get the todo list.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/todos", tag = "state",
+    get, path = "/v1/sessions/{id}/todos", tag = "state", operation_id = "todos_get",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::Todos))
 )]
@@ -42,9 +43,9 @@ pub(crate) async fn todos(State(app): State<ServerState>, Id(id): SessionPath) -
     HttpAnswer::ok(&app.daemon.sessions.todos(id).await?)
 }
 
-/// Replace the whole list of todos.
+/// Replace the whole todo list.
 #[utoipa::path(
-    put, path = "/v1/sessions/{id}/todos", tag = "state",
+    put, path = "/v1/sessions/{id}/todos", tag = "state", operation_id = "todos_put",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::Todos,
     responses((status = 200, body = api::Todos))
@@ -54,11 +55,11 @@ pub(crate) async fn put_todos(Id(id): SessionPath, change: Change) -> Reply {
     change.done(|daemon| async move { daemon.sessions.put_todos(id, todos).await }).await
 }
 
-/// What is kept of one kind.
+/// Get the state of one kind.
 #[utoipa::path(
-    get, path = "/v1/sessions/{id}/state/{kind}", tag = "state",
+    get, path = "/v1/sessions/{id}/state/{kind}", tag = "state", operation_id = "state_get",
     params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path)),
-    responses((status = 200, body = Object))
+    responses((status = 200, body = SessionState))
 )]
 pub(crate) async fn get(
     State(app): State<ServerState>,
@@ -68,12 +69,12 @@ pub(crate) async fn get(
     Ok(HttpAnswer::text(app.daemon.sessions.state(id, kind).await?))
 }
 
-/// Replace what is kept of one kind; the body is the schema of its name.
+/// Replace the state of one kind. The body has the schema that is named like the kind.
 #[utoipa::path(
-    put, path = "/v1/sessions/{id}/state/{kind}", tag = "state",
+    put, path = "/v1/sessions/{id}/state/{kind}", tag = "state", operation_id = "state_put",
     params(("id" = uuid::Uuid, Path), ("kind" = StateKind, Path)),
-    request_body = Object,
-    responses((status = 200, body = Object))
+    request_body = SessionState,
+    responses((status = 200, body = SessionState))
 )]
 pub(crate) async fn put(Id(id): SessionPath, KindPath(kind): KindPath, change: Change) -> Reply {
     let body = checked(kind, &change)?;
@@ -83,8 +84,8 @@ pub(crate) async fn put(Id(id): SessionPath, KindPath(kind): KindPath, change: C
     change.answered(work).await
 }
 
-/// The body as it came, once it is known to have the shape of its kind: a wrong field is named here
-/// as in every other body.
+/// The body as it was sent, after a check that it has the shape of its kind: an error names the wrong field, as for
+/// every other body.
 fn checked(kind: StateKind, sent: &Change) -> Result<bytes::Bytes, HttpFailure> {
     match kind {
         StateKind::Plan => drop(sent.json::<api::Plan>()?),

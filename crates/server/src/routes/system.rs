@@ -1,4 +1,4 @@
-//! The daemon itself: health, metrics, the contract.
+//! The daemon itself: health, metrics, the OpenAPI document.
 
 use axum::extract::State;
 use axum::response::IntoResponse;
@@ -9,23 +9,32 @@ use http::header::CONTENT_TYPE;
 use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 
-/// Is the daemon well? Needs no token.
-#[utoipa::path(get, path = "/health", tag = "daemon", security(()), responses((status = 200, body = api::Health)))]
+/// Check whether the daemon is healthy. Requires no token.
+#[utoipa::path(
+    get, path = "/health", tag = "daemon", operation_id = "health_get", security(()),
+    responses((status = 200, body = api::Health))
+)]
 pub(crate) async fn health(State(app): State<ServerState>) -> Reply {
     HttpAnswer::ok(&app.daemon.health())
 }
 
-/// Counters and timings as Prometheus text.
-#[utoipa::path(get, path = "/metrics", tag = "daemon", responses((status = 200, body = String, content_type = "text/plain")))]
+/// Get counters and timings as Prometheus text.
+#[utoipa::path(
+    get, path = "/metrics", tag = "daemon", operation_id = "metrics_get",
+    responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain"))
+)]
 pub(crate) async fn metrics(State(app): State<ServerState>) -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.daemon.metrics())
 }
 
-/// Made from the handlers, and compared with them by a test.
+/// Generated from the handlers; a test compares it with them.
 const OPENAPI: &str = include_str!("../../../../openapi.json");
 
-/// This document. Needs no token.
-#[utoipa::path(get, path = "/openapi.json", tag = "daemon", security(()), responses((status = 200, body = Object)))]
+/// Get this document. Requires no token.
+#[utoipa::path(
+    get, path = "/openapi.json", tag = "daemon", operation_id = "openapi_get", security(()),
+    responses((status = 200, description = "An OpenAPI 3.1 document", body = Object))
+)]
 pub(crate) async fn openapi() -> HttpAnswer {
     HttpAnswer::text(Bytes::from_static(OPENAPI.as_bytes()))
 }

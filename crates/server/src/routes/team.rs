@@ -1,4 +1,4 @@
-//! Memory that several people share: where it lies, how it stands, its sync, and what wants to enter it.
+//! Memory that several people share: where it is, its state, its sync, and proposals for it.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -13,9 +13,9 @@ use crate::openapi::Key;
 use crate::path::Id;
 use crate::query::Asked;
 
-/// How a project's team memory stands.
+/// Get the state of a project's team memory.
 #[utoipa::path(
-    get, path = "/v1/team", tag = "team",
+    get, path = "/v1/team", tag = "team", operation_id = "team_get",
     params(api::TeamQuery),
     responses((status = 200, body = api::TeamStatus))
 )]
@@ -26,25 +26,26 @@ pub(crate) async fn status(
     HttpAnswer::ok(&app.daemon.team.team_status(&asked.project_dir, asked.ask).await?)
 }
 
-/// Say where the team's memory lies; with a remote it is a clone of that, kept in step by sync.
+/// Choose where the team memory is. With a remote it is a clone, which `sync` keeps up to date. An unreachable remote
+/// is answered with 502.
 #[utoipa::path(
-    post, path = "/v1/team/init", tag = "team",
+    post, path = "/v1/team/init", tag = "team", operation_id = "team_init",
     params(Key),
     request_body = api::TeamInit,
-    responses((status = 200, body = api::TeamSync), (status = 502))
+    responses((status = 200, body = api::TeamSync))
 )]
 pub(crate) async fn init(change: Change) -> Reply {
     let request = change.json()?;
     change.done(|daemon| async move { daemon.team.team_init(request).await }).await
 }
 
-/// Fetch, merge and push. A topic that both sides changed is kept twice; what holds a secret neither enters
-/// nor leaves.
+/// Fetch, merge and push. If both sides changed a topic, both versions are kept. Files that contain a secret are neither
+/// pulled nor pushed. An unreachable remote is answered with 502.
 #[utoipa::path(
-    post, path = "/v1/team/sync", tag = "team",
+    post, path = "/v1/team/sync", tag = "team", operation_id = "team_sync",
     params(Key),
     request_body = api::TeamSyncRequest,
-    responses((status = 200, body = api::TeamSync), (status = 502))
+    responses((status = 200, body = api::TeamSync))
 )]
 pub(crate) async fn sync(change: Change) -> Reply {
     let api::TeamSyncRequest { project_dir, accept_rewrite } = change.json()?;
@@ -53,9 +54,9 @@ pub(crate) async fn sync(change: Change) -> Reply {
         .await
 }
 
-/// What waits for a person, newest first.
+/// List proposals that wait for a person, newest first.
 #[utoipa::path(
-    get, path = "/v1/proposals", tag = "team",
+    get, path = "/v1/proposals", tag = "team", operation_id = "proposal_list",
     params(api::ProposalQuery),
     responses((status = 200, body = api::Proposals))
 )]
@@ -66,9 +67,9 @@ pub(crate) async fn proposals(
     HttpAnswer::ok(&app.daemon.memories.proposals(asked.project_dir.as_deref(), asked.all).await?)
 }
 
-/// Propose a topic for the team's memory; it enters when a person approves it.
+/// Propose a topic for the team memory. It is added when a person approves it.
 #[utoipa::path(
-    post, path = "/v1/proposals", tag = "team",
+    post, path = "/v1/proposals", tag = "team", operation_id = "proposal_create",
     params(Key),
     request_body = api::Propose,
     responses((status = 201, body = api::DecidedProposal))
@@ -79,21 +80,21 @@ pub(crate) async fn propose(change: Change) -> Reply {
     change.done_as(StatusCode::CREATED, work).await
 }
 
-/// Let a proposal in, over what it was made against.
+/// Approve a proposal. If the topic has changed since the proposal was made, the answer is 409.
 #[utoipa::path(
-    post, path = "/v1/proposals/{id}/approve", tag = "team",
+    post, path = "/v1/proposals/{id}/approve", tag = "team", operation_id = "proposal_approve",
     params(("id" = uuid::Uuid, Path)),
     request_body = api::Approval,
-    responses((status = 200, body = api::DecidedProposal), (status = 409))
+    responses((status = 200, body = api::DecidedProposal))
 )]
 pub(crate) async fn approve(Id(id): Id<Uuid>, change: Change) -> Reply {
     let api::Approval { replace } = change.json_or_default()?;
     change.done(|daemon| async move { daemon.memories.approve_proposal(id, replace).await }).await
 }
 
-/// Turn a proposal down; the same is not proposed again.
+/// Reject a proposal. The same text is not proposed again.
 #[utoipa::path(
-    post, path = "/v1/proposals/{id}/reject", tag = "team",
+    post, path = "/v1/proposals/{id}/reject", tag = "team", operation_id = "proposal_reject",
     params(("id" = uuid::Uuid, Path)),
     responses((status = 200, body = api::DecidedProposal))
 )]

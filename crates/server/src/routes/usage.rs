@@ -1,4 +1,4 @@
-//! The model that bethink asks: which, whether it can be asked, what it was asked and what it cost.
+//! The model that bethink calls for its own purposes, and what it costs.
 
 use axum::extract::State;
 use bethink_api as api;
@@ -8,18 +8,18 @@ use crate::answer::{HttpAnswer, Reply};
 use crate::app::ServerState;
 use crate::query::Asked;
 
-/// Which model is asked for summaries and notes, and whether it can be.
+/// Get which model writes summaries and notes, and whether it can be called.
 #[utoipa::path(
-    get, path = "/v1/model", tag = "models",
+    get, path = "/v1/model", tag = "models", operation_id = "model_get",
     responses((status = 200, body = api::ModelState))
 )]
 pub(crate) async fn model(State(app): State<ServerState>) -> Reply {
     HttpAnswer::ok(&app.daemon.models.model_state())
 }
 
-/// The ledger of model calls, summed up.
+/// Sum up the ledger of bethink's own model calls.
 #[utoipa::path(
-    get, path = "/v1/usage", tag = "models",
+    get, path = "/v1/usage", tag = "models", operation_id = "usage_get",
     params(api::UsageQuery),
     responses((status = 200, body = api::Usage))
 )]

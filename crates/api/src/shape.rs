@@ -1,0 +1,100 @@
+//! Shapes of JSON that Rust keeps as text, described for OpenAPI only.
+//!
+//! All of them are open: the daemon keeps fields that it does not know, and providers add some.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::{ContextReport, Role};
+
+/// A message as the Anthropic Messages API has it. bethink keeps the object exactly as it was sent, with fields that
+/// it does not know.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Message)]
+pub struct MessageShape {
+    /// An ID of the client's, unique in the session. A message that is sent again with the same ID is stored once.
+    pub id: Option<String>,
+    pub role: Role,
+    pub content: MessageContentShape,
+    /// The provider's ID of an assistant message. Messages that share it are parts of one reply.
+    pub assistant_message_id: Option<String>,
+    /// The model that wrote an assistant message.
+    pub model: Option<String>,
+    /// The tokens that the provider reported for an assistant message, such as `input_tokens`.
+    #[schema(value_type = Option<Object>)]
+    pub usage: Option<Value>,
+    /// RFC 3339; the time of the append if absent.
+    pub created_at: Option<String>,
+    #[serde(flatten)]
+    pub more: HashMap<String, Value>,
+}
+
+/// Text, or a list of content blocks.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = MessageContent)]
+#[serde(untagged)]
+pub enum MessageContentShape {
+    Text(String),
+    Blocks(Vec<ContentBlockShape>),
+}
+
+/// A content block. `type` says which of the other fields it has; unknown types and fields are kept.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = ContentBlock)]
+pub struct ContentBlockShape {
+    /// `text`, `tool_use`, `tool_result`, `image`, `document`, `thinking`, `redacted_thinking`, or any other type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The text of a `text` block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    pub text: Option<String>,
+    /// The ID of a `tool_use` block.
+    #[schema(value_type = String, required = false)]
+    pub id: Option<String>,
+    /// The tool that a `tool_use` block calls.
+    #[schema(value_type = String, required = false)]
+    pub name: Option<String>,
+    /// The arguments of a `tool_use` block.
+    #[schema(value_type = Value, required = false)]
+    pub input: Option<Value>,
+    /// The `tool_use` block that a `tool_result` block answers.
+    #[schema(value_type = String, required = false)]
+    pub tool_use_id: Option<String>,
+    /// The content of a `tool_result` block: text or a list of content blocks.
+    #[schema(value_type = Value, required = false)]
+    pub content: Option<Value>,
+    #[serde(flatten)]
+    pub more: HashMap<String, Value>,
+}
+
+/// One text of the system prompt.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = SystemText)]
+pub struct SystemTextShape {
+    /// Always `text`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The text of one system part.
+    pub text: String,
+    /// Set where the provider should cache the prompt up to here.
+    #[schema(value_type = Object, required = false)]
+    pub cache_control: Option<Value>,
+}
+
+/// The next model call: send `system`, `messages` and `tools` to the model.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Prompt)]
+pub struct PromptShape {
+    /// The system prompt, in the order in which the model reads it.
+    pub system: Vec<SystemTextShape>,
+    /// A valid conversation that fits the window.
+    pub messages: Vec<MessageShape>,
+    /// The tool definitions of the request, as they were sent.
+    #[schema(value_type = Vec<Object>)]
+    pub tools: Vec<Value>,
+    pub report: ContextReport,
+}
