@@ -66,7 +66,7 @@ fn a_search_of_a_named_session_names_it_in_its_hint() {
     let told: Value = serde_json::from_str(&told).unwrap();
     let id = told["session_id"].as_str().unwrap();
     done(terminal.run(&["session", "new"]));
-    let found = terminal.run(&["search", "the", "--session", id]);
+    let found = terminal.run(&["search", "water", "--session", id]);
     let hint = found.err.lines().find_map(|line| line.split_once("bethink ")).unwrap().1;
     let words: Vec<&str> = hint.split_whitespace().collect();
     assert!(!done(terminal.run(&words)).is_empty(), "{found:?}");

@@ -103,7 +103,7 @@ impl CliApp {
             ));
         };
         self.screen.note(format!(
-            "no session of {}; using the newest of all, {} of {}",
+            "there are no sessions in {}; using the newest of all, {} in {}",
             self.project.display(),
             short_id(session.id),
             session.project_dir
@@ -119,7 +119,7 @@ impl CliApp {
     ) -> Result<Session, CliFailure> {
         if named.is_none() && self.session.is_none() && self.sessions_dir(client).await?.is_none() {
             return Err(CliFailure::HintedUse {
-                what: format!("there is no session of {}", self.project.display()),
+                what: format!("there are no sessions in {}", self.project.display()),
                 hint: "name the session to change with --session ID; `bethink session ls --all` \
                        lists them"
                     .into(),

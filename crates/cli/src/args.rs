@@ -98,7 +98,7 @@ pub(crate) enum CliCommand {
     #[command(subcommand, arg_required_else_help = true)]
     #[command(after_help = "Example: bethink config set memory.layout claude")]
     Config(ConfigCommand),
-    /// Show the addresses to set as the base URL of an Anthropic or OpenAI client
+    /// Show the base URLs to set in Anthropic and OpenAI clients
     #[command(after_help = "Example: bethink gateway --project ~/src/app")]
     Gateway,
     /// Show the daemon's log
@@ -128,7 +128,7 @@ pub(crate) enum CliCommand {
     /// List the compactions of a session
     #[command(after_help = "Example: bethink compactions --session last")]
     Compactions,
-    /// List the spans of a session that are, or can be, shown as short texts
+    /// List the spans that are, or can be, shown as short texts
     #[command(after_help = "Example: bethink collapses --session last")]
     Collapses,
     /// Undo a compaction: the prompt shows the messages again
@@ -140,10 +140,10 @@ pub(crate) enum CliCommand {
     /// Show the messages behind a summary or a collapsed span
     #[command(after_help = "Example: bethink expand --search 'retry limit'")]
     Expand(Expand),
-    /// Show a session's messages, including those before a compaction
+    /// Show a session's messages, before and after compactions
     #[command(after_help = "Example: bethink history -n 50 --full")]
     History(HistoryArgs),
-    /// Search a session or a project, including messages before a compaction
+    /// Search a session or a project, before and after compactions
     #[command(after_help = "Example: bethink search 'failing test' --all --since 2d")]
     Search(Search),
     /// Show, edit or update a session's notes
@@ -159,7 +159,7 @@ pub(crate) enum CliCommand {
     /// Remember something for later sessions of the project
     #[command(after_help = "Example: bethink remember 'We deploy with make ship, never by hand.'")]
     Remember(RememberArgs),
-    /// Tidy the project's memory: merge duplicates, mark what is superseded
+    /// Tidy the project's memory: merge duplicates, mark old topics
     #[command(after_help = "Example: bethink dream --dry-run")]
     Dream {
         /// Show what would change without changing it
@@ -173,14 +173,14 @@ pub(crate) enum CliCommand {
     #[command(subcommand, arg_required_else_help = true)]
     #[command(after_help = "Example: bethink memory ls")]
     Memory(MemoryCommand),
-    /// Share memory with others, through a git repository or a folder
+    /// Share memory with others through a git repository or a folder
     #[command(subcommand, arg_required_else_help = true)]
     #[command(after_help = "Example: bethink team sync")]
     Team(TeamCommand),
-    /// Show which instruction files are loaded here, and why others are not
+    /// Show which instruction files are loaded here, and why
     #[command(after_help = "Example: bethink instructions --touch src/main.rs")]
     Instructions(InstructionsArgs),
-    /// Show which model calls bethink made for itself, and what they cost
+    /// Show the model calls bethink made for itself and their cost
     #[command(after_help = "Example: bethink usage --since 1w")]
     Usage {
         /// Only calls since then: a day, a time, or an age (90min, 3h, 2d, 1w)
@@ -203,12 +203,12 @@ pub(crate) enum CliCommand {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Play a recorded session through the daemon, turn by turn, and measure it
+    /// Play a recorded session through the daemon and measure it
     #[command(after_help = "Example: bethink replay session.jsonl --window 60000")]
     Replay(Replay),
-    /// Add bethink to an agent's settings: MCP tools, and hooks where the agent has them
+    /// Add bethink to an agent's settings
     ///
-    /// With --project DIR, changes the settings of that project instead of yours. Files that are shared with others
+    /// Adds the MCP server, and hooks where the agent has them. With --project DIR, changes the settings of that project instead of yours. Files that are shared with others
     /// name `bethink` without its path.
     #[command(after_help = "Example: bethink install claude-code --dry-run")]
     Install {
@@ -221,7 +221,7 @@ pub(crate) enum CliCommand {
         #[arg(long)]
         gateway: bool,
     },
-    /// Remove from an agent's settings what `install` added, and nothing else
+    /// Remove what `install` added to an agent's settings
     #[command(after_help = "Example: bethink uninstall claude-code")]
     Uninstall {
         /// The same names as for install
@@ -230,7 +230,7 @@ pub(crate) enum CliCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Pass an agent's hook to the daemon: JSON on stdin, the answer on stdout
+    /// Pass an agent's hook to the daemon (JSON on stdin)
     #[command(
         disable_help_flag = true,
         after_help = "Example: bethink hook session-start < event.json"
@@ -240,7 +240,7 @@ pub(crate) enum CliCommand {
         #[arg(num_args = 0.., allow_hyphen_values = true, trailing_var_arg = true, value_name = "EVENT")]
         words: Vec<std::ffi::OsString>,
     },
-    /// Serve MCP over stdin and stdout, for clients that start a program
+    /// Serve MCP over stdin and stdout
     #[command(after_help = "Example: claude mcp add bethink -- bethink mcp")]
     Mcp,
     /// Print a completion script for a shell

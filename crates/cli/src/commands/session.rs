@@ -103,7 +103,7 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     match &query.project_dir {
         Some(dir) if sessions.is_empty() => {
             let hint = "`bethink session ls --all` lists those of all projects";
-            screen.note(format!("no sessions of {dir}; {hint}"))?;
+            screen.note(format!("there are no sessions in {dir}; {hint}"))?;
         }
         _ => screen.lines(table(&sessions, what.all, screen.look.width, app.now))?,
     }
