@@ -18,7 +18,7 @@ fn a_dream_is_looked_at_made_and_taken_back() {
         serde_json::from_str(&done(terminal.run(&["memory", "index", "--json"]))).unwrap();
     let dir = PathBuf::from(index["dir"].as_str().unwrap());
     let none = done(terminal.run(&["dream"]));
-    assert!(none.contains("the memory is in order; nothing to do"), "{none}");
+    assert!(none.contains("the memory is tidy; nothing to do"), "{none}");
     fs::create_dir_all(&dir).unwrap();
     for (name, text) in
         [("whole.md", WHOLE), ("part.md", PART), ("odd.md", "\u{1b}[31m\u{202e}odd\n")]
@@ -34,16 +34,16 @@ fn a_dream_is_looked_at_made_and_taken_back() {
     ] {
         assert!(look.contains(told), "{told:?} is not in\n{look}");
     }
-    assert!(look.ends_with("nothing was changed; bethink dream does all this\n"), "{look}");
+    assert!(look.ends_with("nothing was changed; `bethink dream` makes these changes\n"), "{look}");
     assert!(!look.contains('\u{1b}') && !look.contains('\u{202e}'), "{look:?}");
     assert!(dir.join("part.md").exists() && !dir.join("MEMORY.md").exists());
     let made = done(terminal.run(&["dream"]));
-    assert!(made.contains("2 files changed; bethink dream --undo puts them back"), "{made}");
+    assert!(made.contains("2 files changed; `bethink dream --undo` restores them"), "{made}");
     assert!(!dir.join("part.md").exists() && dir.join("MEMORY.md").exists());
     let json: Value = serde_json::from_str(&done(terminal.run(&["dream", "--json"]))).unwrap();
     assert_eq!((json["diff"].clone(), json["dry_run"].clone()), ("".into(), false.into()));
     let back = done(terminal.run(&["dream", "--undo"]));
-    assert!(back.contains("2 files as before the last dream"), "{back}");
+    assert!(back.contains("restored 2 files from before the last consolidation"), "{back}");
     assert_eq!(fs::read_to_string(dir.join("part.md")).unwrap(), PART);
     let again = terminal.run(&["dream", "--undo"]);
     assert_eq!(again.code, 1, "{again:?}");

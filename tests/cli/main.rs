@@ -7,6 +7,7 @@ mod completions;
 mod dream;
 mod memory;
 mod service;
+mod surface;
 mod team;
 mod terminal;
 
@@ -60,7 +61,7 @@ fn a_session_from_import_to_undo() {
     let missing = terminal.run(&["history", "--message", "100000"]);
     assert_eq!((missing.code, missing.err.contains("messages are 1 to")), (1, true), "{missing:?}");
     // Too small to compact: a refusal with a reason, and nothing changed.
-    let refused = terminal.run(&["compact"]);
+    let refused = terminal.run(&["compact", "--session", "last"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     let compactions = done(terminal.run(&["compactions", "--json"]));
     assert_eq!(
@@ -74,22 +75,23 @@ fn notes_are_shown_edited_and_respected() {
     let terminal = Terminal::new();
     done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]));
     let bare = terminal.run(&["notes", "show"]);
-    assert!(bare.err.contains("nothing is noted yet"), "{bare:?}");
-    done(terminal.run(&["notes", "update"]));
+    assert!(bare.err.contains("there are no notes yet"), "{bare:?}");
+    done(terminal.run(&["notes", "update", "--session", "last"]));
     let shown = done(terminal.run(&["notes", "show"]));
     assert!(shown.contains("# Current State") && shown.contains("[1]"), "{shown}");
     let told: Value =
         serde_json::from_str(&done(terminal.run(&["notes", "show", "--json"]))).unwrap();
     assert!(told["through_seq"].as_u64().unwrap() > 0, "{told}");
-    let none = terminal.run(&["notes", "edit"]);
+    let none = terminal.run(&["notes", "edit", "--session", "last"]);
     assert!(none.code == 1 && none.err.contains("VISUAL"), "{none:?}");
     let append = [("EDITOR", "printf -- '- The shed key hangs by the door.\\n' >>")];
-    done(terminal.run_with(&["notes", "edit"], &append));
-    done(terminal.run(&["notes", "update"]));
+    done(terminal.run_with(&["notes", "edit", "--session", "last"], &append));
+    done(terminal.run(&["notes", "update", "--session", "last"]));
     let shown = done(terminal.run(&["notes", "show"]));
     assert!(shown.contains("The shed key hangs by the door."), "{shown}");
     assert!(done(terminal.run(&["session", "resume"])).contains("The shed key hangs by the door."));
-    let unchanged = terminal.run_with(&["notes", "edit"], &[("EDITOR", "true")]);
+    let unchanged =
+        terminal.run_with(&["notes", "edit", "--session", "last"], &[("EDITOR", "true")]);
     assert!(unchanged.code == 0 && unchanged.err.contains("nothing was changed"), "{unchanged:?}");
 }
 
@@ -98,14 +100,16 @@ fn notes_are_shown_edited_and_respected() {
 fn an_edit_that_loses_a_race_keeps_the_text_in_a_file() {
     let terminal = Terminal::new();
     done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy()]));
-    done(terminal.run(&["notes", "update"]));
+    done(terminal.run(&["notes", "update", "--session", "last"]));
     let told: Value =
         serde_json::from_str(&done(terminal.run(&["notes", "show", "--json"]))).unwrap();
     let session = told["session_id"].as_str().unwrap();
     let file = terminal.path().join("home/session-memory").join(format!("{session}.md"));
     let editor = format!("echo other >> {}; echo mine >>", file.display());
-    let lost = terminal
-        .run_with(&["notes", "edit"], &[("EDITOR", &format!("sh -c '{editor} \"$1\"' sh"))]);
+    let lost = terminal.run_with(
+        &["notes", "edit", "--session", "last"],
+        &[("EDITOR", &format!("sh -c '{editor} \"$1\"' sh"))],
+    );
     assert_eq!(lost.code, 1, "{lost:?}");
     let words = lost.err.split_whitespace();
     let kept = words
@@ -161,7 +165,7 @@ fn a_replay_shows_what_was_kept() {
     assert!(told.contains("  Current State "), "{told}");
     let first = told.lines().find(|line| line.starts_with(" 1  ")).unwrap();
     assert!(first.contains("embedded") || first.contains("session_memory"), "{first}");
-    assert!(told.contains("summarised: the prompt begins at message"), "{told}");
+    assert!(told.contains("summarized: the prompt begins at message"), "{told}");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     let only_id = done(terminal.run(&["replay", &file, "--quiet"]));
     assert_eq!(only_id.trim().len(), 36, "{only_id}");
@@ -228,9 +232,9 @@ fn a_model_is_told_of_without_its_key() {
         said
     };
     run(&["import", &fixture("plain.jsonl").to_string_lossy()]);
-    assert!(run(&["usage"]).contains("no model was asked"));
-    run(&["compact"]);
-    run(&["notes", "update"]);
+    assert!(run(&["usage"]).contains("no model was called"));
+    run(&["compact", "--session", "last"]);
+    run(&["notes", "update", "--session", "last"]);
     let doctor = run(&["doctor"]);
     assert!(doctor.contains("anthropic at http://127.0.0.1:1"), "{doctor}");
     assert!(doctor.contains("from A_KEY, which is set"), "{doctor}");

@@ -86,7 +86,7 @@ fn the_daemon_becomes_a_service_and_stops_being_one() {
     assert!(!desk.unit().exists());
     assert_eq!(desk.run(&["status"]).code, 3, "the daemon is down");
     let again = desk.run(&["down", "--uninstall"]);
-    assert!(again.code == 0 && again.err.contains("not there"), "{again:?}");
+    assert!(again.code == 0 && again.err.contains("not installed"), "{again:?}");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_dry_run_changes_nothing_and_a_strange_file_is_left_alone() {
     for words in [&["up", "--install"], &["down", "--uninstall"]] {
         let refused = desk.run(words);
         assert_eq!(refused.code, 1, "{refused:?}");
-        assert!(refused.err.contains("not ours"), "{refused:?}");
+        assert!(refused.err.contains("not written by bethink"), "{refused:?}");
     }
     assert_eq!(
         fs::read_to_string(desk.unit()).unwrap(),

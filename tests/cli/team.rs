@@ -27,7 +27,7 @@ fn two_people_share_and_are_told_what_happened() {
     assert!(none.out.contains("no team memory") && none.err.contains("team init"), "{none:?}");
     // A path is meant from where the person stands.
     let told = done(ada.run(&["team", "init", "--remote", "shared.git"]));
-    assert!(told.contains("shared with") && told.contains("nothing new"), "{told}");
+    assert!(told.contains("shared with") && told.contains("already in sync"), "{told}");
     done(bob.run(&["team", "init", "--remote", &shared.to_string_lossy()]));
 
     let key = format!("ghp_{}", "q8Zt2LmXp0VrKt5Wb3NcJ7yHd4Fs6GaEu1Bo");
@@ -44,7 +44,7 @@ fn two_people_share_and_are_told_what_happened() {
     fs::write(dir(&bob).join("fog.md"), "Fog is cubed.\n").unwrap();
     let unsynced = done(bob.run(&["team", "status"]));
     assert!(
-        unsynced.contains("answers") && unsynced.contains("changed since the last sync: fog.md")
+        unsynced.contains("reachable") && unsynced.contains("changed since the last sync: fog.md")
     );
     done(ada.run(&["team", "sync"]));
     let told = done(bob.run(&["team", "sync"]));

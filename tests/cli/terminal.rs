@@ -30,6 +30,14 @@ impl Terminal {
     }
 
     pub(crate) fn run_with(&self, words: &[&str], settings: &[(&str, &str)]) -> Ended {
+        self.command(self.path(), words, settings)
+    }
+
+    pub(crate) fn run_in(&self, dir: &Path, words: &[&str]) -> Ended {
+        self.command(dir, words, &[])
+    }
+
+    fn command(&self, dir: &Path, words: &[&str], settings: &[(&str, &str)]) -> Ended {
         let output = Command::new(env!("CARGO_BIN_EXE_bethink"))
             .args(words)
             .env_clear()
@@ -38,7 +46,7 @@ impl Terminal {
             .env("BETHINK_HOME", self.path().join("home"))
             .env("BETHINK_DAEMON__LISTEN", "127.0.0.1:0")
             .envs(settings.iter().copied())
-            .current_dir(self.path())
+            .current_dir(dir)
             .stdin(Stdio::null())
             .output()
             .unwrap();

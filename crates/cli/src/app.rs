@@ -1,4 +1,4 @@
-//! What every command has at hand: the terminal, the places, and the session it is about.
+//! What every command uses: the terminal, the daemon, the project and the session.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,18 @@ use uuid::Uuid;
 use crate::args::Global;
 use crate::failure::CliFailure;
 
-/// Sessions looked at in one request when an id is completed.
+/// Sessions per request when an id is completed.
 const PAGE: usize = 100;
-/// Shortest beginning of an id that is printed. Ids begin with their time, so that sessions made
-/// together need more.
+/// Shortest part of an id that is printed.
 const SHORTEST: usize = 8;
 
 pub(crate) struct CliApp {
     pub(crate) screen: Screen,
     pub(crate) places: DaemonPlaces,
-    /// The running program; it starts the daemon that lies beside it.
+    /// The running program. The daemon it starts is in the same directory.
     pub(crate) program: PathBuf,
     pub(crate) project: PathBuf,
-    /// The project was named rather than guessed from the current directory.
+    /// The project was named with `--project`; else it is the current directory.
     pub(crate) project_given: bool,
     pub(crate) session: Option<String>,
     pub(crate) now: Timestamp,
@@ -52,7 +51,7 @@ impl CliApp {
         })
     }
 
-    /// The daemon, started when none runs.
+    /// The daemon, which is started if none is running.
     pub(crate) async fn client(&self) -> Result<Client, CliFailure> {
         Ok(daemon(&self.places, &self.program).await?)
     }
@@ -62,7 +61,7 @@ impl CliApp {
     }
 
     pub(crate) async fn client_and_session(
-        &self,
+        &mut self,
         named: Option<&str>,
     ) -> Result<(Client, Session), CliFailure> {
         let client = self.client().await?;
@@ -70,57 +69,105 @@ impl CliApp {
         Ok((client, session))
     }
 
-    /// The session of `--session`, for what is asked of no session unless a person names one.
-    pub(crate) async fn named_session(&self, client: &Client) -> Result<Option<Uuid>, CliFailure> {
+    /// The session of `--session`, for commands that use one only if it is named.
+    pub(crate) async fn named_session(
+        &mut self,
+        client: &Client,
+    ) -> Result<Option<Uuid>, CliFailure> {
         match self.session.is_some() {
             true => Ok(Some(self.session(client, None).await?.id)),
             false => Ok(None),
         }
     }
 
-    /// The session that the command is about: named, or `--session`, or the last one.
+    /// The session to read: the named one, else that of `--session`, else the project's newest. Where the project has
+    /// none, it is the newest of all, and a note says so.
     pub(crate) async fn session(
-        &self,
+        &mut self,
         client: &Client,
         named: Option<&str>,
     ) -> Result<Session, CliFailure> {
-        match named.or(self.session.as_deref()) {
-            None | Some("last") => self.last(client).await,
-            Some(id) => match Uuid::parse_str(id) {
+        if let Some(id) = named.or(self.session.as_deref()).filter(|&named| named != "last") {
+            return match Uuid::parse_str(id) {
                 Ok(id) => Ok(client.session(id).await?),
                 Err(_) => one_of(id, "session", all_sessions(client).await?, |one| one.id),
-            },
+            };
         }
+        if let Some(session) = self.newest_of_project(client).await? {
+            return Ok(session);
+        }
+        let Some(session) = newest(client, None).await? else {
+            return Err(CliFailure::hinted(
+                "there are no sessions yet",
+                "`bethink import FILE` imports a recorded one, `bethink session new` creates one",
+            ));
+        };
+        self.screen.note(format!(
+            "there are no sessions in {}; using the newest of all, {} in {}",
+            self.project.display(),
+            short_id(session.id),
+            session.project_dir
+        ))?;
+        Ok(session)
     }
 
-    /// The newest session of the project, which may lie above the current directory; else the
-    /// newest of all.
-    async fn last(&self, client: &Client) -> Result<Session, CliFailure> {
+    /// The session to change. One of another project must be named.
+    pub(crate) async fn session_to_change(
+        &mut self,
+        client: &Client,
+        named: Option<&str>,
+    ) -> Result<Session, CliFailure> {
+        if named.is_none() && self.session.is_none() && self.sessions_dir(client).await?.is_none() {
+            return Err(CliFailure::HintedUse {
+                what: format!("there are no sessions in {}", self.project.display()),
+                hint: "name the session to change with --session ID; `bethink session ls --all` \
+                       lists them"
+                    .into(),
+            });
+        }
+        self.session(client, named).await
+    }
+
+    /// The directory whose sessions are meant: the project's, or the nearest one above it that has sessions. A project
+    /// that was named is taken as it is.
+    pub(crate) async fn sessions_dir(&self, client: &Client) -> Result<Option<String>, CliFailure> {
         let dirs = self.project.ancestors().take(if self.project_given { 1 } else { usize::MAX });
-        let named = dirs.filter(|dir| dir.parent().is_some()).map(|dir| dir.display().to_string());
-        for project_dir in named.map(Some).chain([None]) {
-            let query = SessionQuery { project_dir, limit: Some(PAGE), ..SessionQuery::default() };
-            let sessions = client.sessions(&query).await?.sessions;
-            // a child that explored for its parent is nobody's last session, if there is another
-            let own =
-                sessions.iter().position(|one| one.parent.is_none() || one.forked_at_seq.is_some());
-            if let Some(session) = sessions.into_iter().nth(own.unwrap_or(0)) {
-                return Ok(session);
+        for dir in dirs.filter(|dir| dir.parent().is_some()) {
+            let project_dir = Some(dir.display().to_string());
+            let query = SessionQuery { project_dir, limit: Some(1), ..SessionQuery::default() };
+            if !client.sessions(&query).await?.sessions.is_empty() {
+                return Ok(query.project_dir);
             }
         }
-        Err(CliFailure::hinted(
-            "there is no session yet",
-            "bethink import FILE takes a recorded one in, bethink session new begins one",
-        ))
+        Ok(None)
+    }
+
+    async fn newest_of_project(&self, client: &Client) -> Result<Option<Session>, CliFailure> {
+        match self.sessions_dir(client).await? {
+            Some(dir) => newest(client, Some(dir)).await,
+            None => Ok(None),
+        }
     }
 }
 
-/// What starts the daemon that lies beside this program, or in `PATH`.
+/// The newest session of a directory, or of all. Subagents' sessions count only where there is no other.
+async fn newest(
+    client: &Client,
+    project_dir: Option<String>,
+) -> Result<Option<Session>, CliFailure> {
+    let query = SessionQuery { project_dir, limit: Some(PAGE), ..SessionQuery::default() };
+    let sessions = client.sessions(&query).await?.sessions;
+    let is_own = |one: &Session| one.parent.is_none() || one.forked_at_seq.is_some();
+    let own = sessions.iter().position(is_own);
+    Ok(sessions.into_iter().nth(own.unwrap_or(0)))
+}
+
+/// Starts the daemon program next to this one, or in `PATH`.
 pub(crate) fn starter(program: &Path) -> Result<Starter, StartError> {
     Starter::beside(program.to_owned(), std::env::var_os("PATH").as_deref())
 }
 
-/// The daemon of a home, started by this program when none runs.
+/// The daemon of a home, which is started if none is running.
 pub(crate) async fn daemon(places: &DaemonPlaces, program: &Path) -> Result<Client, ClientError> {
     match Client::find(places).await {
         Err(error) if error.is_unreachable() && places.url.is_none() => {
@@ -143,7 +190,7 @@ async fn all_sessions(client: &Client) -> Result<Vec<Session>, CliFailure> {
     }
 }
 
-/// A compaction by the beginning of its id; the newest that stands when none is named.
+/// A compaction by a part of its id; by default the newest that was not undone.
 pub(crate) fn compaction(
     named: Option<&str>,
     all: Vec<Compaction>,
@@ -151,47 +198,58 @@ pub(crate) fn compaction(
     if let Some(beginning) = named.filter(|&named| named != "last") {
         return one_of(beginning, "compaction", all, |one| one.id);
     }
-    // ids begin with their time
+    // Ids begin with their time.
     all.into_iter().filter(|one| one.undone_at.is_none()).max_by_key(|one| one.id).ok_or_else(
-        || CliFailure::hinted("this session has no compaction", "bethink compact makes one"),
+        || CliFailure::hinted("this session has no compaction", "`bethink compact` makes one"),
     )
 }
 
-/// The one thing of a kind whose id begins so.
+/// Whether a person can mean this id: `part` is its beginning or its end.
+pub(crate) fn is_meant(part: &str, id: Uuid) -> bool {
+    let (part, id) = (part.replace('-', "").to_ascii_lowercase(), id.simple().to_string());
+    id.starts_with(&part) || id.ends_with(&part)
+}
+
+/// The one thing whose id begins or ends with `part`.
 pub(crate) fn one_of<T>(
-    beginning: &str,
+    part: &str,
     what: &str,
     all: Vec<T>,
     id: impl Fn(&T) -> Uuid,
 ) -> Result<T, CliFailure> {
-    let wanted = beginning.replace('-', "").to_ascii_lowercase();
-    let wrong = |why: String| Err(CliFailure::Use(format!("{beginning:?} {why}")));
-    if wanted.is_empty() || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return wrong(format!("is not a {what}: give an id, the beginning of one, or last"));
+    let wrong = |why: String| Err(CliFailure::Use(format!("{part:?} {why}")));
+    let is_hex = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    if !part.bytes().all(is_hex) || !part.bytes().any(|byte| byte != b'-') {
+        return wrong(format!("is not a {what}: give an id, a unique part of one, or `last`"));
     }
-    let mut fits = all.into_iter().filter(|one| id(one).simple().to_string().starts_with(&wanted));
+    let mut fits = all.into_iter().filter(|one| is_meant(part, id(one)));
     match (fits.next(), fits.next()) {
         (Some(one), None) => Ok(one),
         (Some(a), Some(b)) => {
             let (a, b) = (id(&a), id(&b));
-            wrong(format!("begins more than one {what}: {a}, {b}, …; give more of it"))
+            wrong(format!("matches more than one {what}: {a}, {b}, …; give more of the id"))
         }
-        _ => Err(CliFailure::new(format!("no {what} begins with {beginning:?}"))),
+        _ => Err(CliFailure::new(format!("no {what} has an id that begins or ends with {part:?}"))),
     }
 }
 
-/// For each id its shortest beginning that tells it from the others, all of one length.
+pub(crate) fn short_id(id: Uuid) -> String {
+    short_ids(&[id]).concat()
+}
+
+/// The shortest ends that distinguish the ids, all of one length. Ids begin with their time, so those of one day begin
+/// alike.
 pub(crate) fn short_ids(ids: &[Uuid]) -> Vec<String> {
-    let full: Vec<String> = ids.iter().map(Uuid::to_string).collect();
+    let full: Vec<String> = ids.iter().map(|id| id.simple().to_string()).collect();
     let longest = full.first().map_or(0, String::len);
+    let end = |id: &str, length: usize| id[id.len() - length..].to_owned();
     let is_enough = |&length: &usize| {
-        let mut heads: Vec<_> = full.iter().map(|id| &id[..length]).collect();
-        heads.sort_unstable();
-        heads.windows(2).all(|pair| pair[0] != pair[1])
-            && !full.iter().any(|id| id[..length].ends_with('-'))
+        let mut ends: Vec<_> = full.iter().map(|id| end(id, length)).collect();
+        ends.sort_unstable();
+        ends.windows(2).all(|pair| pair[0] != pair[1])
     };
     let length = (SHORTEST..=longest).find(is_enough).unwrap_or(longest);
-    full.iter().map(|id| id[..length].to_owned()).collect()
+    full.iter().map(|id| end(id, length)).collect()
 }
 
 #[cfg(test)]
@@ -208,17 +266,24 @@ mod tests {
 
     #[test]
     fn short_ids_are_as_long_as_needed() {
-        assert_eq!(short_ids(&ids(&[A, C])), ["019aa8f2", "119aa8f2"]);
-        assert_eq!(short_ids(&ids(&[A, B])), ["019aa8f2-1111-7aaa", "019aa8f2-1111-7aab"]);
+        assert_eq!(short_ids(&ids(&[A, C])), ["00000001", "00000003"]);
+        let alike = "019aa8f2-1111-7aaa-8000-0000a0000001";
+        assert_eq!(short_ids(&ids(&[A, alike])), ["000000001", "0a0000001"]);
         assert_eq!(short_ids(&[]), Vec::<String>::new());
     }
 
     #[test]
-    fn a_beginning_finds_one_or_says_why_not() {
+    fn a_part_of_an_id_finds_one_or_says_why_not() {
         let pick = |beginning: &str| one_of(beginning, "session", ids(&[A, B, C]), |id| *id);
         assert_eq!(pick("1").unwrap(), ids(&[C])[0]);
         assert_eq!(pick("019aa8f211117aab").unwrap(), ids(&[B])[0]);
         assert_eq!(pick("019AA8F2-1111-7AAB").unwrap(), ids(&[B])[0]);
+        assert_eq!(pick("00000002").unwrap(), ids(&[B])[0]);
+        assert_eq!(pick("8000-000000000003").unwrap(), ids(&[C])[0]);
+        for id in ids(&[A, B, C]) {
+            assert_eq!(pick(&short_id(id)).unwrap(), id);
+        }
+        assert_eq!(pick("-").unwrap_err().exit_code(), 2);
         assert_eq!(pick("019").unwrap_err().exit_code(), 2);
         assert_eq!(pick("zzz").unwrap_err().exit_code(), 2);
         assert_eq!(pick("").unwrap_err().exit_code(), 2);

@@ -1,4 +1,4 @@
-//! How a command can fail, and the exit code that says so.
+//! How a command can fail, and its exit code.
 
 use std::io;
 
@@ -13,7 +13,7 @@ const FAILED: u8 = 1;
 const WRONG_USE: u8 = 2;
 const UNREACHABLE: u8 = 3;
 
-/// What a command comes to: whatever it has to say is on the screen by then.
+/// The end of a command, whose output is already printed.
 pub(crate) type Done = Result<(), CliFailure>;
 
 #[derive(Debug, thiserror::Error)]
@@ -24,15 +24,17 @@ pub(crate) enum CliFailure {
     Stop(#[from] StopError),
     #[error(transparent)]
     Home(#[from] NoHome),
-    /// The command was given something that it does not take.
+    /// Wrong arguments.
     #[error("{0}")]
     Use(String),
     #[error("{what}")]
+    HintedUse { what: String, hint: String },
+    #[error("{what}")]
     Failed { what: String, hint: Option<String> },
-    /// Everything was said already; only the exit code is left.
+    /// The error is already printed; only the exit code is left.
     #[error("failed")]
     Said,
-    #[error("we could not write the output")]
+    #[error("could not write the output")]
     Output(#[from] io::Error),
 }
 
@@ -60,17 +62,24 @@ impl CliFailure {
         Self::Failed { what: what.into(), hint: Some(hint.into()) }
     }
 
-    /// We could not do something with a file.
+    /// What clap says about wrong arguments: its first paragraph is the error, the rest says what is right.
+    pub(crate) fn arguments(text: &str) -> Self {
+        let (what, hint) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
+        let what = what.trim_start_matches("error: ").to_owned();
+        Self::HintedUse { what, hint: hint.trim().to_owned() }
+    }
+
+    /// Could not do something with a file.
     pub(crate) fn file(doing: &str, path: &std::path::Path, error: &io::Error) -> Self {
-        Self::new(format!("we could not {doing} {}: {error}", path.display()))
+        Self::new(format!("could not {doing} {}: {error}", path.display()))
     }
 
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Client(error) if error.is_unreachable() => UNREACHABLE,
             Self::Stop(StopError::NotRunning { .. }) => UNREACHABLE,
-            Self::Use(_) | Self::Home(_) => WRONG_USE,
-            // the reader has seen enough, as in `bethink history | head`
+            Self::Use(_) | Self::HintedUse { .. } | Self::Home(_) => WRONG_USE,
+            // The reader has seen enough, as in `bethink history | head`.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             _ => FAILED,
         }
@@ -83,9 +92,9 @@ impl CliFailure {
         if screen.json {
             return screen.value_on_stderr(&self.problem());
         }
-        screen.complain(StyledText::new().put(Tone::Bad, "error: ").plain(self.sentence()))?;
+        screen.explain(StyledText::new().put(Tone::Bad, "error: "), self.sentence())?;
         if let Some(hint) = self.hint() {
-            screen.complain(StyledText::new().put(Tone::Accent, " hint: ").plain(hint))?;
+            screen.explain(StyledText::new().put(Tone::Accent, " hint: "), hint)?;
         }
         Ok(())
     }
@@ -109,12 +118,13 @@ impl CliFailure {
         match self {
             Self::Client(ClientError::Refused(problem)) => refusal_hint(problem),
             Self::Client(ClientError::NotRunning { .. } | ClientError::Unreachable { .. }) => {
-                Some("bethink up starts the daemon, bethink doctor says what is wrong".into())
+                Some("run `bethink up` to start the daemon, or `bethink doctor` to find out what is wrong".into())
             }
             Self::Client(ClientError::Start(StartError::NotFound { .. })) => {
-                Some("install bethinkd beside bethink, or put it into PATH".into())
+                Some("install `bethinkd` in the same directory as `bethink`, or in a directory in PATH".into())
             }
             Self::Failed { hint, .. } => hint.clone(),
+            Self::HintedUse { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()),
             _ => None,
         }
     }
@@ -124,7 +134,7 @@ impl CliFailure {
             return (**problem).clone();
         }
         let (kind, title) = match self.exit_code() {
-            WRONG_USE => ("wrong_use", "Wrong use"),
+            WRONG_USE => ("wrong_use", "Wrong usage"),
             UNREACHABLE => ("unreachable", "Daemon unreachable"),
             _ => ("failed", "Failed"),
         };
@@ -138,7 +148,7 @@ impl CliFailure {
     }
 }
 
-/// The refusal's own hint, and where the request broke which limit.
+/// The limit that the request broke, and the refusal's own hint.
 fn refusal_hint(problem: &Problem) -> Option<String> {
     let mut place = Vec::new();
     place.extend(problem.field.as_ref().map(|field| format!("in {field}")));

@@ -1,10 +1,10 @@
-//! The command line of bethink: words in, requests to the daemon, words out.
+//! The command line of bethink: it turns arguments into requests to the daemon, and the answers into text.
 //!
-//! Owns the arguments, the drawing and the exit codes. Leaves finding and asking the daemon to
-//! `bethink-client`, and every judgement to the daemon. Knows no engine and no store.
+//! Owns the arguments, the output and the exit codes. `bethink-client` finds the daemon and sends the requests; all
+//! decisions are made by the daemon. Uses no engine and no store.
 //!
-//! Reading order: `args` → `app` → `commands` → `draw` → `failure`; `service` is what service managers want; and
-//! `hook`, which stands for itself.
+//! Reading order: `args` → `help` → `app` → `commands` → `draw` → `failure`; `service` writes the files of service
+//! managers; `hook` runs without the rest.
 
 mod app;
 mod args;
@@ -12,6 +12,7 @@ mod commands;
 mod disk;
 mod draw;
 mod failure;
+mod help;
 mod hook;
 mod service;
 
@@ -19,7 +20,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use bethink_client::{DaemonPlaces, start};
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
 use app::CliApp;
@@ -27,10 +28,7 @@ use args::Cli;
 use bethink_terminal::{Screen, TerminalLook};
 use failure::CliFailure;
 
-/// The command line as a description, for what is made of it: manual pages.
-pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
-}
+pub use help::command;
 
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -46,9 +44,13 @@ pub fn main() -> ExitCode {
         return hook::main(words, env);
     }
     let look = TerminalLook::of_terminal(env);
-    let cli = match Cli::try_parse_from(&arguments) {
+    let parsed = command().try_get_matches_from(&arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return told(&error, look),
+        Err(error) => {
+            let json = arguments.iter().take_while(|one| *one != "--").any(|one| one == "--json");
+            return not_parsed(&error, &mut Screen::new(look, json, false));
+        }
     };
     let mut screen = Screen::new(look, cli.global.json, cli.global.quiet);
     match run(cli, look, env) {
@@ -58,7 +60,7 @@ pub fn main() -> ExitCode {
 }
 
 fn ended(failure: &CliFailure, screen: &mut Screen) -> ExitCode {
-    // where stderr is closed too, the code is all that can be said
+    // If stderr is closed too, only the exit code is left.
     let _unsaid = failure.tell(screen);
     ExitCode::from(failure.exit_code())
 }
@@ -69,31 +71,39 @@ fn run(
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<(), CliFailure> {
     let Cli { global, command } = cli;
-    let screen = Screen::new(look, global.json, global.quiet);
-    let places = DaemonPlaces::from_env(env)?;
+    let is_paged = !global.no_pager && commands::is_paged(&command);
+    let mut screen = Screen::new(look, global.json, global.quiet);
+    if is_paged {
+        screen.hold();
+    }
+    let places = DaemonPlaces::from_env(&env)?;
     let program = std::env::current_exe()?;
     let mut app = CliApp::new(screen, places, program, global)?;
-    // one thread: a client waits, it does not compute
+    // One thread is enough: a client mostly waits.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(Box::pin(commands::run(&mut app, command)))
+    let done = runtime.block_on(Box::pin(commands::run(&mut app, command)));
+    app.screen.release(env)?;
+    done
 }
 
-/// The second half of starting a daemon: this process becomes it.
+/// The second half of starting a daemon: this process becomes the daemon.
 fn launch(daemon: &OsString, arguments: &[OsString]) -> ExitCode {
     let error = start::detach(daemon, arguments);
-    let look = TerminalLook { colour: false, width: 80, live: false, progress: false };
+    let look = TerminalLook::plain(80);
     let failure = CliFailure::file("run", daemon.as_ref(), &error);
     ended(&failure, &mut Screen::new(look, false, false))
 }
 
-/// Help and version as clap prints them; what was wrong without colour, because it quotes the
-/// arguments.
-fn told(error: &clap::Error, look: TerminalLook) -> ExitCode {
+/// Help and version are printed by clap. Errors have no colour, because they quote the arguments.
+fn not_parsed(error: &clap::Error, screen: &mut Screen) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let _unsaid = error.print();
         return ExitCode::SUCCESS;
     }
-    let mut screen = Screen::new(look, false, false);
-    let _unsaid = screen.complain(error.render().to_string().trim_end());
-    ExitCode::from(CliFailure::Use(String::new()).exit_code())
+    let text = error.render().to_string();
+    if screen.json {
+        return ended(&CliFailure::arguments(&text), screen);
+    }
+    let _unsaid = screen.complain(text.trim_end());
+    ExitCode::from(CliFailure::Use(text).exit_code())
 }

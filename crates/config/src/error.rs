@@ -1,4 +1,4 @@
-//! Why settings are refused, and where the refused value came from.
+//! Errors in settings, and where a value came from.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ impl fmt::Display for SettingOrigin {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("no place for the state: set BETHINK_HOME, or HOME")]
+    #[error("could not find a home directory: set BETHINK_HOME or HOME")]
     NoHome,
     #[error("could not read the config file {file}")]
     Read {
@@ -31,11 +31,13 @@ pub enum ConfigError {
         #[source]
         source: std::io::Error,
     },
-    /// The line itself is not shown: it may hold a secret.
-    #[error("{file} is not TOML: line {line}: {problem}")]
+    /// The line itself is not shown: it may contain a secret.
+    #[error("{file} is not valid TOML: line {line}: {problem}")]
     Syntax { file: PathBuf, line: usize, problem: String },
     #[error("{origin}: `{key}` is {given}; allowed is {allowed}")]
     Value { origin: SettingOrigin, key: String, given: String, allowed: String },
+    #[error("unknown setting `{key}`; known are {allowed}")]
+    UnknownKey { key: String, allowed: String },
     #[error("`{low}` ({low_value}) may not be more than `{high}` ({high_value})")]
     Order { low: &'static str, low_value: u64, high: &'static str, high_value: u64 },
 }

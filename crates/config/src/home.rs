@@ -1,10 +1,10 @@
-//! Where the files of a home lie; shared by the daemon and its clients.
+//! The paths of the files in a home, for the daemon and its clients.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::ConfigError;
 
-/// `$BETHINK_HOME`: the directory that holds all state of one daemon.
+/// `$BETHINK_HOME`: the directory with all state of one daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(PathBuf);
 
@@ -13,7 +13,7 @@ impl Home {
         Self(path.into())
     }
 
-    /// The home that was named, else `BETHINK_HOME`, else `$XDG_DATA_HOME/bethink`, else
+    /// The home named by an argument, else `BETHINK_HOME`, else `$XDG_DATA_HOME/bethink`, else
     /// `~/.local/share/bethink`; always absolute.
     pub fn find(
         env: &dyn Fn(&str) -> Option<String>,
@@ -33,12 +33,12 @@ impl Home {
         &self.0
     }
 
-    /// The bearer token of every client, 0600.
+    /// The bearer token that clients send, 0600.
     pub fn token(&self) -> PathBuf {
         self.0.join("token")
     }
 
-    /// Where the running daemon serves: url, pid, version, socket.
+    /// The running daemon: its URL, process, version and socket.
     pub fn daemon_file(&self) -> PathBuf {
         self.0.join("daemon.json")
     }
@@ -48,7 +48,7 @@ impl Home {
         self.0.join("daemon.sock")
     }
 
-    /// What a daemon that was started by a client says on stderr.
+    /// Stderr of a daemon that a client started.
     pub fn log_file(&self) -> PathBuf {
         self.0.join("daemon.log")
     }
@@ -58,27 +58,27 @@ impl Home {
         self.0.join("session-memory")
     }
 
-    /// A person's own template of the notes.
+    /// The user's own template for notes.
     pub fn notes_template(&self) -> PathBuf {
         self.notes().join("config").join("template.md")
     }
 
-    /// A person's own instruction for a model that writes notes.
+    /// The user's own instruction for the model that writes notes.
     pub fn notes_prompt(&self) -> PathBuf {
         self.notes().join("config").join("prompt.md")
     }
 
-    /// Events of clients that the daemon has not taken yet, one file each, 0700.
+    /// Hook events that the daemon has not taken yet, one file each, 0700.
     pub fn hook_spool(&self) -> PathBuf {
         self.0.join("spool").join("hooks")
     }
 
-    /// What went wrong with hooks, a line each.
+    /// Hook failures, one per line.
     pub fn hook_faults(&self) -> PathBuf {
         self.0.join("hooks.log")
     }
 
-    /// Memories of projects, in bethink's own layout.
+    /// The projects' memory directories, in bethink's own layout.
     pub fn memory(&self) -> PathBuf {
         self.0.join("memory")
     }
@@ -88,7 +88,7 @@ impl Home {
     }
 }
 
-/// bethink's directory below that of an XDG variable, or below its usual place in the person's home.
+/// bethink's directory in that of an XDG variable, or in its usual place in the user's home directory.
 pub(crate) fn xdg_dir(
     env: &dyn Fn(&str) -> Option<String>,
     variable: &str,

@@ -1,5 +1,6 @@
-//! One key of the settings: where its value goes, and what is allowed there.
+//! One key of the settings: where its value goes, and which values are allowed.
 
+use crate::entries::HIDDEN;
 use crate::error::{ConfigError, SettingOrigin};
 use crate::settings::{KEYS, Settings};
 
@@ -20,10 +21,9 @@ pub(crate) enum KeyTarget {
     Text(fn(&mut Settings) -> &mut String),
     /// One of these words.
     Either(fn(&mut Settings) -> &mut String, &'static [&'static str]),
-    /// The name of an environment variable; never shown when it is none, since it may be a secret that
-    /// was put in the wrong place.
+    /// The name of an environment variable. Anything else is never shown: it may be a secret in the wrong place.
     Variable(fn(&mut Settings) -> &mut String),
-    /// A text that may hold a secret: never shown.
+    /// A text that may contain a secret: never shown.
     Hidden(fn(&mut Settings) -> &mut String),
     /// US dollars, up to a million.
     Money(fn(&mut Settings) -> &mut f64),
@@ -37,12 +37,17 @@ impl SettingKey {
         KEYS.iter().find(|key| key.section == section && key.name == name)
     }
 
+    /// `section.key`.
+    pub(crate) fn path(&self) -> String {
+        format!("{}.{}", self.section, self.name)
+    }
+
     /// `BETHINK_<SECTION>__<KEY>`.
     pub(crate) fn variable(&self) -> String {
         format!("BETHINK_{}__{}", self.section, self.name).to_uppercase()
     }
 
-    /// What is allowed, in words.
+    /// The allowed values, for error messages.
     fn allowed(&self) -> String {
         match self.place {
             KeyTarget::Whole(_, low, high) => format!("a whole number from {low} to {high}"),
@@ -68,11 +73,10 @@ impl SettingKey {
             KeyTarget::Variable(_) | KeyTarget::Hidden(_) => "something else".into(),
             _ => given,
         };
-        let key = format!("{}.{}", self.section, self.name);
-        ConfigError::Value { origin, key, given, allowed: self.allowed() }
+        ConfigError::Value { origin, key: self.path(), given, allowed: self.allowed() }
     }
 
-    /// Puts a value from a file in its place; `false` when it is not allowed.
+    /// Stores a value from a file; `false` if it is not allowed.
     pub(crate) fn put(&self, settings: &mut Settings, value: &toml::Value) -> bool {
         match self.place {
             KeyTarget::Whole(place, low, high) => {
@@ -101,8 +105,16 @@ impl SettingKey {
         given: &str,
         origin: SettingOrigin,
     ) -> Result<(), ConfigError> {
+        match self.parsed(given).is_some_and(|value| self.put(settings, &value)) {
+            true => Ok(()),
+            false => Err(self.refused(origin, format!("{given:?}"))),
+        }
+    }
+
+    /// The text of an environment variable or argument as a value of the key's type.
+    pub(crate) fn parsed(&self, given: &str) -> Option<toml::Value> {
         let text = given.trim();
-        let value = match self.place {
+        match self.place {
             KeyTarget::Whole(..) => text.parse().ok().map(toml::Value::Integer),
             KeyTarget::Percent(_) | KeyTarget::Money(_) => {
                 text.parse().ok().map(toml::Value::Float)
@@ -120,10 +132,31 @@ impl SettingKey {
                 let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Some(toml::Value::Array(names.map(Into::into).collect()))
             }
-        };
-        match value.is_some_and(|value| self.put(settings, &value)) {
-            true => Ok(()),
-            false => Err(self.refused(origin, format!("{given:?}"))),
+        }
+    }
+
+    /// The value in effect, unless it may contain a secret.
+    pub(crate) fn shown(&self, settings: &mut Settings) -> toml::Value {
+        match self.place {
+            KeyTarget::Whole(place, ..) => match i64::try_from(*place(settings)) {
+                Ok(whole) => toml::Value::from(whole),
+                Err(_) => toml::Value::from(i64::MAX),
+            },
+            KeyTarget::Percent(place) | KeyTarget::Money(place) => (*place(settings)).into(),
+            KeyTarget::Flag(place) => (*place(settings)).into(),
+            KeyTarget::Hidden(place) if !place(settings).is_empty() => HIDDEN.into(),
+            KeyTarget::Text(place)
+            | KeyTarget::Hidden(place)
+            | KeyTarget::Either(place, _)
+            | KeyTarget::Variable(place) => place(settings).clone().into(),
+            KeyTarget::Names(place) => place(settings).clone().into(),
+            KeyTarget::Windows(place) => {
+                let windows = place(settings).iter();
+                windows
+                    .map(|(model, tokens)| format!("{model}={tokens}"))
+                    .collect::<Vec<_>>()
+                    .into()
+            }
         }
     }
 }
@@ -138,12 +171,12 @@ fn number(value: &toml::Value, most: f64) -> Option<f64> {
     number.filter(|n| (0.0..=most).contains(n))
 }
 
-/// A text without the white space around it, where it is allowed.
+/// A text without surrounding white space, if it is allowed.
 fn text(value: &toml::Value, is_allowed: impl Fn(&str) -> bool) -> Option<String> {
     value.as_str().map(str::trim).filter(|text| is_allowed(text)).map(str::to_owned)
 }
 
-/// As POSIX has it: letters, digits and underscores, no digit first.
+/// As in POSIX: letters, digits and underscores, not starting with a digit.
 fn is_variable(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.starts_with(|c: char| !c.is_ascii_digit()) && name.chars().all(plain)
@@ -172,16 +205,16 @@ fn windows(value: &toml::Value) -> Option<Vec<(String, u64)>> {
     names(value)?.into_iter().map(window).collect()
 }
 
-/// No larger prompt is sold; keeps sums of a few of them far from overflow.
+/// Far above every model's window, and small enough that sums of a few never overflow.
 pub(crate) const MOST_TOKENS: u64 = 100_000_000;
-/// The windows that sessions can have.
+/// Smallest and largest context window of a session.
 const WINDOW: (u64, u64) = (8_000, MOST_TOKENS);
-/// Counts of things that a person configures.
+/// Largest count in a setting.
 pub(crate) const MANY: u64 = 1_000_000;
-/// A day: longer waits are a misplaced unit.
+/// A day: a longer wait is probably a wrong unit.
 pub(crate) const DAY_MS: u64 = 86_400_000;
-/// No person means more, for a day or for a million tokens.
+/// More is certainly a mistake, for a day or for a million tokens.
 const MOST_MONEY: f64 = 1_000_000.0;
-/// Who writes: the configured model, or the daemon by itself.
+/// Who does the work: the configured model, or the built-in algorithm.
 pub(crate) const STRATEGIES: &[&str] = &["model", "embedded"];
 pub(crate) const WHO_OR_NOBODY: &[&str] = &["model", "embedded", "off"];

@@ -1,17 +1,18 @@
 //! Settings of the daemon: defaults, then the config file, then the environment, then arguments.
 //!
-//! Owns the names, defaults and bounds of every setting, and where the files of a home lie. Leaves
-//! the meaning of a setting to the crate that obeys it.
+//! Owns the names, defaults and bounds of every setting, and the paths of the files in a home. What a setting does is
+//! up to the crate that uses it.
 //!
-//! A project's own files are never read: only the user's config file, the environment and the
-//! arguments decide.
+//! A project's own files are never read as settings: only the user's config file, the environment and the arguments.
 
+pub mod entries;
 mod error;
 pub mod home;
 mod keys;
 pub mod load;
 pub mod settings;
 
+pub use entries::SettingEntry;
 pub use error::{ConfigError, SettingOrigin};
 pub use home::Home;
 pub use load::{Loaded, Overrides, UnknownKey};

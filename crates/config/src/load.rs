@@ -1,4 +1,4 @@
-//! Layers the sources of settings, the later one winning: defaults, file, environment, arguments.
+//! Reads settings from their sources; later ones win: defaults, file, environment, arguments.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::home::{Home, xdg_dir};
 use crate::keys::SettingKey;
 use crate::settings::{KEYS, Settings};
 
-/// What the command line says; it wins over everything else.
+/// Settings from the command line, which take precedence over all others.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     pub home: Option<PathBuf>,
@@ -16,14 +16,14 @@ pub struct Overrides {
     pub listen: Option<String>,
 }
 
-/// The settings, and what in the file was not understood and therefore has no effect.
+/// The settings, and the keys of the file that are unknown and have no effect.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub settings: Settings,
     pub warnings: Vec<UnknownKey>,
 }
 
-/// A key or section that nothing reads.
+/// An unknown key or section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKey {
     pub file: PathBuf,
@@ -38,8 +38,8 @@ impl fmt::Display for UnknownKey {
 }
 
 impl Settings {
-    /// Reads `config.toml` where `overrides`, `BETHINK_CONFIG` or XDG place it. Only the file of an
-    /// argument has to exist: the variable says where one would be.
+    /// Reads the `config.toml` that `overrides`, `BETHINK_CONFIG` or XDG name. Only a file named by an argument must
+    /// exist.
     pub fn load(
         env: &dyn Fn(&str) -> Option<String>,
         overrides: &Overrides,
@@ -67,19 +67,33 @@ impl Settings {
     }
 }
 
-/// Where the config file is looked for when nothing names one.
+/// The config file when nothing names another one.
 pub fn default_config(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     Some(xdg_dir(env, "XDG_CONFIG_HOME", ".config")?.join("config.toml"))
 }
 
-fn config_text(
+/// The config file to read: the one of an argument, else of `BETHINK_CONFIG`, else the default one.
+pub(crate) fn config_path(
+    env: &dyn Fn(&str) -> Option<String>,
+    named: Option<&Path>,
+) -> Option<PathBuf> {
+    let variable = || env("BETHINK_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+    named.map(Path::to_path_buf).or_else(variable).or_else(|| default_config(env))
+}
+
+/// Whether a config file with this text is valid.
+pub(crate) fn checked(file: &Path, text: &str) -> Result<(), ConfigError> {
+    let mut settings = Settings::default();
+    read_file(&mut settings, file, text)?;
+    check_order(&settings)
+}
+
+pub(crate) fn config_text(
     env: &dyn Fn(&str) -> Option<String>,
     named: Option<&Path>,
 ) -> Result<Option<(PathBuf, String)>, ConfigError> {
-    let variable = env("BETHINK_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
     let must_exist = named.is_some();
-    let place = named.map(Path::to_path_buf).or(variable).or_else(|| default_config(env));
-    let Some(file) = place else { return Ok(None) };
+    let Some(file) = config_path(env, named) else { return Ok(None) };
     match std::fs::read_to_string(&file) {
         Ok(text) => Ok(Some((file, text))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => Ok(None),
@@ -123,11 +137,11 @@ fn read_file(
 fn syntax(file: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
-    // The parser quotes nothing but names and single characters here.
+    // The parser quotes only names and single characters here, so no secret.
     ConfigError::Syntax { file: file.to_path_buf(), line, problem: error.message().to_owned() }
 }
 
-/// Pairs of which the one is a lower bound of the other.
+/// Checks the pairs of settings of which one is a lower bound of the other.
 fn check_order(settings: &Settings) -> Result<(), ConfigError> {
     let (compact, model) = (&settings.compact, &settings.model);
     let pairs = [
@@ -246,24 +260,24 @@ mod tests {
             ("[model]\nmax_output = 64001", "`model.max_output_ceiling` (64000)"),
             ("daemon = 3", "`daemon` is 3; allowed is a section"),
             ("[compact]\nkeep_min_tokens = 50000", "may not be more than"),
-            ("[daemon", "is not TOML: line 1"),
-            ("[daemon]\nsocket = true\nlisten =", "is not TOML: line 3"),
+            ("[daemon", "is not valid TOML: line 1"),
+            ("[daemon]\nsocket = true\nlisten =", "is not valid TOML: line 3"),
         ] {
             let error = Case::new(file).load(&Overrides::default()).unwrap_err().to_string();
             assert!(error.contains(expect), "{error}");
         }
     }
 
-    /// A key in the place of its variable's name is refused, and told to nobody.
+    /// A key instead of its variable's name is refused and never shown.
     #[test]
     fn a_misplaced_key_is_never_shown() {
         let key = "sk-ant-canary";
         for (file, expect) in [
             (format!("api_key_env = '{key}'"), "`model.api_key_env` is something else"),
             (format!("api_key_command = ['{key}']"), "`model.api_key_command` is something else"),
-            (format!("api_key_command = echo {key}"), "is not TOML: line 2"),
-            (format!("api_key_command = 'echo {key}"), "is not TOML: line 2"),
-            (format!("api_key_command = \"\\{key}\""), "is not TOML: line 2"),
+            (format!("api_key_command = echo {key}"), "is not valid TOML: line 2"),
+            (format!("api_key_command = 'echo {key}"), "is not valid TOML: line 2"),
+            (format!("api_key_command = \"\\{key}\""), "is not valid TOML: line 2"),
         ] {
             let case = Case::new(&format!("[model]\n{file}"));
             let error = case.load(&Overrides::default()).unwrap_err();

@@ -90,6 +90,43 @@ impl InstallAgent {
         }
     }
 
+    /// The agent's name as its makers write it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Cursor => "Cursor",
+            Self::Vscode => "VS Code",
+            Self::Zed => "Zed",
+            Self::Gemini => "Gemini CLI",
+            Self::Opencode => "opencode",
+        }
+    }
+
+    /// The program that starts it.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Vscode => "code",
+            Self::Codex | Self::Cursor | Self::Zed | Self::Gemini | Self::Opencode => self.as_str(),
+        }
+    }
+
+    /// The user's directory that exists once the agent has run.
+    pub fn dir(self, places: &ClientPlaces) -> PathBuf {
+        let ClientPlaces { person, config, claude, codex, .. } = places;
+        match self {
+            Self::ClaudeCode => claude.clone().unwrap_or_else(|| person.join(".claude")),
+            Self::Codex => codex.clone().unwrap_or_else(|| person.join(".codex")),
+            Self::Cursor => person.join(".cursor"),
+            Self::Vscode if places.is_mac => person.join("Library/Application Support/Code"),
+            Self::Vscode => config.join("Code"),
+            Self::Zed => config.join("zed"),
+            Self::Gemini => person.join(".gemini"),
+            Self::Opencode => config.join("opencode"),
+        }
+    }
+
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|agent| agent.as_str() == name)
     }

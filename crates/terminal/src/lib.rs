@@ -1,11 +1,12 @@
 //! The way to the terminal: styled text, tables, progress and JSON, for any program.
 //!
-//! Owns what the terminal can do and what may reach it: all text is escaped on its way out, so that nothing untrusted
-//! steers the terminal. Leaves what is said to its caller, and knows nothing of bethink.
+//! All text is escaped on its way out, so that untrusted text cannot control the terminal. What to say is up to the
+//! caller: this crate knows nothing about bethink.
 //!
-//! Reading order: `escape` → `text` → `table` → `screen` → `progress`; `words` puts figures and times into words.
+//! Reading order: `escape` → `text` → `table` → `pager` → `screen` → `progress`; `words` formats numbers and times.
 
 mod escape;
+mod pager;
 mod progress;
 mod screen;
 mod table;

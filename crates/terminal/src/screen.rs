@@ -1,5 +1,5 @@
-//! Stdout and stderr. Whatever is printed goes through [`Screen`], which escapes it; colour, width and motion are
-//! decided here from what the terminal can do.
+//! Stdout and stderr. Everything is printed through [`Screen`], which escapes it. What the terminal can do decides
+//! about colour, width, motion and the pager.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -7,11 +7,13 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 
 use crate::escape::{self, LineMode};
+use crate::pager;
 use crate::text::{StyledText, paragraphs};
 
-/// Columns where nothing tells: what old terminals and most pagers have.
+/// Columns and lines when the terminal does not say: what old terminals and most pagers have.
 const DEFAULT_WIDTH: usize = 80;
-/// Narrower than this nothing lines up any more; wider than this nobody reads a line.
+const DEFAULT_HEIGHT: usize = 24;
+/// In narrower terminals nothing lines up; longer lines are hard to read.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=160;
 
 /// What the terminal can do.
@@ -19,9 +21,10 @@ const WIDTHS: std::ops::RangeInclusive<usize> = 40..=160;
 pub struct TerminalLook {
     pub colour: bool,
     pub width: usize,
-    /// Somebody is watching stdout, so that lines may move and things may take their time.
+    pub height: usize,
+    /// Stdout is a terminal, so a person is reading: lines may move.
     pub live: bool,
-    /// Progress bars may be drawn on stderr.
+    /// Stderr is a terminal: progress bars may be drawn, and notes are wrapped.
     pub progress: bool,
 }
 
@@ -33,35 +36,71 @@ impl TerminalLook {
         let dumb = set("TERM").is_some_and(|term| term == "dumb");
         let forced = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
         let colour = set("NO_COLOR").is_none() && (forced || (live && !dumb));
-        let asked = rustix::termios::tcgetwinsize(io::stdout()).ok();
-        let asked = asked.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0);
-        let width = set("COLUMNS").and_then(|columns| columns.parse().ok()).or(asked);
-        let width = width.unwrap_or(DEFAULT_WIDTH).clamp(*WIDTHS.start(), *WIDTHS.end());
+        let size = rustix::termios::tcgetwinsize(io::stdout())
+            .or_else(|_| rustix::termios::tcgetwinsize(io::stderr()))
+            .ok();
+        let known = |cells: u16| Some(usize::from(cells)).filter(|&cells| cells > 0);
+        let width = set("COLUMNS").and_then(|columns| columns.parse().ok());
+        let width = width.or(size.and_then(|size| known(size.ws_col))).unwrap_or(DEFAULT_WIDTH);
+        let width = width.clamp(*WIDTHS.start(), *WIDTHS.end());
+        let height = size.and_then(|size| known(size.ws_row)).unwrap_or(DEFAULT_HEIGHT);
         let progress = io::stderr().is_terminal() && !dumb;
-        Self { colour, width, live: live && !dumb, progress }
+        Self { colour, width, height, live: live && !dumb, progress }
     }
+
+    /// A look without a terminal, for text of this width.
+    pub const fn plain(width: usize) -> Self {
+        Self { colour: false, width, height: DEFAULT_HEIGHT, live: false, progress: false }
+    }
+}
+
+/// What a command prints while its output may still go to a pager.
+#[derive(Default)]
+struct HeldOutput {
+    out: Vec<u8>,
+    err: Vec<u8>,
 }
 
 /// Stdout and stderr of this program.
 pub struct Screen {
     pub look: TerminalLook,
-    /// One JSON value instead of words.
+    /// Print one JSON value instead of text.
     pub json: bool,
-    /// Only what was asked for.
+    /// Print only the result.
     pub quiet: bool,
     out: Box<dyn Write>,
     err: Box<dyn Write>,
-    /// A live line stands on the terminal and has to go before anything else is printed.
+    held: Option<HeldOutput>,
+    /// The terminal shows a live line, which must be cleared before anything else is printed.
     moving: bool,
 }
 
 impl Screen {
     pub fn new(look: TerminalLook, json: bool, quiet: bool) -> Self {
         let (out, err) = (Box::new(io::stdout()), Box::new(io::stderr()));
-        Self { look, json, quiet, out, err, moving: false }
+        Self { look, json, quiet, out, err, held: None, moving: false }
     }
 
-    /// Only what was asked for is printed: no hint, and nothing that moves.
+    /// Holds back what is printed from now on, for [`Screen::release`] to show in a pager if it is long.
+    pub fn hold(&mut self) {
+        if self.look.live {
+            self.held = Some(HeldOutput::default());
+        }
+    }
+
+    /// Prints what was held back: through the pager if it is longer than the terminal. Notes come after it.
+    pub fn release(&mut self, lookup: impl Fn(&str) -> Option<String>) -> io::Result<()> {
+        let Some(HeldOutput { out, err }) = self.held.take() else { return Ok(()) };
+        let lines = out.iter().filter(|&&byte| byte == b'\n').count();
+        let pager = pager::command(lookup).filter(|_| lines > self.look.height);
+        if pager.is_none_or(|pager| pager::show(&pager, &out).is_err()) {
+            self.out.write_all(&out)?;
+        }
+        self.out.flush()?;
+        self.err.write_all(&err)
+    }
+
+    /// Only the result is printed: no hints, and nothing that moves.
     pub fn is_terse(&self) -> bool {
         self.quiet || self.json
     }
@@ -76,7 +115,7 @@ impl Screen {
         self.print(&text.into(), LineMode::Many)
     }
 
-    /// As it is for another program; for a reader broken between words.
+    /// Text of several lines: wrapped on a terminal, unchanged for another program.
     pub fn prose(&mut self, text: &str) -> io::Result<()> {
         match self.look.live {
             true => self.block(paragraphs(text, self.look.width)),
@@ -92,7 +131,7 @@ impl Screen {
         self.line("")
     }
 
-    /// The screen where words are wanted; where JSON is, the value is printed and there is no more to say.
+    /// With `--json` prints the value and returns `None`; else returns the screen to print text on.
     pub fn unless_json(&mut self, value: &impl Serialize) -> io::Result<Option<&mut Self>> {
         match self.json {
             true => self.value(value).map(|()| None),
@@ -100,54 +139,63 @@ impl Screen {
         }
     }
 
-    /// What helps a person and no script: left out when quiet, and never on stdout.
+    /// For people, not for scripts: printed on stderr, and left out when quiet.
     pub fn note(&mut self, text: impl Into<StyledText>) -> io::Result<()> {
         if self.is_terse() { Ok(()) } else { self.complain(text) }
     }
 
-    /// A note in the background.
+    /// A note in a dim tone.
     pub fn hint(&mut self, text: impl Into<String>) -> io::Result<()> {
         self.note(StyledText::new().dim(text))
     }
 
-    /// What went wrong, on stderr.
+    /// An error or a note, on stderr.
     pub fn complain(&mut self, text: impl Into<StyledText>) -> io::Result<()> {
+        self.explain(StyledText::new(), text)
+    }
+
+    /// The same after a label such as `error: `; on a terminal, later lines are indented below the text.
+    pub fn explain(&mut self, label: StyledText, text: impl Into<StyledText>) -> io::Result<()> {
         self.settle()?;
-        writeln!(self.err, "{}", text.into().render(LineMode::Many, self.look.colour))
+        let (indent, text) = (label.width(), label.then(text.into()));
+        let text = if self.look.progress { text.wrapped(self.look.width, indent) } else { text };
+        let text = text.render(LineMode::Many, self.look.colour);
+        writeln!(self.err(), "{text}")
     }
 
     /// A JSON value: readable on a terminal, one line elsewhere.
     pub fn value(&mut self, value: &impl Serialize) -> io::Result<()> {
         match self.look.live {
             true => {
-                writeln!(self.out, "{}", escape::json(&serde_json::to_string_pretty(value)?))
+                let text = serde_json::to_string_pretty(value)?;
+                writeln!(self.out(), "{}", escape::json(&text))
             }
-            false => json_line(&mut self.out, value),
+            false => json_line(self.out(), value),
         }
     }
 
     /// A JSON value as one line of many.
     pub fn record(&mut self, value: &impl Serialize) -> io::Result<()> {
-        json_line(&mut self.out, value)?;
-        self.out.flush()
+        json_line(self.out(), value)?;
+        self.out().flush()
     }
 
     pub fn value_on_stderr(&mut self, value: &impl Serialize) -> io::Result<()> {
-        json_line(&mut self.err, value)
+        json_line(self.err(), value)
     }
 
-    /// JSON lines for another program, byte for byte; on a terminal made harmless.
+    /// JSON lines: byte for byte for another program, escaped on a terminal.
     pub fn jsonl(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.look.live {
-            return self.out.write_all(bytes);
+            return self.out().write_all(bytes);
         }
         let text = String::from_utf8_lossy(bytes);
-        // Line feeds are no characters that `json` escapes.
+        // `json` does not escape line feeds.
         let shown = escape::visible(&escape::json(&text), LineMode::Many).into_owned();
-        self.out.write_all(shown.as_bytes())
+        self.out().write_all(shown.as_bytes())
     }
 
-    /// A line that the next one replaces. Nothing where nobody watches.
+    /// A line that the next one replaces. Prints nothing where stdout is not a terminal.
     pub fn live(&mut self, text: &StyledText) -> io::Result<()> {
         if !self.look.live || self.is_terse() {
             return Ok(());
@@ -159,7 +207,7 @@ impl Screen {
         self.out.flush()
     }
 
-    /// Takes the live line away.
+    /// Clears the live line.
     pub fn settle(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.moving) {
             write!(self.out, "\r\x1b[2K")?;
@@ -169,7 +217,22 @@ impl Screen {
 
     fn print(&mut self, text: &StyledText, lines: LineMode) -> io::Result<()> {
         self.settle()?;
-        writeln!(self.out, "{}", text.render(lines, self.look.colour))
+        let text = text.render(lines, self.look.colour);
+        writeln!(self.out(), "{text}")
+    }
+
+    fn out(&mut self) -> &mut dyn Write {
+        match &mut self.held {
+            Some(held) => &mut held.out,
+            None => &mut *self.out,
+        }
+    }
+
+    fn err(&mut self) -> &mut dyn Write {
+        match &mut self.held {
+            Some(held) => &mut held.err,
+            None => &mut *self.err,
+        }
     }
 }
 
@@ -189,6 +252,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
+    use crate::text::Tone;
 
     #[derive(Clone, Default)]
     struct Shared(Rc<RefCell<Vec<u8>>>);
@@ -206,9 +270,10 @@ mod tests {
 
     fn printed(live: bool, act: impl FnOnce(&mut Screen) -> io::Result<()>) -> String {
         let shared = Shared::default();
-        let look = TerminalLook { colour: false, width: 80, live, progress: false };
+        let look = TerminalLook { live, ..TerminalLook::plain(80) };
         let (out, err) = (Box::new(shared.clone()), Box::new(shared.clone()));
-        let mut screen = Screen { look, json: false, quiet: false, out, err, moving: false };
+        let mut screen =
+            Screen { look, json: false, quiet: false, out, err, held: None, moving: false };
         act(&mut screen).unwrap();
         drop(screen);
         String::from_utf8(shared.0.take()).unwrap()
@@ -239,5 +304,35 @@ mod tests {
     #[test]
     fn another_program_gets_the_bytes_as_they_are() {
         assert_eq!(printed(false, |screen| screen.jsonl("\u{85}\n".as_bytes())), "\u{85}\n");
+    }
+
+    #[test]
+    fn notes_are_wrapped_at_words_below_their_label() {
+        let said = printed(true, |screen| {
+            screen.look = TerminalLook { progress: true, ..TerminalLook::plain(40) };
+            let words = "`bethink session new` creates a session in this project";
+            screen.explain(StyledText::new().put(Tone::Accent, " hint: "), words)
+        });
+        let expect = " hint: `bethink session new` creates a\n       session in this project\n";
+        assert_eq!(said, expect);
+    }
+
+    #[test]
+    fn long_output_goes_to_the_pager_and_notes_follow_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("paged");
+        let pager = format!("cat > {}", file.display());
+        let said = |lines: usize| {
+            printed(true, |screen| {
+                screen.hold();
+                screen.note("a note")?;
+                screen.lines((0..lines).map(|line| line.to_string().into()))?;
+                screen.release(|_| Some(pager.clone()))
+            })
+        };
+        assert_eq!(said(2), "0\n1\na note\n");
+        assert!(!file.exists());
+        assert_eq!(said(25), "a note\n");
+        assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 25);
     }
 }

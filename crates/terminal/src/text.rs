@@ -1,4 +1,4 @@
-//! Text with tones: what is said, and how it should look where looks are possible.
+//! Text with tones: what to print, and how it should look on a terminal that has colours.
 
 use anstyle::{AnsiColor, Color, Style};
 use unicode_width::UnicodeWidthStr;
@@ -106,6 +106,30 @@ impl StyledText {
         out.dim("…")
     }
 
+    /// Broken at spaces so that each line has at most `width` columns; later lines begin with `indent` spaces.
+    pub fn wrapped(self, width: usize, indent: usize) -> Self {
+        let (mut out, mut used, mut space) = (Vec::new(), 0, None);
+        for (tone, c) in self.0.iter().flat_map(|(tone, text)| text.chars().map(|c| (*tone, c))) {
+            out.push((tone, c));
+            match c {
+                '\n' => (used, space) = (0, None),
+                _ => used += columns(c.encode_utf8(&mut [0; 4])),
+            }
+            if c == ' ' && used > indent {
+                space = Some(out.len() - 1);
+            }
+            if used > width
+                && let Some(at) = space.take()
+            {
+                let below = std::iter::once('\n').chain(std::iter::repeat_n(' ', indent));
+                out.splice(at..=at, below.map(|c| (tone, c)));
+                let line = out.get(at + 1..).unwrap_or_default();
+                used = line.iter().map(|(_, c)| columns(c.encode_utf8(&mut [0; 4]))).sum();
+            }
+        }
+        Self::of_chars(&out)
+    }
+
     /// The characters to print: escaped, and coloured where `colour` says so.
     pub fn render(&self, lines: LineMode, colour: bool) -> String {
         let mut out = String::new();
@@ -202,6 +226,19 @@ mod tests {
         let text = StyledText::new().strong("\x1b[0m").plain("x");
         assert_eq!(text.render(LineMode::One, false), "␛[0mx");
         assert_eq!(text.render(LineMode::One, true), "\x1b[1m␛[0m\x1b[0mx");
+    }
+
+    #[test]
+    fn styled_text_is_wrapped_at_words() {
+        let check = |text: &str, indent, expect: &str| {
+            let text = StyledText::new().strong("> ").plain(text).wrapped(10, indent);
+            assert_eq!(text.render(LineMode::Many, false), expect);
+        };
+        check("one two three", 2, "> one two\n  three");
+        check("one two three", 0, "> one two\nthree");
+        check("one two\nthree four five", 0, "> one two\nthree four\nfive");
+        check("endless-words stay", 2, "> endless-words\n  stay");
+        check("exactly8", 0, "> exactly8");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a project remembers, as the command line names it.
+//! Arguments of the commands about memory.
 
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ use super::words;
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
     /// List the topics
+    #[command(after_help = "Example: bethink memory ls --type feedback")]
     Ls {
         #[command(flatten)]
         of: OfTeam,
@@ -17,62 +18,73 @@ pub(crate) enum MemoryCommand {
         #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
         kind: Option<MemoryKind>,
     },
-    /// Show a topic, or what it held before
+    /// Show a topic, or an earlier version of it
+    #[command(after_help = "Example: bethink memory show deploys")]
     Show {
         #[command(flatten)]
         one: OneMemory,
-        /// What it held then, by the number that history shows
+        /// The version, by the number that `history` shows
         #[arg(long, value_name = "NUMBER")]
         version: Option<i64>,
     },
-    /// Add a topic, from a file, from stdin or in $VISUAL or $EDITOR
+    /// Add a topic from a file, stdin or your editor ($VISUAL or $EDITOR)
+    #[command(after_help = "Example: bethink memory add deploys --from deploys.md")]
     Add(AddMemory),
     /// Edit a topic in $VISUAL or $EDITOR
+    #[command(after_help = "Example: bethink memory edit deploys")]
     Edit(OneMemory),
-    /// Remove topics; restore brings them back
+    /// Remove topics; `restore` brings them back
+    #[command(after_help = "Example: bethink memory rm deploys")]
     Rm {
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
         #[command(flatten)]
         of: OfTeam,
     },
-    /// Show the index as a prompt gets it
+    /// Show the index as it appears in prompts
+    #[command(after_help = "Example: bethink memory index")]
     Index(OfTeam),
-    /// List what a topic held before, newest first
+    /// List the versions of a topic, newest first
+    #[command(after_help = "Example: bethink memory history deploys")]
     History(OneMemory),
-    /// Put back what a topic held before
+    /// Restore an earlier version of a topic
+    #[command(after_help = "Example: bethink memory restore deploys --version 2")]
     Restore {
         #[command(flatten)]
         one: OneMemory,
-        /// By the number that history shows [default: the newest that differs from the file]
+        /// The version, by the number that `history` shows [default: the newest that differs from the file]
         #[arg(long, value_name = "NUMBER")]
         version: Option<i64>,
     },
-    /// Look for what is wrong, and say what to do about it
+    /// Find problems and say how to fix them
+    #[command(after_help = "Example: bethink memory lint")]
     Lint(OfTeam),
-    /// Bring MEMORY.md up to date with the topics; prose and living lines stay
+    /// Update MEMORY.md to match the topics, keeping your own text
+    #[command(after_help = "Example: bethink memory rebuild --dry-run")]
     Rebuild {
         #[command(flatten)]
         of: OfTeam,
-        /// Only say what would change
+        /// Show what would change without changing it
         #[arg(long)]
         dry_run: bool,
     },
-    /// Look through a session now for what later ones should know
+    /// Extract memories from a session now
+    #[command(after_help = "Example: bethink memory extract --dry-run")]
     Extract {
-        /// From the session's beginning, imported messages too [default: since the last extraction]
+        /// Start at the beginning of the session, including imported messages [default: since the last extraction]
         #[arg(long)]
         all: bool,
-        /// Show what would be written, and write nothing
+        /// Show what would be written without writing it
         #[arg(long)]
         dry_run: bool,
     },
-    /// Take back what one session taught; restore brings it back
+    /// Remove what was learned from one session; `restore` brings it back
+    #[command(after_help = "Example: bethink memory forget 3f9c1a2b --dry-run")]
     Forget {
-        /// Whose lessons go
+        /// The session whose memories to remove
         #[arg(value_name = "SESSION")]
         which: String,
-        /// Show what would be done, and do nothing
+        /// Show what would be removed without removing it
         #[arg(long)]
         dry_run: bool,
     },
@@ -80,7 +92,7 @@ pub(crate) enum MemoryCommand {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OfTeam {
-    /// The team's memory
+    /// Use the team's memory
     #[arg(long)]
     pub(crate) team: bool,
 }
@@ -97,32 +109,32 @@ pub(crate) struct OneMemory {
 pub(crate) struct AddMemory {
     #[command(flatten)]
     pub(crate) one: OneMemory,
-    /// Take the text from this file; `-` is stdin
+    /// Read the text from this file; `-` is stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
-    /// What it is about
+    /// The topic's type
     #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
     pub(crate) kind: Option<MemoryKind>,
-    /// One line that says when it matters
+    /// One line that says when the topic is relevant
     #[arg(long)]
     pub(crate) description: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RememberArgs {
-    /// What to remember, in a sentence or a few
+    /// What to remember, in one or a few sentences
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// [default: guessed where the words leave no doubt, else none]
+    /// The topic's type [default: guessed from the text where it is clear, else none]
     #[arg(long = "type", value_name = "TYPE", value_parser = words::<MemoryKind>(MemoryKind::ALL.map(MemoryKind::as_str)))]
     pub(crate) kind: Option<MemoryKind>,
-    /// The file's name [default: made of the text]
+    /// The file's name [default: derived from the text]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// One line that says when it matters [default: the first sentence]
+    /// One line that says when the topic is relevant [default: the first sentence]
     #[arg(long)]
     pub(crate) description: Option<String>,
-    /// In the team's memory, for everybody
+    /// Add it to the team's memory, for everyone
     #[arg(long)]
     pub(crate) team: bool,
 }
@@ -132,10 +144,10 @@ pub(crate) struct Recall {
     /// A question, or what is being worked on
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// At most so many
+    /// Show at most this many
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
-    /// Whole texts as a prompt gets them, not their beginnings
+    /// Show whole topics as they appear in prompts, not only their beginnings
     #[arg(long)]
     pub(crate) full: bool,
 }

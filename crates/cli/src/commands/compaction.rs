@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use bethink_api::{CompactRequest, Compaction};
+use bethink_api::{CompactRequest, Compaction, Session};
 use bethink_client::Client;
 use bethink_terminal::words::{ago, count};
 use bethink_terminal::{Screen, StyledText, TextTable, Tone};
@@ -19,18 +19,17 @@ use crate::failure::{CliFailure, Done};
 const SUMMARY_LINES: usize = 12;
 
 pub(crate) async fn compact(app: &mut CliApp, how: Compact) -> Done {
-    let (client, session) = app.client_and_session(None).await?;
+    let client = app.client().await?;
+    let session = app.session_to_change(&client, None).await?;
     let Compact { instructions, level, summary_tokens } = how;
     let request = CompactRequest { instructions, level, summary_tokens };
     let compaction = made(app, &client, session.id, &request).await?;
-    show(app, &compaction, session.model.context_window)?;
-    app.screen.note(
-        StyledText::new().dim("  bethink undo takes it back, bethink expand shows what it covers"),
-    )?;
-    Ok(())
+    show(app, &compaction, &session)?;
+    let hint = "`bethink undo` undoes it, `bethink expand` shows the summarized messages";
+    Ok(app.screen.hint(hint)?)
 }
 
-/// Tells what a model does meanwhile: a summary may take minutes.
+/// Shows what the model is doing: a summary may take minutes.
 async fn made(
     app: &mut CliApp,
     client: &Client,
@@ -41,7 +40,7 @@ async fn made(
     let mut asked = pin!(client.compact(session, request));
     loop {
         tokio::select! {
-            // What happened before the answer is told before it.
+            // Events that came before the answer are shown before it.
             biased;
             event = events.next() => match event? {
                 Some(event) if event.kind == "model" => {
@@ -57,7 +56,7 @@ async fn made(
     }
 }
 
-fn show(app: &mut CliApp, compaction: &Compaction, window: u64) -> Done {
+fn show(app: &mut CliApp, compaction: &Compaction, session: &Session) -> Done {
     let Some(screen) = app.screen.unless_json(compaction)? else { return Ok(()) };
     if screen.quiet {
         return Ok(screen.line(compaction.id.to_string())?);
@@ -68,7 +67,8 @@ fn show(app: &mut CliApp, compaction: &Compaction, window: u64) -> Done {
             .strong(format!("{} compaction, {}", compaction.trigger, compaction.level))
             .dim(format!("  {}", compaction.id)),
     )?;
-    screen.lines(draw::panel(compaction, window, look))?;
+    let window = session.model.context_window;
+    screen.lines(draw::panel(compaction, window, Some(session.last_seq), look))?;
     Ok(screen.lines(draw::summary(compaction, SUMMARY_LINES, look))?)
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn list(app: &mut CliApp) -> Done {
     let compactions = client.compactions(session.id).await?;
     let Some(screen) = app.screen.unless_json(&compactions)? else { return Ok(()) };
     if compactions.compactions.is_empty() {
-        return Ok(screen.note("no compaction so far")?);
+        return Ok(screen.note("this session has no compactions")?);
     }
     let ids: Vec<_> = compactions.compactions.iter().map(|one| one.id).collect();
     let mut table =
@@ -104,7 +104,7 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
     let spans = client.collapses(session.id).await?;
     let Some(screen) = app.screen.unless_json(&spans)? else { return Ok(()) };
     if spans.collapses.is_empty() {
-        let none = "no span has a short text; [context] collapse = true prepares them";
+        let none = "this session has no collapsed spans; `bethink config set context.collapse true` enables them";
         return Ok(screen.note(none)?);
     }
     let ids: Vec<_> = spans.collapses.iter().map(|one| one.id).collect();
@@ -127,7 +127,7 @@ pub(crate) async fn collapses(app: &mut CliApp) -> Done {
     with_ids(screen, &table, &ids)
 }
 
-/// A table with the id of each row below it: beside it, no figure would have room in 80 columns.
+/// A table with the id of each row below it: next to it, the numbers would not fit into 80 columns.
 fn with_ids(screen: &mut Screen, table: &TextTable, ids: &[Uuid]) -> Done {
     let mut lines = table.lines(screen.look.width).into_iter();
     screen.lines(lines.next())?;
@@ -138,7 +138,8 @@ fn with_ids(screen: &mut Screen, table: &TextTable, ids: &[Uuid]) -> Done {
 }
 
 pub(crate) async fn undo(app: &mut CliApp, named: Option<&str>) -> Done {
-    let (client, session) = app.client_and_session(None).await?;
+    let client = app.client().await?;
+    let session = app.session_to_change(&client, None).await?;
     let all = client.compactions(session.id).await?.compactions;
     let chosen = app::compaction(named, all)?;
     let undone = client.undo(session.id, chosen.id).await?;
@@ -184,20 +185,20 @@ pub(crate) async fn expand(app: &mut CliApp, how: &Expand) -> Done {
     Ok(())
 }
 
-/// What stands for the messages that are asked for.
+/// What the prompt shows instead of the messages.
 #[derive(Clone, Copy)]
 enum Behind {
     Summary(Uuid),
     Span(Uuid),
 }
 
-/// A compaction by its id or the beginning of one; a collapsed span where no compaction has it.
+/// A compaction by a part of its id, else a collapsed span.
 async fn behind(client: &Client, session: Uuid, named: Option<&str>) -> Result<Behind, CliFailure> {
     let all = client.compactions(session).await?.compactions;
     let chosen = app::compaction(named, all).map(|one| Behind::Summary(one.id));
     let (Some(beginning), Err(_)) = (named, &chosen) else { return chosen };
     let spans = client.collapses(session).await?.collapses;
-    match spans.iter().any(|span| span.id.to_string().starts_with(beginning)) {
+    match spans.iter().any(|span| app::is_meant(beginning, span.id)) {
         true => {
             app::one_of(beginning, "collapse", spans, |one| one.id).map(|one| Behind::Span(one.id))
         }

@@ -1,4 +1,4 @@
-//! `bethink context`: what fills the window.
+//! `bethink context`: what fills the context window.
 
 use bethink_client::Client;
 use bethink_terminal::{StyledText, words};
@@ -28,7 +28,7 @@ pub(crate) async fn context(app: &mut CliApp, count: bool) -> Done {
     Ok(screen.lines(window::picture(&report, look, app.now))?)
 }
 
-/// What the provider says that the prompt has.
+/// The provider's count of the prompt's tokens.
 async fn counted(app: &mut CliApp, client: &Client, session: Uuid) -> Done {
     let counted = client.count(session).await?;
     let Some(screen) = app.screen.unless_json(&counted)? else { return Ok(()) };
@@ -38,6 +38,6 @@ async fn counted(app: &mut CliApp, client: &Client, session: Uuid) -> Done {
     }
     let estimated = words::count(counted.estimated);
     let line = StyledText::from(format!("{tokens} tokens"))
-        .dim(format!("  as {} counts them; {estimated} were estimated", counted.model));
+        .dim(format!("  counted by {}; the estimate was {estimated}", counted.model));
     Ok(screen.line(line)?)
 }

@@ -13,11 +13,12 @@ use bethink_terminal::words::{count, span};
 use bethink_terminal::{Screen, StyledText, Tone};
 use serde_json::json;
 
+use super::install;
 use crate::app::{CliApp, starter};
 use crate::draw::usage as draw;
 use crate::failure::{CliFailure, Done};
 
-/// Between two looks at a log that is followed.
+/// How often a followed log is read.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Purposes and models of the ledger that `status` shows; there are rarely more.
@@ -26,18 +27,22 @@ const PURPOSES: usize = 8;
 pub(crate) async fn up(app: &mut CliApp) -> Done {
     let (client, started) = running(app).await?;
     let told = json!({ "url": client.url(), "started": started });
+    let next = install::next_step(app);
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     screen.line(client.url())?;
-    let began = if started { "started; bethink down stops it" } else { "it was running already" };
-    Ok(screen.hint(began)?)
+    screen.hint(match started {
+        true => "started the daemon; `bethink down` stops it",
+        false => "the daemon was already running",
+    })?;
+    Ok(screen.hint(format!("next: {next}"))?)
 }
 
-/// The daemon, and whether it was started for this.
+/// The daemon, and whether this call started it.
 pub(super) async fn running(app: &CliApp) -> Result<(Client, bool), CliFailure> {
     match Client::find(&app.places).await {
         Ok(client) => Ok((client, false)),
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
-            // false when another client was quicker
+            // False if another client was faster.
             let started = starter(&app.program)?.start(&app.places).await?.child.is_some();
             Ok((Client::find(&app.places).await?, started))
         }
@@ -49,7 +54,7 @@ pub(crate) async fn down(app: &mut CliApp) -> Done {
     let pid = stop(&app.places, None).await?;
     let told = json!({ "stopped": true, "pid": pid });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
-    Ok(screen.note(format!("stopped (process {pid})"))?)
+    Ok(screen.note(format!("stopped the daemon (process {pid})"))?)
 }
 
 pub(crate) async fn status(app: &mut CliApp) -> Done {
@@ -61,7 +66,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     let health = client.health().await?;
     let file = app.places.daemon().filter(|file| file.url.trim_end_matches('/') == client.url());
     let sessions: u64 = client.projects().await?.projects.iter().map(|p| p.sessions).sum();
-    // A daemon of an older version keeps no ledger.
+    // A daemon of an older version has no ledger.
     let usage = client.usage(&UsageQuery::default()).await.ok();
     let usage = usage.filter(|usage| usage.totals.calls > 0);
     let model = client.model().await.ok();
@@ -72,6 +77,7 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
         "version": health.version, "pid": pid, "uptime_s": uptime, "sessions": sessions,
         "home": app.places.home.path(), "model": model, "usage": usage,
     });
+    let next = install::next_step(app);
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     let ok = health.status == HealthStatus::Ok;
     let word = if ok { "running".to_owned() } else { health.status.to_string() };
@@ -95,14 +101,21 @@ pub(crate) async fn status(app: &mut CliApp) -> Done {
     }
     row("home", app.places.home.path().display().to_string().into())?;
     row("sessions", count(sessions).into())?;
+    let is_unused = sessions == 0;
     let lines = model.iter().flat_map(|model| draw::model(model, room));
     for (at, line) in lines.enumerate() {
         row(if at == 0 { "model" } else { "" }, line)?;
     }
-    usage.map_or(Ok(()), |usage| Ok(ledger(screen, &usage)?))
+    if let Some(usage) = usage {
+        ledger(screen, &usage)?;
+    }
+    match is_unused {
+        true => Ok(screen.hint(format!("next: {next}"))?),
+        false => Ok(()),
+    }
 }
 
-/// What models were asked: today, in all, and the newest purposes.
+/// The cost of model calls: today, in all, and by purpose.
 fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
     screen.line(StyledText::new().dim("  today     ").then(draw::today(&usage.today)))?;
     screen.line(StyledText::new().dim("  in all    ").plain(draw::total(&usage.totals)))?;
@@ -110,7 +123,8 @@ fn ledger(screen: &mut Screen, usage: &Usage) -> io::Result<()> {
     let shown = usage.rows.get(..PURPOSES).unwrap_or(&usage.rows);
     screen.lines(draw::by_purpose(shown, screen.look.width))?;
     let unpriced = draw::unpriced(usage.totals.unpriced);
-    for told in unpriced.into_iter().chain(["bethink usage tells it by session".to_owned()]) {
+    for told in unpriced.into_iter().chain(["`bethink usage` shows the cost by session".to_owned()])
+    {
         screen.hint(told)?;
     }
     Ok(())
@@ -125,7 +139,7 @@ fn not_running(app: &mut CliApp, error: ClientError) -> Done {
     Err(error.into())
 }
 
-/// Seconds since the daemon wrote the file, which it does when it begins to serve.
+/// Seconds since the daemon wrote the file, which it does when it starts.
 pub(super) fn age(file: &Path) -> Option<u64> {
     let age = file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
     Some(age.as_secs())
@@ -135,8 +149,8 @@ pub(crate) async fn logs(app: &mut CliApp, is_followed: bool, count: usize) -> D
     let path = app.places.home.log_file();
     let mut file = File::open(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => CliFailure::hinted(
-            format!("there is no log at {}", path.display()),
-            "a daemon that bethink did not start itself logs to its own stderr",
+            format!("{} does not exist", path.display()),
+            "only a daemon that `bethink` started logs there; another one logs to its stderr",
         ),
         _ => CliFailure::file("read", &path, &error),
     })?;
@@ -152,7 +166,7 @@ pub(crate) async fn logs(app: &mut CliApp, is_followed: bool, count: usize) -> D
     }
 }
 
-/// Whole lines as they are written. Ends with the program.
+/// Prints lines as they are written, until the program ends.
 async fn follow(app: &mut CliApp, path: &Path, file: &mut File) -> Done {
     let mut rest = Vec::new();
     loop {
@@ -171,7 +185,7 @@ fn show<'a>(app: &mut CliApp, mut lines: impl Iterator<Item = &'a str>) -> Done 
     })?)
 }
 
-/// The last lines; the file stands at its end afterwards.
+/// The last lines. Leaves the file at its end.
 fn last_lines(file: &mut File, count: usize) -> io::Result<Vec<String>> {
     let mut last = VecDeque::new();
     let mut reader = BufReader::new(&mut *file);

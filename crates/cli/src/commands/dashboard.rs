@@ -1,11 +1,11 @@
-//! `bethink dashboard`: a page that is logged in by an address which works once.
+//! `bethink dashboard`: opens the page with a URL that logs in once.
 
 use std::process::{Command, Stdio};
 
 use crate::app::CliApp;
 use crate::failure::Done;
 
-/// What opens an address in the person's browser: macOS, then desktops that follow freedesktop.org.
+/// Programs that open a URL in the browser: on macOS, and on freedesktop.org desktops.
 const OPENERS: [&str; 2] = ["open", "xdg-open"];
 
 pub(crate) async fn open(app: &mut CliApp, print: bool) -> Done {
@@ -13,14 +13,14 @@ pub(crate) async fn open(app: &mut CliApp, print: bool) -> Done {
     let launch = client.launch_dashboard().await?;
     let Some(screen) = app.screen.unless_json(&launch)? else { return Ok(()) };
     if !print && opened(&launch.url) {
-        return Ok(screen.note("the dashboard is in your browser")?);
+        return Ok(screen.note("opened the dashboard in your browser")?);
     }
     screen.line(launch.url)?;
-    Ok(screen.note("open it within a minute; it works once")?)
+    Ok(screen.note("open this URL within a minute; it works once")?)
 }
 
-/// Whether a browser was started. The address stands in its arguments, where other users may read it: but
-/// by then it was used, or a minute is over.
+/// Whether a browser was started. Other users may see the URL in its arguments, but it works only once and expires in
+/// a minute.
 fn opened(url: &str) -> bool {
     let shown =
         std::env::var_os("DISPLAY").is_some() || std::env::var_os("WAYLAND_DISPLAY").is_some();

@@ -156,7 +156,7 @@ fn compacted(screen: &mut Screen, one: &Compaction, window: u64, before: usize) 
     screen.gap()?;
     let why = "  the window is nearly full: older messages give way to a summary";
     screen.line(StyledText::from(" ").strong("Compaction 1").dim(why))?;
-    screen.lines(compaction::panel(one, window, look))?;
+    screen.lines(compaction::panel(one, window, None, look))?;
     screen.lines(compaction::summary(one, SUMMARY, look))?;
     Ok(screen.gap()?)
 }
@@ -167,7 +167,7 @@ fn again(screen: &mut Screen, one: &Compaction, before: usize) -> Done {
     let line = StyledText::from(" ")
         .strong(format!("Compaction {}", before + 1))
         .plain(format!("  {} → {}", count(one.tokens_before), count(one.tokens_after)))
-        .dim(format!("  messages 1–{last} summarised, fidelity {:.2}", one.fidelity));
+        .dim(format!("  messages 1–{last} summarized, fidelity {:.2}", one.fidelity));
     Ok(screen.line(line.fitted(screen.look.width))?)
 }
 

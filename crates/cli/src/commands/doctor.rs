@@ -1,4 +1,4 @@
-//! `bethink doctor`: one line for each thing that can be wrong, and what to do about it.
+//! `bethink doctor`: one line per check, and what to do where something is wrong.
 
 mod agents;
 mod memory;
@@ -10,29 +10,29 @@ use std::path::{Path, PathBuf};
 use bethink_api::{HealthStatus, ModelReadiness, ModelState};
 use bethink_client::{Client, ClientError};
 use bethink_terminal::words::bytes;
-use bethink_terminal::{Screen, StyledText, Tone};
+use bethink_terminal::{Screen, StyledText, Tone, hanging};
 
-use super::finding::{DoctorFinding, Verdict, fail, ok, warn};
+use super::finding::{DoctorFinding, Verdict, fail, ok, tip, warn};
 use crate::app::{CliApp, starter};
 use crate::failure::{CliFailure, Done};
 
-/// Below this a write may fail any day.
+/// Bytes below which writes may soon fail.
 const LITTLE_SPACE: u64 = 1_000_000_000;
-/// Below this one will.
+/// Bytes below which writes are about to fail.
 const NO_SPACE: u64 = 100_000_000;
-/// A log that nobody looks at any more.
+/// Bytes above which a log should be emptied.
 const LARGE_LOG: u64 = 100_000_000;
 
 pub(crate) async fn doctor(app: &mut CliApp) -> Done {
     let daemon = Client::find(&app.places).await;
-    let mut findings = vec![program(app)];
+    let mut findings = agents::agents(app);
+    findings.push(program(app));
     findings.extend(self::daemon(app, &daemon).await);
     findings.push(home(app.places.home.path()));
     findings.push(token(&app.places.home.token()));
     findings.push(listens(app));
     findings.push(database(app.places.home.path()));
     findings.push(disk(app.places.home.path()));
-    findings.extend(agents::agents(app));
     if let Ok(client) = &daemon {
         findings.extend(memory::memory(app, client).await);
         findings.extend(team::team(app, client).await);
@@ -60,9 +60,11 @@ fn show(screen: &mut Screen, findings: &[DoctorFinding]) -> Done {
             continue;
         }
         let check = StyledText::from(" ").put(tone, word).dim(format!("  {:<13}", finding.check));
-        screen.line(check.plain(finding.found.clone()))?;
+        let width = if screen.look.live { screen.look.width } else { usize::MAX };
+        screen.lines(hanging(&check, Tone::Plain, &finding.found, width))?;
         if let Some(todo) = &finding.todo {
-            screen.line(StyledText::from(" ".repeat(20)).put(Tone::Accent, format!("→ {todo}")))?;
+            let arrow = StyledText::from(" ".repeat(20)).put(Tone::Accent, "→ ");
+            screen.lines(hanging(&arrow, Tone::Accent, todo, width))?;
         }
     }
     Ok(())
@@ -74,7 +76,7 @@ fn program(app: &CliApp) -> DoctorFinding {
         Err(error) => fail(
             "program",
             error.to_string(),
-            "install bethinkd beside bethink, or put it into PATH",
+            "install `bethinkd` in the same directory as `bethink`, or in a directory in PATH",
         ),
     }
 }
@@ -83,15 +85,19 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
     let client = match found {
         Ok(client) => client,
         Err(error) if error.is_unreachable() && app.places.url.is_none() => {
-            let todo = "bethink up starts it; so does any command that needs it";
-            return vec![warn("daemon", "not running", todo)];
+            let todo = "run `bethink up`; any command that needs the daemon starts it, too";
+            let is_fresh = !app.places.home.token().exists();
+            return vec![match is_fresh {
+                true => tip("daemon", "not started yet", todo),
+                false => warn("daemon", "not running", todo),
+            }];
         }
         Err(error) => {
-            let todo = "is BETHINK_URL right? unset it to use the daemon of this home";
+            let todo = "check BETHINK_URL, or unset it to use the daemon of this home";
             return vec![fail("daemon", error.to_string(), todo)];
         }
     };
-    // A daemon of an older version asks no model.
+    // A daemon of an older version has no model.
     let asked = client.model().await.ok();
     let of_model = asked.as_ref().and_then(|state| state.detail.clone());
     let mut findings = Vec::new();
@@ -99,25 +105,26 @@ async fn daemon(app: &CliApp, found: &Result<Client, ClientError>) -> Vec<Doctor
         Ok(health) if health.status == HealthStatus::Ok => {
             findings.push(ok("daemon", format!("serves at {}", client.url())));
             findings.push(version(&health.version));
-            // What a model lacks is told below, with what to do about it.
+            // Problems of the model are listed below, with what to do.
             let of_notes = |notice: &String| {
                 !notice.starts_with("[model]") && of_model.as_ref().is_none_or(|of| of != notice)
             };
             findings.extend(health.notices.into_iter().filter(of_notes).map(|notice| {
-                warn("notes", notice, "the default is used until the file is mended")
+                warn("notes", notice, "fix the file; until then the default is used")
             }));
         }
         Ok(health) => {
             let detail = health.detail.unwrap_or_else(|| health.status.to_string());
-            findings.push(warn("daemon", detail, "bethink logs tells more"));
+            findings.push(warn("daemon", detail, "run `bethink logs` for details"));
         }
         Err(error) => {
-            findings.push(fail("daemon", error.to_string(), "bethink logs tells more"));
+            findings.push(fail("daemon", error.to_string(), "run `bethink logs` for details"));
         }
     }
     findings.extend(asked.into_iter().flat_map(model));
     if let Err(error) = client.projects().await {
-        let todo = "is BETHINK_TOKEN, or the file token in the home, that daemon's own?";
+        let todo =
+            "check that BETHINK_TOKEN, or the file `token` in the home, belongs to this daemon";
         findings.push(fail("access", error.to_string(), todo));
     }
     findings
@@ -129,13 +136,13 @@ fn version(daemon: &str) -> DoctorFinding {
         true => ok("version", own),
         false => warn(
             "version",
-            format!("bethink is {own}, the daemon {daemon}"),
-            "bethink down, then bethink up: the new daemon takes over",
+            format!("bethink is {own}, the daemon is {daemon}"),
+            "run `bethink down`, then `bethink up`",
         ),
     }
 }
 
-/// Where conversations go, and where the key comes from: its name alone, never its value.
+/// Where conversations are sent, and where the key comes from: its name, never its value.
 fn model(state: ModelState) -> Vec<DoctorFinding> {
     if state.state == ModelReadiness::Off {
         return vec![ok("model", "none: nothing of a session leaves this machine")];
@@ -143,7 +150,7 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let place = state.origin.as_deref().unwrap_or("no address");
     let found = format!("{} at {place}", state.provider);
-    let todo = "mend [model] in the config file, and start the daemon again";
+    let todo = "fix [model] in the config file, then restart the daemon";
     match (state.state, state.detail) {
         (ModelReadiness::Broken, detail) => {
             findings.push(fail("model", detail.unwrap_or(found), todo));
@@ -151,14 +158,14 @@ fn model(state: ModelState) -> Vec<DoctorFinding> {
         (ModelReadiness::Ready | ModelReadiness::NoKey, _) => findings.push(ok("model", found)),
         (word, detail) => {
             let detail = detail.unwrap_or_else(|| word.to_string());
-            let todo = "until then, summaries and notes are made without a model";
+            let todo = "until this is fixed, summaries and notes are written without a model";
             findings.push(warn("model", format!("{found}: {detail}"), todo));
         }
     }
     if let Some(key) = state.key.filter(|key| key.present != Some(false)) {
         let found = match (key.from.as_str(), key.present) {
             ("none", _) => "none is sent".to_owned(),
-            ("command", _) => "from api_key_command, when one is needed".to_owned(),
+            ("command", _) => "from api_key_command, run when needed".to_owned(),
             (name, _) => format!("from {name}, which is set"),
         };
         findings.push(ok("key", found));
@@ -173,8 +180,7 @@ fn mode(path: &Path) -> Option<u32> {
 }
 
 fn not_yet(check: &'static str, path: &Path) -> DoctorFinding {
-    let found = format!("{} is not there yet", path.display());
-    warn(check, found, "it is made when the daemon first starts")
+    ok(check, format!("{} does not exist yet; the daemon creates it", path.display()))
 }
 
 fn home(home: &Path) -> DoctorFinding {
@@ -182,12 +188,12 @@ fn home(home: &Path) -> DoctorFinding {
     match mode(home) {
         None => not_yet("home", home),
         Some(_) if !home.is_dir() => {
-            fail("home", format!("{shown} is not a directory"), "set BETHINK_HOME to one")
+            fail("home", format!("{shown} is not a directory"), "set BETHINK_HOME to a directory")
         }
         Some(mode) if mode & 0o077 != 0 => warn(
             "home",
-            format!("{shown} is open to others (mode {mode:03o})"),
-            format!("chmod 700 {shown}"),
+            format!("{shown} is accessible to other users (mode {mode:03o})"),
+            format!("run `chmod 700 {shown}`"),
         ),
         Some(mode) => ok("home", format!("{shown} (mode {mode:03o})")),
     }
@@ -199,16 +205,18 @@ fn token(file: &Path) -> DoctorFinding {
         None => not_yet("token", file),
         Some(mode) if mode & 0o077 != 0 => fail(
             "token",
-            format!("others can read {shown} (mode {mode:03o})"),
-            format!("bethink down; rm {shown}; bethink up makes a new one"),
+            format!("other users can read {shown} (mode {mode:03o})"),
+            format!(
+                "run `bethink down`, delete {shown}, then run `bethink up` to create a new one"
+            ),
         ),
-        Some(mode) => ok("token", format!("only yours (mode {mode:03o})")),
+        Some(mode) => ok("token", format!("readable by you only (mode {mode:03o})")),
     }
 }
 
 fn listens(app: &CliApp) -> DoctorFinding {
     let Some(url) = app.places.address() else {
-        return ok("listens", "nowhere: no daemon has run here yet");
+        return ok("listens", "nowhere yet: no daemon has run in this home");
     };
     let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let local = ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local));
@@ -217,9 +225,9 @@ fn listens(app: &CliApp) -> DoctorFinding {
         false => warn(
             "listens",
             format!(
-                "{host}, reachable from other machines, and the token crosses the network in the clear"
+                "{host}, reachable from other machines; the token crosses the network unencrypted"
             ),
-            "listen on 127.0.0.1, and reach it from elsewhere through ssh",
+            "listen on 127.0.0.1, and use ssh to reach it from other machines",
         ),
     }
 }
@@ -246,31 +254,31 @@ fn database(home: &Path) -> DoctorFinding {
 }
 
 fn disk(home: &Path) -> DoctorFinding {
-    // the nearest directory that is there: a home that is still to be made has its parent's disk
+    // A home that does not exist yet will be on the disk of its nearest existing parent.
     let there = home.ancestors().find(|dir| dir.exists()).unwrap_or(home);
     let free = rustix::fs::statvfs(there).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-    let todo = "make room; reads go on when the disk is full, writes are refused";
+    let todo = "free some space; when the disk is full, reads work and writes are refused";
     match free {
         Ok(free) if free < NO_SPACE => fail("disk", format!("{} free", bytes(free)), todo),
         Ok(free) if free < LITTLE_SPACE => warn("disk", format!("{} free", bytes(free)), todo),
         Ok(free) => ok("disk", format!("{} free", bytes(free))),
         Err(error) => {
-            warn("disk", format!("unknown: {error}"), format!("look at {}", home.display()))
+            warn("disk", format!("unknown: {error}"), format!("check {}", home.display()))
         }
     }
 }
 
-/// What a crash or an accident leaves behind.
+/// What a crash leaves behind.
 fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     if let Some(file) = app.places.daemon().filter(|_| !running) {
         findings.push(warn(
             "leftover",
             format!(
-                "daemon.json names process {}, which does not serve: it did not end cleanly",
+                "daemon.json names process {}, which is not running: it did not stop cleanly",
                 file.pid
             ),
-            "nothing is lost; bethink up starts a new one, bethink logs tells what happened",
+            "nothing is lost; `bethink up` starts a new one, `bethink logs` shows what happened",
         ));
     }
     for (name, path, size) in files(app.places.home.path()) {
@@ -278,15 +286,15 @@ fn unclean(app: &CliApp, running: bool) -> Vec<DoctorFinding> {
             findings.push(warn(
                 "leftover",
                 format!("{} is a copy of a damaged database ({})", path.display(), bytes(size)),
-                "what was whole was recovered; delete the copy when you miss nothing",
+                "intact data was recovered; delete the copy if nothing is missing",
             ));
         }
     }
     let log = app.places.home.log_file();
     let size = log.metadata().map_or(0, |metadata| metadata.len());
     if size > LARGE_LOG {
-        let found = format!("{} has {}", log.display(), bytes(size));
-        findings.push(warn("log", found, format!("truncate -s 0 {}", log.display())));
+        let found = format!("{} is {}", log.display(), bytes(size));
+        findings.push(warn("log", found, format!("run `truncate -s 0 {}`", log.display())));
     }
     findings
 }
@@ -335,7 +343,7 @@ mod tests {
     fn modes_are_judged() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("token");
-        assert_eq!(token(&file).verdict, Verdict::Warn);
+        assert_eq!(token(&file).verdict, Verdict::Ok);
         std::fs::write(&file, "t").unwrap();
         let judged = |mode| {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -343,6 +351,6 @@ mod tests {
         };
         assert_eq!((judged(0o600), judged(0o640)), (Verdict::Ok, Verdict::Fail));
         assert_eq!(home(&file).verdict, Verdict::Fail);
-        assert_eq!(home(&dir.path().join("none")).verdict, Verdict::Warn);
+        assert_eq!(home(&dir.path().join("none")).verdict, Verdict::Ok);
     }
 }

@@ -1,4 +1,4 @@
-//! `bethink dream`: a project's memory brought into order, looked at first, or taken back.
+//! `bethink dream`: consolidates a project's memory, shows what that would change, or undoes it.
 
 use bethink_api::{DreamPhase, DreamRequest, DreamResult};
 use bethink_terminal::words::plural;
@@ -11,9 +11,9 @@ use crate::failure::Done;
 
 const PHASES: [DreamPhase; 4] =
     [DreamPhase::Orient, DreamPhase::Gather, DreamPhase::Consolidate, DreamPhase::Prune];
-/// Columns of the phases' names, and the space after them.
+/// Width of the phases' names and the space after them.
 const MARGIN: usize = 13;
-/// Lines of files that were dropped and are shown; `--json` has all.
+/// Dropped lines that are shown; `--json` has all.
 const DROPPED: usize = 12;
 
 pub(crate) async fn dream(app: &mut CliApp, dry_run: bool, undo: bool) -> Done {
@@ -40,7 +40,7 @@ pub(crate) async fn dream(app: &mut CliApp, dry_run: bool, undo: bool) -> Done {
     Ok(screen.lines(outcome(&result, look))?)
 }
 
-/// Phase by phase: what is seen, what is done and why, what is left to a person.
+/// Phase by phase: what was found, what is changed and why, and what is left to the user.
 fn phases(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     PHASES.into_iter().flat_map(|phase| self::phase(result, phase, look)).collect()
 }
@@ -66,7 +66,7 @@ fn phase(result: &DreamResult, phase: DreamPhase, look: TerminalLook) -> Vec<Sty
     lines.into_iter().enumerate().map(|(at, line)| name(at).then(line)).collect()
 }
 
-/// What stands in no file any more, and why.
+/// Lines that were removed from all files, and why.
 fn dropped(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     let mut lines: Vec<StyledText> = Vec::new();
     for dropped in result.dropped.iter().take(DROPPED) {
@@ -77,7 +77,7 @@ fn dropped(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     }
     if let Some(more) = result.dropped.len().checked_sub(DROPPED).filter(|more| *more > 0) {
         lines.push(
-            StyledText::new().dim(format!("        and {more} more; --json has all of them")),
+            StyledText::new().dim(format!("        and {more} more; --json shows all of them")),
         );
     }
     lines
@@ -85,24 +85,23 @@ fn dropped(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
 
 fn outcome(result: &DreamResult, look: TerminalLook) -> Vec<StyledText> {
     let left = result.left_alone.iter();
-    let left = left.map(|left| format!("{} was left alone: {}", left.file, left.why));
-    let refused = result.refused.iter().map(|why| format!("the model's edit was left out: {why}"));
+    let left = left.map(|left| format!("{} was not changed: {}", left.file, left.why));
+    let refused = result.refused.iter().map(|why| format!("rejected an edit of the model: {why}"));
     let warn = |said: String| hanging(&StyledText::new(), Tone::Warn, &said, look.width);
     let mut lines: Vec<StyledText> = left.chain(refused).flat_map(warn).collect();
     let files = |n: usize| plural(n as u64, "file", "files");
     let end = match (result.applied.len(), result.diff.is_empty()) {
-        (0, _) if result.undo => StyledText::new().put(Tone::Warn, "nothing was put back"),
-        (n, _) if result.undo => {
-            StyledText::new().put(Tone::Good, format!("{} as before the last dream", files(n)))
-        }
-        (_, true) => StyledText::new().put(Tone::Good, "the memory is in order; nothing to do"),
-        (_, false) if result.dry_run => {
-            StyledText::new().plain("nothing was changed").dim("; bethink dream does all this")
-        }
+        (0, _) if result.undo => StyledText::new().put(Tone::Warn, "nothing was restored"),
+        (n, _) if result.undo => StyledText::new()
+            .put(Tone::Good, format!("restored {} from before the last consolidation", files(n))),
+        (_, true) => StyledText::new().put(Tone::Good, "the memory is tidy; nothing to do"),
+        (_, false) if result.dry_run => StyledText::new()
+            .plain("nothing was changed")
+            .dim("; `bethink dream` makes these changes"),
         (0, false) => StyledText::new().put(Tone::Warn, "nothing was changed"),
         (n, false) => StyledText::new()
             .put(Tone::Good, format!("{} changed", files(n)))
-            .dim("; bethink dream --undo puts them back"),
+            .dim("; `bethink dream --undo` restores them"),
     };
     lines.push(end);
     lines
@@ -116,8 +115,7 @@ mod tests {
 
     use super::*;
 
-    const LOOK: TerminalLook =
-        TerminalLook { colour: false, width: 60, live: false, progress: false };
+    const LOOK: TerminalLook = TerminalLook::plain(60);
 
     fn shown(lines: &[StyledText]) -> String {
         lines.iter().map(|line| line.render(LineMode::One, false) + "\n").collect()
@@ -150,11 +148,11 @@ mod tests {
     #[test]
     fn the_end_says_what_became_of_it() {
         let look = DreamResult { dry_run: true, ..result() };
-        assert!(shown(&outcome(&look, LOOK)).starts_with("nothing was changed; bethink dream"));
+        assert!(shown(&outcome(&look, LOOK)).starts_with("nothing was changed; `bethink dream`"));
         let made = DreamResult { applied: vec!["one.md".into()], ..result() };
-        assert!(shown(&outcome(&made, LOOK)).starts_with("1 file changed; bethink dream --undo"));
+        assert!(shown(&outcome(&made, LOOK)).starts_with("1 file changed; `bethink dream --undo`"));
         let none = DreamResult::default();
-        assert_eq!(shown(&outcome(&none, LOOK)), "the memory is in order; nothing to do\n");
+        assert_eq!(shown(&outcome(&none, LOOK)), "the memory is tidy; nothing to do\n");
         let left = DreamLeft { file: "one.md".into(), why: "it was edited".into() };
         let left = DreamResult { left_alone: vec![left], ..result() };
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A text in a person's editor, in a file that is never lost while it holds something of theirs.
+//! Edits a text in the user's editor, in a file that is kept until its text is saved.
 
 use std::fs;
 use std::io;
@@ -10,8 +10,8 @@ use bethink_client::ClientError;
 use crate::app::CliApp;
 use crate::failure::CliFailure;
 
-/// Opens `text` in `$VISUAL` or `$EDITOR`, in a file named after `what`; gives the file and what it holds
-/// afterwards. Where the editor fails, the person is told where the text lies.
+/// Opens `text` in `$VISUAL` or `$EDITOR`, in a file named after `what`. Returns the file and its new text. If the
+/// editor fails, a note names the file.
 pub(super) fn edited(
     app: &mut CliApp,
     what: &str,
@@ -31,18 +31,18 @@ pub(super) fn edited(
     }
 }
 
-/// Whether somebody could edit at all; asked before anything is fetched.
+/// Fails if no editor is set; called before anything is fetched.
 pub(super) fn check() -> Result<(), CliFailure> {
     editor(|name| std::env::var(name).ok()).map(drop)
 }
 
-/// A private file that outlives this program unless it is discarded.
+/// A private file that stays after this program unless it is discarded.
 #[derive(Debug)]
 pub(super) struct EditorFile(PathBuf);
 
 impl EditorFile {
-    /// Why the text could not be put, and where it lies; `newer` says what to do where somebody else changed what was
-    /// edited, which is a refusal of the kind `stale`.
+    /// The error when the text could not be saved. `newer` says what to do if it was changed meanwhile, which is a
+    /// problem of the type `stale`.
     pub(super) fn kept(&self, error: &ClientError, stale: &str, newer: &str) -> CliFailure {
         let mut hint = format!("your text is kept in {}", self.0.display());
         if error.problem().is_some_and(|problem| problem.kind == stale) {
@@ -52,7 +52,7 @@ impl EditorFile {
     }
 
     pub(super) fn discard(self) {
-        // A leftover in the directory for temporary files harms nobody.
+        // A leftover temporary file does no harm.
         let _left = fs::remove_file(self.0);
     }
 }
@@ -62,7 +62,7 @@ fn editor(env: impl Fn(&str) -> Option<String>) -> Result<String, CliFailure> {
     set("VISUAL").or_else(|| set("EDITOR")).ok_or_else(|| {
         CliFailure::hinted(
             "no editor is set",
-            "set VISUAL or EDITOR, such as EDITOR=vi, and try again",
+            "set VISUAL or EDITOR, for example EDITOR=vi, and try again",
         )
     })
 }
@@ -76,17 +76,16 @@ fn write(what: &str, text: &str) -> Result<PathBuf, CliFailure> {
     made.map_err(|error: io::Error| CliFailure::file("write", &std::env::temp_dir(), &error))
 }
 
-/// The editor may be a command with arguments, so a shell takes it apart; the file is an argument of
-/// its own and no part of the command.
+/// The editor may be a command with arguments, so a shell runs it; the file is a separate argument.
 fn open(editor: &str, file: &Path) -> Result<(), CliFailure> {
     let status = Command::new("sh")
         .args(["-c", &format!("exec {editor} \"$1\""), "sh"])
         .arg(file)
         .status()
-        .map_err(|error| CliFailure::new(format!("we could not run {editor}: {error}")))?;
+        .map_err(|error| CliFailure::new(format!("could not run {editor}: {error}")))?;
     match status.success() {
         true => Ok(()),
-        false => Err(CliFailure::new(format!("{editor} ended with {status}; nothing was changed"))),
+        false => Err(CliFailure::new(format!("{editor} failed ({status}); nothing was changed"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `bethink export`: a session as JSONL, to stdout or into a file that is whole or not there.
+//! `bethink export`: a session as JSONL, to stdout or to a file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,11 +24,10 @@ pub(crate) async fn export(app: &mut CliApp, which: Option<&str>, file: Option<&
         let told = json!({ "session_id": session.id, "file": file, "bytes": written });
         return Ok(app.screen.value(&told)?);
     }
-    Ok(app.screen.note(format!("{} written to {}", words::bytes(written), file.display()))?)
+    Ok(app.screen.note(format!("wrote {} to {}", words::bytes(written), file.display()))?)
 }
 
-/// Written beside its place and moved there when whole and on disk, so that a file of that name is
-/// never half an export.
+/// Written to a temporary file and renamed when it is complete, so that an interrupted export leaves no partial file.
 async fn write(file: &Path, bytes: &mut Bytes) -> Result<u64, CliFailure> {
     let failed = |error: std::io::Error| CliFailure::file("write", file, &error);
     let dir = match file.parent() {

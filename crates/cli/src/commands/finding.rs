@@ -1,4 +1,4 @@
-//! One thing that `doctor` looked at, and how it is.
+//! A result of `doctor`: what was checked, what was found, and what to do.
 
 use serde::Serialize;
 
@@ -15,13 +15,22 @@ pub(super) struct DoctorFinding {
     pub(super) check: &'static str,
     pub(super) verdict: Verdict,
     pub(super) found: String,
-    /// What to do about it.
+    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) todo: Option<String>,
 }
 
 pub(super) fn ok(check: &'static str, found: impl Into<String>) -> DoctorFinding {
     DoctorFinding { check, verdict: Verdict::Ok, found: found.into(), todo: None }
+}
+
+/// Nothing is wrong, but there is something to do next.
+pub(super) fn tip(
+    check: &'static str,
+    found: impl Into<String>,
+    todo: impl Into<String>,
+) -> DoctorFinding {
+    DoctorFinding { todo: Some(todo.into()), ..ok(check, found) }
 }
 
 pub(super) fn warn(

@@ -1,4 +1,4 @@
-//! `bethink gateway`: the addresses that clients of providers are pointed to.
+//! `bethink gateway`: the base URLs to set in clients of providers.
 
 use crate::app::CliApp;
 use crate::failure::Done;
@@ -11,8 +11,8 @@ pub(crate) async fn gateway(app: &mut CliApp) -> Done {
     screen.line(format!("export ANTHROPIC_BASE_URL={}", addresses.anthropic))?;
     screen.line(format!("export OPENAI_BASE_URL={}", addresses.openai))?;
     let notes = [
-        "Your client's own key goes up with each request, unless [gateway] has one for the provider.",
-        "Whoever knows an address may use it: it holds a secret, made from the token of this home.",
+        "Requests carry the client's own API key, unless [gateway] in the settings has one for the provider.",
+        "Keep the URLs private: each contains a secret derived from this home's token.",
     ];
     for note in notes {
         screen.hint(note)?;

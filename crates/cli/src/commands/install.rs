@@ -1,9 +1,9 @@
-//! `bethink install` and `uninstall`: our entries in an agent's own configuration, and out of it again.
+//! `bethink install` and `uninstall`: adds our entries to an agent's settings, and removes them.
 
 use std::path::{Path, PathBuf};
 
 use bethink_install::{
-    ClientPlaces, InstallAgent, InstallRequest, SettingsFile, files, unified_diff,
+    ClientPlaces, InstallAgent, InstallRequest, InstallState, SettingsFile, files, unified_diff,
 };
 use bethink_terminal::{StyledText, Tone};
 use serde::Serialize;
@@ -25,11 +25,11 @@ struct InstallOutcome {
     left_alone: Vec<String>,
 }
 
-/// A file as it is and as it is to be.
+/// A file as it is and as it will be.
 struct Planned {
     file: SettingsFile,
     now: Configured,
-    /// `None`: it is to go, since we made it.
+    /// `None`: the file is removed, because we created it.
     then: Option<String>,
     made: Vec<Vec<String>>,
     left_alone: Vec<String>,
@@ -62,6 +62,11 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
     if let Some(note) = agent.note().filter(|_| is_new && !app.screen.json) {
         app.screen.note(StyledText::from(note))?;
     }
+    if is_new && !app.screen.json {
+        let (title, name) = (agent.title(), agent.as_str());
+        app.screen.note(format!("start a new {title} session to use bethink"))?;
+        app.screen.hint(format!("`bethink uninstall {name}` undoes this"))?;
+    }
     match outcomes.iter().any(|outcome| !outcome.left_alone.is_empty()) {
         true => Err(CliFailure::Said),
         false => Ok(()),
@@ -71,7 +76,7 @@ pub(crate) async fn install(app: &mut CliApp, agent: &str, dry_run: bool, gatewa
 pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     let agent = self::agent(agent)?;
     let places = places(app, app.project_given)?;
-    // Whatever address stands there: ours is known by its form.
+    // Our addresses are recognized by their form, so any will do.
     let wanted = InstallRequest {
         program: program(app),
         anthropic: Some(String::new()),
@@ -109,10 +114,8 @@ pub(crate) fn uninstall(app: &mut CliApp, agent: &str, dry_run: bool) -> Done {
     show(app, agent, &outcomes, dry_run)
 }
 
-/// Files of every agent with something of ours, and whether it is as it should be: for `doctor`.
-pub(super) fn states(
-    app: &CliApp,
-) -> Vec<(InstallAgent, PathBuf, Result<bethink_install::InstallState, String>)> {
+/// The state of our entries in every agent's files, for `doctor`.
+pub(super) fn states(app: &CliApp) -> Vec<(InstallAgent, PathBuf, Result<InstallState, String>)> {
     let wanted = InstallRequest { program: program(app), ..InstallRequest::default() };
     let Ok(places) = places(app, false) else { return Vec::new() };
     let mut states = Vec::new();
@@ -125,6 +128,29 @@ pub(super) fn states(
         }
     }
     states
+}
+
+/// Whether an agent is on this machine: its program is in `PATH`, or it has a directory of settings.
+pub(super) fn is_present(app: &CliApp, agent: InstallAgent) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = || std::env::split_paths(&path).any(|dir| dir.join(agent.command()).is_file());
+    places(app, false).is_ok_and(|places| agent.dir(&places).is_dir()) || in_path()
+}
+
+/// What to do once the daemon runs.
+pub(super) fn next_step(app: &CliApp) -> String {
+    let states = states(app);
+    let is_ours = |agent| {
+        states.iter().any(|(of, _, state)| {
+            *of == agent && matches!(state, Ok(InstallState::Current | InstallState::Stale))
+        })
+    };
+    let mut present = InstallAgent::ALL.into_iter().filter(|&agent| is_present(app, agent));
+    if let Some(agent) = InstallAgent::ALL.into_iter().find(|&agent| is_ours(agent)) {
+        return format!("start a new {} session; `bethink dashboard` shows it", agent.title());
+    }
+    let agent = present.next().unwrap_or(InstallAgent::ClaudeCode);
+    format!("`bethink install {}` adds bethink to {}", agent.as_str(), agent.title())
 }
 
 impl Planned {
@@ -158,12 +184,15 @@ fn show(app: &mut CliApp, agent: InstallAgent, outcomes: &[InstallOutcome], dry_
             screen.line(line.plain(outcome.path.clone()).dim(format!("  {}", outcome.what)))?;
         }
         for place in &outcome.left_alone {
-            let told = format!("{place} in {} is not ours and stays as it is", outcome.path);
+            let told = format!(
+                "{place} in {} was not written by bethink; it was not changed",
+                outcome.path
+            );
             screen.complain(StyledText::new().put(Tone::Warn, told))?;
         }
     }
     if outcomes.is_empty() {
-        screen.note(format!("{} has no configuration file here", agent.as_str()))?;
+        screen.note(format!("{} has no settings file here", agent.as_str()))?;
     }
     Ok(())
 }
@@ -171,7 +200,10 @@ fn show(app: &mut CliApp, agent: InstallAgent, outcomes: &[InstallOutcome], dry_
 fn agent(name: &str) -> Result<InstallAgent, CliFailure> {
     InstallAgent::named(name).ok_or_else(|| {
         let names: Vec<_> = InstallAgent::ALL.iter().map(|agent| agent.as_str()).collect();
-        CliFailure::Use(format!("{name:?} is none of {}", names.join(", ")))
+        CliFailure::HintedUse {
+            what: format!("unknown agent {name:?}"),
+            hint: format!("use one of {}", names.join(", ")),
+        }
     })
 }
 
@@ -186,8 +218,8 @@ async fn wanted(
     }
     if !agent.takes_gateway() {
         return Err(CliFailure::hinted(
-            format!("{}'s configuration has no place for the gateway's address", agent.as_str()),
-            "without --gateway, its tools and hooks are installed",
+            format!("{} has no setting for the gateway's address", agent.as_str()),
+            "leave out --gateway to install tools and hooks only",
         ));
     }
     let addresses = app.client().await?.gateway().await?;
@@ -204,7 +236,7 @@ fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
         value.map(PathBuf::from).filter(|path| path.is_absolute())
     };
     let person = dir("HOME")
-        .ok_or_else(|| CliFailure::hinted("we could not tell where your files are", "set HOME"))?;
+        .ok_or_else(|| CliFailure::hinted("could not find your home directory", "set HOME"))?;
     Ok(ClientPlaces {
         config: dir("XDG_CONFIG_HOME").unwrap_or_else(|| person.join(".config")),
         claude: dir("CLAUDE_CONFIG_DIR"),
@@ -215,7 +247,7 @@ fn places(app: &CliApp, project: bool) -> Result<ClientPlaces, CliFailure> {
     })
 }
 
-/// By the name under which it is found in `PATH`, if that is this program: an update puts another file there.
+/// This program's path in `PATH` if it is there, since an update replaces that file; else its own path.
 fn program(app: &CliApp) -> String {
     let own = app.program.canonicalize().ok();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -225,7 +257,7 @@ fn program(app: &CliApp) -> String {
     found.unwrap_or_else(|| app.program.clone()).display().to_string()
 }
 
-/// Some agents read `NAME.jsonc` as well; where a person has that one, it is the one.
+/// Some agents read `NAME.jsonc` as well; where only that one exists, it is used.
 fn existing(path: PathBuf) -> PathBuf {
     let other = path.with_extension("jsonc");
     let is_json = path.extension().is_some_and(|extension| extension == "json");
@@ -234,12 +266,12 @@ fn existing(path: PathBuf) -> PathBuf {
 
 fn not_edited(path: &Path, fault: &bethink_install::NotEdited) -> CliFailure {
     CliFailure::hinted(
-        format!("{} is left alone, as it can't be read: {fault}", path.display()),
-        "mend the file, then try again; nothing was changed",
+        format!("could not read {}: {fault}", path.display()),
+        "nothing was changed; fix the file, then try again",
     )
 }
 
-/// The capability in an address opens the gateway; a diff may be shown to others.
+/// Hides the secret in the gateway's address, because a diff may be shown to others.
 fn without_capability(diff: &str) -> String {
     let hidden = diff.lines().map(|line| match line.split_once("/k/") {
         Some((before, rest)) => {

@@ -28,9 +28,9 @@ use message::{MessageKind, RpcMessage};
 
 /// Messages that may be on their way; then no line is read until one is answered.
 const MOST: usize = 2_048;
-/// How long answers that are still on their way are waited for when the client has closed its end.
+/// How long to wait for outstanding answers after the client has closed its end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// Answers that wait to be printed.
+/// Answers waiting to be printed.
 const UNPRINTED: usize = 64;
 
 pub(crate) async fn mcp(app: &mut CliApp) -> Done {
@@ -42,18 +42,16 @@ pub(crate) async fn mcp(app: &mut CliApp) -> Done {
     bridge.run(app, lines::read(), answers).await
 }
 
-/// What tells the daemon's tools where they are called from.
-async fn origin(app: &CliApp) -> Result<McpOrigin, CliFailure> {
+/// The project and session that the daemon's tools are called from.
+async fn origin(app: &mut CliApp) -> Result<McpOrigin, CliFailure> {
     let session = match app.session.as_deref() {
         None => None,
-        // Whichever is the newest when a tool is called.
+        // Resolved by the daemon at each call of a tool.
         Some("last") => Some("last".to_owned()),
-        Some(_) => Some(app.session(&app.client().await?, None).await?.id.to_string()),
+        Some(_) => Some(app.client_and_session(None).await?.1.id.to_string()),
     };
     McpOrigin::new(&app.project, session.as_deref()).ok_or_else(|| {
-        CliFailure::Use(
-            "the project's path has a line feed or another control character".to_owned(),
-        )
+        CliFailure::Use("the path of the project contains a control character".to_owned())
     })
 }
 

@@ -1,4 +1,4 @@
-//! `bethink memory …`: what the project remembers, file by file.
+//! `bethink memory …`: the project's topics.
 
 mod care;
 mod learnt;
@@ -56,7 +56,7 @@ async fn ls(app: &mut CliApp, client: &Client, of: &OfTeam, kind: Option<MemoryK
     if memories.is_empty() {
         let told = match kind.is_some() {
             true => "no topic has this type",
-            false => "nothing is remembered yet; bethink remember TEXT begins it",
+            false => "nothing is remembered yet; `bethink remember TEXT` adds something",
         };
         return Ok(app.screen.note(told)?);
     }
@@ -81,7 +81,8 @@ async fn show(app: &mut CliApp, client: &Client, one: &OneMemory, version: Optio
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     screen.prose(text.text.trim_end_matches('\n'))?;
     if version.is_some() {
-        let told = format!("bethink memory restore {} --version N puts one back", topic.name);
+        let told =
+            format!("to restore a version: bethink memory restore {} --version N", topic.name);
         screen.hint(told)?;
     }
     Ok(())
@@ -109,11 +110,14 @@ async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
     let found = client.topic_history(&topic).await?;
     let Some(screen) = app.screen.unless_json(&found)? else { return Ok(()) };
     if found.versions.is_empty() {
-        return Ok(screen.note("bethink has not changed it yet: no versions are kept")?);
+        return Ok(screen.note("bethink has not changed this topic, so it has no versions")?);
     }
     screen.lines(draw::versions(&found.versions, screen.look.width, app.now))?;
     if let Some(one) = found.versions.iter().find(|one| !one.current && one.bytes.is_some()) {
-        let told = format!("bethink memory show {} --version {} shows it", topic.name, one.version);
+        let told = format!(
+            "to see a version: bethink memory show {} --version {}",
+            topic.name, one.version
+        );
         screen.hint(told)?;
     }
     Ok(())
@@ -121,5 +125,5 @@ async fn history(app: &mut CliApp, client: &Client, what: &OneMemory) -> Done {
 
 async fn restore(app: &mut CliApp, client: &Client, one: &OneMemory, version: Option<i64>) -> Done {
     let topic = known(app, client, one).await;
-    told_as(app, &client.restore_topic(&topic, version).await?, "put back")
+    told_as(app, &client.restore_topic(&topic, version).await?, "restored")
 }

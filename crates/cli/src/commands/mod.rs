@@ -1,6 +1,7 @@
-//! One file a noun; each function is one command: resolve, ask, show.
+//! One file per noun and one function per command: find what it is about, send the request, show the answer.
 
 mod compaction;
+mod config;
 mod context;
 mod daemon;
 mod dashboard;
@@ -28,12 +29,42 @@ mod team;
 mod todo;
 mod usage;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::app::CliApp;
-use crate::args::{Cli, CliCommand};
+use crate::args::{CliCommand, MemoryCommand, NotesCommand, SessionCommand};
 use crate::failure::Done;
+
+/// Whether the output may be longer than the screen. Commands that ask, edit or keep printing are not paged.
+pub(crate) fn is_paged(command: &CliCommand) -> bool {
+    match command {
+        CliCommand::History(how) => !how.follow,
+        CliCommand::Logs { follow, .. } => !follow,
+        CliCommand::Session(command) => {
+            matches!(command, SessionCommand::Ls(_) | SessionCommand::Resume { .. })
+        }
+        CliCommand::Memory(command) => matches!(
+            command,
+            MemoryCommand::Ls { .. }
+                | MemoryCommand::Show { .. }
+                | MemoryCommand::Index(_)
+                | MemoryCommand::History(_)
+                | MemoryCommand::Lint(_)
+        ),
+        CliCommand::Notes(command) => matches!(command, NotesCommand::Show),
+        CliCommand::Config(_)
+        | CliCommand::Context { .. }
+        | CliCommand::Compactions
+        | CliCommand::Collapses
+        | CliCommand::Expand(_)
+        | CliCommand::Search(_)
+        | CliCommand::Recall(_)
+        | CliCommand::Todo
+        | CliCommand::Instructions(_)
+        | CliCommand::Usage { .. } => true,
+        _ => false,
+    }
+}
 
 pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
     match command {
@@ -47,6 +78,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
         CliCommand::Status => daemon::status(app).await,
         CliCommand::Doctor => doctor::doctor(app).await,
         CliCommand::Dashboard { print } => dashboard::open(app, print).await,
+        CliCommand::Config(command) => config::run(app, command),
         CliCommand::Gateway => gateway::gateway(app).await,
         CliCommand::Logs { follow, lines } => daemon::logs(app, follow, lines).await,
         CliCommand::Session(command) => Box::pin(session::run(app, command)).await,
@@ -76,7 +108,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
             Box::pin(install::install(app, &agent, dry_run, gateway)).await
         }
         CliCommand::Uninstall { agent, dry_run } => install::uninstall(app, &agent, dry_run),
-        // Only behind global options, such as in `bethink --quiet hook stop`.
+        // Only after global options, as in `bethink --quiet hook stop`.
         CliCommand::Hook { words } => {
             crate::hook::main(&words, |name| std::env::var(name).ok());
             Ok(())
@@ -88,7 +120,7 @@ pub(crate) async fn run(app: &mut CliApp, command: CliCommand) -> Done {
 
 fn completions(app: &mut CliApp, shell: Shell) -> Done {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "bethink", &mut script);
+    clap_complete::generate(shell, &mut crate::help::command(), "bethink", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     match app.screen.json {
         true => {

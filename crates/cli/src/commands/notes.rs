@@ -1,7 +1,8 @@
-//! `bethink notes …`: what a session keeps of itself, to read and to edit.
+//! `bethink notes …`: the notes of a session, to read and to edit.
 
 use bethink_api::Session;
 use bethink_client::Client;
+use bethink_terminal::words::plural;
 use bethink_terminal::{StyledText, Tone};
 use serde_json::json;
 
@@ -10,11 +11,15 @@ use crate::app::CliApp;
 use crate::args::NotesCommand;
 use crate::failure::Done;
 
-/// The slug of a refusal because of `If-Match`.
+/// `type` of the problem when `If-Match` does not match.
 const STALE: &str = "stale";
 
 pub(crate) async fn run(app: &mut CliApp, command: NotesCommand) -> Done {
-    let (client, session) = app.client_and_session(None).await?;
+    let client = app.client().await?;
+    let session = match command {
+        NotesCommand::Show => app.session(&client, None).await?,
+        NotesCommand::Edit | NotesCommand::Update => app.session_to_change(&client, None).await?,
+    };
     match command {
         NotesCommand::Show => show(app, &client, &session).await,
         NotesCommand::Edit => edit(app, &client, &session).await,
@@ -31,14 +36,15 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     screen.prose(notes.text.trim_end())?;
     for fault in &notes.faults {
-        let text = StyledText::new().put(Tone::Warn, "the default is used: ").plain(fault.clone());
+        let text = StyledText::new().put(Tone::Warn, "using the default: ").plain(fault.clone());
         screen.note(text)?;
     }
     if notes.through_seq == 0 {
-        screen.note("nothing is noted yet; bethink notes update does it now")?;
+        screen.note("there are no notes yet; `bethink notes update` takes them now")?;
     } else if notes.through_seq < session.last_seq {
         let behind = session.last_seq - notes.through_seq;
-        screen.hint(format!("{behind} messages came since"))?;
+        let newer = plural(behind, "message is", "messages are");
+        screen.hint(format!("{newer} newer than these notes"))?;
     }
     Ok(())
 }
@@ -46,11 +52,12 @@ async fn show(app: &mut CliApp, client: &Client, session: &Session) -> Done {
 async fn update(app: &mut CliApp, client: &Client, session: &Session) -> Done {
     let done = client.update_notes(session.id).await?;
     let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
-    let told = format!("noted through message {}, {} bytes", done.through_seq, done.bytes);
+    let told =
+        format!("updated the notes through message {} ({} bytes)", done.through_seq, done.bytes);
     Ok(screen.note(told)?)
 }
 
-/// The person's text is never lost: what can't be put stays in its file, and the file is named.
+/// A text that cannot be saved stays in its file, and the error names the file.
 async fn edit(app: &mut CliApp, client: &Client, session: &Session) -> Done {
     editor::check()?;
     let notes = client.notes(session.id).await?;
@@ -62,10 +69,10 @@ async fn edit(app: &mut CliApp, client: &Client, session: &Session) -> Done {
     match client.put_notes(session.id, text, Some(&notes.etag)).await {
         Ok(()) => {
             draft.discard();
-            Ok(app.screen.note("the notes are changed; later updates respect it")?)
+            Ok(app.screen.note("saved the notes; later updates keep your changes")?)
         }
         Err(error) => {
-            let newer = "look at the newer notes with bethink notes show and edit again";
+            let newer = "run `bethink notes show` to see the newer notes, then edit again";
             Err(draft.kept(&error, STALE, newer))
         }
     }

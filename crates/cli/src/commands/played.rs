@@ -57,7 +57,7 @@ impl Played {
         Ok(played)
     }
 
-    /// First message that the prompt still shows word for word; 0 where it shows all.
+    /// First message that the prompt shows word for word; 0 if it shows all.
     pub(crate) fn boundary(&self) -> u64 {
         self.compactions.last().map_or(0, |last| last.kept_from_seq)
     }
@@ -68,7 +68,7 @@ impl Played {
         if lines.is_empty() {
             return Ok(());
         }
-        let about = "kept up to date beside the work: bethink notes show";
+        let about = "updated in the background: `bethink notes show`";
         screen.line(heading("Notes", about).fitted(look.width))?;
         screen.lines(lines)?;
         Ok(screen.gap()?)
@@ -77,7 +77,7 @@ impl Played {
     /// The newest summary, as its first lines.
     pub(crate) fn show_summary(&self, screen: &mut Screen) -> Done {
         let Some(last) = self.compactions.last() else { return Ok(()) };
-        let covers = format!("stands for messages 1 to {}", last.covers.last_seq);
+        let covers = format!("replaces messages 1 to {}", last.covers.last_seq);
         screen.line(heading("Summary", &covers).fitted(screen.look.width))?;
         screen.lines(compaction::summary(last, SUMMARY, screen.look))?;
         Ok(screen.gap()?)
@@ -105,13 +105,13 @@ impl Played {
     }
 }
 
-/// A heading of its own, with what it is about.
+/// A heading and a short explanation.
 fn heading(title: &str, about: &str) -> StyledText {
     let heading = StyledText::from(" ").strong(title.to_owned());
     if about.is_empty() { heading } else { heading.dim(format!("  {about}")) }
 }
 
-/// The first line of each section that says something.
+/// The first line of each section that is not empty.
 fn notes(text: &str, look: TerminalLook) -> Vec<StyledText> {
     let mut lines = Vec::new();
     for (name, body) in sections(text) {
@@ -128,7 +128,7 @@ fn notes(text: &str, look: TerminalLook) -> Vec<StyledText> {
     lines
 }
 
-/// Headings with the lines below them that are no hint of the template.
+/// Headings with the lines below them, without the template's hints.
 fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -143,7 +143,7 @@ fn sections(text: &str) -> Vec<(&str, Vec<&str>)> {
     sections
 }
 
-/// The best hit from before the boundary, or that there is none.
+/// The best hit from before the boundary.
 fn found(
     question: &str,
     hit: Option<&SearchHit>,
@@ -159,7 +159,7 @@ fn found(
     };
     let place = match boundary {
         0 => String::new(),
-        boundary => format!("  summarised: the prompt begins at message {}", count(boundary)),
+        boundary => format!("  summarized: the prompt begins at message {}", count(boundary)),
     };
     lines.push(
         StyledText::from("  ")
@@ -173,10 +173,10 @@ fn found(
     fitted(lines, look)
 }
 
-/// A row for each compaction; of many the first and the last ones.
+/// A row per compaction; of many, only the first and the last ones.
 fn compactions(all: &[Compaction], look: TerminalLook) -> Vec<StyledText> {
     let mut table =
-        TextTable::new(&["", "level", ">before", ">after", ">freed", ">fidelity", "summarised"]);
+        TextTable::new(&["", "level", ">before", ">after", ">freed", ">fidelity", "summarized"]);
     let left_out = match all.len() {
         n if n > COMPACTIONS => COMPACTIONS / 2..n - COMPACTIONS / 2,
         _ => 0..0,
@@ -225,9 +225,9 @@ fn figures(outcome: &ReplayOutcome, window: u64, look: TerminalLook) -> Vec<Styl
     row("invalid prompts", o.invalid_prompts, good(o.invalid_prompts), o.first_faults.join("; "));
     row("notes updates", o.notes_updates, Tone::Plain, String::new());
     if o.compactions.is_empty() {
-        row("compactions", 0, Tone::Plain, "it all fits".to_owned());
+        row("compactions", 0, Tone::Plain, "everything fits".to_owned());
     }
-    // The table has no head worth a line.
+    // The head of this table is empty.
     fitted(table.lines(look.width).into_iter().skip(1).collect(), look)
 }
 
@@ -252,7 +252,7 @@ mod tests {
     use bethink_terminal::columns;
 
     fn look(width: usize) -> TerminalLook {
-        TerminalLook { colour: false, width, live: false, progress: false }
+        TerminalLook::plain(width)
     }
 
     fn shown(lines: &[StyledText]) -> String {

@@ -1,4 +1,4 @@
-//! `bethink recall`: what the project remembers about something.
+//! `bethink recall`: finds memories that fit a question.
 
 use bethink_api::{MemoryScope, RecallRequest, RecallTerm, RecalledMemory};
 use bethink_terminal::words::plural;
@@ -9,9 +9,9 @@ use crate::args::Recall;
 use crate::failure::Done;
 
 const INDENT: &str = "    ";
-/// Lines of a text that show what it is about.
+/// Lines that are shown of a text.
 const LINES: usize = 4;
-/// Words that are named as reasons.
+/// Terms that are named as reasons.
 const TERMS: usize = 6;
 
 pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
@@ -19,7 +19,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     let request = RecallRequest {
         project_dir: app.project_dir(),
         query: how.query.join(" "),
-        // What that session was told already is left out.
+        // Memories that this session already has are left out.
         session_id: app.named_session(&client).await?,
         recent_tools: None,
         limit: how.limit,
@@ -44,7 +44,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     let topics = plural(found.searched, "topic", "topics");
     let said = match found.memories.len() {
         0 if found.searched == 0 => "nothing is remembered yet".to_owned(),
-        0 => format!("none of {topics} fits"),
+        0 => format!("none of {topics} matches"),
         _ => format!("of {topics}, chosen by the {} ranking", found.strategy),
     };
     if !found.memories.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) async fn recall(app: &mut CliApp, how: &Recall) -> Done {
     Ok(screen.hint(said)?)
 }
 
-/// Name, type and age; what it is about; why.
+/// Name, type and age; the description; why it was chosen.
 fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     let scope = if memory.scope == MemoryScope::Team { "team/" } else { "" };
     let kind = memory.kind.as_ref().map(|kind| format!("  {kind},")).unwrap_or_else(|| " ".into());
@@ -72,7 +72,7 @@ fn head(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
 /// `score 0.82: fog (name, description), far (body)`
 fn why(memory: &RecalledMemory) -> String {
     let score = match memory.why.place {
-        Some(place) => format!("number {place} of the model's choice"),
+        Some(place) => format!("ranked {place} by the model"),
         None => format!("score {:.2}", memory.score),
     };
     let term = |term: &RecallTerm| match term.fields.is_empty() {
@@ -86,7 +86,7 @@ fn why(memory: &RecalledMemory) -> String {
     }
 }
 
-/// The first lines that hold words.
+/// The first lines that contain words.
 fn beginning(memory: &RecalledMemory, width: usize) -> Vec<StyledText> {
     let room = width.saturating_sub(INDENT.len());
     let lines = memory.content.lines().filter(|line| line.chars().any(char::is_alphanumeric));

@@ -1,4 +1,4 @@
-//! `bethink replay`: plays a recorded session through the daemon and measures.
+//! `bethink replay`: plays a recorded session through the daemon and measures it.
 
 use bethink_replay::{Player, Recording, ReplayPlan, question};
 use bethink_terminal::ProgressLine;
@@ -16,8 +16,8 @@ pub(crate) async fn replay(app: &mut CliApp, how: &Replay) -> Done {
     let recording = Recording::read(Bytes::from(file));
     if recording.messages.is_empty() {
         return Err(CliFailure::hinted(
-            format!("{} holds no message of a main thread", how.file.display()),
-            "a session file has one JSON record a line, as Claude Code writes them",
+            format!("{} has no messages of a main conversation", how.file.display()),
+            "use a session file of Claude Code: one JSON record per line",
         ));
     }
     let client = app.client().await?;
@@ -70,7 +70,7 @@ fn show(app: &mut CliApp, played: &Played, window: u64) -> Done {
     played.show_found(screen)?;
     played.show_figures(screen, window)?;
     screen.hint(format!(
-        "\n the session is kept as {id}\n bethink context --session {id} shows its window\n bethink session rm {id} deletes it"
+        "\n the session is kept as {id}\n `bethink context --session {id}` shows its window\n `bethink session rm {id}` deletes it"
     ))?;
     Ok(())
 }

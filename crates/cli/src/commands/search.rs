@@ -1,4 +1,4 @@
-//! `bethink search`: in a session or in all of a project, compactions or not.
+//! `bethink search`: searches a session or a whole project, including messages before a compaction.
 
 use bethink_api::{SearchHits, Session};
 use bethink_client::{Client, SearchQuery};
@@ -7,7 +7,7 @@ use bethink_terminal::words::plural;
 use jiff::{SignedDuration, Timestamp};
 
 use super::import::finished;
-use crate::app::CliApp;
+use crate::app::{CliApp, short_id};
 use crate::args::Search;
 use crate::draw::hit;
 use crate::failure::{CliFailure, Done};
@@ -29,6 +29,7 @@ pub(crate) async fn search(app: &mut CliApp, how: &Search) -> Done {
 }
 
 fn show(app: &mut CliApp, found: &SearchHits, session: Option<&Session>, project: &str) -> Done {
+    let is_named = app.session.is_some();
     let Some(screen) = app.screen.unless_json(found)? else { return Ok(()) };
     for (number, one) in found.hits.iter().enumerate() {
         if number > 0 {
@@ -38,7 +39,7 @@ fn show(app: &mut CliApp, found: &SearchHits, session: Option<&Session>, project
     }
     let place = hit::place(session, project);
     let said = match found.hits.len() {
-        0 => format!("nothing in {place} fits these words"),
+        0 => format!("no hits in {place}"),
         n => format!("{} in {place}", plural(n as u64, "hit", "hits")),
     };
     if !found.hits.is_empty() {
@@ -47,13 +48,13 @@ fn show(app: &mut CliApp, found: &SearchHits, session: Option<&Session>, project
     screen.note(StyledText::new().dim(said).fitted(screen.look.width))?;
     if let Some(best) = found.hits.first() {
         let whole = match session {
-            Some(_) => format!("bethink history -m {}", best.seq),
-            None => format!("bethink history --session {} -m {}", best.session_id, best.seq),
+            Some(_) if !is_named => format!("bethink history -m {}", best.seq),
+            _ => format!("bethink history --session {} -m {}", short_id(best.session_id), best.seq),
         };
-        screen.hint(format!("the first one whole: {whole}"))?;
+        screen.hint(format!("to see the first one in full: {whole}"))?;
     }
     if !found.complete {
-        screen.hint("not all of it is indexed yet; ask again in a while")?;
+        screen.hint("not all messages are indexed yet; search again later")?;
     }
     Ok(())
 }
@@ -64,21 +65,18 @@ async fn rebuild(app: &mut CliApp, client: &Client) -> Done {
     let job = finished(app, client, job, "index").await?;
     let Some(screen) = app.screen.unless_json(&job)? else { return Ok(()) };
     let done = plural(session.messages, "message", "messages");
-    Ok(screen.line(format!("{done} indexed anew"))?)
+    Ok(screen.line(format!("indexed {done}"))?)
 }
 
-/// The daemon's own limit. Checked here because a much longer question makes no address at all, and
-/// then the daemon would seem to be away.
+/// The daemon's own limit. It is checked here because a much longer query does not fit into a URL, and the daemon would
+/// seem unreachable.
 const MAX_QUERY_BYTES: usize = 10_000;
 
 fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, CliFailure> {
     let q = how.query.join(" ");
     if q.len() > MAX_QUERY_BYTES {
-        let what = format!(
-            "the question has {} bytes, at most {MAX_QUERY_BYTES} are searched for",
-            q.len()
-        );
-        return Err(CliFailure::hinted(what, "the rarest words of it are enough"));
+        let what = format!("the query is {} bytes long; the limit is {MAX_QUERY_BYTES}", q.len());
+        return Err(CliFailure::hinted(what, "search for its rarest words"));
     }
     Ok(SearchQuery {
         q,
@@ -91,15 +89,15 @@ fn query(how: &Search, now: Timestamp) -> Result<SearchQuery, CliFailure> {
     })
 }
 
-/// `2026-11-20`, a time of RFC 3339, or so long ago: `90min`, `3h`, `2d`, `1w`.
+/// `2026-11-20`, an RFC 3339 time, or an age: `90min`, `3h`, `2d`, `1w`.
 pub(super) fn time(option: &str, text: &str, now: Timestamp) -> Result<String, CliFailure> {
     let whole = text.parse::<Timestamp>().ok();
     let day = || format!("{text}T00:00:00Z").parse::<Timestamp>().ok();
     let before = || now.checked_sub(span(text)?).ok();
     let time = whole.or_else(day).or_else(before).ok_or_else(|| {
         CliFailure::hinted(
-            format!("{option} does not understand {text:?}"),
-            "give a day (2026-11-20), a time (2026-11-20T09:00:00Z) or how long ago (90min, 3h, 2d, 1w)",
+            format!("{option}: {text:?} is not a valid time"),
+            "give a day (2026-11-20), a time (2026-11-20T09:00:00Z) or an age (90min, 3h, 2d, 1w)",
         )
     })?;
     Ok(time.to_string())

@@ -1,4 +1,4 @@
-//! `bethink up --install` and `bethink down --uninstall`: the daemon as a service of its user.
+//! `bethink up --install` and `bethink down --uninstall`: the daemon as a user service.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use crate::disk::Configured;
 use crate::failure::{CliFailure, Done};
 use crate::service::{Manager, Service, is_ours};
 
-/// How long a service manager may take until the daemon serves, and between two looks.
+/// How long a service manager may take to start the daemon, and how often to check.
 const SERVES_WITHIN: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -28,22 +28,22 @@ enum UnitFile {
     Older,
 }
 
-/// What was done, or would be.
+/// What was done, or would be done.
 #[derive(Serialize)]
 struct Installed<'a> {
     manager: &'static str,
     file: &'a Path,
     outcome: &'static str,
-    /// The manager was told; absent where nothing was to be done.
+    /// Whether the service manager enabled it; `None` for a dry run.
     enabled: Option<bool>,
-    /// Commands that are left to the person.
+    /// Commands for the user to run.
     run: Vec<String>,
     text: Option<&'a str>,
     url: Option<String>,
 }
 
-/// Writes the service and has the manager start it; where no manager answers, says what to run, and starts
-/// the daemon the usual way.
+/// Writes the service and has the service manager start it. Where no manager answers, prints the commands to run and
+/// starts the daemon directly.
 pub(crate) async fn install(app: &mut CliApp, dry_run: bool) -> Done {
     ours(app)?;
     let service = service(&starter(&app.program)?.daemon)?;
@@ -87,25 +87,25 @@ fn show(screen: &mut Screen, done: &Installed<'_>) -> io::Result<()> {
     }
     screen.note(format!("{}: {}", done.file.display(), done.outcome))?;
     match done.enabled {
-        Some(true) => screen.note(format!("{} starts the daemon at each login", done.manager))?,
+        Some(true) => screen.note(format!("{} will start the daemon at login", done.manager))?,
         Some(false) => {
-            let why = "does not answer here; in a session of your own, run:";
+            let why = "does not answer here; run these commands in a login session:";
             screen.note(StyledText::new().put(Tone::Warn, format!("{} {why}", done.manager)))?;
         }
-        None => screen.hint("then these are run:")?,
+        None => screen.hint("and would run:")?,
     }
     done.run.iter().try_for_each(|line| screen.note(format!("  {line}")))
 }
 
-/// Stops the service, removes its file, and stops the daemon whoever started it.
+/// Stops the service, removes its file, and stops the daemon even if something else started it.
 pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
     ours(app)?;
-    // the program may be gone already, and is not what is looked for
+    // The program may already be gone, and its path does not matter here.
     let service = service(Path::new("bethinkd"))?;
     let now = Configured::read(&service.file)?;
     let there = !matches!(found(&service, &now)?, UnitFile::Nothing);
     let outcome = match (there, dry_run) {
-        (false, _) => "not there",
+        (false, _) => "not installed",
         (true, true) => "would be removed",
         (true, false) => "removed",
     };
@@ -125,7 +125,7 @@ pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
         true => None,
         false => match stop(&app.places, None).await {
             Ok(pid) => Some(pid),
-            // the service manager has stopped it
+            // The service manager has stopped it.
             Err(StopError::NotRunning { .. }) => None,
             Err(error) => return Err(error.into()),
         },
@@ -137,18 +137,18 @@ pub(crate) async fn uninstall(app: &mut CliApp, dry_run: bool) -> Done {
     }
     app.screen.note(format!("{}: {outcome}", service.file.display()))?;
     match stopped {
-        Some(pid) => Ok(app.screen.note(format!("stopped (process {pid})"))?),
+        Some(pid) => Ok(app.screen.note(format!("stopped the daemon (process {pid})"))?),
         None => Ok(()),
     }
 }
 
-/// `BETHINK_URL` names a daemon that is not this user's to start at logins.
+/// The daemon of `BETHINK_URL` is managed elsewhere, so it is not installed as a service.
 fn ours(app: &CliApp) -> Done {
     match &app.places.url {
         None => Ok(()),
         Some(url) => Err(CliFailure::hinted(
-            format!("BETHINK_URL is set, and the daemon at {url} is looked after by somebody else"),
-            "unset it to have a service of your own",
+            format!("BETHINK_URL is set, so the daemon at {url} is managed elsewhere"),
+            "unset it to install a service of your own",
         )),
     }
 }
@@ -161,20 +161,20 @@ fn service(daemon: &Path) -> Result<Service, CliFailure> {
         .map_err(|error| CliFailure::new(error.to_string()))
 }
 
-/// A file that somebody wrote by hand is left alone.
+/// A file that bethink did not write is not changed.
 fn found(service: &Service, now: &Configured) -> Result<UnitFile, CliFailure> {
     match now.text() {
         None => Ok(UnitFile::Nothing),
         Some(text) if text == service.text => Ok(UnitFile::Same),
         Some(text) if is_ours(text) => Ok(UnitFile::Older),
         Some(_) => Err(CliFailure::hinted(
-            format!("{} is not ours, so it is left alone", service.file.display()),
+            format!("{} was not written by bethink, so it was not changed", service.file.display()),
             "move it away, then try again",
         )),
     }
 }
 
-/// A daemon that somebody started holds the home, so that the service's could not start: it goes first.
+/// Stops a running daemon first: it holds the lock of the home, so the service could not start.
 async fn hand_over(app: &CliApp, service: &Service, found: &UnitFile) -> Done {
     let runs = Client::find(&app.places).await.is_ok();
     if runs && matches!(found, UnitFile::Same) && succeeds(&service.managed) {
@@ -188,8 +188,8 @@ async fn hand_over(app: &CliApp, service: &Service, found: &UnitFile) -> Done {
     let until = tokio::time::Instant::now() + SERVES_WITHIN;
     while Client::find(&app.places).await.is_err() {
         if tokio::time::Instant::now() > until {
-            let hint = "journalctl --user -u bethinkd says why, where there is a journal";
-            let what = format!("{} has not started the daemon", service.manager.name());
+            let hint = "run `journalctl --user -u bethinkd` to see why";
+            let what = format!("{} did not start the daemon", service.manager.name());
             return Err(CliFailure::hinted(what, hint));
         }
         tokio::time::sleep(LOOK_EVERY).await;
@@ -199,7 +199,7 @@ async fn hand_over(app: &CliApp, service: &Service, found: &UnitFile) -> Done {
 
 fn unload(service: &Service) {
     for command in &service.unload {
-        // failing means that nothing was loaded
+        // It fails if nothing was loaded.
         let _loaded = succeeds(command);
     }
 }
@@ -210,13 +210,13 @@ fn run_all(commands: &[Vec<String>]) -> Done {
 
 fn run(command: &[String]) -> Done {
     let line = command.join(" ");
-    let ran =
-        output(command).map_err(|error| CliFailure::new(format!("{line} did not run: {error}")))?;
+    let ran = output(command)
+        .map_err(|error| CliFailure::new(format!("could not run `{line}`: {error}")))?;
     match ran.status.success() {
         true => Ok(()),
         false => {
             let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
-            Err(CliFailure::new(format!("{line} failed ({}): {said}", ran.status)))
+            Err(CliFailure::new(format!("`{line}` failed ({}): {said}", ran.status)))
         }
     }
 }
@@ -225,7 +225,7 @@ fn succeeds(command: &[String]) -> bool {
     output(command).is_ok_and(|ran| ran.status.success())
 }
 
-/// Nothing of it reaches the terminal.
+/// Runs a command without showing its output.
 fn output(command: &[String]) -> io::Result<Output> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     Command::new(program).args(arguments).stdin(Stdio::null()).output()

@@ -1,6 +1,7 @@
 //! `bethink session …`.
 
-use std::io;
+use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use bethink_api::{CreateSession, ForkRequest, ModelSpec, PatchSession, Session, TodoStatus};
 use bethink_client::{Client, MessageQuery, SessionQuery};
@@ -9,15 +10,17 @@ use bethink_terminal::{Screen, StyledText, TextTable, Tone};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::app::{CliApp, short_ids};
+use crate::app::{CliApp, short_id, short_ids};
 use crate::args::{ListSessions, NewSessionArgs, SessionCommand};
 use crate::draw::facts;
 use crate::draw::message::{self, MessageExtent};
 use crate::failure::{CliFailure, Done};
 
-/// Model of a session of which only the window is told.
+/// Model name of a session that was created with only a window.
 const UNNAMED_MODEL: &str = "unknown";
 const RECENT: u64 = 4;
+/// Width of the column of projects, so that titles have room in 80 columns.
+const PROJECT_COLUMNS: usize = 16;
 
 pub(crate) async fn run(app: &mut CliApp, command: SessionCommand) -> Done {
     let client = app.client().await?;
@@ -45,12 +48,12 @@ pub(crate) async fn run(app: &mut CliApp, command: SessionCommand) -> Done {
             show(app, &client.patch_session(id, &patch).await?)
         }
         SessionCommand::Fork { session, at, title } => {
-            let session = app.session(&client, session.as_deref()).await?;
+            let session = app.session_to_change(&client, session.as_deref()).await?;
             let request = ForkRequest { at_seq: at, title };
             made(app, &client.fork(session.id, &request).await?)
         }
         SessionCommand::Resume { session } => resume(app, &client, session.as_deref()).await,
-        SessionCommand::Rm { sessions } => rm(app, &client, &sessions).await,
+        SessionCommand::Rm { sessions, yes } => rm(app, &client, &sessions, yes).await,
     }
 }
 
@@ -70,14 +73,17 @@ async fn new(app: &mut CliApp, client: &Client, what: NewSessionArgs) -> Done {
     made(app, &client.create_session(&request).await?)
 }
 
-/// A new session's id alone on a line, so that a script can take it.
+/// Only the new session's id, for scripts.
 fn made(app: &mut CliApp, session: &Session) -> Done {
     let Some(screen) = app.screen.unless_json(session)? else { return Ok(()) };
     Ok(screen.line(session.id.to_string())?)
 }
 
 async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
-    let project_dir = (!what.all).then(|| app.project_dir());
+    let project_dir = match what.all {
+        true => None,
+        false => Some(app.sessions_dir(client).await?.unwrap_or_else(|| app.project_dir())),
+    };
     let query =
         SessionQuery { project_dir, q: what.search, tag: what.tag, ..SessionQuery::default() };
     let mut sessions: Vec<Session> = Vec::new();
@@ -96,33 +102,42 @@ async fn ls(app: &mut CliApp, client: &Client, what: ListSessions) -> Done {
     }
     match &query.project_dir {
         Some(dir) if sessions.is_empty() => {
-            let hint = "bethink session ls --all looks everywhere";
-            screen.note(format!("no session of {dir}; {hint}"))?;
+            let hint = "`bethink session ls --all` lists those of all projects";
+            screen.note(format!("there are no sessions in {dir}; {hint}"))?;
         }
-        _ => screen.lines(table(&sessions, screen.look.width, app.now))?,
+        _ => screen.lines(table(&sessions, what.all, screen.look.width, app.now))?,
     }
     if more {
-        screen.hint("there are more: --limit shows them")?;
+        screen.hint(format!("there are more: --limit {} shows twice as many", what.limit * 2))?;
     }
     Ok(())
 }
 
-fn table(sessions: &[Session], width: usize, now: Timestamp) -> Vec<StyledText> {
+fn table(sessions: &[Session], all: bool, width: usize, now: Timestamp) -> Vec<StyledText> {
     if sessions.is_empty() {
         return Vec::new();
     }
     let ids: Vec<_> = sessions.iter().map(|one| one.id).collect();
-    let mut table = TextTable::new(&["session", ">messages", "changed", "title"]);
+    let mut table = match all {
+        true => TextTable::new(&["session", ">messages", "changed", "project", "title"]),
+        false => TextTable::new(&["session", ">messages", "changed", "title"]),
+    };
     for (session, id) in sessions.iter().zip(short_ids(&ids)) {
         let tags: String = session.tags.iter().map(|tag| format!("  #{tag}")).collect();
         let child = if session.parent.is_some() { "↳ " } else { "" };
         let title = session.title.clone().unwrap_or_else(|| "untitled".into());
-        table.row(vec![
+        let mut row = vec![
             StyledText::new().put(Tone::Accent, id),
             count(session.messages).into(),
             StyledText::new().dim(ago(&session.updated_at, now)),
             StyledText::new().dim(child).plain(title).dim(tags),
-        ]);
+        ];
+        if all {
+            let dir = Path::new(&session.project_dir);
+            let name = dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy();
+            row.insert(row.len() - 1, StyledText::from(name.as_ref()).fitted(PROJECT_COLUMNS));
+        }
+        table.row(row);
     }
     table.lines(width)
 }
@@ -143,7 +158,7 @@ fn describe(screen: &mut Screen, session: &Session, now: Timestamp) -> io::Resul
         ("project", session.project_dir.clone()),
         ("messages", count(session.messages)),
         ("model", format!("{}, window {}", model.name, count(model.context_window))),
-        ("begun", ago(&session.created_at, now)),
+        ("created", ago(&session.created_at, now)),
         ("changed", ago(&session.updated_at, now)),
     ];
     if !session.tags.is_empty() {
@@ -157,7 +172,7 @@ fn describe(screen: &mut Screen, session: &Session, now: Timestamp) -> io::Resul
     screen.lines(rows.into_iter().map(line))
 }
 
-/// Where the session stands: its notes, what was said last, what is to do, how full the window is.
+/// What is needed to continue a session: how full the window is, the todos, the notes and the last messages.
 async fn resume(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done {
     let session = app.session(client, named).await?;
     let report = client.report(session.id).await?;
@@ -187,28 +202,31 @@ async fn resume(app: &mut CliApp, client: &Client, named: Option<&str>) -> Done 
     }
     if notes.through_seq > 0 {
         screen.gap()?;
-        screen.block(notes.text.trim_end().to_owned())?;
+        screen.prose(notes.text.trim_end())?;
     }
     screen.gap()?;
     for one in &recent.messages {
         screen.lines(message::message(one, MessageExtent::Beginning, screen.look, app.now))?;
     }
     screen.hint(format!(
-        "an agent goes on by appending to POST /v1/sessions/{}/messages",
+        "to continue, an agent appends to POST /v1/sessions/{}/messages",
         session.id
     ))?;
     Ok(())
 }
 
-async fn rm(app: &mut CliApp, client: &Client, named: &[String]) -> Done {
+async fn rm(app: &mut CliApp, client: &Client, named: &[String], yes: bool) -> Done {
     if named.iter().any(|named| named == "last") {
-        let why = "name the session to delete; `last` may be another one by now";
+        let why = "name the session to delete by its id: `last` may be another one by now";
         return Err(CliFailure::Use(why.into()));
     }
-    // all are found before the first is gone
+    // Find all of them before deleting the first.
     let mut sessions = Vec::new();
     for named in named {
         sessions.push(app.session(client, Some(named)).await?);
+    }
+    if !yes {
+        confirm(app, &sessions)?;
     }
     for session in &sessions {
         client.delete_session(session.id).await?;
@@ -221,4 +239,28 @@ async fn rm(app: &mut CliApp, client: &Client, named: &[String]) -> Done {
         app.screen.value(&json!({ "deleted": ids }))?;
     }
     Ok(())
+}
+
+/// Asks before deleting. Where nobody can answer, `--yes` is required.
+fn confirm(app: &mut CliApp, sessions: &[Session]) -> Done {
+    let asks = io::stdin().is_terminal() && app.screen.look.progress && !app.screen.json;
+    if !asks {
+        return Err(CliFailure::HintedUse {
+            what: "deleting sessions needs a confirmation".into(),
+            hint: "nothing was deleted; add --yes to delete without asking".into(),
+        });
+    }
+    for session in sessions {
+        let title = session.title.as_deref().unwrap_or("untitled");
+        let messages = plural(session.messages, "message", "messages");
+        app.screen.complain(format!("  {} {title}, {messages}", short_id(session.id)))?;
+    }
+    let sessions = plural(sessions.len() as u64, "session", "sessions");
+    app.screen.complain(format!("Delete {sessions}? This cannot be undone. [y/N]"))?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(CliFailure::new("nothing was deleted")),
+    }
 }

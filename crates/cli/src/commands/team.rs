@@ -1,4 +1,4 @@
-//! `bethink team`: memory that several people share, and what wants to enter it.
+//! `bethink team`: shared memory, and the proposals to add to it.
 
 use bethink_api as api;
 use bethink_client::Client;
@@ -40,7 +40,7 @@ async fn init(app: &mut CliApp, remote: Option<String>, dir: Option<std::path::P
     show(screen, &told)
 }
 
-/// A relative path is meant from here; the daemon stands elsewhere.
+/// Makes a path absolute, because the daemon has another current directory.
 fn whole(remote: String) -> String {
     let path = std::path::Path::new(&remote);
     match remote.contains(':') || !path.exists() {
@@ -55,21 +55,21 @@ async fn status(app: &mut CliApp) -> Done {
     let Some(screen) = app.screen.unless_json(&status)? else { return Ok(()) };
     if status.kind == api::TeamMemoryKind::None {
         screen.line("this project has no team memory")?;
-        return Ok(
-            screen.note("bethink team init --remote URL shares one, --dir DIR uses a folder")?
-        );
+        return Ok(screen.note(
+            "`bethink team init --remote URL` shares one through git, `--dir DIR` through a folder",
+        )?);
     }
     let kind = if status.kind == api::TeamMemoryKind::Folder { " (a folder)" } else { "" };
     screen.line(StyledText::from("in      ").strong(status.dir.clone()).dim(kind))?;
     if let Some(remote) = &status.remote {
         let (tone, answer) = match status.reachable {
-            Some(true) => (Tone::Good, "  answers"),
-            Some(false) => (Tone::Bad, "  does not answer"),
+            Some(true) => (Tone::Good, "  reachable"),
+            Some(false) => (Tone::Bad, "  not reachable"),
             None => (Tone::Dim, ""),
         };
         screen.line(StyledText::from("shared  ").strong(remote.clone()).put(tone, answer))?;
     } else if status.kind == api::TeamMemoryKind::Repository {
-        screen.line(StyledText::from("shared  ").dim("with nobody: it has no remote"))?;
+        screen.line(StyledText::from("shared  ").dim("with nobody: no remote is set"))?;
     }
     let topics = plural(status.topics, "topic", "topics");
     let mut changed = String::new();
@@ -83,8 +83,8 @@ async fn status(app: &mut CliApp) -> Done {
         screen.line(StyledText::new().put(Tone::Bad, "wrong   ").plain(problem.clone()))?;
     }
     if status.proposals > 0 {
-        let wait = plural(status.proposals, "proposal waits", "proposals wait");
-        screen.note(format!("{wait}: bethink team proposals"))?;
+        let waiting = plural(status.proposals, "proposal is", "proposals are");
+        screen.note(format!("{waiting} waiting: `bethink team proposals` lists them"))?;
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ async fn sync(app: &mut CliApp, accept_rewrite: bool) -> Done {
 fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
     let moved = told.pulled + told.pushed;
     if moved == 0 && told.conflicts.is_empty() && told.blocked.is_empty() {
-        screen.line("nothing new on either side")?;
+        screen.line("already in sync")?;
     }
     for (word, files) in [("pulled", &told.pulled_files), ("pushed", &told.pushed_files)] {
         if !files.is_empty() {
@@ -113,9 +113,9 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
         let line = StyledText::new()
             .put(Tone::Warn, "both    ")
             .strong(conflict.name.clone())
-            .plain(" was changed on both sides: it holds theirs")
+            .plain(" was changed on both sides: kept theirs")
             .dim(format!(" ({})", conflict.theirs_by))
-            .plain(", yours is ")
+            .plain(", saved yours as ")
             .strong(conflict.kept_as.clone());
         screen.line(line)?;
     }
@@ -129,8 +129,8 @@ fn show(screen: &mut Screen, told: &api::TeamSync) -> Done {
 fn blocked(screen: &mut Screen, blocked: &[api::TeamBlocked]) -> Done {
     for one in blocked {
         let what = match one.way {
-            api::BlockedWay::Incoming => " did not enter",
-            api::BlockedWay::History => " stands in a commit, nothing was pushed",
+            api::BlockedWay::Incoming => " was not accepted",
+            api::BlockedWay::History => " is in a commit, so nothing was pushed",
             api::BlockedWay::Here => " is not shared",
         };
         let by = one.by.as_ref().map(|by| format!(" ({by})")).unwrap_or_default();
@@ -146,7 +146,7 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
     let found = client.proposals(&app.project_dir(), all).await?;
     let Some(screen) = app.screen.unless_json(&found)? else { return Ok(()) };
     if found.proposals.is_empty() {
-        return Ok(screen.note("nothing waits for you")?);
+        return Ok(screen.note("no proposals are waiting")?);
     }
     let ids: Vec<Uuid> = found.proposals.iter().map(|one| one.id).collect();
     for (one, id) in found.proposals.iter().zip(app::short_ids(&ids)) {
@@ -164,7 +164,7 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
         screen.line(head.put(Tone::Warn, state))?;
         if let Some(source) = &one.source {
             let messages = source.messages.join(", ");
-            let from = format!("learnt in session {} from {messages}", source.session);
+            let from = format!("learned in session {} from {messages}", source.session);
             screen.line(StyledText::from("  ").dim(from))?;
         }
         let shown = one.text.lines().take(MOST_LINES);
@@ -176,10 +176,10 @@ async fn proposals(app: &mut CliApp, all: bool) -> Done {
         }
         screen.gap()?;
     }
-    Ok(screen.note("bethink team approve ID lets one in, reject ID turns it down")?)
+    Ok(screen.note("`bethink team approve ID` adds one, `bethink team reject ID` declines it")?)
 }
 
-/// Lets proposals in where there is an approval, else turns them down.
+/// Approves proposals if there is an approval, else rejects them.
 async fn decide(app: &mut CliApp, named: &[String], approval: Option<api::Approval>) -> Done {
     let client = app.client().await?;
     let mut decided = Vec::new();
@@ -199,12 +199,12 @@ async fn decide(app: &mut CliApp, named: &[String], approval: Option<api::Approv
         }
     }
     if approval.is_some() {
-        screen.note("bethink team sync shares it")?;
+        screen.note("`bethink team sync` shares it")?;
     }
     Ok(())
 }
 
-/// By its whole id, or by the beginning of one that waits.
+/// By its full id, or by a part of the id of a waiting one.
 async fn proposal(client: &Client, project: &str, named: &str) -> Result<Uuid, CliFailure> {
     if let Ok(id) = Uuid::parse_str(named) {
         return Ok(id);

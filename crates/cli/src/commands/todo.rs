@@ -1,4 +1,4 @@
-//! `bethink todo`: the session's list as it stands.
+//! `bethink todo`: the session's todo list.
 
 use bethink_api::{TodoPriority, TodoStatus};
 use bethink_terminal::{StyledText, Tone};
@@ -11,7 +11,7 @@ pub(crate) async fn todo(app: &mut CliApp) -> Done {
     let todos = client.todos(session.id).await?;
     let Some(screen) = app.screen.unless_json(&todos)? else { return Ok(()) };
     if todos.todos.is_empty() {
-        return Ok(screen.note("nothing to do")?);
+        return Ok(screen.note("the todo list is empty")?);
     }
     for todo in &todos.todos {
         let (mark, tone) = match todo.status {

@@ -1,4 +1,4 @@
-//! `bethink usage`: what models were asked, session by session, and what it cost.
+//! `bethink usage`: the model calls that bethink made, by session, and their cost.
 
 use bethink_api::UsageBy;
 use bethink_client::UsageQuery;
@@ -12,7 +12,7 @@ use crate::failure::Done;
 
 pub(crate) async fn usage(app: &mut CliApp, since: Option<&str>) -> Done {
     let client = app.client().await?;
-    // A whole id may be of a session that was deleted since.
+    // A full id may belong to a deleted session.
     let session = match app.session.as_deref().map(Uuid::parse_str) {
         Some(Ok(id)) => Some(id),
         Some(Err(_)) => Some(app.session(&client, None).await?.id),
@@ -23,7 +23,7 @@ pub(crate) async fn usage(app: &mut CliApp, since: Option<&str>) -> Done {
     let told = client.usage(&query).await?;
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     if told.totals.calls == 0 {
-        return Ok(screen.note("no model was asked")?);
+        return Ok(screen.note("no model was called")?);
     }
     screen.lines(usage::by_session(&told.rows, screen.look.width, app.now))?;
     if screen.quiet {
@@ -36,7 +36,7 @@ pub(crate) async fn usage(app: &mut CliApp, since: Option<&str>) -> Done {
         screen.hint(unpriced)?;
     }
     if told.more {
-        screen.hint("there are older ones; --session or --json narrows it down")?;
+        screen.hint("there are older ones; narrow them down with --session or --since")?;
     }
     Ok(())
 }

@@ -1,15 +1,20 @@
-//! A compaction: before and after, what was kept, restored and summarised, how much is still known.
+//! A compaction: sizes before and after, what was kept, restored and summarized, and its fidelity.
 
 use bethink_api::Compaction;
 use bethink_terminal::words::{count, percent, plural};
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 
 const NAMES: usize = 12;
-/// Lost names and restored things that are named one by one.
+/// Lost names and restored items that are listed.
 const NAMED: usize = 5;
 
-/// `window` gives the two bars their scale.
-pub(crate) fn panel(compaction: &Compaction, window: u64, look: TerminalLook) -> Vec<StyledText> {
+/// `window` gives the two bars their scale; `newest` is the session's last message, where it is known.
+pub(crate) fn panel(
+    compaction: &Compaction,
+    window: u64,
+    newest: Option<u64>,
+    look: TerminalLook,
+) -> Vec<StyledText> {
     let c = compaction;
     let mut lines = vec![
         size("before", c.tokens_before, window, look, Tone::Warn),
@@ -17,21 +22,25 @@ pub(crate) fn panel(compaction: &Compaction, window: u64, look: TerminalLook) ->
             "  −{}",
             percent(c.tokens_before.saturating_sub(c.tokens_after), c.tokens_before)
         )),
-        name("summarised").plain(format!(
+        name("summarized").plain(format!(
             "messages {}–{} in {} tokens",
             count(c.covers.first_seq),
             count(c.covers.last_seq),
             count(c.summary_tokens)
         )),
-        name("kept").plain(format!("word for word from message {} on", count(c.kept_from_seq))),
+        name("kept").plain(match newest {
+            Some(newest) if newest < c.kept_from_seq => "no message word for word".to_owned(),
+            _ => format!("word for word from message {} on", count(c.kept_from_seq)),
+        }),
         restored(c),
         fidelity(c),
     ];
     lines.extend(proved(c));
     lines.extend(c.warning.iter().map(|said| name("warning").put(Tone::Warn, said.clone())));
-    lines.extend(
-        c.attempts.iter().take(NAMED).map(|reason| name("tried first").dim(reason.clone())),
-    );
+    // An attempt at the level that succeeded in the end only had other sizes.
+    let own = format!("{}: ", c.level);
+    let others = c.attempts.iter().filter(|reason| !reason.starts_with(&own));
+    lines.extend(others.take(NAMED).map(|reason| name("not used").dim(reason.clone())));
     if c.undone_at.is_some() {
         lines.push(name("undone").plain("the prompt shows the messages again"));
     }
@@ -52,7 +61,7 @@ fn size(label: &str, tokens: u64, window: u64, look: TerminalLook, tone: Tone) -
 
 fn restored(c: &Compaction) -> StyledText {
     if c.restored.is_empty() {
-        return name("restored").dim("nothing: all in use is in the kept part");
+        return name("restored").dim("nothing: the kept part has all files in use");
     }
     let shown = c.restored.iter().take(NAMED).map(|item| {
         let size = if item.truncated { "path only".to_owned() } else { count(item.tokens) };
@@ -68,9 +77,9 @@ fn restored(c: &Compaction) -> StyledText {
 fn fidelity(c: &Compaction) -> StyledText {
     let tone = fidelity_tone(c.fidelity);
     let detail = &c.fidelity_detail;
-    let names = plural(detail.names, "name in use", "names in use");
+    let names = plural(detail.names, "name still needed", "names still needed");
     let lost = named("; lost ", &detail.lost);
-    let told = format!(", {} of {names} still readable{lost}", count(detail.kept));
+    let told = format!(", {} of {names} are in the prompt{lost}", count(detail.kept));
     name("fidelity").put(tone, format!("{:.2}", c.fidelity)).dim(told)
 }
 
@@ -82,16 +91,16 @@ pub(crate) fn fidelity_tone(fidelity: f64) -> Tone {
     }
 }
 
-/// What the session did use again, once it has gone on.
+/// How many names the session used later that the prompt still had.
 fn proved(c: &Compaction) -> Option<StyledText> {
     let hindsight = c.fidelity_detail.hindsight.as_ref()?;
     let names = plural(hindsight.names, "name", "names");
-    let lost = named("; not ", &hindsight.lost);
-    let told = format!("{} of {names} used again could be read{lost}", count(hindsight.kept));
-    Some(name("proved").plain(told))
+    let lost = named("; lost ", &hindsight.lost);
+    let told = format!("{} of {names} used later were in the prompt{lost}", count(hindsight.kept));
+    Some(name("in use").plain(told))
 }
 
-/// The first of the lost names behind a word; nothing where none was lost.
+/// A word and the first lost names; empty if none was lost.
 fn named(word: &str, lost: &[String]) -> String {
     match lost.get(..NAMED).unwrap_or(lost) {
         [] => String::new(),
@@ -99,7 +108,7 @@ fn named(word: &str, lost: &[String]) -> String {
     }
 }
 
-/// The first lines of the summary that say something; what a template says of its sections does not.
+/// The first lines of the summary, without blank lines and the template's hints.
 pub(crate) fn summary(
     compaction: &Compaction,
     lines: usize,
@@ -163,20 +172,32 @@ mod tests {
     }
 
     #[test]
+    fn a_panel_shows_no_message_or_attempt_that_does_not_exist() {
+        let attempts = vec!["embedded: only 0 tokens".into(), "full: no model".into()];
+        let one = Compaction { attempts, ..compaction() };
+        let lines = panel(&one, 24_000, Some(92), TerminalLook::plain(80));
+        let text: String =
+            lines.iter().map(|line| line.render(LineMode::One, false) + "\n").collect();
+        assert!(text.contains("kept        no message word for word\n"), "{text}");
+        assert!(text.contains("not used    full: no model\n"), "{text}");
+        assert!(!text.contains("only 0 tokens"), "{text}");
+    }
+
+    #[test]
     fn a_panel_tells_what_became_of_everything() {
-        let look = TerminalLook { colour: false, width: 80, live: false, progress: false };
-        let lines: Vec<String> = panel(&compaction(), 24_000, look)
+        let look = TerminalLook::plain(80);
+        let lines: Vec<String> = panel(&compaction(), 24_000, None, look)
             .into_iter()
             .chain(summary(&compaction(), 2, look))
             .map(|line| line.render(LineMode::One, false))
             .collect();
         let expect = "  before         16,904 ################################
   after           7,210 #############  −57.3%
-  summarised  messages 1–92 in 2,400 tokens
+  summarized  messages 1–92 in 2,400 tokens
   kept        word for word from message 93 on
   restored    file src/a.rs (1,203)
-  fidelity    0.97, 141 of 145 names in use still readable; lost a_b
-  proved      9 of 10 names used again could be read; not c_d
+  fidelity    0.97, 141 of 145 names still needed are in the prompt; lost a_b
+  in use      9 of 10 names used later were in the prompt; lost c_d
   warning     fidelity fell
   │ # One
   │ two

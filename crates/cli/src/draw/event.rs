@@ -84,7 +84,7 @@ mod tests {
     use bethink_terminal::LineMode;
 
     fn shown(kind: &str, data: &str) -> String {
-        let look = TerminalLook { colour: false, width: 100, live: false, progress: false };
+        let look = TerminalLook::plain(100);
         let line = event(kind, data, look);
         line.map(|line| line.render(LineMode::One, false)).unwrap_or_default()
     }

@@ -5,10 +5,10 @@ use bethink_terminal::words::ago;
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use jiff::Timestamp;
 
+use crate::app::short_id;
+
 const INDENT: &str = "    ";
 const LINES: usize = 4;
-/// Characters of a session's id that tell it from others.
-const ID_CHARS: usize = 8;
 
 pub(crate) fn hit(
     hit: &SearchHit,
@@ -38,9 +38,9 @@ pub(crate) fn hit(
     lines
 }
 
-/// Title and the beginning of the id, which `--session` takes.
+/// The short id, which `--session` accepts, and the title.
 fn name(hit: &SearchHit) -> String {
-    let id: String = hit.session_id.to_string().chars().take(ID_CHARS).collect();
+    let id = short_id(hit.session_id);
     match &hit.title {
         Some(title) if !title.is_empty() => format!("{id}  {title}"),
         _ => id,

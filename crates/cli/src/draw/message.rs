@@ -132,7 +132,7 @@ mod tests {
             created_at: "1970-01-01T00:00:00Z".into(),
             message: RawValue::from_string(message_json.to_owned()).unwrap(),
         };
-        let look = TerminalLook { colour: false, width: 60, live: false, progress: false };
+        let look = TerminalLook::plain(60);
         let lines = message(&stored, MessageExtent::Beginning, look, jiff::Timestamp::UNIX_EPOCH);
         let lines: Vec<String> =
             lines.iter().skip(1).map(|line| line.render(LineMode::One, false)).collect();

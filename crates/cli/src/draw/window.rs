@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn drawn(width: usize, colour: bool) -> Vec<String> {
-        let look = TerminalLook { colour, width, live: false, progress: false };
+        let look = TerminalLook { colour, ..TerminalLook::plain(width) };
         let lines = picture(&report(), look, Timestamp::UNIX_EPOCH);
         lines.iter().map(|line| line.render(LineMode::One, false)).collect()
     }

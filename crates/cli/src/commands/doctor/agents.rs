@@ -1,42 +1,51 @@
-//! Agents that bethink is installed for, and what became of their hooks.
+//! The agents on this machine, whether bethink is installed for them, and problems with their hooks.
 
 use bethink_install::{InstallAgent, InstallState};
 use bethink_spool::{Faults, Spool};
 
 use crate::app::CliApp;
-use crate::commands::finding::{DoctorFinding, ok, warn};
-use crate::commands::install::states;
+use crate::commands::finding::{DoctorFinding, ok, tip, warn};
+use crate::commands::install::{is_present, states};
 
 pub(super) fn agents(app: &CliApp) -> Vec<DoctorFinding> {
     let mut findings: Vec<DoctorFinding> =
         InstallAgent::ALL.into_iter().filter_map(|agent| one(app, agent)).collect();
+    if findings.is_empty() {
+        let names: Vec<_> = InstallAgent::ALL.iter().map(|agent| agent.as_str()).collect();
+        let todo = format!("install one, then run `bethink install AGENT`: {}", names.join(", "));
+        findings.push(tip("agents", "no coding agent was found on this machine", todo));
+    }
     findings.extend(waiting(app));
     findings.extend(faults(app));
     findings
 }
 
-/// Nothing of an agent that knows nothing of us.
+/// `None` for an agent that is not on this machine.
 fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
     let name = agent.as_str();
     let states: Vec<_> = states(app).into_iter().filter(|(of, ..)| *of == agent).collect();
     let is = |wanted: InstallState| states.iter().any(|(_, _, state)| *state == Ok(wanted));
     if !is(InstallState::Current) && !is(InstallState::Stale) {
-        return None;
+        return is_present(app, agent).then(|| {
+            let found = format!("{}: found, without bethink", agent.title());
+            tip("agents", found, format!("run `bethink install {name}`"))
+        });
     }
-    let again = format!("bethink install {name}");
+    let again = format!("run `bethink install {name}`");
     for (_, path, state) in &states {
         let path = path.display();
         match state {
             Err(fault) => {
-                let found = format!("{name}: {path} can't be read: {fault}");
-                return Some(warn("agents", found, format!("mend it, then {again}")));
+                let found = format!("{name}: could not read {path}: {fault}");
+                return Some(warn("agents", found, format!("fix the file, then {again}")));
             }
             Ok(InstallState::Stale) => {
-                let found = format!("{name}: {path} names another program, or an older form");
+                let found =
+                    format!("{name}: {path} has an entry for another program, or an outdated one");
                 return Some(warn("agents", found, again));
             }
             Ok(InstallState::Absent) => {
-                let found = format!("{name}: {path} lacks what {again} puts there");
+                let found = format!("{name}: {path} lacks entries of bethink");
                 return Some(warn("agents", found, again));
             }
             Ok(InstallState::Current) => {}
@@ -48,14 +57,14 @@ fn one(app: &CliApp, agent: InstallAgent) -> Option<DoctorFinding> {
 fn waiting(app: &CliApp) -> Option<DoctorFinding> {
     let waiting = Spool::at(app.places.home.hook_spool()).waiting().unwrap_or_default();
     (waiting.events > 0).then(|| {
-        let found = format!("{} events of agents wait for the daemon", waiting.events);
-        warn("hooks", found, "bethink up; they are taken in when it starts")
+        let found = format!("{} events of agents are waiting for the daemon", waiting.events);
+        warn("hooks", found, "run `bethink up`; the daemon takes them in when it starts")
     })
 }
 
 fn faults(app: &CliApp) -> Option<DoctorFinding> {
     let place = app.places.home.hook_faults();
     let (count, last) = Faults::at(&place).read()?;
-    let found = format!("{count} hooks did not go as they should; the last: {last}");
-    Some(warn("hooks", found, format!("once it is mended: rm {}", place.display())))
+    let found = format!("{count} hooks failed; the last: {last}");
+    Some(warn("hooks", found, format!("fix the cause, then delete {}", place.display())))
 }

@@ -1,4 +1,4 @@
-//! What the project remembers, as doctor tells it.
+//! The project's memory, as `doctor` checks it.
 
 use bethink_api::{MemoryFinding, MemoryShelf, ScopeQuery, Severity};
 use bethink_client::Client;
@@ -17,7 +17,7 @@ pub(super) async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> 
         Ok(found) => found.shelves.iter().flat_map(shelf).collect(),
         Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
         Err(error) => {
-            vec![fail(CHECK, error.to_string(), "bethink logs tells more")]
+            vec![fail(CHECK, error.to_string(), "run `bethink logs` for details")]
         }
     }
 }
@@ -25,19 +25,19 @@ pub(super) async fn memory(app: &CliApp, client: &Client) -> Vec<DoctorFinding> 
 fn shelf(shelf: &MemoryShelf) -> Vec<DoctorFinding> {
     let place = format!("in {} ({} layout)", shelf.dir, shelf.layout);
     if let Some(fault) = &shelf.fault {
-        let todo = "mend or move it; until then nothing of it is recalled";
+        let todo = "fix or move it; until then nothing in it is recalled";
         return vec![fail(CHECK, fault.clone(), todo)];
     }
     if !shelf.there {
-        return vec![ok(CHECK, format!("nothing yet; it would lie in {}", shelf.dir))];
+        return vec![ok(CHECK, format!("empty; it will be in {}", shelf.dir))];
     }
     let found = format!("{}: {}", shelf.scope, size(shelf));
     let mut out = vec![ok(CHECK, found), ok(CHECK, place)];
     if shelf.watch == "polling" {
         out.push(warn(
             CHECK,
-            "the system has no watches left: files are looked through every few seconds",
-            "raise fs.inotify.max_user_watches, or end what uses them up",
+            "the system has no file watches left: files are checked every few seconds",
+            "raise fs.inotify.max_user_watches, or stop whatever is using them up",
         ));
     }
     out.extend(worst(shelf));
@@ -57,11 +57,11 @@ fn size(shelf: &MemoryShelf) -> String {
     format!("{topics}, {index}")
 }
 
-/// Notes are no trouble; what is worse is counted, and the worst is named.
+/// Counts the findings, and names the first that is more than a note.
 fn worst(shelf: &MemoryShelf) -> Option<DoctorFinding> {
     let worst = shelf.findings.iter().find(|finding| finding.severity != Severity::Note)?;
     let found = format!("{}; first {}", counts(&shelf.findings), told(worst));
-    Some(warn(CHECK, found, "bethink memory lint tells all, and what to do"))
+    Some(warn(CHECK, found, "run `bethink memory lint` to see all of them"))
 }
 
 fn told(finding: &MemoryFinding) -> String {

@@ -1,4 +1,4 @@
-//! What is wrong with the memory, and an index made anew.
+//! Checks the memory, and rebuilds its index.
 
 use bethink_api::{MemoryLint, MemoryScope, RebuildMemory, ScopeQuery, Severity};
 use bethink_client::Client;
@@ -10,7 +10,7 @@ use crate::args::OfTeam;
 use crate::draw::memory as draw;
 use crate::failure::{CliFailure, Done};
 
-/// Fails when something that was written down is not found, or is not what it seems.
+/// Fails if a directory cannot be read or a finding is an error.
 pub(super) async fn lint(app: &mut CliApp, client: &Client, of: &OfTeam) -> Done {
     let scope = of.team.then_some(MemoryScope::Team);
     let query = ScopeQuery { project_dir: app.project_dir(), scope };
@@ -55,9 +55,9 @@ pub(super) async fn rebuild(app: &mut CliApp, client: &Client, of: &OfTeam, dry_
         screen.line(StyledText::new().put(Tone::Good, format!("+ {line}")))?;
     }
     let told = match (done.changed, done.dry_run) {
-        (false, _) => format!("{} names every topic already", done.path),
+        (false, _) => format!("{} already lists every topic", done.path),
         (true, true) => {
-            format!("nothing was written; without --dry-run this is made of {}", done.path)
+            format!("nothing was written; without --dry-run {} changes like this", done.path)
         }
         (true, false) => format!("{} is up to date", done.path),
     };

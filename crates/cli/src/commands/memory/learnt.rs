@@ -1,4 +1,4 @@
-//! What sessions teach: looked for now, or taken back.
+//! Memories from sessions: extracted now, or removed again.
 
 use bethink_api::{ExtractRequest, Extracted, ForgetRequest, Forgotten, LearntMemory, MemoryScope};
 use bethink_client::Client;
@@ -10,17 +10,18 @@ use crate::app::CliApp;
 use crate::failure::Done;
 
 pub(super) async fn extract(app: &mut CliApp, client: &Client, all: bool, dry_run: bool) -> Done {
-    let session = app.session(client, None).await?;
+    let session = app.session_to_change(client, None).await?;
     let done = client.extract(session.id, &ExtractRequest { dry_run, all }).await?;
     let Some(screen) = app.screen.unless_json(&done)? else { return Ok(()) };
     for memory in &done.memories {
         screen.line(learnt(memory))?;
     }
     for dropped in done.dropped.iter().filter(|dropped| !dropped.statement.is_empty()) {
-        screen.hint(format!("not written, {}: {}", dropped.reason, dropped.statement))?;
+        screen.hint(format!("skipped ({}): {}", dropped.reason, dropped.statement))?;
     }
     for words in &done.forget {
-        let told = format!("asked to forget: {words}; bethink memory rm NAME removes a topic");
+        let told =
+            format!("the user asked to forget: {words}; `bethink memory rm NAME` removes a topic");
         screen.note(StyledText::new().put(Tone::Warn, told))?;
     }
     Ok(screen.hint(sum(&done, all))?)
@@ -41,21 +42,21 @@ fn learnt(memory: &LearntMemory) -> StyledText {
 
 fn sum(done: &Extracted, all: bool) -> String {
     if done.statements == 0 && done.by_agent == 0 {
-        let hint = if all { "" } else { "; --all looks from the beginning" };
+        let hint = if all { "" } else { "; --all starts at the beginning" };
         return format!("nothing new was said since the last extraction{hint}");
     }
     let looked = plural(done.statements, "statement was", "statements were");
     let agent = match done.by_agent {
         0 => String::new(),
-        count => format!(", {count} left to what the agent wrote itself"),
+        count => format!(", {count} skipped, because the agent wrote them itself"),
     };
-    let by = if done.strategy == "model" { "by the model" } else { "by rules" };
+    let by = if done.strategy == "model" { "by the model" } else { "by rules (no model)" };
     let dry = if done.dry_run { "; nothing was written" } else { "" };
-    format!("{looked} looked at {by}{agent}{dry}")
+    format!("{looked} checked {by}{agent}{dry}")
 }
 
 pub(super) async fn forget(app: &mut CliApp, client: &Client, which: &str, dry_run: bool) -> Done {
-    // One that was deleted is known by its whole id alone.
+    // A deleted session can only be named by its full id.
     let (project_dir, session_id) = match Uuid::parse_str(which) {
         Ok(id) => (app.project_dir(), id),
         Err(_) => {
@@ -78,10 +79,12 @@ pub(super) async fn forget(app: &mut CliApp, client: &Client, which: &str, dry_r
 
 fn told(done: &Forgotten) -> String {
     match (done.files.is_empty(), done.dry_run) {
-        (true, _) => "nothing stands there that the session taught".to_owned(),
-        (false, true) => "nothing was changed; without --dry-run these lines go".to_owned(),
+        (true, _) => "the memory has nothing from this session".to_owned(),
+        (false, true) => {
+            "nothing was changed; without --dry-run these lines are removed".to_owned()
+        }
         (false, false) => {
-            "forgotten, and not learnt again; bethink memory restore NAME brings one back"
+            "removed, and will not be learned again; `bethink memory restore NAME` restores a topic"
                 .to_owned()
         }
     }

@@ -1,4 +1,4 @@
-//! A topic by the name that a person gives it, and where it belongs.
+//! Finds a topic by the name that the user gives.
 
 use bethink_api::{Memory, MemoryQuery, MemoryScope};
 use bethink_client::memories::{TaggedText, TopicRef};
@@ -8,7 +8,7 @@ use crate::app::CliApp;
 use crate::args::{OfTeam, OneMemory};
 use crate::failure::CliFailure;
 
-/// The slug of a refusal because there is no such topic.
+/// `type` of the problem when there is no such topic.
 const NOT_FOUND: &str = "not_found";
 
 pub(super) async fn all(
@@ -36,7 +36,7 @@ pub(super) fn topic(app: &CliApp, scope: MemoryScope, name: &str) -> TopicRef {
     TopicRef { project_dir: app.project_dir(), scope, name: name.to_owned() }
 }
 
-/// A topic by its name: one's own before the team's, unless the team's is asked for.
+/// A topic by its name: first in the private memory, then in the team's, unless `--team` is given.
 pub(super) async fn find(
     app: &CliApp,
     client: &Client,
@@ -58,7 +58,7 @@ pub(super) async fn find(
     }
 }
 
-/// The same for a topic that may be gone: its versions are still there.
+/// The same for a topic that may be removed: its versions still exist.
 pub(super) async fn known(app: &CliApp, client: &Client, one: &OneMemory) -> TopicRef {
     let found = find(app, client, one).await;
     found.map_or_else(|_| topic(app, scope(&one.of), &one.name), |(topic, _)| topic)
@@ -68,7 +68,7 @@ fn is_missing(error: &ClientError) -> bool {
     error.problem().is_some_and(|problem| problem.kind == NOT_FOUND)
 }
 
-/// With the names that are like it.
+/// The error for an unknown name, with similar names.
 async fn unknown(app: &CliApp, client: &Client, name: &str) -> Result<CliFailure, CliFailure> {
     let wanted = name.trim_end_matches(".md").to_lowercase();
     let names = all(client, app.project_dir(), None).await?;
@@ -78,8 +78,8 @@ async fn unknown(app: &CliApp, client: &Client, name: &str) -> Result<CliFailure
     };
     let names: Vec<_> = names.iter().filter(like).map(|memory| memory.name.clone()).collect();
     let hint = match names.as_slice() {
-        [] => "bethink memory ls lists the topics".to_owned(),
+        [] => "`bethink memory ls` lists the topics".to_owned(),
         some => format!("did you mean {}?", some[..some.len().min(3)].join(", ")),
     };
-    Ok(CliFailure::hinted(format!("no topic is called {name:?}"), hint))
+    Ok(CliFailure::hinted(format!("there is no topic {name:?}"), hint))
 }

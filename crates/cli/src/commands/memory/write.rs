@@ -15,10 +15,10 @@ use crate::commands::editor::{self, EditorFile};
 use crate::draw::memory as draw;
 use crate::failure::{CliFailure, Done};
 
-/// The slug of a refusal because the file is no longer what was read.
+/// `type` of the problem when the file has changed since it was read.
 const CONFLICT: &str = "conflict";
 
-/// A sentence that a later session should know.
+/// `bethink remember`.
 pub(in crate::commands) async fn remember(app: &mut CliApp, what: args::RememberArgs) -> Done {
     let client = app.client().await?;
     let request = Remember {
@@ -54,7 +54,7 @@ pub(super) async fn add(app: &mut CliApp, client: &Client, what: &AddMemory) -> 
     }
 }
 
-/// With front matter of its own as it is; else the daemon writes some.
+/// Text with front matter is stored as it is; else the daemon adds front matter.
 async fn put_new(
     app: &CliApp,
     client: &Client,
@@ -62,12 +62,12 @@ async fn put_new(
     text: String,
 ) -> Result<MemoryWritten, CliFailure> {
     if text.trim().is_empty() {
-        return Err(CliFailure::new("there is nothing in it to remember"));
+        return Err(CliFailure::new("the text is empty"));
     }
     let has_header = text.trim_start_matches('\u{feff}').trim_start().starts_with("---");
     if has_header && (what.kind.is_some() || what.description.is_some()) {
-        let hint = "write type and description there, or leave --type and --description out";
-        return Err(CliFailure::hinted("the text has front matter of its own", hint));
+        let hint = "set type and description there, or leave out --type and --description";
+        return Err(CliFailure::hinted("the text already has front matter", hint));
     }
     if has_header {
         let topic = topic(app, scope(&what.one.of), &what.one.name);
@@ -95,7 +95,7 @@ async fn added_in_editor(app: &mut CliApp, client: &Client, what: &AddMemory) ->
     let (draft, text) = editor::edited(app, &what.one.name, &begun)?;
     if text == begun || text.trim().is_empty() {
         draft.discard();
-        return Ok(app.screen.note("nothing was written, so nothing is added")?);
+        return Ok(app.screen.note("no text entered; nothing was added")?);
     }
     let topic = topic(app, scope(&what.one.of), &what.one.name);
     put(app, client, &topic, draft, text, &Over::Nothing).await
@@ -112,7 +112,7 @@ pub(super) async fn edit(app: &mut CliApp, client: &Client, what: &OneMemory) ->
     put(app, client, &topic, draft, text, &Over::Tag(before.etag)).await
 }
 
-/// The person's text is never lost: what can't be put stays in its file, and the file is named.
+/// A text that cannot be saved stays in its file, and the error names the file.
 async fn put(
     app: &mut CliApp,
     client: &Client,
@@ -127,8 +127,9 @@ async fn put(
             told(app, &done)
         }
         Err(error) => {
-            let newer = format!("bethink memory show {} shows the newer one", topic.name);
-            Err(draft.kept(&error, CONFLICT, &format!("{newer}, and edit begins again from it")))
+            let newer =
+                format!("run `bethink memory show {}` to see the newer version", topic.name);
+            Err(draft.kept(&error, CONFLICT, &format!("{newer}, then edit again")))
         }
     }
 }
@@ -139,7 +140,7 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
         let (topic, _) = find(app, client, &OneMemory { name, of: of.clone() }).await?;
         let done = client.remove_topic(&topic).await?;
         if !app.screen.json {
-            let back = format!("bethink memory restore {} brings it back", topic.name);
+            let back = format!("`bethink memory restore {}` restores it", topic.name);
             app.screen.note(format!("removed {}; {back}", done.path))?;
             draw::warnings(&mut app.screen, &done.warnings)?;
         }
@@ -151,7 +152,7 @@ pub(super) async fn rm(app: &mut CliApp, client: &Client, names: Vec<String>, of
     Ok(())
 }
 
-/// What came of a write: where it went, and what its writer should know.
+/// The result of a write, with its warnings.
 fn told(app: &mut CliApp, done: &MemoryWritten) -> Done {
     let verb = match done.outcome {
         MemoryOutcome::Created => "remembered as",
@@ -163,7 +164,7 @@ fn told(app: &mut CliApp, done: &MemoryWritten) -> Done {
 pub(super) fn told_as(app: &mut CliApp, done: &MemoryWritten, verb: &str) -> Done {
     let Some(screen) = app.screen.unless_json(done)? else { return Ok(()) };
     match done.outcome {
-        MemoryOutcome::Same => screen.note(format!("{} says that already", done.path))?,
+        MemoryOutcome::Same => screen.note(format!("{} already says that", done.path))?,
         _ if screen.quiet => screen.line(done.name.clone())?,
         _ => {
             screen.line(draw::written(verb, done))?;

@@ -1,0 +1,100 @@
+//! `bethink config …`: the settings, where each comes from, and changes to the config file.
+
+use bethink_config::{SettingEntry, SettingOrigin, entries};
+use bethink_terminal::{StyledText, TextTable, Tone};
+use serde_json::{Value, json};
+
+use crate::app::CliApp;
+use crate::args::ConfigCommand;
+use crate::disk::Configured;
+use crate::failure::{CliFailure, Done};
+
+pub(crate) fn run(app: &mut CliApp, command: ConfigCommand) -> Done {
+    match command {
+        ConfigCommand::List => list(app),
+        ConfigCommand::Get { key } => get(app, &key),
+        ConfigCommand::Set { key, value } => set(app, &key, &value),
+        ConfigCommand::Path => {
+            let file = file()?.display().to_string();
+            let Some(screen) = app.screen.unless_json(&json!({ "file": file }))? else {
+                return Ok(());
+            };
+            Ok(screen.line(file)?)
+        }
+    }
+}
+
+fn list(app: &mut CliApp) -> Done {
+    let all = entries::entries(&env).map_err(refused)?;
+    let told = json!({ "file": file()?, "settings": all.iter().map(value).collect::<Vec<_>>() });
+    let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
+    let mut table = TextTable::new(&["setting", "from", "value"]);
+    for entry in all {
+        let (tone, origin) = match &entry.origin {
+            None => (Tone::Dim, "default"),
+            Some(SettingOrigin::File(_)) => (Tone::Accent, "file"),
+            Some(_) => (Tone::Accent, "environment"),
+        };
+        table.row(vec![
+            entry.key.into(),
+            StyledText::new().put(tone, origin),
+            entry.value.to_string().into(),
+        ]);
+    }
+    screen.lines(table.lines(screen.look.width))?;
+    Ok(screen.hint(format!("the config file is {}", file()?.display()))?)
+}
+
+fn get(app: &mut CliApp, key: &str) -> Done {
+    let all = entries::entries(&env).map_err(refused)?;
+    let Some(entry) = all.into_iter().find(|entry| entry.key == key) else {
+        return Err(refused(entries::unknown(key)));
+    };
+    let Some(screen) = app.screen.unless_json(&value(&entry))? else { return Ok(()) };
+    let shown = entry.value.as_str().map_or_else(|| entry.value.to_string(), str::to_owned);
+    screen.line(shown)?;
+    let origin = entry.origin.map_or_else(|| "the default".to_owned(), |from| from.to_string());
+    Ok(screen.hint(format!("from {origin}"))?)
+}
+
+fn set(app: &mut CliApp, key: &str, given: &str) -> Done {
+    let file = file()?;
+    let now = Configured::read(&file)?;
+    let before = now.text().unwrap_or_default();
+    let text = entries::with_setting(&file, before, key, given).map_err(refused)?;
+    if text != before {
+        now.write(&text, true)?;
+    }
+    let all = entries::entries(&env).map_err(refused)?;
+    let Some(entry) = all.into_iter().find(|entry| entry.key == key) else { return Ok(()) };
+    let Some(screen) = app.screen.unless_json(&value(&entry))? else { return Ok(()) };
+    screen.note(format!("set {key} in {}", file.display()))?;
+    let next = match entry.origin {
+        Some(SettingOrigin::Variable(name)) => {
+            format!("the environment variable {name} takes precedence over the file; unset it")
+        }
+        _ => "to apply it, restart the daemon: `bethink down`, then `bethink up`".to_owned(),
+    };
+    Ok(screen.hint(next)?)
+}
+
+fn value(entry: &SettingEntry) -> Value {
+    let origin = entry.origin.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string);
+    json!({ "key": entry.key, "value": entry.value, "origin": origin })
+}
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn file() -> Result<std::path::PathBuf, CliFailure> {
+    entries::file(&env).ok_or_else(|| {
+        CliFailure::hinted("could not find the config file", "set HOME or BETHINK_CONFIG")
+    })
+}
+
+/// The cause of an unreadable file is part of the message.
+fn refused(error: bethink_config::ConfigError) -> CliFailure {
+    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+    CliFailure::Use(format!("{error}{}", cause.unwrap_or_default()))
+}

@@ -1,0 +1,158 @@
+//! The settings one by one, with where each value comes from; and the config file with one of them changed.
+
+use std::path::PathBuf;
+
+use toml_edit::{DocumentMut, Item, Table};
+
+use crate::error::{ConfigError, SettingOrigin};
+use crate::keys::SettingKey;
+use crate::load::{self, Overrides, config_path, config_text};
+use crate::settings::{KEYS, Settings};
+
+/// One setting as it is in effect.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SettingEntry {
+    /// `section.key`.
+    pub key: String,
+    /// The value, or [`HIDDEN`] for one that may contain a secret.
+    pub value: toml::Value,
+    /// `None` for a default.
+    pub origin: Option<SettingOrigin>,
+}
+
+/// Shown in place of a value that may contain a secret.
+pub const HIDDEN: &str = "(set, not shown)";
+
+/// All settings, in the order of the documentation.
+pub fn entries(env: &dyn Fn(&str) -> Option<String>) -> Result<Vec<SettingEntry>, ConfigError> {
+    let mut settings = Settings::load(env, &Overrides::default())?.settings;
+    let (file, text) = config_text(env, None)?.unwrap_or_default();
+    let table: toml::Table = text.parse().unwrap_or_default();
+    let entries = KEYS.iter().map(|key| {
+        let in_file = table.get(key.section).and_then(|section| section.get(key.name)).is_some();
+        let origin = match env(&key.variable()) {
+            Some(_) => Some(SettingOrigin::Variable(key.variable())),
+            None => in_file.then(|| SettingOrigin::File(file.clone())),
+        };
+        SettingEntry { key: key.path(), value: key.shown(&mut settings), origin }
+    });
+    Ok(entries.collect())
+}
+
+/// The config file that is read, whether it exists or not.
+pub fn file(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    config_path(env, None)
+}
+
+/// The config file's text with one setting changed; everything else stays as it is. The new text is checked as a
+/// whole, so that a daemon that reads it starts.
+pub fn with_setting(
+    file: &std::path::Path,
+    text: &str,
+    path: &str,
+    given: &str,
+) -> Result<String, ConfigError> {
+    let key = path.split_once('.').and_then(|(section, name)| SettingKey::find(section, name));
+    let key = key.ok_or_else(|| unknown(path))?;
+    let refused = || key.refused(SettingOrigin::Argument("VALUE"), format!("{given:?}"));
+    let value = key.parsed(given).ok_or_else(refused)?;
+    if !key.put(&mut Settings::default(), &value) {
+        return Err(refused());
+    }
+    let value: toml_edit::Value = value.to_string().parse().map_err(|_| refused())?;
+    // Reports a file that is already wrong, with its line.
+    load::checked(file, text)?;
+    let mut document: DocumentMut = text.parse().map_err(|_| refused())?;
+    let section = document.entry(key.section).or_insert_with(|| Item::Table(Table::new()));
+    let section = section.as_table_like_mut().ok_or_else(refused)?;
+    match section.get_mut(key.name).and_then(Item::as_value_mut) {
+        Some(there) => {
+            // Keeps the comment behind the old value.
+            let decor = there.decor().clone();
+            *there = value;
+            *there.decor_mut() = decor;
+        }
+        None => {
+            section.insert(key.name, Item::Value(value));
+        }
+    }
+    let text = document.to_string();
+    load::checked(file, &text)?;
+    Ok(text)
+}
+
+/// The error for a key that does not exist. It names those of the section, or else the sections.
+pub fn unknown(path: &str) -> ConfigError {
+    let section = path.split('.').next().unwrap_or_default();
+    let mut allowed: Vec<String> =
+        KEYS.iter().filter(|key| key.section == section).map(SettingKey::path).collect();
+    if allowed.is_empty() {
+        allowed = KEYS.iter().map(|key| format!("{}.KEY", key.section)).collect();
+        allowed.dedup();
+    }
+    ConfigError::UnknownKey { key: path.to_owned(), allowed: allowed.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn set(text: &str, key: &str, value: &str) -> Result<String, String> {
+        with_setting(Path::new("c.toml"), text, key, value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_setting_is_changed_and_the_rest_stays() {
+        let text = "# mine\n[daemon]\nsocket = true # yes\n\n[context]\nwindow = 9000\n";
+        let changed = set(text, "daemon.socket", "off").unwrap();
+        assert_eq!(changed, text.replace("socket = true", "socket = false"));
+        let added = set(text, "memory.layout", "claude").unwrap();
+        assert_eq!(added, format!("{text}\n[memory]\nlayout = \"claude\"\n"));
+        let list = set("", "context.windows", "a=9000, b=10000").unwrap();
+        assert_eq!(list, "[context]\nwindows = [\"a=9000\", \"b=10000\"]\n");
+    }
+
+    #[test]
+    fn a_wrong_key_or_value_names_what_is_allowed() {
+        let check = |text: &str, key: &str, value: &str, expect: &str| {
+            let error = set(text, key, value).unwrap_err();
+            assert!(error.contains(expect), "{error}");
+        };
+        check("", "memory.layuot", "claude", "memory.layout");
+        check("", "colour.on", "true", "daemon.KEY, context.KEY");
+        check("", "memory", "true", "memory.layout");
+        check("", "memory.layout", "mine", "allowed is \"bethink\" or \"claude\"");
+        check("", "daemon.max_depth", "deep", "a whole number from 8 to 1000");
+        check("", "compact.keep_min_tokens", "50000", "may not be more than");
+        check("[daemon", "daemon.socket", "true", "line 1");
+        check("", "model.api_key_env", "sk-canary", "is something else");
+    }
+
+    #[test]
+    fn entries_name_where_values_come_from() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = dir.path().join("config.toml");
+        std::fs::write(&config, "[model]\napi_key_command = 'echo canary'\n").unwrap();
+        let env = |name: &str| match name {
+            "HOME" => Some(dir.path().display().to_string()),
+            "BETHINK_CONFIG" => Some(config.display().to_string()),
+            "BETHINK_DAEMON__SOCKET" => Some("0".to_owned()),
+            _ => None,
+        };
+        let entries = entries(&env).unwrap();
+        assert_eq!(entries.len(), KEYS.len());
+        let of = |key: &str| entries.iter().find(|entry| entry.key == key).unwrap();
+        assert_eq!(of("model.api_key_command").origin, Some(SettingOrigin::File(config.clone())));
+        assert_eq!(of("model.api_key_command").value, toml::Value::from(HIDDEN));
+        let variable = SettingOrigin::Variable("BETHINK_DAEMON__SOCKET".to_owned());
+        assert_eq!(of("daemon.socket").origin, Some(variable));
+        assert_eq!(of("daemon.socket").value, toml::Value::from(false));
+        assert_eq!(
+            (of("context.window").value.to_string().as_str(), &of("context.window").origin),
+            ("200000", &None)
+        );
+        assert!(!format!("{entries:?}").contains("canary"));
+    }
+}

@@ -1,0 +1,144 @@
+//! What a person meets first: help, hints, errors, confirmations, settings.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::fixture;
+use crate::terminal::{Terminal, done};
+
+#[test]
+fn help_is_grouped() {
+    let help = done(Terminal::new().run(&["--help"]));
+    let groups = ["Start here", "Memory", "Sessions", "Context window", "Team", "Plumbing"];
+    let at: Vec<_> = groups.iter().map(|group| help.find(&format!("\n{group}:\n"))).collect();
+    assert!(at.iter().all(Option::is_some) && at.is_sorted(), "{help}");
+    let show = done(Terminal::new().run(&["session", "fork", "--help"]));
+    assert!(show.contains("Example: bethink session fork"), "{show}");
+}
+
+#[test]
+fn wrong_arguments_are_a_problem_with_json() {
+    let terminal = Terminal::new();
+    for words in [&["--json", "frob"][..], &["session", "rm", "--json"], &["up", "--json", "--no"]]
+    {
+        let ended = terminal.run(words);
+        assert_eq!(ended.code, 2, "{ended:?}");
+        let problem: Value = serde_json::from_str(&ended.err).unwrap();
+        assert_eq!(problem["type"], "wrong_use", "{ended:?}");
+        assert!(!problem["detail"].as_str().unwrap().starts_with("error"), "{ended:?}");
+    }
+}
+
+#[test]
+fn deleting_a_session_needs_a_yes() {
+    let terminal = Terminal::new();
+    let id = done(terminal.run(&["session", "new", "--title", "a trial"]));
+    let refused = terminal.run(&["session", "rm", id.trim()]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.err.contains("--yes"), "{refused:?}");
+    done(terminal.run(&["session", "show", id.trim()]));
+    done(terminal.run(&["session", "rm", id.trim(), "--yes"]));
+    assert_eq!(terminal.run(&["session", "show", id.trim()]).code, 1);
+}
+
+#[test]
+fn short_ids_are_ends_and_work_everywhere() {
+    let terminal = Terminal::new();
+    let ids: Vec<String> = (0..2)
+        .map(|n| done(terminal.run(&["session", "new", "--title", &format!("no. {n}")])))
+        .map(|id| id.trim().to_owned())
+        .collect();
+    let listed = done(terminal.run(&["session", "ls", "--all"]));
+    assert!(listed.lines().next().unwrap().contains("project"), "{listed}");
+    for id in &ids {
+        let short = &id[id.len() - 8..];
+        assert!(listed.contains(short), "{short}: {listed}");
+        assert!(done(terminal.run(&["session", "show", short])).contains(id.as_str()));
+        done(terminal.run(&["context", "--session", short]));
+    }
+}
+
+#[test]
+fn a_search_of_a_named_session_names_it_in_its_hint() {
+    let terminal = Terminal::new();
+    let told = done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy(), "--json"]));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let id = told["session_id"].as_str().unwrap();
+    done(terminal.run(&["session", "new"]));
+    let found = terminal.run(&["search", "water", "--session", id]);
+    let hint = found.err.lines().find_map(|line| line.split_once("bethink ")).unwrap().1;
+    let words: Vec<&str> = hint.split_whitespace().collect();
+    assert!(!done(terminal.run(&words)).is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_subdirectory_has_the_sessions_of_its_project() {
+    let terminal = Terminal::new();
+    let below = terminal.path().join("project/src");
+    fs::create_dir_all(&below).unwrap();
+    let project = terminal.path().join("project");
+    let project = project.to_str().unwrap();
+    done(terminal.run(&["session", "new", "--title", "above", "--project", project]));
+    let listed = done(terminal.run_in(&below, &["session", "ls"]));
+    assert!(listed.contains("above"), "{listed}");
+    assert!(done(terminal.run_in(&below, &["session", "show"])).contains("above"));
+}
+
+#[test]
+fn what_changes_a_session_of_another_project_must_name_it() {
+    let terminal = Terminal::new();
+    let told = done(terminal.run(&["import", &fixture("plain.jsonl").to_string_lossy(), "--json"]));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let read = terminal.run(&["notes", "show"]);
+    assert!(read.code == 0 && read.err.contains("using the newest of all"), "{read:?}");
+    for words in [&["notes", "update"][..], &["compact"], &["undo"], &["memory", "extract"]] {
+        let refused = terminal.run(words);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.err.contains("--session ID"), "{refused:?}");
+    }
+    let id = told["session_id"].as_str().unwrap();
+    done(terminal.run(&["notes", "update", "--session", id]));
+}
+
+#[test]
+fn settings_are_listed_read_and_set() {
+    let terminal = Terminal::new();
+    let path = done(terminal.run(&["config", "path"]));
+    assert!(path.trim().ends_with(".config/bethink/config.toml"), "{path}");
+    done(terminal.run(&["config", "set", "memory.layout", "claude"]));
+    assert_eq!(fs::read_to_string(path.trim()).unwrap(), "[memory]\nlayout = \"claude\"\n");
+    let got = terminal.run(&["config", "get", "memory.layout"]);
+    assert!(got.out == "claude\n" && got.err.contains("config.toml"), "{got:?}");
+    let listed = done(terminal.run(&["config", "list"]));
+    let line = |key: &str| listed.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    assert!(line("memory.layout").contains("file"), "{listed}");
+    assert!(line("daemon.listen").contains("environment"), "{listed}");
+    assert!(line("context.window").contains("default"), "{listed}");
+    for (key, value, allowed) in [
+        ("memory.layuot", "x", "memory.layout"),
+        ("memory.layout", "x", "\"bethink\" or \"claude\""),
+    ] {
+        let refused = terminal.run(&["config", "set", key, value]);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.err.contains(allowed), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_new_user_is_told_what_to_do_next() {
+    let terminal = Terminal::new();
+    fs::create_dir(terminal.path().join(".codex")).unwrap();
+    let doctor = terminal.run(&["doctor"]);
+    let first: Vec<&str> = doctor.out.lines().take(2).collect();
+    let codex = doctor.out.lines().position(|line| line.contains("Codex: found")).unwrap();
+    assert!(first[0].contains("agents"), "{doctor:?}");
+    let next = doctor.out.lines().nth(codex + 1).unwrap();
+    assert!(next.contains("bethink install codex"), "{doctor:?}");
+    assert!(!doctor.out.contains("warn"), "{doctor:?}");
+    let up = terminal.run(&["up"]);
+    assert!(up.err.contains("next: `bethink install "), "{up:?}");
+    let installed = terminal.run(&["install", "codex"]);
+    assert!(installed.err.contains("start a new Codex session"), "{installed:?}");
+    assert!(installed.err.contains("bethink uninstall codex"), "{installed:?}");
+}
