@@ -19,12 +19,12 @@ fn a_client_goes_on_and_doctor_knows_why_nothing_came_of_it() {
     let huge = format!(r#"{{"x":"{}"}}"#, "y".repeat(33 << 20));
     for (words, stdin, why) in [
         (&["Stop"][..], "{\"session_id\":", "not a JSON object"),
-        (&["Stop"], "", "nothing came on stdin"),
+        (&["Stop"], "", "stdin is empty"),
         (&["Stop"], "[1]", "does not begin with {"),
         (&["Stop"], "{\"cwd\":\"here\"}", "`cwd` must be an absolute path"),
         (&["Stop"], &huge, "has more than"),
-        (&["PreToolUse"], "{}", "is no event"),
-        (&[], "{}", "is no event"),
+        (&["PreToolUse"], "{}", "unknown event"),
+        (&[], "{}", "unknown event"),
         (&["Stop", "--client", "emacs"], "{}", "none of claude-code"),
         (&["Stop", "--hard"], "{}", "too many"),
     ] {
@@ -92,7 +92,7 @@ fn no_stdin_at_all_is_no_hang() {
     let pipe = child.stdin.take();
     assert!(child.wait().unwrap().success());
     drop(pipe);
-    assert_eq!(faults(&home).matches("nothing came on stdin").count(), 2);
+    assert_eq!(faults(&home).matches("stdin is empty").count(), 2);
 }
 
 #[test]

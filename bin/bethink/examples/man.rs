@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match write(&dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("we could not write manual pages into {}: {error}", dir.display());
+            eprintln!("could not write manual pages to {}: {error}", dir.display());
             ExitCode::FAILURE
         }
     }

@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::arguments::LogFormat;
 
-/// `variable` is `BETHINK_LOG`; where it is not set, the settings' own filter.
+/// `variable` is `BETHINK_LOG`; without it, the filter of the settings is used.
 pub(crate) fn start(
     format: LogFormat,
     variable: Option<&str>,
@@ -24,7 +24,7 @@ pub(crate) fn start(
 }
 
 fn parse(name: &str, filter: &str) -> anyhow::Result<EnvFilter> {
-    // A library tells of every request as of a connection; who names it in the filter hears it all the same.
+    // A library logs every request as a connection; it can still be enabled in the filter.
     EnvFilter::try_new(format!("rmcp=warn,{filter}")).map_err(|error| {
         anyhow!("`{name}` is {filter:?}: {error}; allowed are error, warn, info, debug, trace, off")
     })

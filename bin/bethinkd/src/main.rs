@@ -1,4 +1,4 @@
-//! The daemon's program: reads arguments and settings, boots, serves until it is told to stop.
+//! The daemon's program: reads arguments and settings, starts, and serves until it is stopped.
 //!
 //! It keeps the system's allocator on purpose: measured idle and after four bodies of 30 MB, mimalloc
 //! held 19 and 130 to 240 MB where the system's held 10 and 11.
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
 
-/// Answers are short and the store has threads of its own: more workers only cost memory.
+/// Requests are short and the store has its own threads, so more workers would only cost memory.
 const WORKERS: usize = 2;
 
 fn main() -> ExitCode {
@@ -59,7 +59,7 @@ fn run(arguments: Arguments) -> anyhow::Result<()> {
         .block_on(serve(settings))
 }
 
-/// Boots, serves, and leaves the home as the next start wants to find it.
+/// Starts, serves, and cleans up the home for the next start.
 async fn serve(settings: Settings) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
     signals::cancel_on_stop(&shutdown).context("could not listen for signals")?;
@@ -73,7 +73,7 @@ async fn serve(settings: Settings) -> anyhow::Result<()> {
     Ok(served?)
 }
 
-/// What is served beside the API.
+/// What is served in addition to the API.
 fn entrances(daemon: &Daemon, settings: &Settings, shutdown: &CancellationToken) -> Vec<Router> {
     let gateway = GatewayService::new(daemon.cx.clone(), daemon.sessions.clone());
     vec![

@@ -1,11 +1,11 @@
-//! Nothing of the daemon's memory is left on disk when it crashes: it holds conversations, and the key of a model.
+//! Keeps the daemon's memory off the disk if it crashes, because it contains conversations and API keys.
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// No core files, for this process and the commands it runs. The limit alone is not enough: where the system
-/// hands cores to a program, it hands them over whatever the limit. Not being dumpable covers that, and keeps other
-/// programs of the same user from reading this one's memory and environment (`/proc/PID/environ`, ptrace).
+/// Disables core files for this process and the commands it runs. The limit is not enough: a system that pipes cores to
+/// a program ignores it. A process that is not dumpable covers that, and other programs of the same user cannot read
+/// its memory and environment (`/proc/PID/environ`, ptrace).
 pub(crate) fn no_core_dumps() -> anyhow::Result<()> {
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })
         .context("could not turn core dumps off")?;

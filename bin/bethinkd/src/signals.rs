@@ -1,9 +1,9 @@
-//! What tells the daemon to stop.
+//! The signals that stop the daemon.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// SIGTERM from a service manager, SIGINT from a terminal, SIGHUP when that terminal goes.
+/// SIGTERM from a service manager, SIGINT from a terminal, SIGHUP when the terminal closes.
 pub(crate) fn cancel_on_stop(shutdown: &CancellationToken) -> std::io::Result<()> {
     for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
         let mut signals = signal(kind)?;

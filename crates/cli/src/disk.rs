@@ -1,7 +1,7 @@
-//! Other programs' configuration files on disk, and what we keep of them beside our own state.
+//! Other programs' settings files on disk, and our copies of them.
 //!
-//! A file is written whole or not at all, with its mode, and where it is a link, behind the link: dotfiles often are.
-//! What stood there before the first change is kept, never in the other program's own directory.
+//! A file is written completely or not at all and keeps its mode; a symbolic link is followed, because dotfiles often
+//! are links. The text before the first change is kept in our own home, not in the other program's directory.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::CliFailure;
 
-/// Largest configuration that is read. Claude Code's own holds some megabytes where it was used a lot.
+/// Largest settings file that is read. Claude Code's own grows to some megabytes.
 const MOST_BYTES: u64 = 64 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Configured {
-    /// Behind every link.
+    /// The file behind all links.
     target: PathBuf,
     text: Option<String>,
 }
@@ -33,7 +33,7 @@ impl Configured {
         self.text.as_deref()
     }
 
-    /// Puts a text in place of the one that was read; refused where somebody wrote the file meanwhile.
+    /// Replaces the text that was read; fails if another program has written the file since.
     pub(crate) fn write(&self, text: &str, is_private: bool) -> Result<(), CliFailure> {
         let failed = |error: io::Error| CliFailure::file("write", &self.target, &error);
         let dir = self.target.parent().unwrap_or(Path::new("/"));
@@ -47,7 +47,7 @@ impl Configured {
         new.as_file().sync_all().map_err(failed)?;
         self.is_unchanged()?;
         new.persist(&self.target).map_err(|error| failed(error.error))?;
-        // The rename is made to last as well; where a file system can't, the text itself does.
+        // Also syncs the rename; a file system that cannot still has the text.
         drop(File::open(dir).and_then(|dir| dir.sync_all()));
         Ok(())
     }
@@ -65,18 +65,18 @@ impl Configured {
             return Ok(());
         }
         Err(CliFailure::hinted(
-            format!("{} was written by another program just now", self.target.display()),
+            format!("another program has just written {}", self.target.display()),
             "nothing was changed; try again",
         ))
     }
 }
 
-/// The file behind all links, there or not.
+/// The file behind all links, whether it exists or not.
 fn target(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Ok(target) => Ok(target),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
-            // A link to what is still to be made.
+            // A link to a file that does not exist yet.
             Ok(to) => Ok(path.parent().unwrap_or(Path::new("/")).join(to)),
             Err(_) => Ok(path.to_owned()),
         },
@@ -91,7 +91,7 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
         Err(error) => return Err(error),
     };
     if !meta.is_file() || meta.len() > MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no configuration file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a settings file"));
     }
     fs::read_to_string(path).map(Some)
 }
@@ -99,15 +99,15 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FileRecord {
     path: PathBuf,
-    /// The file was not there before us.
+    /// The file did not exist before.
     pub(crate) was_absent: bool,
     /// Containers that were made for our entries.
     pub(crate) made: Vec<Vec<String>>,
-    /// Length and mark of the text as we left it; none once somebody else had written before our last change.
+    /// Length and hash of the text as we wrote it; `None` once another program wrote before our last change.
     after: Option<(u64, u64)>,
 }
 
-/// The folder with what stood in other programs' files before us.
+/// The directory with copies of other programs' files from before our changes.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     dir: PathBuf,
@@ -123,7 +123,7 @@ impl Shelf {
         read.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default()
     }
 
-    /// Before a change: the text as it is, the first time, and what the change makes.
+    /// Before a change: records the containers it creates and, the first time, the text.
     pub(crate) fn keep_before(
         &self,
         path: &Path,
@@ -143,20 +143,20 @@ impl Shelf {
             self.put(&self.place(path, "before"), text.as_bytes())?;
         }
         let is_ours = record.after.is_some() && record.after == now.text().map(mark);
-        // Where somebody wrote meanwhile, what stood there before us is no longer what is to come back.
+        // If another program wrote meanwhile, the text from before us must not be restored.
         record.after = (is_first || is_ours).then_some((0, 0));
         record.made.extend(made.iter().cloned());
         self.save(&record)
     }
 
-    /// After it: what the file is known by, as long as nobody else writes.
+    /// After a change: records the text, to see later whether another program wrote.
     pub(crate) fn keep_after(&self, path: &Path, text: &str) -> Result<(), CliFailure> {
         let mut record = self.record(path);
         record.after = record.after.map(|_| mark(text));
         self.save(&record)
     }
 
-    /// What stood there before us, if the file is as we left it: `Some(None)` is a file that was not there.
+    /// The text from before us, if the file is as we left it; `Some(None)` if the file did not exist.
     pub(crate) fn before(&self, path: &Path, text: &str) -> Option<Option<String>> {
         let record = self.record(path);
         if record.after != Some(mark(text)) {

@@ -1,10 +1,10 @@
-//! `bethink hook EVENT`: hands a client's event to the daemon, and the daemon's answer to the client.
+//! `bethink hook EVENT`: passes a client's event to the daemon, and the daemon's answer to the client.
 //!
-//! It runs on each prompt and after each tool, so it stands beside the other commands: no runtime, no argument
-//! parser, no daemon started on the way, one exchange with a deadline. Whatever goes wrong, the client goes on: the
-//! exit code is 0 and nothing is printed, since Claude Code takes a 2 for "block this" and others show what they
-//! read. What the daemon could not take waits in the spool; why something could not be done stands where
-//! `bethink doctor` finds it. With `--strict`, for people who try it, it is said aloud.
+//! It runs on each prompt and after each tool, so it is separate from the other commands: it has no runtime and no
+//! argument parser, does not wait for a daemon to start, and makes one request with a deadline. A failure never stops
+//! the client: the exit code is 0 and nothing is printed, since Claude Code reads exit code 2 as "block this" and other
+//! clients show the output. Undelivered events wait in the spool, and `bethink doctor` shows failures. With `--strict`,
+//! which is for trying it out, failures are printed.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
@@ -22,34 +22,34 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use uuid::Uuid;
 
 use crate::app::starter;
-/// The longest silence on stdin: clients write what they have at once.
+/// The longest silence on stdin: clients write everything at once.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
 pub(crate) const HOOK: &str = "hook";
 
 const HELP: &str = include_str!("hook-help.txt");
 
-/// Why an event was not handed over as it should be.
+/// Why an event was not delivered.
 #[derive(Debug, thiserror::Error)]
 enum HookFault {
     #[error("{0}")]
     Use(String),
     #[error("the hook's input: {0}")]
     Input(#[from] HookInputError),
-    #[error("the hook's input could not be read: {0}")]
+    #[error("could not read the hook's input: {0}")]
     Stdin(#[source] io::Error),
     #[error("{event} was refused with {status}: {body}")]
     Refused { event: HookEvent, status: u16, body: String },
-    #[error("{event} waits in the spool: {why}")]
+    #[error("{event} is waiting in the spool: {why}")]
     Waits { event: HookEvent, why: String, because: Because },
-    #[error("{event} is lost ({why}): it could not be put into {place}: {source}")]
+    #[error("{event} is lost ({why}): could not write it to {place}: {source}")]
     Lost { event: HookEvent, why: String, place: String, source: io::Error },
-    #[error("we could not tell where bethink keeps its state; set BETHINK_HOME")]
+    #[error("could not find bethink's home directory; set BETHINK_HOME")]
     Home,
 }
 
 impl HookFault {
-    /// Events wait whenever no daemon runs, and the spool says so itself.
+    /// That no daemon is running is not a failure: the spool already shows what is waiting.
     fn is_worth_a_note(&self) -> bool {
         !matches!(self, Self::Waits { because: Because::NotRunning, .. })
     }
@@ -79,7 +79,7 @@ pub(crate) fn main(words: &[OsString], env: impl Fn(&str) -> Option<String>) -> 
         && fault.is_worth_a_note()
     {
         let when = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        // Where even that fails there is nobody left to tell.
+        // If even that fails, there is nowhere to report it.
         drop(Faults::at(places.home.hook_faults()).note(&when, &fault.to_string()));
     }
     if is_strict || io::stdin().is_terminal() {
@@ -98,12 +98,12 @@ fn run(words: &[String], env: &impl Fn(&str) -> Option<String>) -> Result<(), Ho
     match quick::post(&places, &path, &delivery.input.to_json(), event.deadline()) {
         Ok(answer) if answer.status < 300 => {
             if answer.body != NOTHING {
-                // A client that no longer reads wants no answer.
+                // A client that stopped reading does not need the answer.
                 drop(writeln!(io::stdout(), "{}", answer.body));
             }
             Ok(())
         }
-        // It will not be liked better later.
+        // A later attempt would be refused, too.
         Ok(answer) if answer.status < 500 => {
             Err(HookFault::Refused { event, status: answer.status, body: answer.body })
         }
@@ -131,7 +131,8 @@ fn wait(
     match Spool::at(&place).put(delivery) {
         Ok(0) => Err(HookFault::Waits { event, why, because }),
         Ok(dropped) => {
-            let why = format!("{why}; {dropped} older ones had to go, as too many wait");
+            let why =
+                format!("{why}; dropped {dropped} older events, because too many are waiting");
             Err(HookFault::Waits { event, why, because: Because::Trouble })
         }
         Err(source) => {
@@ -140,14 +141,13 @@ fn wait(
     }
 }
 
-/// The next hooks will find a daemon; this one does not wait for it. One that somebody else looks after is theirs
-/// to start.
+/// Starts a daemon for later hooks without waiting for it. A daemon that `BETHINK_URL` names is never started.
 fn launch(places: &DaemonPlaces) {
     if places.url.is_some() {
         return;
     }
     let Ok(program) = std::env::current_exe() else { return };
-    // Where it can't be started the event waits all the same, and doctor says why no daemon runs.
+    // If it fails, the event still waits in the spool, and `doctor` says why no daemon is running.
     drop(starter(&program).and_then(|starter| starter.launch(places)));
 }
 
@@ -161,13 +161,16 @@ fn read_words(words: &[String]) -> Result<HookWords, HookFault> {
                 let name = words.next().map(String::as_str).unwrap_or_default();
                 let names: Vec<_> = HookClient::ALL.iter().map(|client| client.as_str()).collect();
                 client = HookClient::named(name).ok_or_else(|| {
-                    HookFault::Use(format!("--client {name:?} is none of {}", names.join(", ")))
+                    HookFault::Use(format!(
+                        "unknown client {name:?}; use one of {}",
+                        names.join(", ")
+                    ))
                 })?;
             }
             name if event.is_none() => {
                 event = Some(HookEvent::named(name).ok_or_else(|| unknown(name))?);
             }
-            more => return Err(HookFault::Use(format!("{more:?} is one word too many"))),
+            more => return Err(HookFault::Use(format!("too many arguments: {more:?}"))),
         }
     }
     event.map(|event| HookWords { event, client }).ok_or_else(|| unknown(""))
@@ -175,19 +178,19 @@ fn read_words(words: &[String]) -> Result<HookWords, HookFault> {
 
 fn unknown(name: &str) -> HookFault {
     let names: Vec<_> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
-    HookFault::Use(format!("{name:?} is no event; these are: {}", names.join(", ")))
+    HookFault::Use(format!("unknown event {name:?}; use one of {}", names.join(", ")))
 }
 
 fn stdin() -> Result<Vec<u8>, HookFault> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         return Err(HookFault::Use(format!(
-            "a coding agent runs this and gives it JSON on stdin.\n\n{HELP}"
+            "a coding agent runs this command with JSON on stdin.\n\n{HELP}"
         )));
     }
     let (mut bytes, mut buffer) = (Vec::new(), vec![0; 64 << 10]);
     let mut lock = stdin.lock();
-    // Beyond the cap nothing is read; the reader of the JSON says so.
+    // Reading stops above the limit, which the JSON reader reports.
     while bytes.len() <= MOST_INPUT_BYTES && is_ready(&stdin).map_err(HookFault::Stdin)? {
         match lock.read(&mut buffer) {
             Ok(0) => break,
@@ -199,7 +202,7 @@ fn stdin() -> Result<Vec<u8>, HookFault> {
     Ok(bytes)
 }
 
-/// Whether something came, or the end. A client that forgets to close the pipe has said what it has to say.
+/// Whether there is input, or its end. A client that does not close the pipe has sent everything after a silence.
 fn is_ready(stdin: &io::Stdin) -> io::Result<bool> {
     let mut wanted = [PollFd::new(stdin, PollFlags::IN)];
     loop {

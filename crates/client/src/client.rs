@@ -1,4 +1,4 @@
-//! One connection's worth of transport: addresses, the token, answers and refusals.
+//! The HTTP transport: addresses, the token, answers and refusals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::error::{ClientError, problem};
 use crate::places::DaemonPlaces;
 use crate::start::Starter;
 
-/// A loopback daemon accepts at once or not at all; a remote one gets a little longer.
+/// A local daemon accepts at once or not at all; a remote one may take a little longer.
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
-/// A health check that takes longer is as good as no daemon.
+/// A daemon whose health check takes longer counts as unreachable.
 const HEALTH_WITHIN: Duration = Duration::from_secs(2);
 /// Longest plain request: a compaction by a slow model, whose own deadline is ten minutes. Streams have no such limit.
 const ANSWER_WITHIN: Duration = Duration::from_secs(660);
-/// Shorter than the daemon keeps idle connections, so that none is reused as it closes.
+/// Shorter than the daemon keeps idle connections, so that a closing one is not reused.
 const POOL_IDLE: Duration = Duration::from_secs(20);
 
 /// A daemon to talk to. Cheap to clone.
@@ -29,8 +29,8 @@ pub struct Client {
     token: Option<String>,
 }
 
-/// For connections that are never encrypted. Where another crate of the same build turns TLS on, a client would
-/// otherwise end the program because no provider is chosen, and read the system's certificates.
+/// For connections without encryption. If another crate in the build enables TLS, a client would otherwise panic
+/// without a provider, and read the system's certificates.
 fn no_trust() -> Result<rustls::ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(rustls::ClientConfig::builder_with_provider(provider)
@@ -44,7 +44,7 @@ impl Client {
         let wrong = |reason: String| ClientError::Address { url: url.to_owned(), reason };
         let base = Url::parse(url).map_err(|error| wrong(error.to_string()))?;
         if base.scheme() != "http" || base.cannot_be_a_base() {
-            return Err(wrong("only plain http is spoken here".into()));
+            return Err(wrong("only plain http is supported".into()));
         }
         let http = reqwest::Client::builder()
             .no_proxy()
@@ -57,7 +57,7 @@ impl Client {
         Ok(Self { http, base, token })
     }
 
-    /// The daemon that runs now; starts none.
+    /// The running daemon; does not start one.
     pub async fn find(places: &DaemonPlaces) -> Result<Self, ClientError> {
         let Some(url) = places.address() else {
             return Err(ClientError::NotRunning { home: places.home.path().display().to_string() });
@@ -67,8 +67,7 @@ impl Client {
         Ok(client)
     }
 
-    /// The daemon that runs now, else one that this starts. A daemon named by `BETHINK_URL` is
-    /// somebody else's and never started from here.
+    /// The running daemon, else a new one. A daemon named by `BETHINK_URL` is never started from here.
     pub async fn find_or_start(
         places: &DaemonPlaces,
         starter: &Starter,
@@ -100,7 +99,7 @@ impl Client {
         url
     }
 
-    /// With those parameters that have a value.
+    /// With the parameters that have a value.
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -120,17 +119,17 @@ impl Client {
         self.json(&what, self.request(method, self.at(path)).json(body)).await
     }
 
-    /// `POST` of nothing.
+    /// `POST` without a body.
     pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.json(&format!("POST /{path}"), self.request(Method::POST, self.at(path))).await
     }
 
-    /// A request that is answered whole.
+    /// A request with a complete answer.
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.stream(method, url).timeout(ANSWER_WITHIN)
     }
 
-    /// A request whose answer may take for ever to end.
+    /// A request whose answer may never end.
     pub(crate) fn stream(&self, method: Method, url: Url) -> RequestBuilder {
         let request = self.http.request(method, url);
         match &self.token {
@@ -149,14 +148,14 @@ impl Client {
         serde_json::from_slice(&body).map_err(|error| garbled(what, &error))
     }
 
-    /// Sends and reads the answer whole.
+    /// Sends and reads the whole answer.
     pub(crate) async fn body(&self, request: RequestBuilder) -> Result<Vec<u8>, ClientError> {
         let response = self.open(request).await?;
         let body = response.bytes().await.map_err(|error| self.broken(&error))?;
         Ok(body.into())
     }
 
-    /// Sends and hands back an answer whose body is still to come; a refusal is read and typed.
+    /// Sends and returns the answer before its body is read; a refusal becomes an error.
     pub(crate) async fn open(&self, request: RequestBuilder) -> Result<Response, ClientError> {
         let response = request.send().await.map_err(|error| self.broken(&error))?;
         if response.status().is_success() {

@@ -1,4 +1,4 @@
-//! Why a request brought nothing: nobody there, a refusal, or an answer that makes no sense.
+//! Why a request failed: no daemon, a refusal, or an answer that could not be read.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,29 +8,29 @@ use std::time::Duration;
 use bethink_api::Problem;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody serves there, or the connection broke.
-    #[error("we could not reach the daemon at {url}: {reason}")]
+    /// No daemon is listening there, or the connection broke.
+    #[error("could not reach the daemon at {url}: {reason}")]
     Unreachable { url: String, reason: String },
-    /// Nothing says where a daemon would be.
-    #[error("no daemon serves {home}")]
+    /// The address of a daemon is unknown.
+    #[error("no daemon is running for {home}")]
     NotRunning { home: String },
-    #[error("we could not start the daemon")]
+    #[error("could not start the daemon")]
     Start(#[from] StartError),
     /// The daemon answered with a problem.
     #[error("{}", .0.detail)]
     Refused(Box<Problem>),
-    /// The daemon did not answer in time; what was asked may still be done.
+    /// The daemon did not answer in time; the request may still take effect.
     #[error("the daemon at {url} did not answer within {seconds} s")]
     Late { url: String, seconds: u64 },
-    /// An answer in another shape than agreed, of another version perhaps.
-    #[error("we could not read the daemon's answer to {what}: {reason}")]
+    /// An unexpected answer, perhaps from another version.
+    #[error("could not read the daemon's answer to {what}: {reason}")]
     Garbled { what: String, reason: String },
-    #[error("{url:?} is not an address of a daemon: {reason}; write it as http://HOST:PORT")]
+    #[error("{url:?} is not a valid daemon address: {reason}; use http://HOST:PORT")]
     Address { url: String, reason: String },
 }
 
 impl ClientError {
-    /// No daemon was there to ask, whatever the reason.
+    /// Whether no daemon could be reached.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::NotRunning { .. } | Self::Start(_))
     }
@@ -43,24 +43,24 @@ impl ClientError {
     }
 }
 
-/// How long a daemon may take to serve; recovery of a damaged database included.
+/// How long a daemon may take to start, including recovery of a damaged database.
 pub(crate) const SERVES_WITHIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("no bethinkd was found in {}", looked.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "))]
+    #[error("could not find bethinkd in {}", looked.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "))]
     NotFound { looked: Vec<PathBuf> },
-    #[error("{} could not be made ready", path.display())]
+    #[error("could not prepare {}", path.display())]
     Home { path: PathBuf, source: io::Error },
-    #[error("{} did not run", path.display())]
+    #[error("could not run {}", path.display())]
     Spawn { path: PathBuf, source: io::Error },
     #[error("it stopped at once ({status}); the end of {}:\n{tail}", log.display())]
     Stopped { status: ExitStatus, log: PathBuf, tail: String },
-    #[error("it did not serve within {} s; see {}", SERVES_WITHIN.as_secs(), log.display())]
+    #[error("it did not start within {} s; see {}", SERVES_WITHIN.as_secs(), log.display())]
     Late { log: PathBuf },
 }
 
-/// The problem in a failed answer's body, or one made from the status when the body holds none.
+/// The problem in an answer's body, or one made from the status if the body has none.
 pub(crate) fn problem(status: u16, body: &[u8]) -> Problem {
     let told = serde_json::from_slice::<Problem>(body).ok();
     told.unwrap_or_else(|| Problem {
@@ -72,13 +72,13 @@ pub(crate) fn problem(status: u16, body: &[u8]) -> Problem {
     })
 }
 
-/// Characters of an unexpected body that are worth showing.
+/// Characters of an unexpected body that are shown.
 const GLIMPSE: usize = 200;
 
 fn without_body(status: u16, body: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(body).trim().chars().take(GLIMPSE).collect();
     match text.is_empty() {
-        true => format!("the daemon answered {status} and gave no reason"),
+        true => format!("the daemon answered {status} without a reason"),
         false => format!("the daemon answered {status}: {text}"),
     }
 }

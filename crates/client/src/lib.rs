@@ -1,11 +1,10 @@
-//! The daemon as its clients see it: where it is, how to start and stop it, what to ask of it.
+//! A client of the daemon: finds, starts and stops it, and sends requests.
 //!
-//! Owns the HTTP transport, the typed routes, the reading of problems and of streams of events.
-//! Leaves the meaning of an answer to the caller, and the wire types to `bethink-api`. Knows no
-//! engine, no store, no terminal; the environment arrives as a lookup function.
+//! Owns the HTTP transport, the typed routes, and the reading of problems and event streams. The wire types are in
+//! `bethink-api`. Uses no engine, store or terminal; the environment is passed as a lookup function.
 //!
 //! Reading order: [`places`] → [`client`] → [`routes`] → [`notes`] → [`memories`] → [`mcp`] → [`error`] → [`events`] →
-//! [`start`] → [`stop`], and [`quick`] for who has no time.
+//! [`start`] → [`stop`], and [`quick`] for hooks.
 
 pub mod client;
 pub mod error;

@@ -1,5 +1,4 @@
-//! MCP messages handed to the daemon's endpoint one by one, for a program that carries them to and from another
-//! transport.
+//! Sends MCP messages to the daemon's endpoint one by one, for a program that bridges another transport.
 
 use std::path::Path;
 
@@ -23,7 +22,7 @@ const OWN_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Largest message in a stream, in bytes; the daemon's own are far smaller.
 const MAX_MESSAGE: usize = 32 << 20;
 
-/// Where tools are called from: the daemon takes it for what a call does not name.
+/// The project and session of calls that do not name one.
 #[derive(Clone, Debug, Default)]
 pub struct McpOrigin(HeaderMap);
 
@@ -54,7 +53,7 @@ pub enum McpAnswer {
 
 /// Why nothing came back.
 #[derive(Debug, thiserror::Error)]
-#[error("the daemon gave no answer to a message")]
+#[error("the daemon did not answer a message")]
 pub struct McpFailure {
     #[source]
     pub error: ClientError,

@@ -1,4 +1,4 @@
-//! Memory of a project: topics as text with a tag, and what was in them before.
+//! The memory of a project: topics as text with a tag, and their versions.
 
 use bethink_api as api;
 use reqwest::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
@@ -26,12 +26,12 @@ pub struct TaggedText {
     pub etag: String,
 }
 
-/// What has to stand there for a write to be made.
+/// What a write may replace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Over {
     Anything,
     Nothing,
-    /// What was read with this tag.
+    /// The text that was read with this tag.
     Tag(String),
 }
 
@@ -55,12 +55,12 @@ impl Client {
         self.send(Method::POST, "v1/memories", what).await
     }
 
-    /// Memories that help with something.
+    /// Memories that fit a question.
     pub async fn recall(&self, what: &api::RecallRequest) -> Result<api::RecallAnswer> {
         self.send(Method::POST, "v1/recall", what).await
     }
 
-    /// The index as prompts get it.
+    /// The index as it appears in prompts.
     pub async fn memory_index(&self, of: &api::ScopeQuery) -> Result<api::MemoryIndex> {
         self.get("v1/memories/index", of).await
     }
@@ -73,12 +73,12 @@ impl Client {
         self.send(Method::POST, "v1/memories/rebuild", how).await
     }
 
-    /// Looks through a session for what later ones should know.
+    /// Extracts memories from a session.
     pub async fn extract(&self, id: Uuid, how: &api::ExtractRequest) -> Result<api::Extracted> {
         self.send(Method::POST, &format!("v1/sessions/{id}/extract"), how).await
     }
 
-    /// Takes back what a session taught.
+    /// Removes what was learned from a session.
     pub async fn forget_session(&self, what: &api::ForgetRequest) -> Result<api::Forgotten> {
         self.send(Method::POST, "v1/memories/forget", what).await
     }
@@ -130,7 +130,7 @@ impl Client {
         Ok(TaggedText { text: String::from_utf8_lossy(&text).into_owned(), etag })
     }
 
-    /// A name may hold slashes, which are encoded as a part of it.
+    /// A name may contain slashes, which are encoded.
     fn of_topic(&self, method: Method, topic: &TopicRef, below: &[&str]) -> RequestBuilder {
         let mut url = self.at("v1/memories");
         if let Ok(mut segments) = url.path_segments_mut() {

@@ -1,4 +1,4 @@
-//! Notes of a session: text with a tag that tells whether it is still what was read.
+//! Notes of a session, with a tag that shows whether they have changed.
 
 use bethink_api as api;
 use reqwest::header::{CONTENT_TYPE, ETAG, IF_MATCH};
@@ -17,7 +17,7 @@ pub struct NotesText {
     pub etag: String,
     /// Newest message that the daemon's own lines cover; 0 before the first update.
     pub through_seq: u64,
-    /// What of a person's template or instruction is broken.
+    /// Errors in the user's own template or instruction.
     pub faults: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl Client {
         Ok(NotesText { text, etag, through_seq, faults })
     }
 
-    /// Refused with `stale` if the notes are no longer those of `etag`.
+    /// Fails with `stale` if the notes have changed since `etag`.
     pub async fn put_notes(&self, id: Uuid, text: String, etag: Option<&str>) -> Result<()> {
         let url = self.at(&format!("v1/sessions/{id}/notes"));
         let mut request =
@@ -45,7 +45,7 @@ impl Client {
         self.body(request).await.map(drop)
     }
 
-    /// Brings the notes up to date now.
+    /// Updates the notes now.
     pub async fn update_notes(&self, id: Uuid) -> Result<api::NotesUpdate> {
         self.post(&format!("v1/sessions/{id}/notes/update")).await
     }

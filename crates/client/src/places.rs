@@ -1,26 +1,26 @@
-//! Where the daemon's home is, and what a client finds in it.
+//! Where the daemon's home is, and how a client finds the daemon in it.
 
 use std::path::{Path, PathBuf};
 
 use bethink_api::DaemonFile;
 use bethink_config::Home;
 
-/// Where a daemon is looked for when nothing says otherwise.
+/// The address to try if no other is known.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:4747";
 
-/// The home of a daemon, and what the environment says instead of it.
+/// The home of a daemon, and what the environment overrides.
 #[derive(Clone)]
 pub struct DaemonPlaces {
     pub home: Home,
-    /// `BETHINK_URL`: a daemon that somebody else looks after; never started or stopped from here.
+    /// `BETHINK_URL`: a daemon that is managed elsewhere, so it is never started or stopped from here.
     pub url: Option<String>,
     /// `BETHINK_TOKEN`.
     token: Option<String>,
 }
 
-/// Nothing says where bethink keeps its state.
+/// The home directory is unknown.
 #[derive(Debug, thiserror::Error)]
-#[error("we could not tell where bethink keeps its state; set BETHINK_HOME")]
+#[error("could not find bethink's home directory; set BETHINK_HOME")]
 pub struct NoHome(#[source] bethink_config::ConfigError);
 
 impl DaemonPlaces {
@@ -31,17 +31,17 @@ impl DaemonPlaces {
         Ok(Self { home, url: set("BETHINK_URL"), token: set("BETHINK_TOKEN") })
     }
 
-    /// A home of its own, whatever the environment says.
+    /// This home, ignoring the environment.
     pub fn at(home: PathBuf) -> Self {
         Self { home: Home::new(home), url: None, token: None }
     }
 
-    /// Held by a client while it starts a daemon, so that two of them start one.
+    /// Locked by a client while it starts a daemon, so that two clients start only one.
     pub fn start_lock(&self) -> PathBuf {
         self.home.path().join("start.lock")
     }
 
-    /// What the running daemon wrote about itself; it may be gone by now.
+    /// What the daemon wrote about itself; it may no longer be running.
     pub fn daemon(&self) -> Option<DaemonFile> {
         serde_json::from_slice(&std::fs::read(self.home.daemon_file()).ok()?).ok()
     }
@@ -50,8 +50,8 @@ impl DaemonPlaces {
         self.token.clone().or_else(|| read_token(&self.home.token()))
     }
 
-    /// The address to try. The default one only with a token to show: without a token in this home
-    /// the daemon that answers there, if any, is another home's.
+    /// The address to try. The default one only if this home has a token: otherwise a daemon that answers there belongs
+    /// to another home.
     pub fn address(&self) -> Option<String> {
         self.url
             .clone()

@@ -1,8 +1,8 @@
-//! One request with a deadline, for a process that lives some milliseconds.
+//! One request with a deadline, for a process that runs for a few milliseconds.
 //!
-//! A hook runs on each prompt and each tool's end. Setting up a runtime and a pool for one exchange over a Unix
-//! socket costs more than the exchange, so this is the system's own socket and the little of HTTP/1.1 that our own
-//! daemon speaks. Whoever has time uses [`Client`](crate::Client).
+//! A hook runs on each prompt and after each tool. A runtime and a connection pool would cost more than the request
+//! itself, so this uses a plain socket and the subset of HTTP/1.1 that our daemon speaks. All other code uses
+//! [`Client`](crate::Client).
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -14,14 +14,14 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::places::DaemonPlaces;
 
-/// A request is written even where the deadline has passed: a daemon that hangs finds it in its socket later, and
-/// looks into the spool.
+/// The request is written even after the deadline: a daemon that hangs reads it from its socket later, and then checks
+/// the spool.
 const LAST_TRY: Duration = Duration::from_millis(1);
 
-/// Largest answer: the longest text of a hook, escaped, some times over.
+/// Largest answer: several times the longest text of a hook, escaped.
 const MOST_ANSWER_BYTES: u64 = 256 << 10;
 
-/// What the daemon said.
+/// The daemon's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookResponse {
     pub status: u16,
@@ -31,17 +31,17 @@ pub struct HookResponse {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QuickError {
-    #[error("no daemon runs in {home}")]
+    #[error("no daemon is running in {home}")]
     NotRunning { home: String },
     #[error("the daemon did not answer within {} ms", .0.as_millis())]
     Late(Duration),
-    #[error("the exchange with the daemon broke off")]
+    #[error("the connection to the daemon broke")]
     Broken(#[source] io::Error),
-    #[error("the daemon's answer could not be read")]
+    #[error("could not read the daemon's answer")]
     Garbled,
 }
 
-/// Posts JSON, and waits at most `patience` for all of it.
+/// Posts JSON, and waits at most `patience` for the whole answer.
 pub fn post(
     places: &DaemonPlaces,
     path: &str,
@@ -63,7 +63,7 @@ pub fn post(
     parse(&answer).ok_or(QuickError::Garbled)
 }
 
-/// A stream whose waits can be bounded.
+/// A stream with timeouts.
 trait Timed: Read + Write {
     fn wait_at_most(&self, wait: Duration) -> io::Result<()>;
 }
@@ -82,8 +82,8 @@ impl Timed for TcpStream {
 
 type Connected = (Box<dyn Timed>, String, Option<String>);
 
-/// By the socket, whose other end can only be our own user's; by TCP where the daemon is somebody else's or the
-/// home has no socket.
+/// Connects through the socket, which only our own user can serve; through TCP if `BETHINK_URL` is set or the home has
+/// no socket.
 fn connect(places: &DaemonPlaces, until: Instant) -> io::Result<Connected> {
     if places.url.is_none() {
         match unix(&places.home.socket()) {
@@ -106,8 +106,7 @@ fn connect(places: &DaemonPlaces, until: Instant) -> io::Result<Connected> {
     Ok((Box::new(stream), host, places.token()))
 }
 
-/// Without waiting: a daemon that is stopped has a queue of connections that fills up, and connecting to it would
-/// then hang without end.
+/// Does not block: the connection queue of a suspended daemon fills up, and connecting would then hang forever.
 fn unix(path: &Path) -> io::Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -146,7 +145,7 @@ fn send(stream: &mut dyn Timed, mut bytes: &[u8], until: Instant) -> io::Result<
     Ok(())
 }
 
-/// Until the connection ends, as was asked for, or all that was announced is there.
+/// Reads until the connection ends, as requested, or the announced length is reached.
 fn receive(stream: &mut dyn Timed, until: Instant) -> io::Result<Vec<u8>> {
     let (mut answer, mut buffer) = (Vec::new(), [0; 16 << 10]);
     loop {

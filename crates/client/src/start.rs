@@ -1,5 +1,5 @@
-//! Starting the daemon from a client: one of them even when many clients want it, and in a session
-//! of its own, so that it outlives the terminal it was started from.
+//! Starts the daemon from a client: only one even if many clients try, and in its own session, so that it survives the
+//! terminal.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -17,18 +17,18 @@ use crate::client::Client;
 use crate::error::{SERVES_WITHIN, StartError};
 use crate::places::DaemonPlaces;
 
-/// Between two looks; a healthy daemon serves after some tens of milliseconds.
+/// How often to check; a healthy daemon starts within some tens of milliseconds.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// Bytes of the log that are shown when a daemon dies at once.
+/// Bytes of the log that are shown if a daemon stops at once.
 const LOG_GLIMPSE: u64 = 2_000;
 /// The hidden command of the launcher; see [`detach`].
 pub const LAUNCH: &str = "launch-daemon";
 
-/// What a started daemon sees of this process's environment.
+/// The environment of a started daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Environment {
     Inherited,
-    /// None of the `BETHINK_…` variables, and no config file: a daemon on plain defaults.
+    /// No `BETHINK_…` variables and no config file: a daemon with default settings.
     Isolated,
 }
 
@@ -43,16 +43,16 @@ pub struct Starter {
     pub environment: Environment,
 }
 
-/// A daemon that serves.
+/// A running daemon.
 #[derive(Debug)]
 pub struct Started {
     pub file: DaemonFile,
-    /// Absent when another client's daemon came first.
+    /// `None` if another client was faster.
     pub child: Option<Child>,
 }
 
 impl Starter {
-    /// Takes the `bethinkd` that lies beside the running program, else the first in `PATH`.
+    /// Uses the `bethinkd` next to the running program, else the first in `PATH`.
     pub fn beside(program: PathBuf, path: Option<&OsStr>) -> Result<Self, StartError> {
         let own = program.parent().map(Path::to_owned);
         let looked: Vec<PathBuf> =
@@ -62,7 +62,7 @@ impl Starter {
         Ok(Self { launcher: program, daemon, listen: None, environment: Environment::Inherited })
     }
 
-    /// Starts a daemon on this home unless one serves by now, and waits until it does.
+    /// Starts a daemon for this home unless one is running, and waits until it serves.
     pub async fn start(&self, places: &DaemonPlaces) -> Result<Started, StartError> {
         make_home(places.home.path())?;
         let until = Instant::now() + SERVES_WITHIN;
@@ -76,7 +76,7 @@ impl Starter {
         started
     }
 
-    /// Has a daemon started, and waits for nothing: two that are started so settle it over the home's lock.
+    /// Starts a daemon without waiting. If two are started, the home's lock decides.
     pub fn launch(&self, places: &DaemonPlaces) -> Result<(), StartError> {
         make_home(places.home.path())?;
         self.spawn(places).map(drop)
@@ -107,9 +107,8 @@ impl Starter {
     }
 }
 
-/// Becomes the daemon: leaves the terminal's session and replaces this process. Returns only when
-/// that failed. A process can leave its session without unsafe code only from within, which is why
-/// the client launches itself first.
+/// Becomes the daemon: leaves the terminal's session and replaces this process. Returns only on failure. Without unsafe
+/// code a process can only leave a session by itself, so the client launches itself first.
 pub fn detach(daemon: &OsStr, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Error {
     // fails only for a process that leads a group already; being in another session is then given
     let _session = rustix::process::setsid();
@@ -144,7 +143,7 @@ async fn wait(
     }
 }
 
-/// What `daemon.json` says, when it is true.
+/// The daemon of `daemon.json`, if it is running.
 async fn serving(places: &DaemonPlaces) -> Option<DaemonFile> {
     let file = places.daemon()?;
     let client = Client::new(&file.url, None).ok()?;

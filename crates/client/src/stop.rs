@@ -1,4 +1,4 @@
-//! Stopping the daemon of a home: make sure that it is that daemon, ask it to go, wait until it has.
+//! Stops the daemon of a home: checks that it is that daemon, signals it, and waits until it has ended.
 
 use std::io;
 use std::process::Child;
@@ -12,30 +12,30 @@ use crate::client::Client;
 use crate::error::ClientError;
 use crate::places::DaemonPlaces;
 
-/// Longer than the daemon's own deadline for work under way.
+/// Longer than the daemon's own deadline for unfinished work.
 const GONE_WITHIN: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
-    #[error("no daemon runs on {home}")]
+    #[error("no daemon is running for {home}")]
     NotRunning { home: String },
     #[error(
-        "the daemon at {url} is looked after by somebody else: BETHINK_URL is set; unset it to stop the one of this home"
+        "the daemon at {url} is managed elsewhere: BETHINK_URL is set; unset it to stop the one of this home"
     )]
     NotOurs { url: String },
     #[error(
         "what answers at {url} does not take this home's token, so process {pid} is left alone"
     )]
     Stranger { url: String, pid: u32, source: Box<ClientError> },
-    #[error("process {pid} could not be told to stop")]
+    #[error("could not stop process {pid}")]
     Signal { pid: u32, source: io::Error },
-    #[error("process {pid} has not ended {} s after it was told to stop", GONE_WITHIN.as_secs())]
+    #[error("process {pid} is still running {} s after it was told to stop", GONE_WITHIN.as_secs())]
     Late { pid: u32 },
 }
 
-/// Stops the daemon of this home and returns its process id. `child` is the daemon's process when
-/// this program started it, which then has to be reaped.
+/// Stops the daemon of this home and returns its process id. `child` is its process if this program started it and has
+/// to reap it.
 pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32, StopError> {
     if let Some(url) = &places.url {
         return Err(StopError::NotOurs { url: url.clone() });
@@ -65,8 +65,7 @@ pub async fn stop(places: &DaemonPlaces, mut child: Option<Child>) -> Result<u32
     Ok(file.pid)
 }
 
-/// A process id alone may have been given to another program since; only the daemon of this home
-/// answers there and takes this home's token.
+/// The process id may have been reused; only the daemon of this home answers there and accepts this home's token.
 async fn is_ours(places: &DaemonPlaces, url: &str) -> Result<(), ClientError> {
     let client = Client::new(url, places.token())?;
     client.health().await?;

@@ -1,4 +1,4 @@
-//! What a client is answered, in its own shape.
+//! Answers to hooks, in the format of each client.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::event::HookEvent;
 /// Longest text that a hook may add to a conversation, in characters. Claude Code takes so much whole and puts
 /// longer ones into a file of which the model sees a preview.
 pub const MOST_CONTEXT_CHARS: usize = 10_000;
-/// An answer that says nothing.
+/// An empty answer.
 pub const NOTHING: &str = "{}";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct HookAnswer {
 }
 
 impl HookAnswer {
-    /// Texts in order, as many of them as there is room for; each is whole or left out.
+    /// Texts in order, as many as fit; none is cut.
     pub fn of(texts: impl IntoIterator<Item = String>) -> Self {
         let (mut context, mut room) = (String::new(), MOST_CONTEXT_CHARS);
         for text in texts {
@@ -33,7 +33,7 @@ impl HookAnswer {
         Self { context: Some(context).filter(|context| !context.is_empty()) }
     }
 
-    /// The JSON that this client reads. No decision is ever in it.
+    /// The JSON this client reads. It never contains a decision.
     pub fn to_json(&self, client: HookClient, event: HookEvent) -> String {
         let Some(context) = self.context.as_ref().filter(|_| event.is_answered()) else {
             return NOTHING.to_owned();

@@ -1,4 +1,4 @@
-//! The clients whose hooks are understood, and what each calls its events.
+//! The supported clients, and their names of events.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,12 +35,12 @@ impl HookClient {
         }
     }
 
-    /// Whether its transcripts are session files as we read them. Those of the others have forms of their own.
+    /// Whether its transcripts are session files that we can read.
     pub fn has_session_files(self) -> bool {
         self == Self::ClaudeCode
     }
 
-    /// What it calls an event in answers, which only two events have; Cursor's answers repeat no name.
+    /// Its name of an event in answers, which only two events have; Cursor's answers have no name.
     pub fn name_of(self, event: HookEvent) -> &'static str {
         match (self, event) {
             (Self::Gemini, HookEvent::PromptSubmit) => "BeforeAgent",

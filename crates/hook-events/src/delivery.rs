@@ -1,4 +1,4 @@
-//! An event on its way to the daemon, and the form in which it waits on disk.
+//! An event on its way to the daemon, and its file format in the spool.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -7,18 +7,18 @@ use crate::client::HookClient;
 use crate::event::HookEvent;
 use crate::input::HookInput;
 
-/// Deliveries that may wait. More than this is months of a daemon that never runs; the oldest go first, since
-/// what a session said stands in its transcript and a later event brings it.
+/// Most deliveries in the spool: months without a daemon. The oldest are dropped first, because a later event leads to
+/// the same transcript.
 pub const MOST_WAITING: usize = 1_000;
-/// And the bytes that they may take: each is an id, paths and at most the beginning of a prompt.
+/// Most bytes in the spool: each delivery is an id, paths and at most the beginning of a prompt.
 pub const MOST_WAITING_BYTES: u64 = 8 << 20;
-/// Largest file of one.
+/// Largest file of a delivery.
 pub const MOST_DELIVERY_BYTES: u64 = 64 << 10;
 
 const FORM: u32 = 1;
 const EXTENSION: &str = ".json";
 
-/// One event of a client. Its id is made where it happened, so that it counts once however often it is handed in.
+/// An event of a client. Its id is created with it, so that it counts once even if it is delivered twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     form: u32,
@@ -39,7 +39,7 @@ impl Delivery {
         format!("{}{EXTENSION}", self.id)
     }
 
-    /// Whether a file in the spool is one of ours; what else lies there is left alone.
+    /// Whether a file in the spool is a delivery; other files are ignored.
     pub fn is_file_name(name: &str) -> bool {
         name.strip_suffix(EXTENSION).is_some_and(|id| Uuid::parse_str(id).is_ok())
     }
@@ -48,7 +48,7 @@ impl Delivery {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// `None` where it is damaged or of a newer bethink.
+    /// `None` if it is damaged or from a newer version.
     pub fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok().filter(|delivery: &Self| delivery.form == FORM)
     }

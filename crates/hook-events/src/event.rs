@@ -1,4 +1,4 @@
-//! What can happen, and how long an answer may take.
+//! The events, and how long an answer may take.
 
 use std::time::Duration;
 
@@ -17,11 +17,10 @@ pub enum HookEvent {
     SessionEnd,
 }
 
-/// The hook waits so long for an answer that the model reads: what it says of memory is worth a moment that
-/// nobody notices, and no more.
+/// How long a hook waits for an answer that the model reads: short enough that nobody notices.
 const WORTH_WAITING: Duration = Duration::from_millis(250);
-/// And so long to hand over what needs no answer. With the start of the process it stays below the 50 ms that a
-/// hook may cost where no daemon runs or one hangs.
+/// How long a hook waits to deliver an event without an answer. With the start of the process, this stays below the
+/// 50 ms that a hook may cost if no daemon is running or it hangs.
 const HAND_OVER: Duration = Duration::from_millis(35);
 
 impl HookEvent {
@@ -61,7 +60,7 @@ impl HookEvent {
         }
     }
 
-    /// Whether the model may be told something.
+    /// Whether the answer may contain text for the model.
     pub fn is_answered(self) -> bool {
         matches!(self, Self::SessionStart | Self::PromptSubmit)
     }

@@ -1,19 +1,19 @@
-//! What a client tells: the few members that mean something to us, out of JSON that may be huge.
+//! The input of a hook: the few members that we use, from JSON that may be large.
 
 use serde::{Deserialize, Serialize};
 
-/// Largest JSON that is read. The largest that clients send carry a tool's result; more than this is no hook's.
+/// Largest JSON that is read. The largest inputs of clients contain a tool result.
 pub const MOST_INPUT_BYTES: usize = 32 << 20;
-/// Longest prompt that is looked at: recall reads no more of it.
+/// How many bytes of a prompt are used: recall reads no more.
 const MOST_PROMPT_BYTES: usize = 8_192;
-/// Longest path, as systems have it.
+/// Longest path that systems allow.
 const MOST_PATH_BYTES: usize = 4_096;
 /// Longest id of a session; clients use UUIDs.
 const MOST_ID_BYTES: usize = 200;
-/// Longest of the words that say how something came about.
+/// Longest word for the cause of an event.
 const MOST_WORD_BYTES: usize = 64;
 
-/// What we take of it; what a client did not say is absent.
+/// The members we use; absent ones are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookInput {
     /// The client's own id of its session.
@@ -41,9 +41,9 @@ pub struct HookInput {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HookInputError {
-    #[error("nothing came on stdin; a client gives the hook a JSON object there")]
+    #[error("stdin is empty; a client must send a JSON object")]
     Empty,
-    #[error("the JSON has more than {MOST_INPUT_BYTES} bytes")]
+    #[error("the JSON is longer than {MOST_INPUT_BYTES} bytes")]
     TooLarge,
     #[error("not a JSON object: {0}")]
     NotJson(String),
@@ -51,8 +51,8 @@ pub enum HookInputError {
     Member { member: &'static str, allowed: &'static str },
 }
 
-/// Members as clients name them. Each is taken for itself, so that one of an unexpected type costs the reading of
-/// that member and says so.
+/// Members as clients name them. Each is read separately, so that a wrong type only affects that member, and the error
+/// names it.
 #[derive(Deserialize)]
 struct WireInput {
     session_id: Option<String>,
@@ -86,17 +86,17 @@ impl HookInput {
         wire.checked()
     }
 
-    /// The same as JSON, without what nobody reads: a tool's result need not cross a socket.
+    /// The same as JSON without unused members, so that tool results are not sent.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| "{}".to_owned())
     }
 
-    /// The prompt's prefix is gone from the client's view, or was never there.
+    /// The client no longer shows the prompt's prefix, or never did.
     pub fn starts_afresh(&self) -> bool {
         !matches!(self.source.as_deref(), Some("resume"))
     }
 
-    /// The session goes on from what its model no longer sees.
+    /// The session continues after messages that its model no longer sees.
     pub fn goes_on(&self) -> bool {
         matches!(self.source.as_deref(), Some("resume" | "compact" | "clear"))
     }
@@ -129,7 +129,7 @@ fn path(member: &'static str, text: Option<String>) -> Result<Option<String>, Ho
     checked(member, text, is_path, "an absolute path of at most 4096 bytes")
 }
 
-/// An empty text is an absent one.
+/// An empty text counts as absent.
 fn checked(
     member: &'static str,
     text: Option<String>,

@@ -1,12 +1,10 @@
-//! Hooks of coding agents, as text: what a client tells when something happens in a session of its own, and what
-//! it may be answered.
+//! Hooks of coding agents as text: the events of a client's session, and the answers to them.
 //!
-//! Owns the names of the events in every client's spelling, the reading of their JSON, the shape of the answers,
-//! how long each may take, and the form in which one is kept that could not be delivered. Leaves to others what
-//! an event means (the daemon), where files lie (`spool`) and who asks whom (`client`).
+//! Owns the names of events in every client's spelling, the reading of their JSON, the format of answers, the deadlines,
+//! and the file format of undelivered events. What an event means is up to the daemon, files are written by `spool`,
+//! and requests are sent by `client`.
 //!
-//! One rule stands above all: a hook never stands in a person's way. There is no answer in here that blocks,
-//! denies or asks.
+//! A hook never gets in the user's way: no answer blocks, denies or asks.
 //!
 //! Reading order: [`event`] → [`client`] → [`input`] → [`answer`] → [`delivery`].
 

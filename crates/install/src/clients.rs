@@ -1,6 +1,6 @@
-//! Which files each coding agent reads, and what of ours belongs into them.
+//! The files that each coding agent reads, and our entries in them.
 //!
-//! Each place and shape is what the agent's own documentation says, named beside it.
+//! Paths and formats are from the agents' documentation, which is linked.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub enum InstallAgent {
     Opencode,
 }
 
-/// Where a person's files are.
+/// Where the user's files are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientPlaces {
     pub person: PathBuf,
@@ -33,29 +33,29 @@ pub struct ClientPlaces {
     pub codex: Option<PathBuf>,
     /// Applications keep their settings in `~/Library`.
     pub is_mac: bool,
-    /// For this project alone.
+    /// Only for this project.
     pub project: Option<PathBuf>,
 }
 
-/// What is to be written.
+/// What to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstallRequest {
     /// The program's path.
     pub program: String,
-    /// The address of the gateway's Anthropic side, if the agent is to speak through it.
+    /// The gateway's address for Anthropic, if the agent should use it.
     pub anthropic: Option<String>,
-    /// And of its OpenAI side.
+    /// The same for OpenAI.
     pub openai: Option<String>,
 }
 
-/// Our name in their lists.
+/// The name of our entries.
 const NAME: &str = "bethink";
-/// Seconds after which Claude Code and Codex give a hook up. It ends within a third of one by itself.
+/// Timeout of a hook in Claude Code and Codex, in seconds. It ends by itself within a third of a second.
 const SECONDS: u64 = 5;
-/// The same for Gemini CLI, which counts milliseconds.
+/// The same for Gemini CLI, in milliseconds.
 const MILLISECONDS: u64 = 5_000;
 
-/// Claude Code's events. It goes on at once where nobody waits for what a hook says.
+/// Claude Code's events, and whether its hook is asynchronous because it has no answer.
 /// <https://code.claude.com/docs/en/hooks>
 const CLAUDE_EVENTS: [(&str, bool); 7] = [
     ("SessionStart", false),
@@ -131,23 +131,23 @@ impl InstallAgent {
         Self::ALL.into_iter().find(|agent| agent.as_str() == name)
     }
 
-    /// Whether its configuration has a place for the gateway's address.
+    /// Whether it has a setting for the gateway's address.
     pub fn takes_gateway(self) -> bool {
-        // Codex speaks the Responses API alone, which the gateway does not; the others have no such setting.
+        // Codex only speaks the Responses API, which the gateway does not support; the others have no such setting.
         matches!(self, Self::ClaudeCode | Self::Zed | Self::Opencode)
     }
 
-    /// What a person should know after it was installed.
+    /// A note to show after the installation.
     pub fn note(self) -> Option<&'static str> {
         match self {
-            Self::Codex => Some("Codex asks once whether its hooks may run: /hooks shows them"),
+            Self::Codex => Some("Codex asks once whether to allow the hooks; /hooks lists them"),
             _ => None,
         }
     }
 }
 
-/// Files of an agent, with what belongs into each. A file that a project shares names the program without its
-/// path, since that is another one on each machine.
+/// The files of an agent with our entries. A file that a project shares names the program without its path, which
+/// differs between machines.
 pub fn files(
     agent: InstallAgent,
     places: &ClientPlaces,
@@ -164,9 +164,9 @@ pub fn files(
     }
 }
 
-/// <https://code.claude.com/docs/en/mcp>: servers of a person stand in `~/.claude.json`, of a project in `.mcp.json`.
-/// <https://code.claude.com/docs/en/settings>: hooks and variables stand in `settings.json`, and for one person in
-/// one project in `settings.local.json`, which is not shared.
+/// <https://code.claude.com/docs/en/mcp>: a user's servers are in `~/.claude.json`, a project's in `.mcp.json`.
+/// <https://code.claude.com/docs/en/settings>: hooks and variables are in `settings.json`, and those of one user in one
+/// project in `settings.local.json`, which is not shared.
 fn claude_code(places: &ClientPlaces, wanted: &InstallRequest) -> Vec<SettingsFile> {
     let (servers, settings) = match &places.project {
         Some(project) => (project.join(".mcp.json"), project.join(".claude/settings.local.json")),
@@ -196,8 +196,8 @@ fn claude_code(places: &ClientPlaces, wanted: &InstallRequest) -> Vec<SettingsFi
     ]
 }
 
-/// <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/hooks>: hooks may
-/// stand in `config.toml`. Its transcripts have a form of their own, so that only what is answered is hooked.
+/// <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/hooks>: hooks can
+/// be in `config.toml`. Its transcripts have another format, so only hooks with answers are installed.
 fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let home = places.codex.clone().unwrap_or_else(|| places.person.join(".codex"));
     let dir = places.project.as_ref().map_or(home, |project| project.join(".codex"));
@@ -212,8 +212,8 @@ fn codex(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     SettingsFile { path: dir.join("config.toml"), edits, what: "MCP server and hooks" }
 }
 
-/// <https://cursor.com/docs/mcp>. Hooks are left out: the one that a session's start has is refused by some of its
-/// versions, which then run no hook at all, and no other takes words for the model.
+/// <https://cursor.com/docs/mcp>. No hooks: some versions reject the one for the start of a session and then run none,
+/// and no other one accepts text for the model.
 fn cursor(places: &ClientPlaces, wanted: &InstallRequest) -> SettingsFile {
     let dir = places.project.as_ref().unwrap_or(&places.person).join(".cursor");
     let server = json!({ "command": shared(places, wanted), "args": ["mcp"] });

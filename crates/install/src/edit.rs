@@ -1,37 +1,36 @@
-//! What is to stand in a file, and how it is known again.
+//! Our entries in a file, and how they are recognized.
 
 use serde_json::{Map, Value};
 
-/// One thing of ours in a file.
+/// One entry of ours in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettingsEdit {
-    /// A member at a path. Where one of ours stands there already, its members are brought up to date and what a
-    /// person added to it stays.
+    /// A member at a path. If ours is already there, its members are updated, and members that a person added are kept.
     Member { path: Vec<String>, value: Value, ours: Ours },
-    /// An element of the list at a path. Those of ours that differ are replaced.
+    /// An element of the list at a path. Differing elements of ours are replaced.
     Element { path: Vec<String>, value: Value },
 }
 
-/// How a member is known to be ours.
+/// How a member is recognized as ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ours {
     /// It runs the program.
     Program,
-    /// It is an address of the gateway, with a capability.
+    /// It is an address of the gateway, with its secret.
     Address,
 }
 
-/// A text with our entries in it.
+/// A text with our entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppliedEdits {
     pub text: String,
-    /// Containers that were made for them, by their paths; they go with the last entry.
+    /// Paths of containers that were created for them, and are removed with the last entry.
     pub made: Vec<Vec<String>>,
-    /// Places where something stands that is not ours, and stays.
+    /// Paths that have an entry that is not ours, and were not changed.
     pub left_alone: Vec<String>,
 }
 
-/// Why a text is left as it is.
+/// Why a text could not be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct NotEdited {
@@ -52,11 +51,11 @@ impl NotEdited {
     }
 }
 
-/// The program's name; a path may stand before it.
+/// The program's name, with or without a path.
 const PROGRAM: &str = "bethink";
-/// Part of every address that the gateway hands out.
+/// Part of every address of the gateway.
 const CAPABILITY: &str = "/k/";
-/// Where our gateway is; it listens nowhere else.
+/// The only hosts that our gateway listens on.
 const LOOPBACK: [&str; 3] = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"];
 
 impl SettingsEdit {
@@ -89,7 +88,7 @@ impl Ours {
 /// An entry whose command, as a line, as a list or beside its arguments, is the program.
 fn runs_program(value: &Value) -> bool {
     match value.get("command") {
-        // A path as it is, or a line for a shell.
+        // A path, or a shell command.
         Some(Value::String(line)) => is_program(line) || is_program(split_program(line).0),
         Some(Value::Array(words)) => words.first().and_then(Value::as_str).is_some_and(is_program),
         _ => false,
@@ -103,7 +102,7 @@ pub(crate) fn is_hook(value: &Value) -> bool {
     is_program(program) && rest.trim_start().starts_with("hook ")
 }
 
-/// An element of a list of hooks that holds one of ours: by itself, or in a group.
+/// A hook of ours in a list, either by itself or in a group.
 pub(crate) fn holds_hook(value: &Value) -> bool {
     let group = value.get("hooks").and_then(Value::as_array);
     is_hook(value) || group.is_some_and(|hooks| hooks.iter().any(is_hook))

@@ -1,4 +1,4 @@
-//! JSON with comments and trailing commas, edited where it stands.
+//! Edits JSON with comments and trailing commas in place.
 
 mod parse;
 mod splice;
@@ -9,13 +9,17 @@ use crate::edit::{AppliedEdits, NotEdited, Ours, SettingsEdit, holds_hook, is_ho
 use parse::{JsonNode, NodeKind, parse};
 use splice::{Item, insert, remove, replace};
 
-/// Puts the edits in. What stands there and is not ours is left alone and named.
+/// Applies the edits. Entries that are not ours are not changed, and are reported.
 pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits, NotEdited> {
     let mut done = AppliedEdits { text: text.to_owned(), ..AppliedEdits::default() };
     for edit in edits {
         let root = parse(&done.text)?;
         if !matches!(root.kind, NodeKind::Object(_)) {
-            return Err(NotEdited::at(&done.text, root.span.start, "the file holds no object"));
+            return Err(NotEdited::at(
+                &done.text,
+                root.span.start,
+                "the file is not a JSON object",
+            ));
         }
         match edit {
             SettingsEdit::Member { path, value, ours } => {
@@ -72,7 +76,7 @@ fn member(
         return Ok(());
     };
     for (key, value) in wanted {
-        // Each change moves what stands behind it.
+        // Each change moves the text after it.
         let root = parse(&done.text)?;
         let Some(there) = root.at(path) else { continue };
         match there.member(key) {

@@ -1,11 +1,10 @@
-//! Entries of ours in other programs' configuration files, as text: put in, found again, taken out.
+//! Adds our entries to other programs' settings, finds them again, and removes them.
 //!
-//! Owns which files each coding agent reads and what of ours belongs into them, and the editing of JSON, JSONC and
-//! TOML that changes nothing else: not a comment, not an indentation, not a line end, not the order. Leaves the
-//! disk to whoever calls: texts come in, texts go out.
+//! Owns which files each coding agent reads, our entries in them, and the editing of JSON, JSONC and TOML, which keeps
+//! comments, indentation, line ends and order. Works on texts; the caller reads and writes the files.
 //!
-//! What is ours is told by what it says, a command of the program `bethink` or an address of our gateway, and never
-//! by a name alone: an entry that a person wrote under our name is theirs.
+//! An entry is recognized as ours by its content, a command of the program `bethink` or an address of our gateway, and
+//! never by its name: an entry that a person wrote under our name is theirs.
 //!
 //! Reading order: `clients` → `edit` → `file` → `jsonc` (`parse`, `splice`) → `toml` → `diff`.
 

@@ -1,7 +1,6 @@
-//! TOML, edited where it stands.
+//! Edits TOML in place.
 //!
-//! The editor of `toml_edit` keeps comments and order, and writes every line end as a line feed; those of lines that
-//! were there before are put back.
+//! `toml_edit` keeps comments and order, but writes every line end as a line feed; the original ones are restored.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -40,7 +39,7 @@ pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits,
             }
         }
     }
-    // What stands in a file without tables would end up below ours.
+    // The text of a file without tables would end up below ours.
     let above = if was_bare { take_trailing(&mut document) } else { String::new() };
     done.text = with_line_ends(text, &format!("{above}{document}"));
     Ok(done)
@@ -96,7 +95,7 @@ fn parse(text: &str) -> Result<DocumentMut, NotEdited> {
     })
 }
 
-/// Comments below the last table, which are all there is where there is no table.
+/// Comments after the last table; in a file without tables, all comments.
 fn take_trailing(document: &mut DocumentMut) -> String {
     let trailing = document.trailing().as_str().unwrap_or_default().trim_end().to_owned();
     document.set_trailing("");
@@ -112,7 +111,7 @@ fn comment_above(removed: &Item) -> String {
     }
 }
 
-/// The table of a path's last part, made where it is missing; `None` where something else stands in the way.
+/// The table of a path's last part, created if it is missing; `None` if the path has another value.
 fn table_of<'a, 'p>(
     document: &'a mut DocumentMut,
     path: &'p [String],

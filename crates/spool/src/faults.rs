@@ -1,16 +1,16 @@
-//! What went wrong with hooks, kept for whoever asks: a hook that fails says nothing to the person at work.
+//! Failures of hooks, kept in a file for `doctor`, because a hook prints nothing.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-/// The file begins anew at this size; `doctor` shows the last line and how many there are.
+/// The file is emptied at this size; `doctor` shows the last line and the number of lines.
 const MOST_BYTES: u64 = 64 << 10;
-/// Longest line: a reason, never what a client sent.
+/// Longest line: a reason, never input of a client.
 const MOST_LINE_BYTES: usize = 400;
 
-/// The file in which they stand, one a line.
+/// The file of failures, one per line.
 #[derive(Clone, Debug)]
 pub struct Faults {
     path: PathBuf,
@@ -21,7 +21,7 @@ impl Faults {
         Self { path: path.into() }
     }
 
-    /// Adds one, on one line. `when` is the time as it is to be shown.
+    /// Adds a line. `when` is the time to show.
     pub fn note(&self, when: &str, what: &str) -> io::Result<()> {
         let clean: String = what.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let end = clean.floor_char_boundary(MOST_LINE_BYTES);
@@ -38,7 +38,7 @@ impl Faults {
         options.open(&self.path)?.write_all(format!("{when} {}\n", &clean[..end]).as_bytes())
     }
 
-    /// How many there are, and the last.
+    /// The number of failures, and the last one.
     pub fn read(&self) -> Option<(usize, String)> {
         let text = fs::read_to_string(&self.path).ok()?;
         let last = text.lines().last()?.to_owned();

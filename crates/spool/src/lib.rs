@@ -1,11 +1,11 @@
-//! Where events of clients wait on disk until the daemon has taken them, and what went wrong with hooks.
+//! The directory where hook events wait until the daemon takes them, and the file of hook failures.
 //!
-//! Owns the folder: one file an event, whole or not there, the owner's alone, bounded. Hooks put in what the daemon
-//! could not take; the daemon puts in what it has not finished, takes out what it has. Leaves the meaning of an
-//! event to the daemon and its form to `hooks`.
+//! One private file per event, written completely or not at all, within bounds. Hooks add events that the daemon could
+//! not take; the daemon adds unfinished ones and removes finished ones. What an event means is up to the daemon, its
+//! file format to `hook-events`.
 //!
-//! A file is not forced to the disk: a hook has some milliseconds, and what a power cut takes of the last seconds
-//! comes again with the session's next event, since the transcript is read from where it was left.
+//! Files are not synced to disk, because a hook has only milliseconds. Events lost in a power failure do no harm: the
+//! next event of the session continues reading the transcript where the daemon left off.
 //!
 //! Reading order: [`Spool`] → [`faults`].
 
@@ -21,13 +21,13 @@ use bethink_hook_events::delivery::{MOST_DELIVERY_BYTES, MOST_WAITING, MOST_WAIT
 
 pub use faults::Faults;
 
-/// The folder. Cheap to make; nothing is touched before it is asked for something.
+/// The directory. Creating the value does not access the disk.
 #[derive(Clone, Debug)]
 pub struct Spool {
     dir: PathBuf,
 }
 
-/// What waits there.
+/// The number of waiting events and their size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpoolBacklog {
     pub events: usize,
@@ -39,8 +39,7 @@ impl Spool {
         Self { dir: dir.into() }
     }
 
-    /// Puts an event in: whole, or not at all. Where the bounds are reached the oldest go, and are counted in the
-    /// answer.
+    /// Adds an event, completely or not at all. If the bounds are reached, drops the oldest and returns how many.
     pub fn put(&self, delivery: &Delivery) -> io::Result<usize> {
         let json = delivery.to_json();
         if json.len() as u64 > MOST_DELIVERY_BYTES {
@@ -58,7 +57,7 @@ impl Spool {
         written.map(|()| dropped)
     }
 
-    /// Names of the files that wait, in the order in which they happened.
+    /// Names of the waiting files, oldest first.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
@@ -71,7 +70,7 @@ impl Spool {
         Ok(names)
     }
 
-    /// What one of them holds. `None` where it is gone, or is nothing that could be read, now or later.
+    /// Reads a delivery. `None` if it is gone or can never be read.
     pub fn read(&self, name: &str) -> io::Result<Option<Delivery>> {
         let path = self.dir.join(name);
         // A FIFO or a device that was put there would hang the reader.
@@ -90,7 +89,7 @@ impl Spool {
         Ok(Delivery::read(&bytes))
     }
 
-    /// Takes it out; done already is done.
+    /// Removes a file, if it still exists.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         match fs::remove_file(self.dir.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -104,7 +103,7 @@ impl Spool {
         Ok(SpoolBacklog { events: names.len(), bytes })
     }
 
-    /// Removes the oldest until one more of `size` bytes fits.
+    /// Removes the oldest files until another of `size` bytes fits.
     fn make_room(&self, size: u64) -> io::Result<usize> {
         let names = self.names()?;
         let most = usize::try_from(MOST_WAITING_BYTES / MOST_DELIVERY_BYTES).unwrap_or(0);

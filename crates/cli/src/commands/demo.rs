@@ -23,16 +23,16 @@ use crate::failure::{CliFailure, Done};
 
 const SESSION: &[u8] = include_bytes!("../../assets/demo.jsonl");
 const TITLE: &str = "tidepool: jobs that run twice";
-/// Said early in the session, behind the first boundary by the end of it.
+/// Answered early in the session, before the first boundary.
 const QUESTION: &str = "why monotonic clock for lease expiry";
-/// Tokens of one answer; the small window leaves no room for more.
+/// Longest answer, in tokens: the small window has no room for more.
 const MAX_OUTPUT: u64 = 4_000;
-/// How long the messages take together where somebody watches.
+/// How long the messages take on a terminal.
 const PLAY: Duration = Duration::from_millis(6_000);
 /// Time to read a compaction.
 const LOOK: Duration = Duration::from_millis(1_500);
 const SUMMARY: usize = 14;
-/// How often the bar is printed where nobody watches it move.
+/// How often the bar is printed where it cannot move.
 const STILLS: usize = 6;
 
 pub(crate) async fn demo(app: &mut CliApp, how: &Demo) -> Done {
@@ -60,7 +60,7 @@ fn introduce(app: &mut CliApp, recording: &Recording, how: &Demo) -> Done {
     }
     let (messages, window) = (count(recording.messages.len() as u64), count(how.window));
     let what = format!("session of {messages} messages plays into a window of {window} tokens.");
-    let safe = " Its own daemon and home: nothing of yours is touched, no model is called.";
+    let safe = " Runs with its own daemon and home: your data is not touched, no model is called.";
     app.screen.gap()?;
     app.screen.line(StyledText::from(" ").strong("bethink demo"))?;
     app.screen.line(format!(" A coding agent's {what}"))?;
@@ -154,14 +154,14 @@ fn compacted(screen: &mut Screen, one: &Compaction, window: u64, before: usize) 
         return again(screen, one, before);
     }
     screen.gap()?;
-    let why = "  the window is nearly full: older messages give way to a summary";
+    let why = "  the window is nearly full: a summary replaces the older messages";
     screen.line(StyledText::from(" ").strong("Compaction 1").dim(why))?;
     screen.lines(compaction::panel(one, window, None, look))?;
     screen.lines(compaction::summary(one, SUMMARY, look))?;
     Ok(screen.gap()?)
 }
 
-/// Later compactions in one line: the first one showed what they are.
+/// Later compactions in one line: the first one explained them.
 fn again(screen: &mut Screen, one: &Compaction, before: usize) -> Done {
     let last = count(one.covers.last_seq);
     let line = StyledText::from(" ")
@@ -183,7 +183,7 @@ fn sum_up(screen: &mut Screen, played: &Played, window: u64) -> Done {
     screen.line(StyledText::from(" ").strong("Next"))?;
     for (command, why) in [
         ("bethink up", "starts your own daemon"),
-        ("bethink import ~/.claude/projects/*/", "takes your recorded sessions in"),
+        ("bethink import ~/.claude/projects/*/", "imports your recorded sessions"),
         ("bethink context", "shows what fills the newest one"),
     ] {
         screen.line(StyledText::from("  ").put(Tone::Accent, format!("{command:<38}")).dim(why))?;
@@ -191,11 +191,11 @@ fn sum_up(screen: &mut Screen, played: &Played, window: u64) -> Done {
     Ok(screen.gap()?)
 }
 
-/// Leaves everything for a look around, and says how to be rid of it.
+/// Keeps everything to look around in, and says how to remove it.
 fn kept(app: &mut CliApp, home: TempDir) -> Done {
     let home = home.keep();
     let shown = home.display();
-    let there = StyledText::new().strong(" The demo is still there");
+    let there = StyledText::new().strong(" The demo is kept");
     app.screen.note(there.dim("  look around, then clean up:"))?;
     for command in [
         format!("export BETHINK_HOME={shown}"),
@@ -221,7 +221,7 @@ async fn tidy(
     home.close().map_err(|error| CliFailure::file("remove", &path, &error))?;
     told?;
     stopped?;
-    Ok(app.screen.hint(" The demo's daemon is stopped and its home removed.")?)
+    Ok(app.screen.hint(" Stopped the demo's daemon and removed its home.")?)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `bethink history`: all of a session, compactions or not.
+//! `bethink history`: all messages of a session, before and after compactions.
 
 use bethink_api::{HistoryMessage, Session};
 use bethink_client::{Client, MessageQuery, SseEvent};
@@ -17,7 +17,7 @@ pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
     if let Some(number) = how.message {
         return one(app, &client, &session, number).await;
     }
-    // subscribed before the first look, so that nothing falls between the two
+    // Subscribes before the first read, so that no message is missed in between.
     let events = match how.follow {
         true => Some(client.events(session.id, None).await?),
         false => None,
@@ -36,7 +36,10 @@ pub(crate) async fn history(app: &mut CliApp, how: &HistoryArgs) -> Done {
         seen = messages.last().map_or(seen, |last| last.seq);
         show_each(app, how, &messages)?;
         let Some(event) = events.next().await? else {
-            return Err(CliFailure::hinted("the daemon ended the stream", "run the command again"));
+            return Err(CliFailure::hinted(
+                "the daemon closed the event stream",
+                "run the command again",
+            ));
         };
         show_event(app, &event)?;
     }
@@ -76,7 +79,7 @@ async fn after(
     }
 }
 
-/// What else happens in the session, between its messages.
+/// Other events of the session, between its messages.
 fn show_event(app: &mut CliApp, event: &SseEvent) -> Done {
     if !app.screen.json {
         let line = event::event(&event.kind, &event.data, app.screen.look);
@@ -90,7 +93,7 @@ fn show_event(app: &mut CliApp, event: &SseEvent) -> Done {
     }
 }
 
-/// With `--json` one object a line: a stream has no end to close an array at.
+/// With `--json`, one object per line, because a stream has no end.
 fn show_each(app: &mut CliApp, how: &HistoryArgs, messages: &[HistoryMessage]) -> Done {
     let extent = if how.full { MessageExtent::Whole } else { MessageExtent::Beginning };
     for one in messages {

@@ -1,4 +1,4 @@
-//! `bethink import`: recorded sessions, file by file, with progress.
+//! `bethink import`: imports recorded sessions, file by file, with progress.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use serde::de::DeserializeOwned;
 use crate::app::CliApp;
 use crate::failure::{CliFailure, Done};
 
-/// A small file is done before the first look; a large one is not asked about all the time.
+/// How soon to check on a job, and how rarely at most: small files finish at once, large ones take long.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const SLOWEST_LOOK: Duration = Duration::from_millis(200);
-/// Skipped lines that are shown for each file.
+/// Skipped lines that are shown per file.
 const SKIPPED: usize = 3;
 
 pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
@@ -37,7 +37,7 @@ pub(crate) async fn import(app: &mut CliApp, paths: &[PathBuf]) -> Done {
     if failed { Err(CliFailure::Said) } else { Ok(()) }
 }
 
-/// The files meant: a directory means the JSONL files in it.
+/// The files to import: for a directory, the JSONL files in it.
 fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
     let mut files = Vec::new();
     for path in paths {
@@ -54,7 +54,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
         let mut inside: Vec<_> =
             entries.iter().map(std::fs::DirEntry::path).filter(is_session).collect();
         if inside.is_empty() {
-            return Err(CliFailure::new(format!("{} holds no .jsonl file", absolute.display())));
+            return Err(CliFailure::new(format!("{} has no .jsonl files", absolute.display())));
         }
         inside.sort();
         files.extend(inside);
@@ -64,24 +64,26 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliFailure> {
 
 async fn one(app: &CliApp, client: &Client, file: &Path) -> Result<Vec<ImportFile>, CliFailure> {
     let project_dir = app.project_given.then(|| app.project_dir());
-    let path = file.to_str().map(str::to_owned).ok_or_else(|| {
-        CliFailure::new("the path is not UTF-8, which JSON cannot carry; rename the file")
-    })?;
+    let path = file
+        .to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| CliFailure::new("the path is not valid UTF-8; rename the file"))?;
     let job = client.import_path(&ImportRequest { path, project_dir }).await?;
     let label = file.file_name().unwrap_or_default().to_string_lossy();
     result(finished(app, client, job, &label).await?, "import")
 }
 
-/// What a job that ended came to.
+/// The result of a job that has ended.
 pub(super) fn result<T: DeserializeOwned>(job: Job, what: &str) -> Result<T, CliFailure> {
     if job.state == JobState::Failed {
         return Err(CliFailure::new(job.error.unwrap_or_else(|| format!("the {what} failed"))));
     }
-    serde_json::from_value(job.result.unwrap_or_default())
-        .map_err(|error| CliFailure::new(format!("the {what}'s result is not readable: {error}")))
+    serde_json::from_value(job.result.unwrap_or_default()).map_err(|error| {
+        CliFailure::new(format!("could not read the result of the {what}: {error}"))
+    })
 }
 
-/// Shows how far a job is until it ends.
+/// Shows the progress of a job until it ends.
 pub(super) async fn finished(
     app: &CliApp,
     client: &Client,
@@ -113,12 +115,12 @@ fn show(screen: &mut Screen, file: &ImportFile) -> io::Result<()> {
             plural(file.children.len() as u64, "side conversation", "side conversations");
         what.push_str(&format!(", {children}"));
     }
-    let again = if file.already_imported { "  was here already" } else { "" };
+    let again = if file.already_imported { "  already imported" } else { "" };
     let name = StyledText::new().strong(name.unwrap_or_else(|| file.file.clone()));
     screen.line(name.plain(format!("  {what}")).dim(again))?;
     screen.line(StyledText::new().dim(format!("    session {}", file.session_id)))?;
     for line in file.skipped.iter().take(SKIPPED) {
-        let told = format!("    line {} is kept, but takes no part: {}", line.line, line.reason);
+        let told = format!("    skipped line {}: {}", line.line, line.reason);
         screen.line(StyledText::new().put(Tone::Warn, told))?;
     }
     if let Some(more) = file.skipped.len().checked_sub(SKIPPED).filter(|&more| more > 0) {

@@ -1,4 +1,4 @@
-//! `bethink instructions`: which files tell an agent what to do here, and why others don't.
+//! `bethink instructions`: which instruction files are loaded here, and why others are not.
 
 use bethink_api::{ApproveImport, ImportApproval};
 use bethink_client::Client;
@@ -63,10 +63,10 @@ pub(super) async fn findings(app: &CliApp, client: &Client) -> Vec<DoctorFinding
         match (skipped.harmless, skipped.approve) {
             (true, _) => ok(CHECK, found),
             (false, true) => {
-                let todo = format!("bethink instructions approve {}", skipped.path);
+                let todo = format!("run `bethink instructions approve {}`", skipped.path);
                 warn(CHECK, found, todo)
             }
-            (false, false) => warn(CHECK, found, "mend the file, or what names it"),
+            (false, false) => warn(CHECK, found, "fix the file, or what refers to it"),
         }
     }));
     findings

@@ -1,10 +1,10 @@
-//! What happens in a session beside its messages, a line each.
+//! Events of a session other than messages, one line each.
 
 use bethink_terminal::words::count;
 use bethink_terminal::{StyledText, TerminalLook, Tone};
 use serde_json::Value;
 
-/// `None` for what a reader need not know.
+/// `None` for events that readers do not need.
 pub(crate) fn event(kind: &str, data: &str, look: TerminalLook) -> Option<StyledText> {
     let data: Value = serde_json::from_str(data).ok()?;
     let (tone, told) = match kind {
@@ -52,7 +52,7 @@ fn model(data: &Value) -> Option<(Tone, String)> {
     let (tone, told) = match text(data, "step") {
         "asked" => {
             let (model, tokens) = (text(data, "model"), number(data, "tokens"));
-            (Tone::Good, format!("{model} is asked, {tokens} tokens"))
+            (Tone::Good, format!("asked {model}, {tokens} tokens"))
         }
         "answered" => {
             let seconds = data["ms"].as_f64().unwrap_or(0.0) / 1_000.0;
@@ -61,14 +61,14 @@ fn model(data: &Value) -> Option<(Tone, String)> {
         }
         "failed" => (Tone::Warn, format!("{}, {}", text(data, "class"), text(data, "message"))),
         "again" => match data["wait_ms"].as_f64().unwrap_or(0.0) / 1_000.0 {
-            wait if wait > 0.0 => (Tone::Warn, format!("again in {wait:.1} s")),
-            _ => (Tone::Warn, format!("again, {}", text(data, "change"))),
+            wait if wait > 0.0 => (Tone::Warn, format!("retrying in {wait:.1} s")),
+            _ => (Tone::Warn, format!("retrying, {}", text(data, "change"))),
         },
         "gave_up" => {
             let (class, message) = (text(data, "class"), text(data, "message"));
-            (Tone::Warn, format!("goes on without the model: {class}, {message}"))
+            (Tone::Warn, format!("continuing without the model: {class}, {message}"))
         }
-        "refused" => (Tone::Warn, format!("the answer can't be used: {}", text(data, "message"))),
+        "refused" => (Tone::Warn, format!("the answer was rejected: {}", text(data, "message"))),
         "denied" => {
             let (tool, reason) = (text(data, "tool"), text(data, "reason"));
             (Tone::Warn, format!("{tool} was denied: {reason}"))

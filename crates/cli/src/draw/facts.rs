@@ -1,11 +1,11 @@
-//! What is worth knowing of a window beside its bar: level, what is left, cache, stages, notices.
+//! Facts about a context window: level, room left, cache, stages, notices.
 
 use bethink_api::{CacheFall, ContextReport, FillLevel, LastCompaction, StageReport};
 use bethink_terminal::words::{ago, count, plural};
 use bethink_terminal::{StyledText, Tone};
 use jiff::Timestamp;
 
-/// One line a fact, with a name on the left.
+/// One line per fact, with its name on the left.
 pub(crate) fn facts(report: &ContextReport, now: Timestamp) -> Vec<StyledText> {
     let fact = |name: &str| StyledText::from("  ").dim(format!("{name:<12}"));
     let t = &report.thresholds;
@@ -41,20 +41,20 @@ fn cache(fact: StyledText, report: &ContextReport) -> StyledText {
     let share = format!("{:.1}%", report.predicted_cache_hit * 100.0);
     let Some(at) = report.first_changed else {
         return match report.predicted_cache_hit == 0.0 {
-            true => fact.dim("no prompt was handed out so far"),
-            false => fact.plain(share).dim(" of the prompt is as it was the last time"),
+            true => fact.dim("no prompt was requested yet"),
+            false => fact.plain(share).dim(" of the prompt is the same as last time"),
         };
     };
     let by = report.changed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
     fact.plain(share).dim(format!(" kept; changed from message {at} on{by}"))
 }
 
-/// What the provider's figures told of its cache last.
+/// The last cache break that the provider's figures showed.
 fn fall(fact: StyledText, breaks: u64, last: &CacheFall, now: Timestamp) -> StyledText {
     let tone = if last.expected { Tone::Dim } else { Tone::Warn };
     let expected = if last.expected { ", as expected" } else { "" };
     let told = format!(
-        "{} of {} cached tokens were read {}, because of: {}{expected}",
+        "only {} of {} cached tokens were read {}: {}{expected}",
         count(last.read_now),
         count(last.read_before),
         ago(&last.at, now),
@@ -63,7 +63,7 @@ fn fall(fact: StyledText, breaks: u64, last: &CacheFall, now: Timestamp) -> Styl
     fact.put(tone, told).dim(format!(" ({})", plural(breaks, "break", "breaks")))
 }
 
-/// Who counted, and how far off the share is that nobody did.
+/// Where the count comes from, and the error of the estimated part.
 fn tokens(fact: StyledText, report: &ContextReport) -> StyledText {
     let estimate = &report.estimate;
     let fact = fact.plain(count(report.tokens)).dim(match estimate.reported {

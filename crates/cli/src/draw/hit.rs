@@ -1,4 +1,4 @@
-//! One hit of a search: where it is, what it answers, and the words that were found.
+//! A search hit: where it is, which call it answers, and the text with the matches.
 
 use bethink_api::{SearchHit, Session};
 use bethink_terminal::words::ago;
@@ -16,7 +16,7 @@ pub(crate) fn hit(
     look: TerminalLook,
     now: Timestamp,
 ) -> Vec<StyledText> {
-    // Results stand in the user's turns, but nobody said them.
+    // Tool results are in user messages, but the user did not write them.
     let who = match &hit.answers {
         Some(call) => format!("{} result", call.tool),
         None => hit.role.to_string(),
@@ -47,7 +47,7 @@ fn name(hit: &SearchHit) -> String {
     }
 }
 
-/// What a search was made in, for the closing line.
+/// What was searched, for the last line.
 pub(crate) fn place(session: Option<&Session>, project: &str) -> String {
     match session.and_then(|session| session.title.as_deref()) {
         Some(title) if !title.is_empty() => format!("session “{title}”"),
@@ -56,7 +56,7 @@ pub(crate) fn place(session: Option<&Session>, project: &str) -> String {
     }
 }
 
-/// The words of a snippet; what was found in them is strong.
+/// The words of a snippet, with the matches in bold.
 fn pieces(snippet: &str, highlights: &[[usize; 2]]) -> Vec<StyledText> {
     let is_found = |at| highlights.iter().any(|[start, end]| (*start..*end).contains(&at));
     let tone = |at| if is_found(at) { Tone::Strong } else { Tone::Plain };

@@ -1,10 +1,10 @@
-//! The chain of instruction files: what counts, in order, and what does not, with the reason.
+//! The instruction files that are loaded, in order, and those that are not, with reasons.
 
 use bethink_api::{InstructionChain, InstructionFile, SkipKind, SkippedInstruction};
 use bethink_terminal::words::{bytes, count, plural};
 use bethink_terminal::{StyledText, TextTable, Tone, hanging};
 
-/// From where paths are short.
+/// Directories that shown paths are relative to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShortPaths<'a> {
     pub(crate) root: &'a str,
@@ -23,7 +23,7 @@ impl ShortPaths<'_> {
             .unwrap_or_else(|| path.to_owned())
     }
 
-    /// Words with the project's paths in them, shorter.
+    /// A text with the project's paths shortened.
     pub(crate) fn said(&self, words: &str) -> String {
         match self.root {
             "" | "/" => words.to_owned(),
@@ -38,7 +38,9 @@ pub(crate) fn files(
     width: usize,
 ) -> Vec<StyledText> {
     if chain.files.is_empty() {
-        return vec![StyledText::new().dim(format!("no instruction file counts in {}", chain.cwd))];
+        return vec![
+            StyledText::new().dim(format!("no instruction files are loaded in {}", chain.cwd)),
+        ];
     }
     let mut table = TextTable::new(&["kind", "file", ">lines", ">tokens", "why"]);
     for file in &chain.files {
@@ -72,7 +74,7 @@ fn why(file: &InstructionFile, places: &ShortPaths<'_>) -> String {
     }
 }
 
-/// What is not loaded: first what may be missed.
+/// Files that are not loaded, starting with those that may be missed.
 pub(crate) fn skipped(
     chain: &InstructionChain,
     places: &ShortPaths<'_>,
@@ -110,13 +112,15 @@ fn one_skipped(
 pub(crate) fn hints(chain: &InstructionChain) -> Vec<String> {
     let mut hints = Vec::new();
     if !chain.enabled {
-        hints.push("[memory] instructions = false keeps them out of prompts".to_owned());
+        hints.push(
+            "the setting memory.instructions is false, so they are not part of prompts".to_owned(),
+        );
     }
     if let Some(waits) = chain.skipped.iter().find(|skipped| skipped.approve) {
-        hints.push(format!("to let one in: bethink instructions approve {}", waits.path));
+        hints.push(format!("to load one: bethink instructions approve {}", waits.path));
     }
     if chain.skipped.iter().any(|skipped| skipped.reason == SkipKind::Waiting) {
-        hints.push("to see what a file brings in: bethink instructions --touch PATH".to_owned());
+        hints.push("to see what a file loads: bethink instructions --touch PATH".to_owned());
     }
     hints
 }

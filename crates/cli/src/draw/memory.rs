@@ -1,4 +1,4 @@
-//! Memories in lines: a table of topics, versions, findings, and what came of a write.
+//! Memories: tables of topics and versions, findings, and the results of writes.
 
 use bethink_api::{
     Memory, MemoryFinding, MemoryKind, MemoryScope, MemoryShelf, MemoryVersion, MemoryWritten,
@@ -13,12 +13,12 @@ use crate::failure::CliFailure;
 const TEAM: MemoryScope = MemoryScope::Team;
 /// Columns of changed, type and gaps.
 const OTHER_COLUMNS: usize = 24;
-/// With less room than this a description says nothing.
+/// Least useful width of a description.
 const LEAST_ABOUT: usize = 40;
-/// What stands before the second line of a finding.
+/// Indentation of a finding's later lines.
 const INDENT: &str = "  ";
 
-/// A line each where descriptions have room on it, else two.
+/// One line per topic if descriptions fit, else two.
 pub(crate) fn list(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
     let names = memories.iter().map(|memory| columns(&memory.name)).max().unwrap_or(0);
     match names + OTHER_COLUMNS + LEAST_ABOUT <= width {
@@ -56,7 +56,7 @@ fn table(memories: &[Memory], width: usize, now: Timestamp) -> Vec<StyledText> {
     table.lines(width)
 }
 
-/// `12 days`, where a column's head says "changed".
+/// `12 days`, for a column headed "changed".
 fn since(time: &str, now: Timestamp) -> String {
     ago(time, now).trim_end_matches(" ago").to_owned()
 }
@@ -70,7 +70,7 @@ pub(crate) fn versions(
     for one in versions {
         let size = one.bytes.map_or_else(|| "removed".to_owned(), bytes);
         let mut notes = Vec::new();
-        notes.extend(one.current.then(|| "what the file holds now".to_owned()));
+        notes.extend(one.current.then(|| "current".to_owned()));
         notes.extend(Some(one.note.clone()).filter(|note| !note.is_empty()));
         notes.extend(one.session.map(|session| format!("session {session}")));
         table.row(vec![
@@ -84,7 +84,7 @@ pub(crate) fn versions(
     table.lines(width)
 }
 
-/// Where it stands and what is wrong, and below it what to do.
+/// First line: where it is and what is wrong. Below it: what to do.
 pub(crate) fn finding(
     finding: &MemoryFinding,
     scope: MemoryScope,
@@ -122,7 +122,7 @@ pub(crate) fn sum(shelf: &MemoryShelf) -> String {
     format!("{topics} in {}: {}", shelf.dir, counts(&shelf.findings))
 }
 
-/// `1 error, 3 notes`, or `nothing is wrong`.
+/// `1 error, 3 notes`, or `no problems`.
 pub(crate) fn counts(findings: &[MemoryFinding]) -> String {
     let count = |severity, one, many| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count() as u64;
@@ -134,7 +134,7 @@ pub(crate) fn counts(findings: &[MemoryFinding]) -> String {
         count(Severity::Note, "note", "notes"),
     ];
     let told: Vec<String> = counts.into_iter().flatten().collect();
-    if told.is_empty() { "nothing is wrong".to_owned() } else { told.join(", ") }
+    if told.is_empty() { "no problems".to_owned() } else { told.join(", ") }
 }
 
 /// `remembered as fog (feedback)`
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn findings_are_counted_by_weight() {
-        assert_eq!(counts(&[]), "nothing is wrong");
+        assert_eq!(counts(&[]), "no problems");
         assert_eq!(
             counts(&[of(Severity::Note), of(Severity::Error), of(Severity::Note)]),
             "1 error, 2 notes"

@@ -1,4 +1,4 @@
-//! A stored message for reading: who, what was said, which tools were used.
+//! A stored message: who said what, and which tools were called.
 
 use bethink_api::{HistoryMessage, Role};
 use bethink_terminal::words::{ago, bytes, first_line, plural};
@@ -112,7 +112,7 @@ fn paragraphs(text: &str, extent: MessageExtent) -> Vec<StyledText> {
     out
 }
 
-/// Tabs would be shown as pictures on a line of its own; here they only indent.
+/// Tabs would be shown as symbols; here they only indent.
 fn untabbed(line: &str) -> String {
     line.replace('\t', "    ")
 }

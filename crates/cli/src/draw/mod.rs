@@ -1,4 +1,4 @@
-//! How things look: the window, a compaction, a message. Values in, [`Text`] out.
+//! The output of commands: values in, [`bethink_terminal::StyledText`] out.
 
 pub(crate) mod compaction;
 pub(crate) mod event;
@@ -12,7 +12,7 @@ pub(crate) mod window;
 
 use bethink_terminal::{StyledText, Tone};
 
-/// A unified diff in the colours that people know from theirs.
+/// A unified diff in the usual colours.
 pub(crate) fn diff(text: &str) -> Vec<StyledText> {
     text.lines().map(|line| StyledText::new().put(tone(line), line)).collect()
 }

@@ -1,4 +1,4 @@
-//! What models were asked and what it cost, as lines of at most the terminal's width.
+//! Model calls and their cost, as lines of at most the terminal's width.
 
 use bethink_api::{ModelReadiness, ModelState, UsageRow, UsageSums, UsageToday};
 use bethink_terminal::words::{ago, dollars, plural, short};
@@ -14,7 +14,7 @@ const INDENT: &str = "  ";
 /// that why it is not ready.
 pub(crate) fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
     if state.state == ModelReadiness::Off {
-        return vec!["none: summaries and notes are made without one".into()];
+        return vec!["none: summaries and notes are written without one".into()];
     }
     let name = state.name.as_deref().unwrap_or("each session's own");
     let small = state.small_name.as_ref().map(|small| format!(" (notes: {small})"));
@@ -22,10 +22,10 @@ pub(crate) fn model(state: &ModelState, width: usize) -> Vec<StyledText> {
     let place = state.origin.as_ref().map(|origin| format!("{} at {origin}", state.provider));
     let (tone, word) = match state.state {
         ModelReadiness::Ready if state.problems.is_empty() => (Tone::Good, "ready"),
-        ModelReadiness::Ready => (Tone::Warn, "ready, with a warning; bethink doctor tells more"),
-        ModelReadiness::NoKey => (Tone::Warn, "no key; bethink doctor tells more"),
-        ModelReadiness::Resting => (Tone::Warn, "resting"),
-        ModelReadiness::Spent => (Tone::Warn, "spent for today"),
+        ModelReadiness::Ready => (Tone::Warn, "ready, with a warning; see `bethink doctor`"),
+        ModelReadiness::NoKey => (Tone::Warn, "no key; see `bethink doctor`"),
+        ModelReadiness::Resting => (Tone::Warn, "paused after failures"),
+        ModelReadiness::Spent => (Tone::Warn, "today's budget is used up"),
         ModelReadiness::Broken => (Tone::Bad, "broken"),
         ModelReadiness::Off => (Tone::Bad, "off"),
     };
@@ -73,7 +73,7 @@ pub(crate) fn total(sums: &UsageSums) -> String {
     format!("{calls}{failed}, {} tokens{cached}, {}", short(tokens), cost(sums))
 }
 
-/// Against its limits, where there are some.
+/// Today's use, with its limits if any are set.
 pub(crate) fn today(today: &UsageToday) -> StyledText {
     let of = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
     let used_up = today.daily_tokens.is_some_and(|limit| today.tokens >= limit)
@@ -93,7 +93,7 @@ pub(crate) fn today(today: &UsageToday) -> StyledText {
 }
 
 pub(crate) fn unpriced(calls: u64) -> Option<String> {
-    let told = "no known price; set price_input and price_output in [model]";
+    let told = "no known price; set model.price_input and model.price_output";
     let have = if calls == 1 { "has" } else { "have" };
     (calls > 0).then(|| format!("{} {have} {told}", plural(calls, "call", "calls")))
 }
@@ -133,7 +133,7 @@ fn cached(sums: &UsageSums) -> String {
     }
 }
 
-/// `no price` where nothing has one, `$0.42+` where some calls have none.
+/// `no price` if no call has one, `$0.42+` if some calls have none.
 fn cost(sums: &UsageSums) -> String {
     match sums.cost_usd {
         None => "no price".into(),
@@ -237,7 +237,10 @@ mod tests {
         (state.state, state.detail) =
             (ModelReadiness::Resting, Some("the model is left alone for 9 s".into()));
         let why = "the model is left\nalone for 9 s";
-        assert_eq!(said(&state), format!("large (notes: small): resting\n{place}\n{why}"));
+        assert_eq!(
+            said(&state),
+            format!("large (notes: small): paused after failures\n{place}\n{why}")
+        );
     }
 
     #[test]

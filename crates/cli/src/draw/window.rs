@@ -1,4 +1,4 @@
-//! The context window as a bar with its thresholds, a legend, and what is worth knowing beside it.
+//! The context window as a bar with its thresholds, a legend and facts.
 
 use anstyle::AnsiColor;
 use bethink_api::{ContextReport, PartTokens, Thresholds};
@@ -8,14 +8,14 @@ use jiff::Timestamp;
 
 use super::facts::facts;
 
-/// From here on legend and facts stand side by side.
+/// Width from which legend and facts are shown side by side.
 const WIDE: usize = 120;
-/// Columns left free at both sides.
+/// Empty columns at both sides.
 const MARGIN: usize = 1;
-/// Rows of threshold labels before one is left to the facts.
+/// Most rows of threshold labels; further ones are left to the facts.
 const LABEL_ROWS: usize = 3;
 
-/// A part of the prompt: its name, its mark where there is no colour, its colour.
+/// A part of the prompt, with its mark for output without colour.
 struct WindowPart {
     name: &'static str,
     mark: char,
@@ -25,14 +25,14 @@ struct WindowPart {
 
 const PARTS: usize = 8;
 
-/// The parts of the prompt, and what the provider counted beyond them: a client that sends its own
-/// system prompt and tools has them counted, but bethink has not seen them.
+/// The parts of the prompt, and the tokens that the provider counted beyond them: a client that adds its own system
+/// prompt and tools does not send these through bethink.
 fn parts(report: &ContextReport) -> [WindowPart; PARTS] {
     let tokens = &report.parts;
     let other = report.tokens.saturating_sub(known(tokens));
     let part = |name, mark, colour, tokens| WindowPart { name, mark, colour, tokens };
     [
-        part("not seen here", '?', AnsiColor::BrightBlack, other),
+        part("not via bethink", '?', AnsiColor::BrightBlack, other),
         part("system", 's', AnsiColor::Blue, tokens.system),
         part("instructions", 'i', AnsiColor::Magenta, tokens.instructions),
         part("memory", 'm', AnsiColor::Cyan, tokens.memory),
@@ -70,7 +70,7 @@ pub(crate) fn picture(
     lines.into_iter().map(|line| line.fitted(look.width)).collect()
 }
 
-/// The window filled by part: `width` columns, every part with tokens at least one.
+/// The window as a bar of `width` columns; every part with tokens has at least one.
 pub(crate) fn bar(report: &ContextReport, width: usize, colour: bool) -> StyledText {
     let parts = parts(report);
     let window = report.thresholds.window.max(1);
@@ -103,8 +103,7 @@ fn column(tokens: u64, window: u64, width: usize) -> usize {
     usize::try_from(at).unwrap_or(width).min(width.saturating_sub(1))
 }
 
-/// Columns of each part: its share, rounded so that together they take what they take together,
-/// and one for whatever is there at all.
+/// Columns of each part: its share, rounded so that the sum is right, and at least one for a part with tokens.
 fn shares(tokens: &[u64; PARTS], window: u64, width: usize) -> [usize; PARTS] {
     let (mut sum, mut start, mut cells) = (0u64, 0usize, [0usize; PARTS]);
     for (i, &part) in tokens.iter().enumerate() {
@@ -119,7 +118,7 @@ fn shares(tokens: &[u64; PARTS], window: u64, width: usize) -> [usize; PARTS] {
     cells
 }
 
-/// The names of the thresholds under their marks, in as many rows as they need.
+/// The names of the thresholds below their marks.
 fn labels(t: &Thresholds, width: usize) -> Vec<StyledText> {
     let mut rows: Vec<StyledText> = Vec::new();
     for (threshold, tone, name) in thresholds(t) {

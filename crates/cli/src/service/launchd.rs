@@ -10,10 +10,10 @@ pub(super) const TEMPLATE: &str =
 const LABEL: &str = "dev.bethink.daemon";
 /// The line of the template that names the program.
 const PROGRAM: &str = "<string>/usr/local/bin/bethinkd</string>";
-/// Where the template's variables go.
+/// The part of the template for variables.
 const VARIABLES: &str = "  <key>EnvironmentVariables</key>\n  <dict>\n  </dict>\n";
 
-/// `path` is kept because an agent's own has no folder in which people install git.
+/// `path` is set because the default PATH of a launch agent may not contain git.
 pub(super) fn service(
     person: &Path,
     uid: u32,
@@ -39,7 +39,7 @@ pub(super) fn service(
             .replace(VARIABLES, &pairs),
         probe: words(&["launchctl", "print", &domain]),
         managed: words(&["launchctl", "print", &target]),
-        // what is loaded can't be loaded again, and what is not can't be unloaded
+        // A loaded service cannot be loaded again, so it is unloaded first.
         unload: vec![words(&["launchctl", "bootout", &target])],
         enable: vec![words(&["launchctl", "bootstrap", &domain, &place])],
         disable: Vec::new(),

@@ -1,31 +1,31 @@
-//! A service manager, and what it is given.
+//! A service manager, and the service to give it.
 
 use std::path::PathBuf;
 
-/// Who starts the daemon at login.
+/// The program that starts the daemon at login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manager {
     Systemd,
     Launchd,
 }
 
-/// A service file and what follows it; commands are words, the program first.
+/// A service file and its commands, each as a list of words with the program first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Service {
     pub(crate) manager: Manager,
     pub(crate) file: PathBuf,
     pub(crate) text: String,
-    /// Answers with success where the manager can be spoken to from here.
+    /// Succeeds if the manager can be reached.
     pub(crate) probe: Vec<String>,
-    /// Answers with success where the manager runs what it was given.
+    /// Succeeds if the manager is running the service.
     pub(crate) managed: Vec<String>,
-    /// Before anything else, and whatever it answers: what an older file left loaded.
+    /// Run first; unloads an older version and may fail.
     pub(crate) unload: Vec<Vec<String>>,
-    /// Make it run now and at each login.
+    /// Starts the service now and at each login.
     pub(crate) enable: Vec<Vec<String>>,
-    /// Stop it and forget that it belongs to logins, before the file is removed.
+    /// Stops and disables the service, before the file is removed.
     pub(crate) disable: Vec<Vec<String>>,
-    /// After the file is gone.
+    /// Run after the file is removed.
     pub(crate) forget: Vec<Vec<String>>,
 }
 

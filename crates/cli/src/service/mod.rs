@@ -1,8 +1,8 @@
-//! The daemon as a service of its user: which file a service manager wants, and which commands make it
-//! so. Pure; `commands::service` writes and runs.
+//! The daemon as a user service: the file of the service manager, and the commands that enable it. This module is pure;
+//! `commands::service` writes the file and runs the commands.
 //!
-//! The files of `deploy/` are the templates: what a person copies by hand and what `bethink up --install`
-//! writes differ in the program's path and the variables alone.
+//! The files in `deploy/` are the templates, so a file copied by hand and one that `bethink up --install` writes differ
+//! only in the program's path and the variables.
 
 mod launchd;
 mod manager;
@@ -12,16 +12,18 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use manager::{Manager, Service};
 
-/// Stands in every file of ours, and in no other.
+/// Marks the files that we wrote.
 const MARK: &str = "Written by `bethink up --install`";
-/// Variables that say which home and settings the daemon has. The others are for a run, not for a service.
+/// Variables that name the daemon's home and settings. Others are for a single run.
 const KEPT: [&str; 2] = ["BETHINK_HOME", "BETHINK_CONFIG"];
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum SupervisorError {
-    #[error("HOME is not set, so we could not tell where the service belongs")]
+    #[error("could not find the directory for the service: HOME is not set")]
     NoHome,
-    #[error("{what} {value:?} has a line break or is not UTF-8; a service file can't name it")]
+    #[error(
+        "{what} {value:?} has a control character or is not UTF-8, so a service file cannot contain it"
+    )]
     Unspeakable { what: &'static str, value: String },
 }
 
@@ -39,7 +41,7 @@ impl Manager {
         let mut variables = Vec::new();
         for name in KEPT {
             if let Some(value) = set(name) {
-                // a service has no current directory that a relative path could start from
+                // A service has no current directory to resolve relative paths.
                 let path = std::path::absolute(&value).unwrap_or_else(|_| PathBuf::from(&value));
                 variables.push((name, speakable(name, path.to_str().map(str::to_owned), &path)?));
             }
@@ -56,7 +58,7 @@ impl Manager {
     }
 }
 
-/// Whether a file is one that we wrote, or a copy from `deploy/`.
+/// Whether we wrote a file, or it is a copy from `deploy/`.
 pub(crate) fn is_ours(text: &str) -> bool {
     text.contains(MARK)
 }

@@ -29,7 +29,7 @@ pub(super) fn service(config: &Path, program: &str, variables: &[(&str, String)]
     }
 }
 
-/// As one word: `%` would begin a specifier, `"` and `\` an escape.
+/// Quotes a word: `%` would start a specifier, `"` and `\` an escape.
 fn quoted(word: &str) -> String {
     let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     format!("\"{escaped}\"")

@@ -1,4 +1,4 @@
-//! Where everything stands in a text of JSON with comments and trailing commas.
+//! Positions of all values in JSON with comments and trailing commas.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl JsonNode {
         members.iter().rev().find(|member| member.key == key).map(|member| &member.value)
     }
 
-    /// The container of what stands at a path, and its number in it.
+    /// The container of the value at a path, and its index in it.
     pub(super) fn place(&self, path: &[String]) -> Option<(&Self, usize)> {
         let (last, above) = path.split_last()?;
         let parent = self.at(above)?;
@@ -93,7 +93,7 @@ pub(super) fn parse(text: &str) -> Result<JsonNode, NotEdited> {
     parser.blank()?;
     match parser.peek() {
         None => Ok(node),
-        Some(_) => Err(parser.wrong("there is more after the end")),
+        Some(_) => Err(parser.wrong("unexpected text after the end")),
     }
 }
 
@@ -133,7 +133,7 @@ impl Parser<'_> {
                 }
                 Some(b'/') if self.rest().starts_with("/*") => {
                     let end = self.rest()[2..].find("*/");
-                    let end = end.ok_or_else(|| self.wrong("this comment has no end"))?;
+                    let end = end.ok_or_else(|| self.wrong("this comment is not closed"))?;
                     self.at += end + 4;
                 }
                 _ => return Ok(()),
@@ -143,7 +143,7 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<JsonNode, NotEdited> {
         if depth > MOST_DEPTH {
-            return Err(self.wrong("it is nested too deep"));
+            return Err(self.wrong("it is nested too deeply"));
         }
         let start = self.at;
         let kind = match self.peek() {
@@ -224,13 +224,13 @@ impl Parser<'_> {
                     self.at = at + 1;
                     let literal = &self.text[start..self.at];
                     return serde_json::from_str(literal).map_err(|_| {
-                        NotEdited::at(self.text, start, "this text is not valid JSON")
+                        NotEdited::at(self.text, start, "this string is not valid JSON")
                     });
                 }
                 _ => {}
             }
         }
-        Err(self.wrong("this text has no end"))
+        Err(self.wrong("this string is not closed"))
     }
 
     /// A number, `true`, `false` or `null`.
@@ -266,9 +266,9 @@ mod tests {
             ("{\n  \"a\": 1\n  \"b\": 2\n}", 3, 3, "`,` or `}`"),
             ("{\n  a: 1\n}", 2, 3, "key in quotes"),
             ("{\"ä\": tru}", 1, 7, "a value is expected"),
-            ("{} {}", 1, 4, "more after"),
-            ("{ /* x", 1, 3, "comment has no end"),
-            ("{\"a", 1, 2, "text has no end"),
+            ("{} {}", 1, 4, "after the end"),
+            ("{ /* x", 1, 3, "comment is not closed"),
+            ("{\"a", 1, 2, "string is not closed"),
             ("{\"a\":[1", 1, 8, "`,` or `]`"),
             ("{\"a\" 1}", 1, 6, "`:`"),
         ] {
@@ -276,6 +276,6 @@ mod tests {
             assert_eq!((fault.line, fault.column), (line, column), "{text}: {fault}");
             assert!(fault.what.contains(what), "{text}: {fault}");
         }
-        assert!(parse(&"[".repeat(100_000)).unwrap_err().what.contains("too deep"));
+        assert!(parse(&"[".repeat(100_000)).unwrap_err().what.contains("too deeply"));
     }
 }

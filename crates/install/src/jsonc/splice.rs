@@ -115,7 +115,7 @@ pub(super) fn replace(text: &str, old: &JsonNode, value: &Value) -> String {
     out
 }
 
-/// The comma behind a place, if one comes before `end`, and the end of what is no white space.
+/// The comma after a position, if there is one before `end`, and the end of the text without white space.
 fn behind(text: &str, from: usize, end: usize) -> (Option<usize>, usize) {
     let at = blank_from(text, from);
     let comma = (at < end && text[at..].starts_with(',')).then_some(at);
@@ -152,7 +152,7 @@ fn write(value: &Value, style: Option<&JsonStyle>, indent: &str, out: &mut Strin
         }
         other => return out.push_str(&other.to_string()),
     };
-    // A list of words stands on one line, as people write it.
+    // A list of strings is written on one line, as people do.
     let style =
         style.filter(|_| items.iter().any(|(key, value)| key.is_some() || !value.is_string()));
     let inner = style.map(|style| format!("{indent}{}", style.unit)).unwrap_or_default();
@@ -189,7 +189,7 @@ impl JsonStyle {
         let indents = text.lines().map(|line| &line[..line.len() - line.trim_start().len()]);
         let unit = indents.filter(|indent| !indent.is_empty()).min_by_key(|indent| indent.len());
         let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        // A comment's own indentation is no level.
+        // The indentation of a comment is not a nesting level.
         let unit = unit.filter(|unit| unit.len() > 1 || unit.starts_with('\t')).unwrap_or("  ");
         Self { unit: unit.to_owned(), line_end }
     }

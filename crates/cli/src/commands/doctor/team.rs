@@ -1,4 +1,4 @@
-//! What the project shares, as doctor tells it.
+//! The team's memory, as `doctor` checks it.
 
 use bethink_api::{TeamBlocked, TeamMemoryKind, TeamStatus};
 use bethink_client::Client;
@@ -9,33 +9,32 @@ use crate::commands::finding::{DoctorFinding, fail, ok, warn};
 
 const CHECK: &str = "team";
 
-/// The remote is asked, so that a key that ran out is found here and not at the next sync.
+/// Contacts the remote, so that an expired key is found here and not at the next sync.
 pub(super) async fn team(app: &CliApp, client: &Client) -> Vec<DoctorFinding> {
     match client.team(&app.project_dir(), true).await {
         Ok(status) if status.kind == TeamMemoryKind::None => Vec::new(),
         Ok(status) => findings(&status),
-        // A daemon of an older version shares nothing.
+        // A daemon of an older version has no team memory.
         Err(error) if error.problem().is_some_and(|problem| problem.status == 404) => Vec::new(),
-        Err(error) => vec![fail(CHECK, error.to_string(), "bethink logs tells more")],
+        Err(error) => vec![fail(CHECK, error.to_string(), "run `bethink logs` for details")],
     }
 }
 
 fn findings(status: &TeamStatus) -> Vec<DoctorFinding> {
     let mut out = vec![ok(CHECK, shared(status))];
     let problems = status.problems.iter();
-    out.extend(
-        problems
-            .map(|problem| fail(CHECK, problem.clone(), "until then nothing is pulled or pushed")),
-    );
+    out.extend(problems.map(|problem| {
+        fail(CHECK, problem.clone(), "fix this; until then nothing is pulled or pushed")
+    }));
     out.extend(status.blocked.iter().map(blocked));
     if !status.unsynced.is_empty() {
         let changed = plural(status.unsynced.len() as u64, "file", "files");
         let found = format!("{changed} changed since the last sync");
-        out.push(warn(CHECK, found, "bethink team sync"));
+        out.push(warn(CHECK, found, "run `bethink team sync`"));
     }
     if status.proposals > 0 {
-        let waits = plural(status.proposals, "proposal waits", "proposals wait");
-        out.push(warn(CHECK, waits, "bethink team proposals"));
+        let waits = plural(status.proposals, "proposal is waiting", "proposals are waiting");
+        out.push(warn(CHECK, waits, "run `bethink team proposals`"));
     }
     out
 }
@@ -51,6 +50,6 @@ fn shared(status: &TeamStatus) -> String {
 
 fn blocked(one: &TeamBlocked) -> DoctorFinding {
     let reasons = one.reasons.join("; ");
-    let todo = "mend the file; until then it is not shared";
+    let todo = "fix the file; until then it is not shared";
     warn(CHECK, format!("{}: {reasons}", one.file), todo)
 }

@@ -1,4 +1,4 @@
-//! The way to the daemon, found anew whenever there is another one.
+//! The connection to the daemon, which is looked up again after a restart.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::message::RpcMessage;
 use crate::app::daemon;
 use crate::failure::CliFailure;
 
-/// Messages that the daemon has at the same time; each takes a connection of its own.
+/// Most messages sent to the daemon at the same time; each has its own connection.
 const AT_ONCE: usize = 32;
 
 pub(super) struct DaemonDoor {
@@ -21,7 +21,7 @@ pub(super) struct DaemonDoor {
     at_once: Semaphore,
 }
 
-/// The daemon that was found, and how often one was.
+/// The daemon, and how many times it was looked up.
 #[derive(Default)]
 struct FoundDaemon {
     client: Option<Client>,
@@ -34,8 +34,8 @@ impl DaemonDoor {
         Self { places, program, origin, found, at_once }
     }
 
-    /// Sent to the daemon that runs, or to one that this starts. It goes out a second time only where the first
-    /// reached nobody: done twice, a change is another change.
+    /// Sends to the running daemon, or starts one. Retries once, and only if the daemon cannot have received the
+    /// message, because a change must not be made twice.
     pub(super) async fn send(
         &self,
         message: &RpcMessage,
@@ -58,7 +58,7 @@ impl DaemonDoor {
         }
     }
 
-    /// One of those who wait looks for it.
+    /// The daemon; concurrent callers share one lookup.
     async fn client(&self) -> Result<(Client, u64), ClientError> {
         let mut found = self.found.lock().await;
         if let Some(client) = &found.client {
@@ -70,7 +70,7 @@ impl DaemonDoor {
         Ok((client, found.count))
     }
 
-    /// Unless another was found since.
+    /// Forgets the daemon, unless it was looked up again since.
     async fn forget(&self, count: u64) {
         let mut found = self.found.lock().await;
         if found.count == count {
@@ -79,18 +79,18 @@ impl DaemonDoor {
     }
 }
 
-/// A failure as the client is told it: what of it is known, and what to do.
+/// The failure to report: what is known, and what to do.
 pub(super) fn gone(error: ClientError, begun: bool) -> Box<Problem> {
     let unanswered = matches!(error, ClientError::Unreachable { .. } | ClientError::Late { .. });
     if !(begun && unanswered) {
         return Box::new(CliFailure::from(error).problem());
     }
-    let hint = "whether it did what was asked is not known: look before you ask again; the next call finds the \
-                daemon anew";
+    let hint = "it is unknown whether the request took effect: check before you retry; the next call reconnects to \
+                the daemon";
     Box::new(Problem {
         kind: "lost".to_owned(),
-        title: "The daemon went away".to_owned(),
-        detail: format!("the daemon went away before it answered: {error}"),
+        title: "Connection to the daemon lost".to_owned(),
+        detail: format!("lost the connection to the daemon before it answered: {error}"),
         hint: Some(hint.to_owned()),
         ..Problem::default()
     })

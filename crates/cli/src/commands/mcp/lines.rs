@@ -1,23 +1,23 @@
-//! Lines of stdin, read on a thread of their own: a read that waits for a client ends with the process.
+//! Lines of stdin, read on a separate thread: a blocked read ends with the process.
 
 use std::io::{self, BufRead, Read};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Bytes of one line; the daemon's own limit for a message is lower, and says so.
+/// Longest line in bytes; the daemon's own limit is lower, and its error names it.
 const MOST_BYTES: usize = 16 << 20;
-/// Lines that were read and not yet taken.
+/// Lines that are read ahead.
 const AHEAD: usize = 16;
 
-/// What stood between two line ends.
+/// A line of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Whole(Vec<u8>),
-    /// Longer than any message; the rest of it was passed over.
+    /// Longer than any message; the rest was skipped.
     TooLong,
 }
 
-/// Ends with stdin.
+/// The lines of stdin, until its end.
 pub(super) fn read() -> Receiver<InputLine> {
     let (to, lines) = channel(AHEAD);
     std::thread::spawn(move || each(&mut io::stdin().lock(), &to));
@@ -32,7 +32,7 @@ fn each(from: &mut impl BufRead, to: &Sender<InputLine>) {
     }
 }
 
-/// Lines with nothing on them are no messages.
+/// The next line that is not blank.
 fn next(from: &mut impl BufRead, most: usize) -> io::Result<Option<InputLine>> {
     loop {
         let mut line = Vec::new();
