@@ -22,7 +22,7 @@ fn a_client_goes_on_and_doctor_knows_why_nothing_came_of_it() {
         (&["Stop"], "", "stdin is empty"),
         (&["Stop"], "[1]", "does not begin with {"),
         (&["Stop"], "{\"cwd\":\"here\"}", "`cwd` must be an absolute path"),
-        (&["Stop"], &huge, "has more than"),
+        (&["Stop"], &huge, "is longer than"),
         (&["PreToolUse"], "{}", "unknown event"),
         (&[], "{}", "unknown event"),
         (&["Stop", "--client", "emacs"], "{}", "none of claude-code"),

@@ -25,7 +25,7 @@ pub enum StopError {
     )]
     NotOurs { url: String },
     #[error(
-        "what answers at {url} does not take this home's token, so process {pid} is left alone"
+        "what answers at {url} does not accept this home's token, so process {pid} was not stopped"
     )]
     Stranger { url: String, pid: u32, source: Box<ClientError> },
     #[error("could not stop process {pid}")]

@@ -95,7 +95,7 @@ mod tests {
             r#"{"purpose":"summary","step":"failed","class":"overloaded","message":"busy"}"#;
         assert!(shown("model", failed).contains("summary: overloaded, busy"));
         let again = r#"{"purpose":"summary","step":"again","change":"the same","wait_ms":1500}"#;
-        assert!(shown("model", again).contains("again in 1.5 s"));
+        assert!(shown("model", again).contains("retrying in 1.5 s"));
         assert_eq!(shown("model", r#"{"step":"called"}"#), "");
         assert_eq!(shown("message", "{}"), "");
         assert_eq!(shown("model", "not json"), "");

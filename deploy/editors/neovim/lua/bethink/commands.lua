@@ -8,7 +8,7 @@ local text = require('bethink.text')
 --- Words of the question that are shown as the reason of a hit.
 local TERMS = 6
 
-local START, LEAVE = 'Start it', 'Leave it'
+local START, LEAVE = 'Start it', 'Cancel'
 
 local function tell(message, level)
   vim.notify('bethink: ' .. message, level or vim.log.levels.INFO)
@@ -37,7 +37,7 @@ local function offer(error, again)
   if start == 'always' then
     return begin()
   end
-  vim.ui.select({ START, LEAVE }, { prompt = 'The bethink daemon does not run' }, function(choice)
+  vim.ui.select({ START, LEAVE }, { prompt = 'The bethink daemon is not running' }, function(choice)
     if choice == START then
       begin()
     end
@@ -118,9 +118,9 @@ function M.recall(words, insert)
     with(function(told) routes.recall(dir, query, told) end, function(answer)
       local hits = answer.json.memories
       if #hits == 0 then
-        return tell('nothing that is remembered fits that')
+        return tell('no memories fit this question')
       end
-      vim.ui.select(hits, { prompt = 'What is remembered', format_item = hit_line }, function(hit)
+      vim.ui.select(hits, { prompt = 'Memories', format_item = hit_line }, function(hit)
         if hit and insert then
           vim.api.nvim_put(vim.split(hit.content, '\n', { plain = true }), 'l', true, true)
         elseif hit then
@@ -169,7 +169,7 @@ function M.todos()
         lines[#lines + 1] = (MARKS[todo.status] or '[ ]') .. ' ' .. text.line(todo.content)
       end
       if #lines == 0 then
-        return tell('nothing is on the list')
+        return tell('the todo list is empty')
       end
       show('Todos of ' .. text.line(session.title or session.id, 60), lines)
     end)
@@ -182,13 +182,13 @@ function M.compact(instructions)
     with(function(told) routes.compact(session.id, instructions, told) end, function(answer)
       local done = answer.json
       local kept = math.floor(100 * done.fidelity + 0.5)
-      local said = '%s -> %s tokens, %d%% of what will be needed is kept'
+      local said = '%s -> %s tokens, %d%% of the names still needed are kept'
       tell(said:format(text.tokens(done.tokens_before), text.tokens(done.tokens_after), kept))
     end)
   end)
 end
 
-local APPROVE, REJECT, LATER, REPLACE = 'Approve', 'Reject', 'Later', 'Approve all the same'
+local APPROVE, REJECT, LATER, REPLACE = 'Approve', 'Reject', 'Later', 'Approve anyway'
 
 --- What stands now, and what would stand there, in a tab of their own.
 local function compare(proposal)
@@ -212,7 +212,7 @@ local function close(tab)
 end
 
 local function approved(proposal, answer)
-  local said = { 'approved: ' .. text.line(proposal.name, 80) .. " is the team's now" }
+  local said = { 'approved: ' .. text.line(proposal.name, 80) .. " was added to the team's memory" }
   for _, warning in ipairs(answer.json.warnings or {}) do
     said[#said + 1] = text.line(warning)
   end
@@ -237,14 +237,14 @@ end
 local function decide(proposal)
   local tab = compare(proposal)
   vim.cmd('redraw')
-  local prompt = ('%s wants to share %s'):format(text.line(proposal.by, 20), text.line(proposal.name, 60))
+  local prompt = ('%s proposes to share %s'):format(text.line(proposal.by, 20), text.line(proposal.name, 60))
   vim.ui.select({ APPROVE, REJECT, LATER }, { prompt = prompt }, function(choice)
     close(tab)
     if choice == APPROVE then
       let_in(proposal, false)
     elseif choice == REJECT then
       with(function(told) routes.decide(proposal.id, 'reject', false, told) end, function()
-        tell('rejected: ' .. text.line(proposal.name, 80) .. ' is not proposed again')
+        tell('rejected: ' .. text.line(proposal.name, 80) .. ' will not be proposed again')
       end)
     end
   end)

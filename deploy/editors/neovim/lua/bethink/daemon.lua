@@ -47,7 +47,7 @@ function M.ask(method, path, ask, told)
   local place = require('bethink.places').find()
   if place.why then
     return vim.schedule(function()
-      told({ message = 'the bethink daemon does not run (' .. place.why .. ')', down = true })
+      told({ message = 'the bethink daemon is not running (' .. place.why .. ')', down = true })
     end)
   end
   local headers = vim.tbl_extend('keep', {}, ask.headers or {})
@@ -95,7 +95,7 @@ function M.start(done)
     on_stderr = collect,
     on_exit = function(_, code)
       local why = text.line(table.concat(said, ' '), 500)
-      done(code ~= 0 and { message = program .. ' up did not work: ' .. why } or nil)
+      done(code ~= 0 and { message = program .. ' up failed: ' .. why } or nil)
     end,
   })
   if not began or job <= 0 then

@@ -113,7 +113,7 @@ function M.write(buffer, over)
   local of = topic(buffer)
   local etag = over and vim.b[buffer].bethink_theirs or vim.b[buffer].bethink_etag
   if not (of and etag) then
-    return warn('this memory was not read yet, so it is not written')
+    return warn('this memory is not loaded yet, so it was not written')
   end
   local tick, done = vim.b[buffer].changedtick, false
   routes.write_memory(of.dir, of.scope, of.name, text_of(buffer), etag, function(error, answer)

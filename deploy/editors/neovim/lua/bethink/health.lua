@@ -19,12 +19,12 @@ function M.check()
   report.start('bethink')
   report.ok('its home is ' .. place.home)
   if vim.fn.executable(program) == 1 then
-    report.ok(program .. ' can be run')
+    report.ok(program .. ' is executable')
   else
-    report.warn(program .. ' was not found: the daemon can not be started from here')
+    report.warn(program .. ' was not found, so the daemon cannot be started from here')
   end
   if place.why then
-    report.warn('the daemon does not run: ' .. place.why)
+    report.warn('the daemon is not running: ' .. place.why)
   elseif place.socket then
     report.ok('the daemon listens on ' .. place.socket)
   elseif place.token then

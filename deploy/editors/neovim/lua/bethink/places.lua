@@ -53,7 +53,7 @@ function M.find()
   end
   local url = foreign or (type(told.url) == 'string' and told.url) or (token and DEFAULT_URL)
   if not url then
-    place.why = 'no daemon was started on ' .. home
+    place.why = 'no daemon is running for ' .. home
     return place
   end
   place.host, place.port = url:match('^http://([%d%.]+):(%d+)/?$')

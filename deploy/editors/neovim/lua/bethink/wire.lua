@@ -32,7 +32,7 @@ function M.reader(on)
     if state == 'head' then
       local _, last = rest:find('\r\n\r\n', 1, true)
       if not last then
-        return #rest > MOST_HEAD and 'the answer has no end of its head' or false
+        return #rest > MOST_HEAD and 'the headers of the answer are too long' or false
       end
       local text = rest:sub(1, last)
       rest = rest:sub(last + 1)
@@ -83,7 +83,7 @@ function M.reader(on)
     if state == 'body' and not chunked and not left then
       on.done()
     elseif state ~= 'done' then
-      return 'the answer was cut short'
+      return 'the answer is incomplete'
     end
   end
 
