@@ -4,7 +4,7 @@ local kit = require('test.kit')
 local tests = {}
 
 tests['1 who leaves it is left alone, and the status line says that it is down'] = function()
-  kit.answers = { ['does not run'] = 'Leave it' }
+  kit.answers = { ['is not running'] = 'Cancel' }
   vim.cmd('BethinkStatus')
   kit.eventually('the question', function() return kit.asked[1] end)
   kit.equal('bethink: down', (kit.eventually('down', function()
@@ -14,7 +14,7 @@ tests['1 who leaves it is left alone, and the status line says that it is down']
   kit.equal(nil, vim.loop.fs_stat(kit.home .. '/daemon.json'))
   require('bethink').options.start = 'never'
   vim.cmd('BethinkStatus')
-  kit.says('does not run')
+  kit.says('is not running')
   kit.equal(1, #kit.asked)
 end
 
@@ -27,7 +27,7 @@ tests['2 a program that is not there is named'] = function()
 end
 
 tests['3 it is started when the person says so, and the command goes on'] = function()
-  kit.answers = { ['does not run'] = 'Start it' }
+  kit.answers = { ['is not running'] = 'Start it' }
   vim.cmd('BethinkRemember The kettle whistles at six')
   kit.says('remembered as the%-kettle')
   kit.eventually('the status line', function() return require('bethink').statusline() == '' end)

@@ -38,7 +38,7 @@ tests['recall tells age and reason, opens or inserts'] = function()
   vim.cmd('BethinkRecall when do I lock the boathouse?')
   kit.eventually('the buffer', function() return vim.api.nvim_buf_get_name(0):find('private/always%-lock') end)
   vim.cmd('BethinkRecall zebra quantum chromodynamics')
-  kit.says('nothing that is remembered fits')
+  kit.says('no memories fit')
 end
 
 tests['a memory is edited and written'] = function()
@@ -137,7 +137,7 @@ tests['a proposal is looked at, then approved or rejected'] = function()
   kit.answers = setmetatable({ Waiting = 1 }, {})
   local answer = kit.answer
   kit.answer = function(prompt)
-    if prompt:find('wants to share') then
+    if prompt:find('proposes to share') then
       seen = { wins = #vim.api.nvim_tabpage_list_wins(0), text = lines(), diff = vim.wo.diff }
       return kit.verdict
     end

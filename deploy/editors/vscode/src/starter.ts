@@ -28,7 +28,7 @@ export class Starter {
     if (wanted === 'never' || foreign || !vscode.workspace.isTrusted || this.asked) return false;
     this.asked = true;
     if (wanted !== 'always') {
-      const told = 'The bethink daemon does not run. Start it?';
+      const told = 'The bethink daemon is not running. Start it?';
       const chosen = await tell(told, START, ALWAYS);
       if (chosen === ALWAYS) await settings().update('startDaemon', 'always', vscode.ConfigurationTarget.Global);
       if (chosen !== START && chosen !== ALWAYS) return false;

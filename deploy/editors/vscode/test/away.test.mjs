@@ -28,7 +28,7 @@ test('who says no is asked once, and nothing is started', async () => {
 });
 
 test('an untrusted folder starts nothing and writes nothing', async () => {
-  const answers = { 'does not run': 'Start', 'Remember for': 'x' };
+  const answers = { 'is not running': 'Start', 'Remember for': 'x' };
   const editor = machine.open({ trusted: false, answers, settings: { startDaemon: 'always' } });
   await down(editor);
   for (const command of ['start', 'remember', 'compact', 'approve']) {
@@ -48,7 +48,7 @@ test('a program that is not there is named', async () => {
 });
 
 test('it is started when the person says so, and Always is kept', async () => {
-  const editor = machine.open({ answers: { 'does not run': 'Always' } });
+  const editor = machine.open({ answers: { 'is not running': 'Always' } });
   await up(editor);
   assert.equal(editor.config.startDaemon, 'always');
   editor.close();

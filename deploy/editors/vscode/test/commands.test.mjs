@@ -80,7 +80,7 @@ test('a proposal is shown as a difference, then approved or rejected', async () 
   const propose = (name, text) => machine.ask('POST', '/v1/proposals', { project_dir: machine.project, name, text });
   const waiting = async () => (await machine.ask('GET', machine.of('/v1/proposals'))).proposals.length;
   await propose('berths', 'Berth one is for the ferry.\n');
-  const answers = { 'agents want to share': 0, 'wants to share': 'Approve' };
+  const answers = { 'agents want to share': 0, 'proposes to share': 'Approve' };
   const editor = machine.open({ answers });
   await until('the row', () => editor.rows().some(({ node }) => node.kind === 'proposal'));
   assert.equal(editor.seen.tree.badge.value, 1);
@@ -90,10 +90,10 @@ test('a proposal is shown as a difference, then approved or rejected', async () 
   assert.match(editor.seen.messages.at(-1).text, /^Approved: berths/);
   await until('it among the memories', () => editor.rows().some(({ node }) => node.memory?.scope === 'team'));
   const { proposal } = await propose('lamps', 'Lamps are green.\n');
-  delete answers['wants to share'];
+  delete answers['proposes to share'];
   await editor.run('approve', proposal.id);
   assert.equal(await waiting(), 1, 'who only looked has decided nothing');
-  answers['wants to share'] = 'Reject';
+  answers['proposes to share'] = 'Reject';
   await editor.run('approve', proposal.id);
   assert.equal(await waiting(), 0);
   await until('no badge', () => editor.seen.tree.badge === undefined);

@@ -27,12 +27,12 @@ export async function approve(daemon: Daemon, id?: string): Promise<void> {
   const proposal = waiting.find((one) => one.id === id) ?? (await pick(waiting));
   if (!proposal) return;
   await show(proposal);
-  const told = `${line(proposal.by, 20)} wants to share “${line(proposal.name, 80)}” with the team.`;
+  const told = `${line(proposal.by, 20)} proposes to share “${line(proposal.name, 80)}” with the team.`;
   const verdict = await tell(told, APPROVE, REJECT);
   if (verdict === APPROVE) await letIn(daemon, proposal);
   if (verdict === REJECT) {
     await routes.decide(daemon, proposal.id, 'reject');
-    void tell(`Rejected: ${line(proposal.name, 80)} is not proposed again.`);
+    void tell(`Rejected: ${line(proposal.name, 80)} will not be proposed again.`);
   }
 }
 
@@ -66,6 +66,6 @@ async function letIn(daemon: Daemon, proposal: Proposal): Promise<void> {
     if ((await warn(error.message, REPLACE)) !== REPLACE) return;
     ({ warnings } = await routes.decide(daemon, proposal.id, 'approve', true));
   }
-  const told = [`Approved: ${line(proposal.name, 80)} is the team's now.`, ...(warnings ?? []).map((one) => line(one))];
+  const told = [`Approved: ${line(proposal.name, 80)} was added to the team's memory.`, ...(warnings ?? []).map((one) => line(one))];
   void tell(told.join(' '));
 }
