@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
-    // Whatever the daemon writes is the owner's alone, the database's side files included.
+    // All files of the daemon are private, including the database's side files.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let sealed = seal::no_core_dumps();
     let env = |name: &str| std::env::var(name).ok();

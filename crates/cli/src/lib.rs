@@ -22,6 +22,7 @@ use std::process::ExitCode;
 use bethink_client::{DaemonPlaces, start};
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use tokio::signal::unix::{SignalKind, signal};
 
 use app::CliApp;
 use args::Cli;
@@ -82,6 +83,9 @@ fn run(
     // One thread is enough: a client mostly waits.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(Box::pin(commands::run(&mut app, command)));
+    // In a pager, Ctrl-C is for the pager: once a handler is registered, it no longer ends this program.
+    let _entered = runtime.enter();
+    let _handler = is_paged.then(|| signal(SignalKind::interrupt()));
     app.screen.release(env)?;
     done
 }

@@ -1,4 +1,4 @@
-//! One method a route, in the order of the contract: what to ask, of what, and the type of the answer.
+//! One method per route, with its request and the type of its answer.
 
 use bethink_api as api;
 use reqwest::{Method, Response};
@@ -89,7 +89,7 @@ impl Client {
         self.json("GET /v1/search", request).await
     }
 
-    /// Makes the index of a session anew, from its history.
+    /// Rebuilds the search index of a session from its history.
     pub async fn rebuild_search(&self, id: Uuid) -> Result<api::Job> {
         self.post(&format!("v1/sessions/{id}/search/rebuild")).await
     }
@@ -187,7 +187,7 @@ impl Client {
 
     // the team
 
-    /// With `ask`, the daemon asks the remote whether it answers.
+    /// With `ask`, the daemon checks whether the remote can be reached.
     pub async fn team(&self, project_dir: &str, ask: bool) -> Result<api::TeamStatus> {
         let query = api::TeamQuery { project_dir: project_dir.to_owned(), ask };
         self.get("v1/team", &query).await
@@ -201,7 +201,7 @@ impl Client {
         self.send(Method::POST, "v1/team/sync", sync).await
     }
 
-    /// Those that wait, or all.
+    /// The waiting ones, or all.
     pub async fn proposals(&self, project_dir: &str, all: bool) -> Result<api::Proposals> {
         let query = api::ProposalQuery { project_dir: Some(project_dir.to_owned()), all };
         self.get("v1/proposals", &query).await
@@ -225,7 +225,7 @@ impl Client {
 
     // instructions
 
-    /// The files that count for a working directory; the project's own by default.
+    /// The files that are loaded for a working directory; by default the project's.
     pub async fn instructions(
         &self,
         project_dir: &str,
@@ -247,7 +247,7 @@ impl Client {
 
     // models
 
-    /// Which model is asked, and whether it can be.
+    /// The configured model, and whether it can be used.
     pub async fn model(&self) -> Result<api::ModelState> {
         self.get("v1/model", &()).await
     }
@@ -257,7 +257,7 @@ impl Client {
     }
 }
 
-/// A long body, read as it comes.
+/// A long body, read in parts.
 #[derive(Debug)]
 pub struct Bytes {
     client: Client,
@@ -265,8 +265,8 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// The next stretch; `None` at the end. A connection that breaks early is an error, so that
-    /// half an export is never taken for a whole one.
+    /// The next part; `None` at the end. A broken connection is an error, so that a partial export is never taken for a
+    /// complete one.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         let chunk = self.response.chunk().await.map_err(|error| self.client.broken(&error))?;
         Ok(chunk.map(Into::into))

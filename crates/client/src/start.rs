@@ -126,7 +126,7 @@ async fn wait(
             if file.pid == child.id() {
                 return Ok(Started { file, child: Some(child) });
             }
-            // somebody else's daemon took the home's lock; ours saw that and left
+            // Another daemon took the home's lock, so ours has exited.
             if ended.is_some() {
                 return Ok(Started { file, child: None });
             }

@@ -36,7 +36,7 @@ impl SettingsFile {
         }
     }
 
-    /// The text without them. `made` are the containers that [`Applied`] told of.
+    /// The text without our entries. `made` are the containers from [`AppliedEdits`].
     pub fn take_out(&self, text: &str, made: &[Vec<String>]) -> Result<String, NotEdited> {
         if text.trim().is_empty() {
             return Ok(text.to_owned());

@@ -31,7 +31,7 @@ pub(crate) fn put_in(text: &str, edits: &[SettingsEdit]) -> Result<AppliedEdits,
     Ok(done)
 }
 
-/// Takes out what is ours, and the containers that were made for it where nothing else came into them.
+/// Removes our entries, and the containers that were created for them if they are empty.
 pub(crate) fn take_out(
     text: &str,
     edits: &[SettingsEdit],

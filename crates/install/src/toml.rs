@@ -284,7 +284,7 @@ fn json(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// Lines that stood in the old text get its line ends back, new ones that of most; and its mark at the beginning.
+/// Old lines keep their line ends, new ones get the most common one; a byte order mark is kept.
 fn with_line_ends(old: &str, new: &str) -> String {
     let plain = old.strip_prefix(BOM).unwrap_or(old);
     let mark = if plain.len() < old.len() { BOM } else { "" };

@@ -1,9 +1,8 @@
-//! Makes text harmless: what would steer a terminal, or hide or reorder what is read, becomes
-//! visible.
+//! Makes text harmless: characters that control the terminal, or hide or reorder text, become visible.
 //!
-//! Titles, messages, snippets and errors come from models, tools and files. A terminal obeys such
-//! text: OSC 52 writes the clipboard, CSI rewrites lines, bidi overrides show other words than are
-//! there. So nothing is trusted, our own words included, and only the sink adds colour.
+//! Titles, messages, snippets and errors come from models, tools and files. A terminal would obey them: OSC 52 writes
+//! the clipboard, CSI rewrites lines, bidi overrides reorder words. So no text is trusted, not even our own, and only
+//! the screen adds colour.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,8 +16,8 @@ pub enum LineMode {
     Many,
 }
 
-/// Control characters as their pictures (`␛`), all others that can't be seen as `\u{202e}`.
-/// What was escaped before stays as it is.
+/// Shows control characters as symbols (`␛`) and other invisible characters as `\u{202e}`. Escaping twice changes
+/// nothing.
 pub(crate) fn visible(text: &str, lines: LineMode) -> Cow<'_, str> {
     if !text.chars().any(|c| replaced(c, lines)) {
         return Cow::Borrowed(text);
@@ -37,8 +36,7 @@ pub(crate) fn visible(text: &str, lines: LineMode) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON text with the same characters as `\u001b`. They can only stand inside strings, so that the
-/// value is the same.
+/// JSON text with these characters as `\u001b`. They only occur inside strings, so the value is the same.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     if !text.chars().any(unseen) {
         return Cow::Borrowed(text);
@@ -64,7 +62,7 @@ fn replaced(c: char, lines: LineMode) -> bool {
     }
 }
 
-/// DEL, C1, and what has no width or changes the direction of its neighbours.
+/// DEL, C1, and characters without width or that change the text direction.
 fn unseen(c: char) -> bool {
     matches!(c,
         '\x7f'..='\u{9f}'

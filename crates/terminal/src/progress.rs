@@ -1,25 +1,25 @@
-//! Progress of long work, on stderr, where a person watches.
+//! Progress of long work, on stderr if it is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::escape::{LineMode, visible};
 use crate::screen::Screen;
 
-/// Characters of what is being worked on.
+/// Longest label, in characters.
 const LABEL: usize = 16;
 
-/// A bar that is gone when the work is done.
+/// A bar that disappears when the work is done.
 #[derive(Debug)]
 pub struct ProgressLine(ProgressBar);
 
 impl ProgressLine {
-    /// Hidden when quiet, with `--json`, and where stderr is no terminal.
+    /// Hidden when quiet, with `--json`, and if stderr is not a terminal.
     pub fn new(screen: &Screen, label: &str) -> Self {
         let shown = screen.look.progress && !screen.is_terse();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(0), target);
-        // As wide as the narrowest terminal of today: what wraps is drawn twice.
+        // Fits the narrowest terminals, because a wrapped bar is drawn twice.
         let template = " {prefix}  {bar:24}  {percent:>3}%  {msg} ";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("█▌░"));
@@ -29,7 +29,7 @@ impl ProgressLine {
         Self(bar)
     }
 
-    /// A few words beside the bar.
+    /// A few words next to the bar.
     pub fn say(&self, words: &str) {
         self.0.set_message(visible(words, LineMode::One).into_owned());
     }

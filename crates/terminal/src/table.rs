@@ -1,4 +1,4 @@
-//! Columns that line up; the last one takes what room is left.
+//! Tables with aligned columns; the last column gets the remaining width.
 
 use crate::text::StyledText;
 
@@ -7,12 +7,12 @@ const GAP: usize = 2;
 #[derive(Debug)]
 pub struct TextTable {
     columns: Vec<&'static str>,
-    /// The first is the head.
+    /// The first row is the head.
     rows: Vec<Vec<StyledText>>,
 }
 
 impl TextTable {
-    /// Columns by their heads; as in a format string, `>` before a head aligns its column to the right.
+    /// Columns by their heads; `>` before a head aligns its column to the right, as in a format string.
     pub fn new(columns: &[&'static str]) -> Self {
         let head = columns.iter().map(|name| StyledText::new().dim(name.trim_start_matches('>')));
         Self { columns: columns.to_vec(), rows: vec![head.collect()] }

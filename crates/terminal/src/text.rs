@@ -34,7 +34,7 @@ impl Tone {
     }
 }
 
-/// A piece of output. Says nothing to a terminal by itself; see [`crate::Screen`].
+/// A piece of output, to be printed through [`crate::Screen`].
 #[derive(Clone, Debug, Default)]
 pub struct StyledText(Vec<(Tone, String)>);
 
@@ -43,7 +43,7 @@ impl StyledText {
         Self::default()
     }
 
-    /// Neighbours of one tone become one piece.
+    /// Adjacent characters of one tone become one piece.
     pub fn of_chars(chars: &[(Tone, char)]) -> Self {
         chars.chunk_by(|a, b| a.0 == b.0).fold(Self::new(), |text, run| {
             let tone = run.first().map_or(Tone::Plain, |(tone, _)| *tone);
@@ -77,18 +77,18 @@ impl StyledText {
         self.0.iter().all(|(_, text)| text.is_empty())
     }
 
-    /// Columns that it takes as one line.
+    /// Its width in columns, as one line.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(_, text)| columns(text)).sum()
     }
 
-    /// Filled with spaces up to `width`.
+    /// Padded with spaces to `width`.
     pub fn padded(self, width: usize) -> Self {
         let missing = width.saturating_sub(self.width());
         self.plain(" ".repeat(missing))
     }
 
-    /// Cut to `width` columns, with an ellipsis where something is missing.
+    /// Cut to `width` columns, with an ellipsis if something was cut.
     pub fn fitted(self, width: usize) -> Self {
         if self.width() <= width {
             return self;
@@ -130,7 +130,7 @@ impl StyledText {
         Self::of_chars(&out)
     }
 
-    /// The characters to print: escaped, and coloured where `colour` says so.
+    /// The characters to print: escaped, and coloured if `colour` is set.
     pub fn render(&self, lines: LineMode, colour: bool) -> String {
         let mut out = String::new();
         for (tone, text) in &self.0 {
@@ -156,7 +156,7 @@ impl From<String> for StyledText {
     }
 }
 
-/// One line as several of at most `width` columns, broken between words where there are any.
+/// Breaks a line between words into lines of at most `width` columns.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -171,7 +171,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The same below a mark: the first line begins with it, the others with as much space.
+/// The same after a mark: the first line begins with it, the others with spaces of its width.
 pub fn hanging(mark: &StyledText, tone: Tone, text: &str, width: usize) -> Vec<StyledText> {
     let indent = mark.width();
     let lines = wrapped(text, width.saturating_sub(indent)).into_iter().enumerate();
@@ -179,7 +179,7 @@ pub fn hanging(mark: &StyledText, tone: Tone, text: &str, width: usize) -> Vec<S
     lines.map(|(at, line)| begin(at).put(tone, line)).collect()
 }
 
-/// Lines of Markdown broken between words, each item's text below itself. What fits stays as it is.
+/// Breaks lines of Markdown between words and indents list items. Lines that fit are not changed.
 pub fn paragraphs(text: &str, width: usize) -> String {
     let broken = text.lines().map(|line| {
         let body = line.trim_start();
@@ -198,12 +198,12 @@ pub fn paragraphs(text: &str, width: usize) -> String {
     broken.collect::<Vec<_>>().join("\n")
 }
 
-/// Columns of one line once it is escaped.
+/// Width of a line in columns, after escaping.
 pub fn columns(text: &str) -> usize {
     visible(text, LineMode::One).width()
 }
 
-/// As much of the escaped text as fits, and whether that is all.
+/// As much of the escaped text as fits, and whether that is everything.
 fn cut(text: &str, room: usize) -> (String, bool) {
     let text = visible(text, LineMode::One);
     let (mut used, mut out) = (0, String::new());

@@ -1,4 +1,4 @@
-//! Figures and times in words.
+//! Numbers and times as text.
 
 use jiff::Timestamp;
 
@@ -15,7 +15,7 @@ pub fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
-/// Share of a whole, with one decimal; a whole of nothing is 0.
+/// Share of a whole, with one decimal; 0 if the whole is 0.
 pub fn percent(part: u64, whole: u64) -> String {
     let share = if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 };
     format!("{share:.1}%")
@@ -31,7 +31,7 @@ pub fn short(n: u64) -> String {
     }
 }
 
-/// US dollars to the cent; what is less is not nothing.
+/// US dollars to the cent; smaller amounts are `<$0.01`.
 pub fn dollars(amount: f64) -> String {
     match amount {
         n if n <= 0.0 => "$0".into(),
@@ -62,7 +62,7 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
-/// An RFC 3339 time as its distance from now; as it is when it isn't one.
+/// An RFC 3339 time as its distance from now; other text is returned unchanged.
 pub fn ago(time: &str, now: Timestamp) -> String {
     let Ok(then) = time.parse::<Timestamp>() else { return time.to_owned() };
     match u64::try_from(now.as_second() - then.as_second()) {
@@ -72,7 +72,7 @@ pub fn ago(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// The first line with something in it.
+/// The first line that is not blank.
 pub fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
 }

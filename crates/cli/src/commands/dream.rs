@@ -157,7 +157,7 @@ mod tests {
         let left = DreamResult { left_alone: vec![left], ..result() };
         assert_eq!(
             shown(&outcome(&left, LOOK)),
-            "one.md was left alone: it was edited\nnothing was changed\n"
+            "one.md was not changed: it was edited\nnothing was changed\n"
         );
         let undone =
             DreamResult { undo: true, applied: vec!["one.md".into()], ..DreamResult::default() };

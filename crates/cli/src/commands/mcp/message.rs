@@ -33,7 +33,7 @@ pub(super) enum MessageKind {
 }
 
 impl RpcMessage {
-    /// The message of a line, or the answer to what is none.
+    /// The message of a line, or the error to answer.
     pub(super) fn of(line: InputLine) -> Result<Self, Vec<u8>> {
         let InputLine::Whole(bytes) = line else {
             return Err(error(&Value::Null, INVALID_REQUEST, "the line is too long", &Value::Null));
