@@ -185,8 +185,8 @@ mod tests {
             let told = read(json).unwrap_err().to_string();
             assert!(told.contains(expect), "{json:.80}: {told}");
         };
-        check("", "nothing came");
-        check(" \n", "nothing came");
+        check("", "stdin is empty");
+        check(" \n", "stdin is empty");
         check("[]", "does not begin with {");
         check("{\"cwd\":", "line 1 column 7");
         check("{}x", "trailing");

@@ -161,7 +161,10 @@ mod tests {
         );
         let undone =
             DreamResult { undo: true, applied: vec!["one.md".into()], ..DreamResult::default() };
-        assert_eq!(shown(&outcome(&undone, LOOK)), "1 file as before the last dream\n");
+        assert_eq!(
+            shown(&outcome(&undone, LOOK)),
+            "restored 1 file from before the last consolidation\n"
+        );
     }
 
     #[test]
@@ -174,6 +177,6 @@ mod tests {
         let many = DreamResult { dropped: vec![one; DROPPED + 2], ..DreamResult::default() };
         let lines = dropped(&many, LOOK);
         assert_eq!(lines.len(), 2 * DROPPED + 1);
-        assert!(shown(&lines).ends_with("and 2 more; --json has all of them\n"));
+        assert!(shown(&lines).ends_with("and 2 more; --json shows all of them\n"));
     }
 }

@@ -199,7 +199,7 @@ mod tests {
         let lines = shown(&by_session(&rows, 80, now));
         let first: Vec<_> =
             lines.iter().map(|line| line.split_whitespace().next().unwrap_or("")).collect();
-        assert_eq!(first, ["purpose", "00000000", "summary", "notes", "no", "notes"]);
+        assert_eq!(first, ["purpose", "00000001", "summary", "notes", "no", "notes"]);
         assert!(lines[1].ends_with("60 min ago"));
         assert!(lines[2].contains("<$0.01"));
     }
