@@ -25,7 +25,7 @@ pub(crate) fn run(app: &mut CliApp, command: ConfigCommand) -> Done {
 }
 
 fn list(app: &mut CliApp) -> Done {
-    let all = entries::entries(&env).map_err(refused)?;
+    let all = entries::entries(&env).map_err(|error| refused(&error))?;
     let told = json!({ "file": file()?, "settings": all.iter().map(value).collect::<Vec<_>>() });
     let Some(screen) = app.screen.unless_json(&told)? else { return Ok(()) };
     let mut table = TextTable::new(&["setting", "from", "value"]);
@@ -46,9 +46,9 @@ fn list(app: &mut CliApp) -> Done {
 }
 
 fn get(app: &mut CliApp, key: &str) -> Done {
-    let all = entries::entries(&env).map_err(refused)?;
+    let all = entries::entries(&env).map_err(|error| refused(&error))?;
     let Some(entry) = all.into_iter().find(|entry| entry.key == key) else {
-        return Err(refused(entries::unknown(key)));
+        return Err(refused(&entries::unknown(key)));
     };
     let Some(screen) = app.screen.unless_json(&value(&entry))? else { return Ok(()) };
     let shown = entry.value.as_str().map_or_else(|| entry.value.to_string(), str::to_owned);
@@ -61,11 +61,11 @@ fn set(app: &mut CliApp, key: &str, given: &str) -> Done {
     let file = file()?;
     let now = Configured::read(&file)?;
     let before = now.text().unwrap_or_default();
-    let text = entries::with_setting(&file, before, key, given).map_err(refused)?;
+    let text = entries::with_setting(&file, before, key, given).map_err(|error| refused(&error))?;
     if text != before {
         now.write(&text, true)?;
     }
-    let all = entries::entries(&env).map_err(refused)?;
+    let all = entries::entries(&env).map_err(|error| refused(&error))?;
     let Some(entry) = all.into_iter().find(|entry| entry.key == key) else { return Ok(()) };
     let Some(screen) = app.screen.unless_json(&value(&entry))? else { return Ok(()) };
     screen.note(format!("set {key} in {}", file.display()))?;
@@ -94,7 +94,7 @@ fn file() -> Result<std::path::PathBuf, CliFailure> {
 }
 
 /// The cause of an unreadable file is part of the message.
-fn refused(error: bethink_config::ConfigError) -> CliFailure {
-    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+fn refused(error: &bethink_config::ConfigError) -> CliFailure {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     CliFailure::Use(format!("{error}{}", cause.unwrap_or_default()))
 }
