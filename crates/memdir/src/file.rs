@@ -1,4 +1,4 @@
-//! The files of a directory by what they are.
+//! The kinds of files in a directory.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub enum DirectoryFile {
 }
 
 impl DirectoryFile {
-    /// From a path within the directory: `MEMORY.md`, `plans/fog.md`.
+    /// Parses a path relative to the directory: `MEMORY.md`, `plans/fog.md`.
     pub fn parse(path: &str) -> Result<Self, BadName> {
         if path == INDEX {
             Ok(DirectoryFile::Index)
