@@ -22,8 +22,7 @@ pub struct DreamTopic {
     /// The whole file, including front matter.
     pub text: String,
     pub modified: UnixMicros,
-    /// The file is as this daemon last wrote it. If a person has touched it, it is theirs, whatever its header
-    /// says.
+    /// The file is as this daemon last wrote it. If a person has touched it, it is theirs, whatever its header says.
     pub untouched: bool,
     /// A person restored this version, so it is left as it is: nothing is done again against their will.
     pub put_back: bool,

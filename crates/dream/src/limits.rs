@@ -30,8 +30,7 @@ pub const MODEL_REWORDS_PERCENT: usize = 30;
 /// This many may always be reworded: in a small directory, a few sentences are all of it.
 pub const MODEL_REWORDS: usize = 6;
 
-/// Least share of a sentence's words, in percent, that one other sentence must have to say the same in other
-/// words.
+/// Least share of a sentence's words, in percent, that one other sentence must have to say the same in other words.
 pub const MERGED_WORDS_PERCENT: usize = 70;
 
 /// Most bytes that a model may add in one dream: it should consolidate, not write.
@@ -43,8 +42,7 @@ pub const QUOTED_CHARS: usize = 100;
 /// A word or sentence in more topics than this says nothing about a pair of them.
 pub const MANY_ALIKE: usize = 64;
 
-/// Most bytes of files that a model sees in one dream: some 40,000 tokens, which fits every current context
-/// window.
+/// Most bytes of files that a model sees in one dream: some 40,000 tokens, which fits every current context window.
 pub const MODEL_SHOWN_BYTES: usize = 160 * 1024;
 
 /// Largest of these files, in bytes; a larger one is not a note to reword, and would take the place of twenty.

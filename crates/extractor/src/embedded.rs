@@ -28,7 +28,6 @@ pub use gates::No;
 /// Most topics that one extraction writes: people teach a few things at a time.
 pub const MAX_WRITES: usize = 16;
 
-/// An existing topic.
 #[derive(Clone, Debug)]
 pub struct KnownTopic {
     pub name: Name,
@@ -51,7 +50,6 @@ pub struct ExtractionInput<'a> {
     pub time: &'a str,
 }
 
-/// A topic to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenTopic {
     pub name: Name,
@@ -61,7 +59,6 @@ pub struct WrittenTopic {
     /// The user's own words.
     pub sentence: String,
     pub seq: Seq,
-    /// Name of the rule.
     pub rule: &'static str,
 }
 

@@ -6,8 +6,7 @@
 //! person's configuration and from here, never from the repository's: a [`Repo`] is opened through a directory
 //! of ours, in which only objects and refs are the repository's own.
 //!
-//! Rejected alternative: overriding each setting that can run a program, a list that grows with every release
-//! of git.
+//! Rejected alternative: overriding each setting that can run a program, a list that grows with every release of git.
 //!
 //! Reading order: [`oid`] → [`error`] → [`run`] → [`repo`] → [`read`] → [`write`] → [`remote`].
 

@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::name::{BadName, INDEX, Name};
 
-/// A file of a memory directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DirectoryFile {
     Index,

@@ -23,8 +23,7 @@ pub const ROOT: &str = "/memories";
 pub const MOST_LINES: usize = 999_999;
 /// Width of line numbers, as in the SDKs' helper.
 pub(crate) const NUMBER_WIDTH: usize = 6;
-/// Most bytes of a file in one view: the limit of a managed memory store for a whole memory. `view_range` shows
-/// more.
+/// Most bytes of a file in one view: the limit of a managed memory store for a whole memory. `view_range` shows more.
 pub const SHOWN_BYTES: usize = 100_000;
 /// Most entries in one view of a folder; a directory may have a hundred thousand.
 pub const SHOWN_ENTRIES: usize = 1_000;

@@ -15,9 +15,8 @@ const MAX_MODEL_NAME: usize = 200;
 const MICROS_PER_DOLLAR: f64 = 1_000_000.0;
 
 impl ModelService {
-    /// Records a call: in the day's total at once, and as a row that is durable when this returns. The row is
-    /// written even if the caller is dropped. If it cannot be written, that is logged, and the call stays in
-    /// the total.
+    /// Records a call: in the day's total at once, and as a row that is durable when this returns. The row is written
+    /// even if the caller is dropped. If it cannot be written, that is logged, and the call stays in the total.
     pub async fn enter_call(&self, call: ModelCall) {
         let call = ModelCall { provider: plain(&call.provider), model: plain(&call.model), ..call };
         self.ledger.add(&call, self.cx.now());

@@ -23,7 +23,6 @@ pub struct Spent {
     pub unpriced: u64,
 }
 
-/// The current day.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger(Mutex<SpentDay>);
 

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::SearchService;
 
-/// The kind of job that indexes.
 const INDEX: &str = "index";
 
 #[derive(Deserialize)]

@@ -17,7 +17,6 @@ mod query;
 
 pub use query::{MAX_HITS, MAX_QUERY};
 
-/// Finds messages in history.
 #[derive(Clone, Debug)]
 pub struct SearchService {
     cx: ServiceContext,

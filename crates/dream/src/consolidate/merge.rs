@@ -64,8 +64,7 @@ impl Leaf {
         }
     }
 
-    /// Whether this copy should be removed. In a file that a person wrote, one or two shared sentences prove
-    /// nothing.
+    /// Whether this copy should be removed. In a file that a person wrote, one or two shared sentences prove nothing.
     fn is_copied_in(&self, kept: &Leaf) -> bool {
         let (mine, theirs) = (&self.meant, &kept.meant);
         let enough = !mine.said.is_empty() && (self.own || mine.said.len() >= SAME_SENTENCES);

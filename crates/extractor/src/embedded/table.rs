@@ -1,7 +1,6 @@
 //! The words and patterns of `table.toml`, and which of its rules match a sentence.
 //!
-//! Sentences that no rule matches are left to a person or a model: a wrong memory costs more than a missing
-//! one.
+//! Sentences that no rule matches are left to a person or a model: a wrong memory costs more than a missing one.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

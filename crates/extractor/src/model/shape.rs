@@ -1,7 +1,6 @@
 //! The session's own tools: a fork repeats them byte for byte, so an extraction works with what the client has.
 //!
-//! A tool is recognized by its arguments, and by its name if they are ambiguous. Unknown tools are never
-//! called.
+//! A tool is recognized by its arguments, and by its name if they are ambiguous. Unknown tools are never called.
 
 use bethink_transcript::edit_tool::{EditCall, EditShape};
 use serde_json::{Map, Value};

@@ -9,8 +9,7 @@ use bethink_memdir::name::{INDEX, TEAM};
 /// Longest part of a path, in characters, that a refusal quotes back.
 const QUOTED_CHARS: usize = 120;
 
-/// A place in a project's memory.
-/// Their order is that of a listing: indexes before topics, ours before the team's.
+/// A place in a project's memory. Their order is that of a listing: indexes before topics, ours before the team's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemorySpot {
     Directory,

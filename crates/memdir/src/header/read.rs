@@ -6,7 +6,6 @@ use super::block::{self, FrontMatterBlock};
 use super::gather::{gather, is_header};
 use super::{HEADER_BYTES, HEADER_LINES, Header, lines, yaml};
 
-/// A parsed topic file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicText<'a> {
     pub header: Header,
